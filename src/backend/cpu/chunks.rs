@@ -1,0 +1,67 @@
+//! The fixed division of the points into chunks, and the work over them.
+//!
+//! Where a chunk begins depends on the number of points alone, and summaries are merged in the order
+//! of the chunks, so the result does not depend on the number of threads. The number of chunks is
+//! bounded, so the memory for their summaries does not grow with the data.
+
+use super::machine::BLOCK;
+use rayon::prelude::*;
+
+/// A chunk is at least this long: some 10 µs of work, against which handing it to a thread is little.
+const SHORTEST: usize = 16 * BLOCK;
+/// The largest number of chunks: enough to keep any machine's cores evenly busy.
+const MOST: usize = 256;
+
+/// The division of `points` points into chunks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunks {
+    points: usize,
+    length: usize,
+}
+
+impl Chunks {
+    pub(super) fn new(points: usize) -> Chunks {
+        let length = points.div_ceil(MOST).next_multiple_of(BLOCK).max(SHORTEST);
+        Chunks { points, length }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.points.div_ceil(self.length).max(1)
+    }
+
+    /// Calls `work(start, end, slot)` for each chunk, with the slot of its number; in parallel if
+    /// `parallel`. There must be one slot per chunk.
+    pub(super) fn for_each<S: Send>(
+        &self,
+        slots: &mut [S],
+        parallel: bool,
+        work: impl Fn(usize, usize, &mut S) + Sync,
+    ) {
+        let one = |c: usize, slot: &mut S| {
+            work(c * self.length, self.points.min((c + 1) * self.length), slot);
+        };
+        if parallel && slots.len() > 1 {
+            slots.par_iter_mut().enumerate().for_each(|(c, slot)| one(c, slot));
+        } else {
+            slots.iter_mut().enumerate().for_each(|(c, slot)| one(c, slot));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_cover_all_points_once_and_are_few() {
+        for n in [0, 1, BLOCK, SHORTEST, SHORTEST + 1, 1_000_000, 123_456_789] {
+            let chunks = Chunks::new(n);
+            assert!(chunks.count() <= MOST);
+            let mut ranges = vec![(0, 0); chunks.count()];
+            chunks.for_each(&mut ranges, false, |start, end, slot| *slot = (start, end));
+            assert_eq!(ranges[0].0, 0);
+            assert_eq!(ranges[ranges.len() - 1].1, n);
+            assert!(ranges.windows(2).all(|w| w[0].1 == w[1].0 && w[0].1 % BLOCK == 0));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A program prepared for the block interpreter.
+//!
+//! What is the same at every point is computed once per pass, as plain numbers. The rest becomes
+//! instructions on blocks of points; liveness analysis lets instructions share registers, so that a
+//! block's live values stay in the first-level cache.
+
+use crate::model::op::{Binary, Id, Node, Unary};
+use crate::model::optimise::depends_on_point;
+use crate::model::program::Program;
+
+/// Where a block of numbers lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// An independent variable, by its column.
+    Column(usize),
+    /// A register of the interpreter.
+    Register(usize),
+}
+
+/// One step over a block. `out` is never a register that the step reads. `uniform` is an index into
+/// the numbers that are the same at every point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    Unary {
+        op: Unary,
+        a: Source,
+        out: usize,
+    },
+    Binary {
+        op: Binary,
+        a: Source,
+        b: Source,
+        out: usize,
+    },
+    /// a ∘ uniform
+    WithRight {
+        op: Binary,
+        a: Source,
+        uniform: usize,
+        out: usize,
+    },
+    /// uniform ∘ b
+    WithLeft {
+        op: Binary,
+        uniform: usize,
+        b: Source,
+        out: usize,
+    },
+    Select {
+        mask: Source,
+        yes: Source,
+        no: Source,
+        out: usize,
+    },
+}
+
+/// Straight-line code over blocks of points.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    nodes: Vec<Node>,
+    per_point: Vec<bool>,
+    pub(super) steps: Vec<Step>,
+    /// Registers that hold one uniform number in all lanes, filled once per chunk: (uniform, register).
+    pub(super) broadcasts: Vec<(usize, usize)>,
+    pub(super) registers: usize,
+    /// The model's value, then its partials.
+    pub(super) outputs: Vec<Source>,
+}
+
+impl Code {
+    pub(super) fn compile(program: &Program) -> Code {
+        let nodes = program.nodes.clone();
+        let per_point = depends_on_point(&nodes);
+        let mut compiler = Compiler {
+            last_use: last_uses(&nodes, &program.outputs),
+            sources: vec![None; nodes.len()],
+            free: Vec::new(),
+            registers: 0,
+            broadcasts: Vec::new(),
+        };
+        let mut steps = Vec::new();
+        for i in (0..nodes.len()).filter(|&i| per_point[i]) {
+            if let Node::Column(c) = nodes[i] {
+                compiler.sources[i] = Some(Source::Column(c as usize));
+            } else {
+                steps.push(compiler.step(i, nodes[i], &per_point));
+            }
+        }
+        let outputs = program.outputs.iter().map(|&o| compiler.source(o, &per_point)).collect();
+        let Compiler { broadcasts, registers, .. } = compiler;
+        Code { nodes, per_point, steps, broadcasts, registers, outputs }
+    }
+
+    /// The numbers that are the same at every point, one per node (those of other nodes are left as
+    /// they are).
+    pub(super) fn uniforms(&self, params: &[f64], values: &mut Vec<f64>) {
+        values.resize(self.nodes.len(), f64::NAN);
+        for (i, node) in self.nodes.iter().enumerate() {
+            if self.per_point[i] {
+                continue;
+            }
+            let v = |id: Id| values[id as usize];
+            values[i] = match *node {
+                Node::Const(bits) => f64::from_bits(bits),
+                Node::Param(k) => params[k as usize],
+                Node::Unary(op, a) => op.apply(v(a)),
+                Node::Binary(op, a, b) => op.apply(v(a), v(b)),
+                Node::Select(m, a, b) => {
+                    if v(m) != 0.0 {
+                        v(a)
+                    } else {
+                        v(b)
+                    }
+                }
+                Node::Column(_) => f64::NAN,
+            };
+        }
+    }
+}
+
+/// For each node the index of the last node that reads it; outputs are read after all nodes.
+fn last_uses(nodes: &[Node], outputs: &[Id]) -> Vec<usize> {
+    let mut last = vec![0; nodes.len()];
+    for (i, node) in nodes.iter().enumerate() {
+        node.operands().for_each(|id| last[id as usize] = i);
+    }
+    outputs.iter().for_each(|&o| last[o as usize] = usize::MAX);
+    last
+}
+
+struct Compiler {
+    last_use: Vec<usize>,
+    sources: Vec<Option<Source>>,
+    free: Vec<usize>,
+    registers: usize,
+    broadcasts: Vec<(usize, usize)>,
+}
+
+impl Compiler {
+    fn step(&mut self, i: usize, node: Node, per_point: &[bool]) -> Step {
+        let uniform = |id: Id| !per_point[id as usize];
+        let step = match node {
+            Node::Binary(op, a, b) if takes_number(op) && uniform(b) => {
+                let a = self.source(a, per_point);
+                Step::WithRight { op, a, uniform: b as usize, out: self.allocate() }
+            }
+            Node::Binary(op, a, b) if takes_number(op) && uniform(a) => {
+                let b = self.source(b, per_point);
+                let (out, uniform) = (self.allocate(), a as usize);
+                match op.commutes() {
+                    true => Step::WithRight { op, a: b, uniform, out },
+                    false => Step::WithLeft { op, uniform, b, out },
+                }
+            }
+            Node::Unary(op, a) => {
+                let a = self.source(a, per_point);
+                Step::Unary { op, a, out: self.allocate() }
+            }
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.source(a, per_point), self.source(b, per_point));
+                Step::Binary { op, a, b, out: self.allocate() }
+            }
+            Node::Select(m, a, b) => {
+                let [mask, yes, no] = [m, a, b].map(|id| self.source(id, per_point));
+                Step::Select { mask, yes, no, out: self.allocate() }
+            }
+            Node::Const(_) | Node::Column(_) | Node::Param(_) => {
+                unreachable!("leaves are no steps")
+            }
+        };
+        self.sources[i] = Some(Source::Register(step.out()));
+        let mut dying: Vec<Id> =
+            node.operands().filter(|&id| self.last_use[id as usize] == i).collect();
+        dying.sort_unstable();
+        dying.dedup();
+        for id in dying.into_iter().filter(|&id| per_point[id as usize]) {
+            if let Some(Source::Register(r)) = self.sources[id as usize] {
+                self.free.push(r);
+            }
+        }
+        step
+    }
+
+    /// Where node `id` lies; a uniform number gets a register of its own that keeps it for the chunk.
+    fn source(&mut self, id: Id, per_point: &[bool]) -> Source {
+        let i = id as usize;
+        if let Some(source) = self.sources[i] {
+            return source;
+        }
+        debug_assert!(!per_point[i]);
+        let register = self.registers;
+        self.registers += 1;
+        self.broadcasts.push((i, register));
+        self.sources[i] = Some(Source::Register(register));
+        Source::Register(register)
+    }
+
+    fn allocate(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.registers += 1;
+            self.registers - 1
+        })
+    }
+}
+
+impl Step {
+    pub(super) fn out(self) -> usize {
+        match self {
+            Step::Unary { out, .. }
+            | Step::Binary { out, .. }
+            | Step::WithRight { out, .. }
+            | Step::WithLeft { out, .. }
+            | Step::Select { out, .. } => out,
+        }
+    }
+}
+
+/// Operations with a kernel that takes one operand as a number: the frequent ones.
+fn takes_number(op: Binary) -> bool {
+    matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div)
+}

@@ -1,0 +1,311 @@
+//! The loops over a block of points, compiled once per instruction set and chosen at run time.
+//!
+//! Each kernel is a plain loop that the compiler vectorises inside a function with the target
+//! features of its clone. All fused multiply-adds are explicit and all sums have a fixed number of
+//! lanes, so that every clone gives the same bits.
+
+use super::gram::{self, Tile};
+use super::robust::{self, RobustSums};
+use crate::data::loss::Loss;
+use crate::math::{block, lane};
+use crate::model::op::{Binary, Unary};
+use crate::model::scalar::{maximum, minimum, power};
+use crate::normal::small::fold_rows;
+use std::sync::OnceLock;
+
+/// out = f(a), slices of one length.
+type OnOne = unsafe fn(&[f64], &mut [f64]);
+/// out = f(a, b)
+type OnTwo = unsafe fn(&[f64], &[f64], &mut [f64]);
+/// out = f(a, number)
+type OnNumber = unsafe fn(&[f64], f64, &mut [f64]);
+
+/// The kernels of one instruction set.
+pub(crate) struct Kernels {
+    /// Name of the instruction set.
+    pub(crate) name: &'static str,
+    unary: fn(Unary) -> Option<OnOne>,
+    binary: fn(Binary) -> OnTwo,
+    right: fn(Binary) -> OnNumber,
+    left: fn(Binary) -> OnNumber,
+    select: unsafe fn(&[f64], &[f64], &[f64], &mut [f64]),
+    polygamma: unsafe fn(u32, &[f64], &mut [f64]),
+    tile: unsafe fn(&Tile<'_>, &mut [f64]),
+    robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
+    fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
+}
+
+/// The best kernels for this processor.
+pub(crate) fn detect() -> &'static Kernels {
+    static BEST: OnceLock<&'static Kernels> = OnceLock::new();
+    BEST.get_or_init(|| available()[0])
+}
+
+/// All kernels that this processor can run, the best first.
+pub(crate) fn available() -> Vec<&'static Kernels> {
+    let mut all: Vec<&'static Kernels> = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512bw");
+        if avx2 && avx512 {
+            all.push(&avx512::KERNELS);
+        }
+        if avx2 {
+            all.push(&avx2::KERNELS);
+        }
+    }
+    all.push(&baseline::KERNELS);
+    all
+}
+
+impl Kernels {
+    /// out = op(a)
+    pub(super) fn unary(&self, op: Unary, a: &[f64], out: &mut [f64]) {
+        match (op, (self.unary)(op)) {
+            // SAFETY: a `Kernels` is only handed out where the processor has its features.
+            (_, Some(kernel)) => unsafe { kernel(a, out) },
+            // SAFETY: as above.
+            (Unary::Polygamma(order), None) => unsafe { (self.polygamma)(order, a, out) },
+            (_, None) => unreachable!("every other function has a kernel"),
+        }
+    }
+
+    /// out = op(a, b)
+    pub(super) fn binary(&self, op: Binary, a: &[f64], b: &[f64], out: &mut [f64]) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.binary)(op)(a, b, out) }
+    }
+
+    /// out = op(a, number), for the four operations of arithmetic
+    pub(super) fn with_right(&self, op: Binary, a: &[f64], number: f64, out: &mut [f64]) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.right)(op)(a, number, out) }
+    }
+
+    /// out = op(number, b), for the four operations of arithmetic
+    pub(super) fn with_left(&self, op: Binary, number: f64, b: &[f64], out: &mut [f64]) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.left)(op)(b, number, out) }
+    }
+
+    /// out = yes where mask is not 0, else no
+    pub(super) fn select(&self, mask: &[f64], yes: &[f64], no: &[f64], out: &mut [f64]) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.select)(mask, yes, no, out) }
+    }
+
+    /// Adds the products of all pairs of `k` columns; see [`gram::add_products`].
+    pub(super) fn products<'a>(
+        &self,
+        k: usize,
+        column: impl Fn(usize) -> &'a [f64],
+        lanes: &mut [f64],
+    ) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        let tile = |tile: &Tile<'_>, lanes: &mut [f64]| unsafe { (self.tile)(tile, lanes) };
+        gram::add_products(k, column, tile, lanes);
+    }
+
+    /// Residuals under a loss; see [`robust::correct`].
+    pub(super) fn robust(
+        &self,
+        loss: Loss,
+        floor: f64,
+        residual: &mut [f64],
+        row: &mut [f64],
+        sums: &mut RobustSums,
+    ) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.robust)(loss, floor, residual, row, sums) }
+    }
+
+    /// Folds `m` rows into a triangular factor; see [`fold_rows`].
+    pub(super) fn fold(&self, r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.fold)(r, k, rows, stride, m) }
+    }
+}
+
+macro_rules! instruction_set {
+    ($module:ident, $name:literal $(, $features:literal)?) => {
+        mod $module {
+            use super::*;
+
+            pub(super) static KERNELS: Kernels = Kernels {
+                name: $name,
+                unary,
+                binary,
+                right,
+                left,
+                select,
+                polygamma,
+                tile,
+                robust,
+                fold,
+            };
+
+            macro_rules! on_one {
+                ($kernel:expr) => {{
+                    $(#[target_feature(enable = $features)])?
+                    fn kernel(a: &[f64], out: &mut [f64]) {
+                        let kernel = $kernel;
+                        kernel(a, out)
+                    }
+                    kernel as OnOne
+                }};
+            }
+            macro_rules! each {
+                ($f:expr) => {
+                    on_one!(|a: &[f64], out: &mut [f64]| {
+                        let f = $f;
+                        for (o, &x) in out.iter_mut().zip(a) {
+                            *o = f(x);
+                        }
+                    })
+                };
+            }
+            macro_rules! on_two {
+                ($kernel:expr) => {{
+                    $(#[target_feature(enable = $features)])?
+                    fn kernel(a: &[f64], b: &[f64], out: &mut [f64]) {
+                        let kernel = $kernel;
+                        kernel(a, b, out)
+                    }
+                    kernel as OnTwo
+                }};
+            }
+            macro_rules! each_pair {
+                ($f:expr) => {
+                    on_two!(|a: &[f64], b: &[f64], out: &mut [f64]| {
+                        let f = $f;
+                        for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
+                            *o = f(x, y);
+                        }
+                    })
+                };
+            }
+            macro_rules! with_number {
+                ($f:expr) => {{
+                    $(#[target_feature(enable = $features)])?
+                    fn kernel(a: &[f64], number: f64, out: &mut [f64]) {
+                        let f = $f;
+                        for (o, &x) in out.iter_mut().zip(a) {
+                            *o = f(x, number);
+                        }
+                    }
+                    kernel as OnNumber
+                }};
+            }
+
+            fn unary(op: Unary) -> Option<OnOne> {
+                Some(match op {
+                    Unary::Neg => each!(|x: f64| -x),
+                    Unary::Abs => each!(|x: f64| x.abs()),
+                    Unary::Floor => each!(|x: f64| x.floor()),
+                    Unary::Sqrt => each!(|x: f64| x.sqrt()),
+                    Unary::Not => each!(|x: f64| truth(x == 0.0)),
+                    Unary::Cbrt => on_one!(block::cbrt),
+                    Unary::Exp => on_one!(block::exp),
+                    Unary::ExpM1 => on_one!(block::exp_m1),
+                    Unary::Ln => on_one!(block::ln),
+                    Unary::Ln1p => on_one!(block::ln_1p),
+                    Unary::Log2 => on_one!(block::log2),
+                    Unary::Log10 => on_one!(block::log10),
+                    Unary::Sin => on_one!(block::sin),
+                    Unary::Cos => on_one!(block::cos),
+                    Unary::Tan => on_one!(block::tan),
+                    Unary::Asin => on_one!(block::asin),
+                    Unary::Acos => on_one!(block::acos),
+                    Unary::Atan => on_one!(block::atan),
+                    Unary::Sinh => on_one!(block::sinh),
+                    Unary::Cosh => on_one!(block::cosh),
+                    Unary::Tanh => on_one!(block::tanh),
+                    Unary::Erf => on_one!(block::erf),
+                    Unary::Erfc => on_one!(block::erfc),
+                    Unary::LnGamma => on_one!(block::ln_gamma),
+                    Unary::Polygamma(0) => on_one!(block::digamma),
+                    Unary::Polygamma(_) => return None,
+                })
+            }
+
+            fn binary(op: Binary) -> OnTwo {
+                match op {
+                    Binary::Add => each_pair!(|x: f64, y: f64| x + y),
+                    Binary::Sub => each_pair!(|x: f64, y: f64| x - y),
+                    Binary::Mul => each_pair!(|x: f64, y: f64| x * y),
+                    Binary::Div => each_pair!(|x: f64, y: f64| x / y),
+                    Binary::Pow => each_pair!(|x: f64, y: f64| power(x, y, lane::pow)),
+                    Binary::Atan2 => on_two!(block::atan2),
+                    Binary::Hypot => on_two!(block::hypot),
+                    Binary::Min | Binary::And => each_pair!(minimum),
+                    Binary::Max | Binary::Or => each_pair!(maximum),
+                    Binary::Lt => each_pair!(|x: f64, y: f64| truth(x < y)),
+                    Binary::Le => each_pair!(|x: f64, y: f64| truth(x <= y)),
+                    Binary::Eq => each_pair!(|x: f64, y: f64| truth(x == y)),
+                }
+            }
+
+            fn right(op: Binary) -> OnNumber {
+                match op {
+                    Binary::Add => with_number!(|x: f64, c: f64| x + c),
+                    Binary::Sub => with_number!(|x: f64, c: f64| x - c),
+                    Binary::Div => with_number!(|x: f64, c: f64| x / c),
+                    _ => with_number!(|x: f64, c: f64| x * c),
+                }
+            }
+
+            fn left(op: Binary) -> OnNumber {
+                match op {
+                    Binary::Sub => with_number!(|x: f64, c: f64| c - x),
+                    _ => with_number!(|x: f64, c: f64| c / x),
+                }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn select(mask: &[f64], yes: &[f64], no: &[f64], out: &mut [f64]) {
+                for (((o, &m), &a), &b) in out.iter_mut().zip(mask).zip(yes).zip(no) {
+                    *o = if m != 0.0 { a } else { b };
+                }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn polygamma(order: u32, a: &[f64], out: &mut [f64]) {
+                block::polygamma(order, a, out);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn tile(tile: &Tile<'_>, lanes: &mut [f64]) {
+                gram::add_tile(tile, lanes);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn robust(loss: Loss, floor: f64, residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
+                robust::correct(loss, floor, residual, row, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn fold(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {
+                fold_rows(r, k, rows, stride, m);
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+instruction_set!(avx512, "AVX-512", "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+instruction_set!(avx2, "AVX2 and FMA", "avx2,fma");
+#[cfg(target_arch = "aarch64")]
+instruction_set!(baseline, "NEON");
+#[cfg(not(target_arch = "aarch64"))]
+instruction_set!(baseline, "baseline");
+
+/// The number that stands for a truth value.
+#[inline(always)]
+fn truth(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
+}

@@ -1,0 +1,145 @@
+//! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
+
+use super::code::{Code, Source, Step};
+use super::kernels::Kernels;
+use crate::data::values::Values;
+
+/// Points per block: long enough that dispatch costs nothing, short enough that a dozen registers
+/// stay in the first-level cache.
+pub(super) const BLOCK: usize = 256;
+
+/// One number per point of a block, on a cache line's boundary.
+#[repr(align(64))]
+#[derive(Clone)]
+pub(super) struct Lanes(pub(super) [f64; BLOCK]);
+
+/// A register; it is taken out while a step writes it, so that steps borrow their operands freely.
+pub(super) type Register = Option<Box<Lanes>>;
+
+pub(super) fn register() -> Register {
+    Some(Box::new(Lanes([0.0; BLOCK])))
+}
+
+/// The points of one block.
+#[derive(Clone, Copy)]
+pub(super) enum Block<'a> {
+    /// Consecutive points from the given index on.
+    Run(usize),
+    /// Points by index.
+    Picked(&'a [usize]),
+}
+
+/// Registers and gathered columns of one worker.
+#[derive(Default)]
+pub(super) struct Machine {
+    pub(super) registers: Vec<Register>,
+    columns: Vec<Register>,
+}
+
+/// A block's independent variables: where the caller holds them in f64 and in order, the caller's own
+/// memory; else gathered.
+pub(super) struct Inputs<'a> {
+    columns: &'a [Values<'a>],
+    block: Block<'a>,
+    len: usize,
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) fn new(columns: &'a [Values<'a>], block: Block<'a>, len: usize) -> Self {
+        Inputs { columns, block, len }
+    }
+}
+
+impl Machine {
+    /// Makes room for `registers` registers and `columns` gathered columns.
+    pub(super) fn reserve(&mut self, registers: usize, columns: usize) {
+        self.registers.resize_with(self.registers.len().max(registers), register);
+        self.columns.resize_with(self.columns.len().max(columns), register);
+    }
+
+    /// Fills the registers that hold the same number for every point.
+    pub(super) fn broadcast(&mut self, code: &Code, uniforms: &[f64]) {
+        for &(uniform, r) in &code.broadcasts {
+            if let Some(lanes) = &mut self.registers[r] {
+                lanes.0.fill(uniforms[uniform]);
+            }
+        }
+    }
+
+    /// Gathers the columns that are not usable where they lie.
+    pub(super) fn load(&mut self, inputs: &Inputs<'_>) {
+        for (values, register) in inputs.columns.iter().zip(&mut self.columns) {
+            let Some(lanes) = register else { continue };
+            gather(values, inputs.block, &mut lanes.0[..inputs.len]);
+        }
+    }
+
+    /// Runs all steps over the block.
+    pub(super) fn run(
+        &mut self,
+        code: &Code,
+        kernels: &Kernels,
+        uniforms: &[f64],
+        inputs: &Inputs<'_>,
+    ) {
+        let n = inputs.len;
+        for &step in &code.steps {
+            let Some(mut lanes) = self.registers[step.out()].take() else { continue };
+            let out = &mut lanes.0[..n];
+            let at = |source: Source| self.source(source, inputs);
+            match step {
+                Step::Unary { op, a, .. } => kernels.unary(op, at(a), out),
+                Step::Binary { op, a, b, .. } => kernels.binary(op, at(a), at(b), out),
+                Step::WithRight { op, a, uniform, .. } => {
+                    kernels.with_right(op, at(a), uniforms[uniform], out);
+                }
+                Step::WithLeft { op, uniform, b, .. } => {
+                    kernels.with_left(op, uniforms[uniform], at(b), out);
+                }
+                Step::Select { mask, yes, no, .. } => {
+                    kernels.select(at(mask), at(yes), at(no), out);
+                }
+            }
+            self.registers[step.out()] = Some(lanes);
+        }
+    }
+
+    /// The numbers of `source`, one per point of the block.
+    pub(super) fn source<'s>(&'s self, source: Source, inputs: &'s Inputs<'_>) -> &'s [f64] {
+        match source {
+            Source::Register(r) => lanes(&self.registers[r], inputs.len),
+            Source::Column(c) => match (inputs.columns[c], inputs.block) {
+                (Values::F64(v), Block::Run(start)) => &v[start..start + inputs.len],
+                _ => lanes(&self.columns[c], inputs.len),
+            },
+        }
+    }
+}
+
+/// The first `n` numbers of a register.
+pub(super) fn lanes(register: &Register, n: usize) -> &[f64] {
+    register.as_ref().map_or(&[], |lanes| &lanes.0[..n])
+}
+
+/// Writes the values of a block's points to `out`, unless they can be used where they lie.
+fn gather(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
+    match (values, block) {
+        (Values::F64(_), Block::Run(_)) => {}
+        (_, Block::Run(start)) => values.copy_to(start, out),
+        (_, Block::Picked(index)) => {
+            for (o, &i) in out.iter_mut().zip(index) {
+                *o = values.at(i);
+            }
+        }
+    }
+}
+
+impl Block<'_> {
+    /// Index among the points given of the block's point `i`.
+    pub(super) fn index(&self, i: usize) -> usize {
+        match self {
+            Block::Run(start) => start + i,
+            Block::Picked(index) => index[i],
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The CPU backend: blocks of points through a vectorised interpreter, chunks over all cores.
+
+mod chunks;
+mod code;
+mod gram;
+pub(crate) mod kernels;
+mod machine;
+mod robust;
+mod rows;
+mod whitened;
+mod worker;
+
+use super::{BadPoint, Evaluator, Fault};
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::model::native::{Model, Native};
+use crate::model::program::{Program, panic_message};
+use crate::normal::{Normal, RFactor};
+use chunks::Chunks;
+use code::{Code, Source};
+use kernels::Kernels;
+use machine::{BLOCK, Block, Inputs};
+use rows::Weighting;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+pub(crate) use whitened::Whitened;
+use worker::Worker;
+
+/// Below about this many element operations a pass is over before other threads have woken up.
+const PARALLEL_WORK: usize = 400_000;
+
+/// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
+const ITERATION_FLOOR: f64 = 0.1;
+
+/// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
+/// not depend on data and serves many fits.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    kind: Kind,
+    /// Positions of the free parameters.
+    pub(crate) free: Vec<usize>,
+    outputs: Vec<Source>,
+    registers: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Traced(Arc<Code>),
+    Native { native: Native, bounds: Vec<(f64, f64)> },
+}
+
+impl Prepared {
+    /// From a program whose outputs are the value and the partials by `free`.
+    pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
+        let code = Code::compile(program);
+        Prepared {
+            free: free.to_vec(),
+            outputs: code.outputs.clone(),
+            registers: code.registers,
+            kind: Kind::Traced(Arc::new(code)),
+        }
+    }
+
+    /// Operations per point and pass.
+    pub(crate) fn operations(&self) -> usize {
+        match &self.kind {
+            Kind::Traced(code) => code.steps.len(),
+            Kind::Native { .. } => 0,
+        }
+    }
+
+    /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
+    pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
+        let registers = 1 + free.len();
+        Prepared {
+            free: free.to_vec(),
+            outputs: (0..registers).map(Source::Register).collect(),
+            registers,
+            kind: Kind::Native { native: native.clone(), bounds: bounds.to_vec() },
+        }
+    }
+}
+
+/// Evaluates a prepared model over the points of one fit.
+pub(crate) struct Cpu<'a> {
+    model: &'a Prepared,
+    points: &'a Points<'a>,
+    /// The loss with its scale in row units.
+    loss: Loss,
+    kernels: &'static Kernels,
+    chunks: Chunks,
+    parallel: bool,
+    uniforms: Vec<f64>,
+    normals: Vec<(Normal, Option<Fault>)>,
+    factors: Vec<(RFactor, Option<Fault>)>,
+}
+
+impl<'a> Cpu<'a> {
+    pub(crate) fn new(model: &'a Prepared, points: &'a Points<'a>, loss: Loss) -> Cpu<'a> {
+        let chunks = Chunks::new(points.len());
+        let k = model.outputs.len();
+        let per_point = match &model.kind {
+            Kind::Traced(code) => code.steps.len() + k * k / 2,
+            // A native model is worth threads as soon as there are points for several blocks.
+            Kind::Native { .. } => PARALLEL_WORK / BLOCK,
+        };
+        Cpu {
+            model,
+            points,
+            loss: in_row_units(loss, points.units.row),
+            kernels: kernels::detect(),
+            chunks,
+            parallel: per_point.saturating_mul(points.len()) > PARALLEL_WORK,
+            uniforms: Vec::new(),
+            normals: vec![(Normal::zero(k - 1), None); chunks.count()],
+            factors: Vec::new(),
+        }
+    }
+
+    /// Uses the given kernels instead of the best ones, for tests of the instruction sets.
+    #[cfg(test)]
+    pub(crate) fn with_kernels(mut self, kernels: &'static Kernels) -> Self {
+        self.kernels = kernels;
+        self
+    }
+
+    /// Bytes that passes need beside the data: summaries, and scratch for every thread.
+    pub(crate) fn scratch_bytes(&self) -> usize {
+        let k = self.model.outputs.len();
+        let normals = self.normals.len() * (k * (k + 1) / 2 + 1);
+        let factors = self.factors.len() * k * k;
+        let registers = (self.model.registers + self.points.columns.len() + 2 * k + 3) * BLOCK;
+        let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
+        (normals + factors + threads * registers) * size_of::<f64>()
+    }
+
+    /// Evaluates value and partials block by block over the points `start..end` that count.
+    fn blocks(
+        &self,
+        params: &[f64],
+        uniforms: &[f64],
+        (start, end): (usize, usize),
+        worker: &mut Worker,
+        mut visit: impl FnMut(&mut Worker, &Inputs<'_>, Block<'_>),
+    ) -> Result<(), Fault> {
+        worker.machine.reserve(self.model.registers, self.points.columns.len());
+        worker.rows.reserve(self.model.outputs.len());
+        if let Kind::Traced(code) = &self.model.kind {
+            worker.machine.broadcast(code, uniforms);
+        }
+        let mut picked = std::mem::take(&mut worker.picked);
+        let mut next = start;
+        let mut outcome = Ok(());
+        while next < end && outcome.is_ok() {
+            let (block, len);
+            if self.points.is_filtered() {
+                picked.clear();
+                while next < end && picked.len() < BLOCK {
+                    if self.points.counts(next) {
+                        picked.push(next);
+                    }
+                    next += 1;
+                }
+                (block, len) = (Block::Picked(&picked), picked.len());
+            } else {
+                len = BLOCK.min(end - next);
+                block = Block::Run(next);
+                next += len;
+            }
+            let inputs = Inputs::new(&self.points.columns, block, len);
+            worker.machine.load(&inputs);
+            match &self.model.kind {
+                Kind::Traced(code) => worker.machine.run(code, self.kernels, uniforms, &inputs),
+                Kind::Native { native, bounds } => {
+                    outcome = self.call_native(native, bounds, params, block, len, worker);
+                }
+            }
+            if outcome.is_ok() {
+                visit(worker, &inputs, block);
+            }
+        }
+        worker.picked = picked;
+        outcome
+    }
+
+    /// Fills the output registers by calling a native model at each point.
+    fn call_native(
+        &self,
+        native: &Native,
+        bounds: &[(f64, f64)],
+        params: &[f64],
+        block: Block<'_>,
+        len: usize,
+        worker: &mut Worker,
+    ) -> Result<(), Fault> {
+        let free = &self.model.free;
+        let Worker { machine, x, p, partials, .. } = worker;
+        p.resize(params.len(), 0.0);
+        partials.resize(params.len(), 0.0);
+        for i in 0..len {
+            let index = block.index(i);
+            x.clear();
+            x.extend(self.points.columns.iter().map(|c| c.at(index)));
+            let call = || {
+                let value = (native.value)(x, params);
+                match &native.jacobian {
+                    Some(jacobian) => {
+                        jacobian(x, params, partials);
+                        // Free positions ascend, so gathering in place overwrites nothing unread.
+                        free.iter().enumerate().for_each(|(j, &k)| partials[j] = partials[k]);
+                    }
+                    None => native.differences(x, params, free, bounds, p, partials),
+                }
+                value
+            };
+            let value = catch_unwind(AssertUnwindSafe(call))
+                .map_err(|panic| Fault::Panicked { message: panic_message(&*panic), index })?;
+            for (j, number) in std::iter::once(&value).chain(&partials[..free.len()]).enumerate() {
+                if let Some(lanes) = &mut machine.registers[j] {
+                    lanes.0[i] = *number;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn uniforms(&mut self, params: &[f64]) -> Vec<f64> {
+        let mut uniforms = std::mem::take(&mut self.uniforms);
+        if let Kind::Traced(code) = &self.model.kind {
+            code.uniforms(params, &mut uniforms);
+        }
+        uniforms
+    }
+
+    fn weighting<'w>(&'w self, columns: &'w [f64], floor: f64) -> Weighting<'w> {
+        Weighting { points: self.points, loss: self.loss, floor, columns }
+    }
+}
+
+impl Evaluator for Cpu<'_> {
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        let uniforms = self.uniforms(params);
+        let mut normals = std::mem::take(&mut self.normals);
+        let weighting = self.weighting(columns, ITERATION_FLOOR);
+        self.chunks.for_each(&mut normals, self.parallel, |start, end, (normal, fault)| {
+            Worker::with(|worker| {
+                worker.rows.clear();
+                let outputs = &self.model.outputs;
+                let done = self.blocks(
+                    params,
+                    &uniforms,
+                    (start, end),
+                    worker,
+                    |worker, inputs, block| {
+                        let Worker { machine, rows, .. } = worker;
+                        rows.add_products(
+                            self.kernels,
+                            &weighting,
+                            machine,
+                            inputs,
+                            block,
+                            outputs,
+                        );
+                    },
+                );
+                worker.rows.finish(self.loss, normal);
+                *fault = done.err();
+            });
+        });
+        out.clear();
+        let mut outcome = Ok(());
+        for (normal, fault) in &mut normals {
+            out.merge(normal);
+            if let (Some(fault), Ok(())) = (fault.take(), &outcome) {
+                outcome = Err(fault);
+            }
+        }
+        (self.uniforms, self.normals) = (uniforms, normals);
+        outcome
+    }
+
+    fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
+        let uniforms = self.uniforms(params);
+        let mut factors = std::mem::take(&mut self.factors);
+        factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
+        let weighting = self.weighting(columns, 0.0);
+        self.chunks.for_each(&mut factors, self.parallel, |start, end, (factor, fault)| {
+            Worker::with(|worker| {
+                factor.clear();
+                let outputs = &self.model.outputs;
+                let done = self.blocks(
+                    params,
+                    &uniforms,
+                    (start, end),
+                    worker,
+                    |worker, inputs, block| {
+                        let Worker { machine, rows, .. } = worker;
+                        rows.fold(
+                            self.kernels,
+                            &weighting,
+                            machine,
+                            inputs,
+                            block,
+                            outputs,
+                            factor,
+                        );
+                    },
+                );
+                *fault = done.err();
+            });
+        });
+        out.clear();
+        let mut outcome = Ok(());
+        for (factor, fault) in &mut factors {
+            out.merge(factor);
+            if let (Some(fault), Ok(())) = (fault.take(), &outcome) {
+                outcome = Err(fault);
+            }
+        }
+        (self.uniforms, self.factors) = (uniforms, factors);
+        outcome
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        let uniforms = self.uniforms(params);
+        out.fill(0.0);
+        let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
+            for (largest, &source) in out.iter_mut().zip(&self.model.outputs[1..]) {
+                for (i, partial) in worker.machine.source(source, inputs).iter().enumerate() {
+                    *largest = largest.max((partial * self.points.weight(block.index(i))).abs());
+                }
+            }
+        };
+        Worker::with(|worker| self.blocks(params, &uniforms, (0, self.points.len()), worker, visit))
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        let uniforms = self.uniforms(params);
+        let mut found = None;
+        let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
+            if found.is_some() {
+                return;
+            }
+            let output = |o: usize| worker.machine.source(self.model.outputs[o], inputs);
+            let len = output(0).len();
+            let bad = |i: usize| (0..self.model.outputs.len()).find(|&o| !output(o)[i].is_finite());
+            found = (0..len).find_map(|i| Some((i, bad(i)?))).map(|(i, o)| BadPoint {
+                index: block.index(i),
+                x: self.points.columns.iter().map(|c| c.at(block.index(i))).collect(),
+                value: output(o)[i],
+                partial: o.checked_sub(1),
+            });
+        };
+        let all = (0, self.points.len());
+        Worker::with(|worker| self.blocks(params, &uniforms, all, worker, visit)).ok()?;
+        found
+    }
+}
+
+/// The loss with its scale multiplied by the row unit.
+fn in_row_units(loss: Loss, unit: f64) -> Loss {
+    match loss {
+        Loss::Linear => Loss::Linear,
+        Loss::SoftL1 { scale } => Loss::SoftL1 { scale: scale * unit },
+        Loss::Huber { scale } => Loss::Huber { scale: scale * unit },
+        Loss::Cauchy { scale } => Loss::Cauchy { scale: scale * unit },
+        Loss::Arctan { scale } => Loss::Arctan { scale: scale * unit },
+        Loss::Tukey { scale } => Loss::Tukey { scale: scale * unit },
+    }
+}

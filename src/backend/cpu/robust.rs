@@ -1,0 +1,105 @@
+//! Robust losses over a block of residuals.
+//!
+//! With z = (r/C)², the loss of a point is ½C²ρ(z), its gradient ρ'·Jᵀr, and its Gauss-Newton matrix
+//! (ρ' + 2zρ'')·JᵀJ. Scaling the point's row by s = √(ρ' + 2zρ'') and its residual by ρ'/s makes both
+//! come out of the ordinary normal equations (Triggs et al. 2000). Where ρ' + 2zρ'' is not positive
+//! it is replaced: by `floor`·ρ' during iterations, so that outliers still say something about the
+//! step; by 2⁻⁵² for the covariance, as SciPy does.
+
+use super::gram::LANES;
+use crate::data::loss::Loss;
+use crate::math::lane;
+
+/// The smallest square of a row factor.
+const LEAST: f64 = f64::EPSILON;
+
+/// Partial sums of the loss, ½C²ρ summed lane by lane.
+pub(super) type RobustSums = [f64; LANES];
+
+/// ρ, ρ' and ρ' + 2zρ'' at z.
+type Terms = (f64, f64, f64);
+
+/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds the losses to `sums`. Both slices have
+/// one value per point of the block.
+#[inline(always)]
+pub(super) fn correct(
+    loss: Loss,
+    floor: f64,
+    residual: &mut [f64],
+    row: &mut [f64],
+    sums: &mut RobustSums,
+) {
+    match loss {
+        Loss::Linear => row.fill(1.0),
+        Loss::SoftL1 { scale } => each(scale, floor, residual, row, sums, |z| {
+            let t = 1.0 + z;
+            let root = t.sqrt();
+            (2.0 * z / (1.0 + root), 1.0 / root, 1.0 / (t * root))
+        }),
+        Loss::Huber { scale } => each(scale, floor, residual, row, sums, |z| {
+            let root = z.sqrt();
+            let outside = z > 1.0;
+            (
+                if outside { 2.0 * root - 1.0 } else { z },
+                if outside { 1.0 / root } else { 1.0 },
+                if outside { 0.0 } else { 1.0 },
+            )
+        }),
+        Loss::Cauchy { scale } => each(scale, floor, residual, row, sums, |z| {
+            let t = 1.0 / (1.0 + z);
+            (lane::ln_1p(z), t, (1.0 - z) * t * t)
+        }),
+        Loss::Arctan { scale } => each(scale, floor, residual, row, sums, |z| {
+            let t = 1.0 / (1.0 + z * z);
+            (lane::atan(z), t, (1.0 - 3.0 * z * z) * t * t)
+        }),
+        Loss::Tukey { scale } => each(scale, floor, residual, row, sums, |z| {
+            let inside = z < 1.0;
+            let u = if inside { 1.0 - z } else { 0.0 };
+            ((1.0 - u * u * u) / 3.0, u * u, u * (1.0 - 5.0 * z))
+        }),
+    }
+}
+
+#[inline(always)]
+fn each(
+    scale: f64,
+    floor: f64,
+    residual: &mut [f64],
+    row: &mut [f64],
+    sums: &mut RobustSums,
+    terms: impl Fn(f64) -> Terms,
+) {
+    let half_square = 0.5 * scale * scale;
+    let (r_groups, r_rest) = residual.as_chunks_mut::<LANES>();
+    let (s_groups, s_rest) = row.as_chunks_mut::<LANES>();
+    for (r, s) in r_groups.iter_mut().zip(s_groups) {
+        for l in 0..LANES {
+            point(scale, half_square, floor, &mut r[l], &mut s[l], &mut sums[l], &terms);
+        }
+    }
+    for (l, (r, s)) in r_rest.iter_mut().zip(s_rest).enumerate() {
+        point(scale, half_square, floor, r, s, &mut sums[l], &terms);
+    }
+}
+
+#[inline(always)]
+fn point(
+    scale: f64,
+    half_square: f64,
+    floor: f64,
+    r: &mut f64,
+    s: &mut f64,
+    sum: &mut f64,
+    terms: &impl Fn(f64) -> Terms,
+) {
+    let z = (*r / scale) * (*r / scale);
+    let (rho, gradient, curvature) = terms(z);
+    let least = floor * gradient;
+    let square = if curvature > least { curvature } else { least };
+    let square = if square > LEAST { square } else { LEAST };
+    *s = square.sqrt();
+    *sum += half_square * rho;
+    // A residual that is not a number must stay one: the comparisons above would lose it.
+    *r = *r * gradient / *s;
+}

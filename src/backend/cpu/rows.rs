@@ -1,0 +1,215 @@
+//! From a block's model values to weighted rows of [J r].
+
+use super::gram::{LANES, collapse};
+use super::kernels::Kernels;
+use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
+use super::robust::RobustSums;
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::data::sigma::Sigma;
+use crate::data::values::Values;
+use crate::model::op::Binary;
+use crate::normal::{Normal, RFactor, pair};
+
+/// The columns of one block's rows, and room for its sums.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// Weighted partials, then the weighted residual.
+    columns: Vec<Register>,
+    /// The factor of each row, where rows are weighted.
+    factor: Register,
+    /// The factor that the loss adds.
+    robust: Register,
+    response: Register,
+    lanes: Vec<f64>,
+    matrix: Vec<f64>,
+    cost: RobustSums,
+}
+
+/// How rows are weighted.
+pub(super) struct Weighting<'a> {
+    pub(super) points: &'a Points<'a>,
+    /// The loss, with its scale in row units.
+    pub(super) loss: Loss,
+    /// The least share of the gradient's weight that a point keeps in JᵀJ.
+    pub(super) floor: f64,
+    /// The factor of each column.
+    pub(super) columns: &'a [f64],
+}
+
+impl Rows {
+    /// Makes room for `k` columns, residual included.
+    pub(super) fn reserve(&mut self, k: usize) {
+        self.columns.resize_with(self.columns.len().max(k), register);
+        for needed in [&mut self.factor, &mut self.robust, &mut self.response] {
+            needed.get_or_insert_with(|| Box::new(super::machine::Lanes([0.0; BLOCK])));
+        }
+        self.lanes.resize(self.lanes.len().max(LANES * pair(0, k)), 0.0);
+        self.matrix.resize(self.matrix.len().max(BLOCK * k), 0.0);
+    }
+
+    /// Forgets the sums of the chunk before.
+    pub(super) fn clear(&mut self) {
+        self.lanes.fill(0.0);
+        self.cost = [0.0; LANES];
+    }
+
+    /// Sets the last column to the weighted, robustly corrected residual, `value` − y, and the factor
+    /// of the rows. Returns whether the rows have a factor other than 1.
+    fn residual(
+        &mut self,
+        kernels: &Kernels,
+        weighting: &Weighting<'_>,
+        value: &[f64],
+        block: Block<'_>,
+        k: usize,
+    ) -> bool {
+        let points = weighting.points;
+        let n = value.len();
+        let (Some(residual), Some(factor), Some(robust), Some(response)) =
+            (&mut self.columns[k - 1], &mut self.factor, &mut self.robust, &mut self.response)
+        else {
+            return false;
+        };
+        let (residual, factor, robust) =
+            (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
+        let y: &[f64] = match (points.y, block) {
+            (Values::F64(v), Block::Run(start)) => &v[start..start + n],
+            _ => {
+                fill(
+                    &mut response.0[..n],
+                    block,
+                    |start, out| points.y.copy_to(start, out),
+                    |i| points.y.at(i),
+                );
+                &response.0[..n]
+            }
+        };
+        kernels.binary(Binary::Sub, value, y, residual);
+        let weighted = match points.sigma {
+            Sigma::Unknown | Sigma::Covariance(_) if points.units.row == 1.0 => false,
+            Sigma::Unknown | Sigma::Covariance(_) | Sigma::Constant(_) => {
+                factor.fill(points.weight(0));
+                true
+            }
+            Sigma::Relative(s) | Sigma::Absolute(s) => {
+                let unit = points.units.row;
+                match block {
+                    Block::Run(start) => {
+                        kernels.with_left(Binary::Div, unit, &s[start..start + n], factor)
+                    }
+                    Block::Picked(index) => {
+                        factor.iter_mut().zip(index).for_each(|(f, &i)| *f = unit / s[i]);
+                    }
+                }
+                true
+            }
+        };
+        if weighted {
+            residual.iter_mut().zip(factor.iter()).for_each(|(r, w)| *r *= w);
+        }
+        if weighting.loss == Loss::Linear {
+            return weighted;
+        }
+        kernels.robust(weighting.loss, weighting.floor, residual, robust, &mut self.cost);
+        match weighted {
+            true => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
+            false => factor.copy_from_slice(robust),
+        }
+        true
+    }
+
+    /// Adds the block's products to the sums of the chunk. `output(0)` is the model's value,
+    /// `output(1 + j)` its partial by free parameter j.
+    pub(super) fn add_products(
+        &mut self,
+        kernels: &Kernels,
+        weighting: &Weighting<'_>,
+        machine: &Machine,
+        inputs: &Inputs<'_>,
+        block: Block<'_>,
+        outputs: &[super::code::Source],
+    ) {
+        let k = outputs.len();
+        let output = |i: usize| machine.source(outputs[i], inputs);
+        let value = output(0);
+        let n = value.len();
+        let factored = self.residual(kernels, weighting, value, block, k);
+        let scaled = |j: usize| weighting.columns[j] != 1.0;
+        for j in 0..k - 1 {
+            if factored || scaled(j) {
+                self.weigh(kernels, output(1 + j), j, factored, weighting.columns[j]);
+            }
+        }
+        let columns = &self.columns;
+        let column = |j: usize| {
+            if j + 1 < k && !factored && !scaled(j) { output(1 + j) } else { lanes(&columns[j], n) }
+        };
+        kernels.products(k, column, &mut self.lanes);
+    }
+
+    /// Folds the block's rows into the triangular factor of the chunk.
+    pub(super) fn fold(
+        &mut self,
+        kernels: &Kernels,
+        weighting: &Weighting<'_>,
+        machine: &Machine,
+        inputs: &Inputs<'_>,
+        block: Block<'_>,
+        outputs: &[super::code::Source],
+        out: &mut RFactor,
+    ) {
+        let k = outputs.len();
+        let output = |i: usize| machine.source(outputs[i], inputs);
+        let n = output(0).len();
+        let factored = self.residual(kernels, weighting, output(0), block, k);
+        for j in 0..k - 1 {
+            self.weigh(kernels, output(1 + j), j, factored, weighting.columns[j]);
+        }
+        for j in 0..k {
+            self.matrix[j * BLOCK..j * BLOCK + n].copy_from_slice(lanes(&self.columns[j], n));
+        }
+        kernels.fold(&mut out.r, k, &mut self.matrix, BLOCK, n);
+    }
+
+    /// Column j = partial · row factor · column factor.
+    fn weigh(&mut self, kernels: &Kernels, partial: &[f64], j: usize, factored: bool, scale: f64) {
+        let n = partial.len();
+        let Some(column) = &mut self.columns[j] else { return };
+        let out = &mut column.0[..n];
+        match factored {
+            true => kernels.binary(Binary::Mul, partial, lanes(&self.factor, n), out),
+            false => out.copy_from_slice(partial),
+        }
+        if scale != 1.0 {
+            out.iter_mut().for_each(|v| *v *= scale);
+        }
+    }
+
+    /// The sums of the chunk as normal equations.
+    pub(super) fn finish(&mut self, loss: Loss, out: &mut Normal) {
+        collapse(&self.lanes, &mut out.products);
+        let n = out.n;
+        out.cost = match loss {
+            Loss::Linear => 0.5 * out.products[pair(n, n)],
+            _ => {
+                let mut total = [0.0];
+                collapse(&self.cost, &mut total);
+                total[0]
+            }
+        };
+    }
+}
+
+/// Writes one value per point of the block to `out`: a run by `run(start, out)`, others one by one.
+fn fill(
+    out: &mut [f64],
+    block: Block<'_>,
+    run: impl Fn(usize, &mut [f64]),
+    one: impl Fn(usize) -> f64,
+) {
+    match block {
+        Block::Run(start) => run(start, out),
+        Block::Picked(index) => out.iter_mut().zip(index).for_each(|(o, &i)| *o = one(i)),
+    }
+}

@@ -1,0 +1,117 @@
+//! Correlated data: residuals and partials of all points are made independent before they are summed.
+//!
+//! The rows of one point depend on all others, so the Jacobian is held in memory: n · (P + 1) numbers
+//! beside the n²/2 of the covariance's factor.
+
+use super::machine::{BLOCK, Block, Inputs};
+use super::robust::RobustSums;
+use super::worker::Worker;
+use super::{Cpu, ITERATION_FLOOR};
+use crate::backend::{BadPoint, Evaluator, Fault};
+use crate::data::correlated::Correlation;
+use crate::data::loss::Loss;
+use crate::normal::{Normal, RFactor, pair};
+
+/// Evaluates over points with a covariance matrix.
+pub(crate) struct Whitened<'a> {
+    inner: Cpu<'a>,
+    correlation: &'a Correlation,
+    /// The columns of [J r], each with one number per point that counts.
+    columns: Vec<Vec<f64>>,
+    row: Vec<f64>,
+    cost: f64,
+}
+
+impl<'a> Whitened<'a> {
+    pub(crate) fn new(inner: Cpu<'a>, correlation: &'a Correlation) -> Self {
+        let n = correlation.index.len();
+        let columns = vec![vec![0.0; n]; inner.model.outputs.len()];
+        Whitened { inner, correlation, columns, row: vec![1.0; n], cost: 0.0 }
+    }
+
+    /// Fills the columns at `params`: whitened, scaled, corrected for the loss.
+    fn evaluate(&mut self, params: &[f64], scales: &[f64], floor: f64) -> Result<(), Fault> {
+        let uniforms = self.inner.uniforms(params);
+        let columns = &mut self.columns;
+        let k = columns.len();
+        let inner = &self.inner;
+        let mut done = 0;
+        let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
+            let value = worker.machine.source(inner.model.outputs[0], inputs);
+            for (i, v) in value.iter().enumerate() {
+                let point = block.index(i);
+                columns[k - 1][done + i] = (v - inner.points.y.at(point)) * inner.points.units.row;
+            }
+            for j in 0..k - 1 {
+                let partial = worker.machine.source(inner.model.outputs[1 + j], inputs);
+                for (i, v) in partial.iter().enumerate() {
+                    columns[j][done + i] = v * scales[j] * inner.points.units.row;
+                }
+            }
+            done += value.len();
+        };
+        let all = (0, inner.points.len());
+        Worker::with(|worker| inner.blocks(params, &uniforms, all, worker, visit))?;
+        self.inner.uniforms = uniforms;
+        self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));
+        self.correct(floor);
+        Ok(())
+    }
+
+    fn correct(&mut self, floor: f64) {
+        let k = self.columns.len();
+        if self.inner.loss == Loss::Linear {
+            self.cost = 0.5 * self.columns[k - 1].iter().map(|r| r * r).sum::<f64>();
+            return;
+        }
+        let mut sums = RobustSums::default();
+        let (partials, residual) = self.columns.split_at_mut(k - 1);
+        self.inner.kernels.robust(
+            self.inner.loss,
+            floor,
+            &mut residual[0],
+            &mut self.row,
+            &mut sums,
+        );
+        for column in partials {
+            column.iter_mut().zip(&self.row).for_each(|(v, s)| *v *= s);
+        }
+        self.cost = sums.iter().sum();
+    }
+}
+
+impl Evaluator for Whitened<'_> {
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        self.evaluate(params, columns, ITERATION_FLOOR)?;
+        out.cost = self.cost;
+        for (j, right) in self.columns.iter().enumerate() {
+            for (i, left) in self.columns[..=j].iter().enumerate() {
+                out.products[pair(i, j)] = left.iter().zip(right).map(|(a, b)| a * b).sum();
+            }
+        }
+        Ok(())
+    }
+
+    fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
+        self.evaluate(params, columns, 0.0)?;
+        out.clear();
+        let (n, k) = (self.row.len(), self.columns.len());
+        let mut rows = vec![0.0; BLOCK * k];
+        for start in (0..n).step_by(BLOCK) {
+            let m = BLOCK.min(n - start);
+            for (j, column) in self.columns.iter().enumerate() {
+                rows[j * BLOCK..j * BLOCK + m].copy_from_slice(&column[start..start + m]);
+            }
+            self.inner.kernels.fold(&mut out.r, k, &mut rows, BLOCK, m);
+        }
+        Ok(())
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        self.inner.magnitudes(params, out)
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        self.inner.first_bad_point(params)
+    }
+}

@@ -1,0 +1,48 @@
+//! What the solver asks of a backend, and what a backend may answer instead.
+
+use crate::normal::{Normal, RFactor};
+
+/// Evaluates a model over the points of one fit and sums them up.
+///
+/// `params` has all parameters, free and fixed. Summaries are in the units of the fit: rows
+/// multiplied by the points' row unit over σ, column j multiplied by `columns[j]`, so that they are
+/// the derivatives by pⱼ / columns[j].
+pub(crate) trait Evaluator {
+    /// The normal equations at `params`, with the robust correction limited so that JᵀJ stays useful
+    /// far from the solution.
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault>;
+
+    /// The triangular factor at `params`, with the full robust correction.
+    fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault>;
+
+    /// The largest |∂f/∂pⱼ| over the points in row units, for each free parameter j.
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
+
+    /// The first point where the model or a partial is not finite at `params`, if there is one.
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
+}
+
+/// A point where the model has no finite value or derivative.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BadPoint {
+    /// Its index among the points given.
+    pub(crate) index: usize,
+    /// The independent variables there.
+    pub(crate) x: Vec<f64>,
+    /// What was not finite.
+    pub(crate) value: f64,
+    /// The free parameter whose partial it is, or `None` if it is the model's value.
+    pub(crate) partial: Option<usize>,
+}
+
+/// Why a backend has no summary.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// The user's code panicked.
+    Panicked {
+        /// The panic's message.
+        message: String,
+        /// Index of the point where it did.
+        index: usize,
+    },
+}

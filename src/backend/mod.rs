@@ -1,0 +1,6 @@
+//! Where points are evaluated: the seam between the solver, which sees summaries, and the points.
+
+pub(crate) mod cpu;
+mod evaluator;
+
+pub(crate) use evaluator::{BadPoint, Evaluator, Fault};

@@ -1,0 +1,91 @@
+//! The independent variables: one column each, and how many a closure is called with.
+
+use super::values::Values;
+use crate::model::var::Var;
+
+/// The independent variables of the data: `&x` for one, `[&x, &y]` for several, a vector of columns
+/// where their number is known at run time only. All columns have one value per point.
+pub trait Columns<'a> {
+    /// What a model's closure receives: [`Var`], `[Var; D]` or `Vec<Var>`.
+    type X: Arguments;
+
+    /// The columns, in order.
+    fn columns(self) -> Vec<Values<'a>>;
+}
+
+/// How a closure receives its independent variables.
+pub trait Arguments {
+    /// The arguments from one variable per column. Variables that are missing are NaN.
+    fn arguments(columns: &[Var]) -> Self;
+
+    /// Number of columns that the closure takes, or `None` if any number will do.
+    fn count() -> Option<usize>;
+}
+
+impl Arguments for Var {
+    fn arguments(columns: &[Var]) -> Var {
+        columns.first().copied().unwrap_or(Var::from(f64::NAN))
+    }
+
+    fn count() -> Option<usize> {
+        Some(1)
+    }
+}
+
+impl<const D: usize> Arguments for [Var; D] {
+    fn arguments(columns: &[Var]) -> [Var; D] {
+        std::array::from_fn(|i| columns.get(i).copied().unwrap_or(Var::from(f64::NAN)))
+    }
+
+    fn count() -> Option<usize> {
+        Some(D)
+    }
+}
+
+impl Arguments for Vec<Var> {
+    fn arguments(columns: &[Var]) -> Vec<Var> {
+        columns.to_vec()
+    }
+
+    fn count() -> Option<usize> {
+        None
+    }
+}
+
+macro_rules! one_column {
+    ($($number:ty),*) => {$(
+        impl<'a> Columns<'a> for &'a [$number] {
+            type X = Var;
+            fn columns(self) -> Vec<Values<'a>> {
+                vec![self.into()]
+            }
+        }
+        impl<'a> Columns<'a> for &'a Vec<$number> {
+            type X = Var;
+            fn columns(self) -> Vec<Values<'a>> {
+                vec![self.into()]
+            }
+        }
+        impl<'a, const N: usize> Columns<'a> for &'a [$number; N] {
+            type X = Var;
+            fn columns(self) -> Vec<Values<'a>> {
+                vec![self.into()]
+            }
+        }
+    )*};
+}
+one_column!(f64, f32);
+
+impl<'a, T: Into<Values<'a>>, const D: usize> Columns<'a> for [T; D] {
+    type X = [Var; D];
+    fn columns(self) -> Vec<Values<'a>> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<'a, T: Into<Values<'a>>> Columns<'a> for Vec<T> {
+    type X = Vec<Var>;
+    fn columns(self) -> Vec<Values<'a>> {
+        self.into_iter().map(Into::into).collect()
+    }
+}

@@ -1,0 +1,83 @@
+//! Robust losses: how much a residual counts.
+
+use crate::error::{Error, Result};
+
+/// The loss of a weighted residual r (in units of σ where one is given, else in units of y). A fit
+/// minimises ½ Σ C² ρ((r/C)²) with C the `scale`, the residual beyond which a point counts as an
+/// outlier; the definitions are SciPy's, and Tukey's biweight in the same form.
+///
+/// Small residuals count alike under every loss: ρ(z) = z + O(z²). The covariance comes from the
+/// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as
+/// in SciPy.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Loss {
+    /// ρ(z) = z: least squares.
+    #[default]
+    Linear,
+    /// ρ(z) = 2(√(1 + z) − 1): a smooth absolute value.
+    SoftL1 {
+        /// Residual beyond which a point counts as an outlier.
+        scale: f64,
+    },
+    /// ρ(z) = z for z ≤ 1, else 2√z − 1: squares inside, absolute values outside.
+    Huber {
+        /// Residual beyond which a point counts as an outlier.
+        scale: f64,
+    },
+    /// ρ(z) = ln(1 + z): outliers lose most of their influence.
+    Cauchy {
+        /// Residual beyond which a point counts as an outlier.
+        scale: f64,
+    },
+    /// ρ(z) = atan(z): the loss of a point is bounded.
+    Arctan {
+        /// Residual beyond which a point counts as an outlier.
+        scale: f64,
+    },
+    /// ρ(z) = (1 − (1 − z)³)/3 for z < 1, else 1/3: outliers are left out. Needs a good start.
+    Tukey {
+        /// Residual from which on a point is left out.
+        scale: f64,
+    },
+}
+
+impl Loss {
+    /// The scale C, or `None` for least squares.
+    pub fn scale(self) -> Option<f64> {
+        match self {
+            Loss::Linear => None,
+            Loss::SoftL1 { scale }
+            | Loss::Huber { scale }
+            | Loss::Cauchy { scale }
+            | Loss::Arctan { scale }
+            | Loss::Tukey { scale } => Some(scale),
+        }
+    }
+
+    /// Checks that the scale is a positive number.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] otherwise.
+    pub(crate) fn validate(self) -> Result<()> {
+        match self.scale() {
+            Some(value) if !(value > 0.0 && value.is_finite()) => Err(Error::BadOption {
+                name: "loss scale",
+                value,
+                requirement: "positive and finite",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Name of the loss, as reports print it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Loss::Linear => "least squares",
+            Loss::SoftL1 { .. } => "soft L1",
+            Loss::Huber { .. } => "Huber",
+            Loss::Cauchy { .. } => "Cauchy",
+            Loss::Arctan { .. } => "arctan",
+            Loss::Tukey { .. } => "Tukey",
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The data of one fit: what the caller gives, and what is left of it after validation.
+
+pub(crate) mod columns;
+pub(crate) mod correlated;
+pub(crate) mod loss;
+pub(crate) mod points;
+pub(crate) mod sigma;
+mod summary;
+mod units;
+
+pub(crate) use units::unit_of;
+pub(crate) mod values;
+
+use crate::error::{Error, Result};
+use columns::Columns;
+use sigma::Sigma;
+use values::Values;
+
+/// What to do with points that have a NaN or an infinity in x, y or sigma.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// Refuse the data and say where the first one is.
+    #[default]
+    Error,
+    /// Leave such points out; [`Fit::omitted`](crate::Fit::omitted) counts them.
+    Omit,
+}
+
+/// The points of one fit: independent variables, response, and what is known of its errors.
+///
+/// Everything is borrowed and nothing is copied. Lengths are checked here; values are checked when
+/// the fit begins, after [`missing`](Data::missing) and [`mask`](Data::mask) have been said.
+///
+/// ```
+/// use dualfit::{Data, Missing, Sigma};
+/// let (x, y, s) = (vec![0.0, 1.0, 2.0], vec![1.0, f64::NAN, 3.0], vec![0.1, 0.1, 0.2]);
+/// let data = Data::new(&x, &y)?.sigma(Sigma::Absolute(&s))?.missing(Missing::Omit);
+/// assert_eq!(data.len(), 3);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Data<'a> {
+    pub(crate) columns: Vec<Values<'a>>,
+    pub(crate) y: Values<'a>,
+    pub(crate) sigma: Sigma<'a>,
+    pub(crate) mask: Option<&'a [bool]>,
+    pub(crate) missing: Missing,
+    pub(crate) infinite_x: bool,
+}
+
+impl<'a> Data<'a> {
+    /// `x`: one column per independent variable (`&x` or `[&x, &y]`), `y`: the response, all with
+    /// one value per point, in f64 or f32.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if a column has another length
+    /// than y.
+    pub fn new(x: impl Columns<'a>, y: impl Into<Values<'a>>) -> Result<Self> {
+        let (columns, y) = (x.columns(), y.into());
+        if y.is_empty() && columns.iter().all(Values::is_empty) {
+            return Err(Error::EmptyData { given: 0, omitted: 0 });
+        }
+        // The first column says how many points there are; y and the others are held to it.
+        let expected = columns.first().map_or(y.len(), Values::len);
+        expect_columns(&columns, expected)?;
+        expect_length("y".into(), y.len(), expected, "one value per point")?;
+        let (mask, missing) = (None, Missing::Error);
+        Ok(Data { columns, y, sigma: Sigma::Unknown, mask, missing, infinite_x: false })
+    }
+
+    /// Says what is known of the errors of y; [`Sigma::Unknown`] by default.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if there is not one value (or row and column) per point,
+    /// [`Error::BadOption`] for a constant that is not positive.
+    pub fn sigma(mut self, sigma: Sigma<'a>) -> Result<Self> {
+        let n = self.len();
+        let each = "one standard deviation per point";
+        match sigma {
+            Sigma::Unknown => {}
+            Sigma::Relative(s) | Sigma::Absolute(s) => {
+                expect_length("sigma".into(), s.len(), n, each)?
+            }
+            Sigma::Constant(value) => {
+                if !(value > 0.0 && value.is_finite()) {
+                    let requirement = "a positive, finite standard deviation";
+                    return Err(Error::BadOption { name: "sigma", value, requirement });
+                }
+            }
+            Sigma::Covariance(m) => {
+                let remedy = "the covariance matrix has one row and one column per point";
+                expect_length("rows of sigma".into(), m.nrows(), n, remedy)?;
+                expect_length("columns of sigma".into(), m.ncols(), n, remedy)?;
+            }
+        }
+        self.sigma = sigma;
+        Ok(self)
+    }
+
+    /// Says what to do with points that are not finite; [`Missing::Error`] by default.
+    #[must_use]
+    pub fn missing(mut self, missing: Missing) -> Self {
+        self.missing = missing;
+        self
+    }
+
+    /// Fits only the points where `mask` is true.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if there is not one value per point.
+    pub fn mask(mut self, mask: &'a [bool]) -> Result<Self> {
+        expect_length("mask".into(), mask.len(), self.len(), "one value per point")?;
+        self.mask = Some(mask);
+        Ok(self)
+    }
+
+    /// Accepts infinite values of x, for models that have a limit there. NaN stays an error.
+    #[must_use]
+    pub fn allow_infinite_x(mut self, allow: bool) -> Self {
+        self.infinite_x = allow;
+        self
+    }
+
+    /// Number of points given, whatever is masked or omitted later.
+    pub fn len(&self) -> usize {
+        self.y.len()
+    }
+
+    /// Whether there are no points; never so for data that [`new`](Data::new) accepted.
+    pub fn is_empty(&self) -> bool {
+        self.y.is_empty()
+    }
+}
+
+/// `x` for a single column, `x column 0, 1, …` for several.
+pub(crate) fn column_name(index: usize, count: usize) -> String {
+    if count == 1 { "x".into() } else { format!("x column {index}") }
+}
+
+/// # Errors
+/// [`Error::LengthMismatch`] for the first column that has not `expected` values.
+pub(crate) fn expect_columns(columns: &[Values<'_>], expected: usize) -> Result<()> {
+    let remedy = "x is given as k columns of length n, one value per point";
+    for (i, column) in columns.iter().enumerate() {
+        expect_length(column_name(i, columns.len()), column.len(), expected, remedy)?;
+    }
+    Ok(())
+}
+
+fn expect_length(what: String, got: usize, expected: usize, remedy: &'static str) -> Result<()> {
+    if got == expected {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { what, expected, got, remedy })
+    }
+}

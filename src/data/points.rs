@@ -1,0 +1,259 @@
+//! Validated data: which points count, with which weight, and what they add up to.
+
+use super::correlated::Correlation;
+use super::sigma::Sigma;
+use super::summary::{Summary, in_chunks};
+use super::units::unit_of;
+use super::values::Values;
+use super::{Data, Missing, column_name};
+use crate::error::{Error, Result};
+
+/// Data that every backend may compute with: the points that count are finite, their sigmas positive.
+pub(crate) struct Points<'a> {
+    pub(crate) columns: Vec<Values<'a>>,
+    pub(crate) y: Values<'a>,
+    pub(crate) sigma: Sigma<'a>,
+    /// The inverse factor of the covariance of y, if one was given.
+    pub(crate) correlation: Option<Correlation>,
+    /// Whether some points must be passed over, so that blocks have to be gathered.
+    filtered: bool,
+    mask: Option<&'a [bool]>,
+    infinite_x: bool,
+    /// Points that count.
+    pub(crate) used: usize,
+    /// Points left out by the mask or as missing.
+    pub(crate) omitted: usize,
+    /// Points without weight because their sigma is infinite.
+    pub(crate) ignored: usize,
+    /// Powers of two that keep squares in range.
+    pub(crate) units: Units,
+    /// Weighted mean and scatter of y.
+    pub(crate) summary: Summary,
+}
+
+/// Powers of two by which y, the weights 1/σ and the weighted residuals are multiplied to be of
+/// order 1; all 1 for data of ordinary size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    pub(crate) y: f64,
+    pub(crate) weight: f64,
+    pub(crate) row: f64,
+}
+
+/// The largest |y|, 1/σ and |y|/σ of the points that count.
+#[derive(Clone, Copy, Default)]
+struct Largest {
+    y: f64,
+    weight: f64,
+    row: f64,
+}
+
+/// How many points of each kind there are.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    used: usize,
+    omitted: usize,
+    ignored: usize,
+}
+
+impl<'a> Points<'a> {
+    /// Checks every value, in parallel.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], [`Error::SigmaNotPositive`], [`Error::EmptyData`],
+    /// [`Error::NoEffectiveData`] or [`Error::CovarianceNotPositiveDefinite`].
+    pub(crate) fn validate(data: &Data<'a>) -> Result<Points<'a>> {
+        let mut points = Points {
+            columns: data.columns.clone(),
+            y: data.y,
+            sigma: data.sigma,
+            correlation: None,
+            filtered: false,
+            mask: data.mask,
+            infinite_x: data.infinite_x,
+            used: data.len(),
+            omitted: 0,
+            ignored: 0,
+            units: Units { y: 1.0, weight: 1.0, row: 1.0 },
+            summary: Summary::default(),
+        };
+        if data.mask.is_some() || !points.all_plain() {
+            points.filtered = true;
+            points.check_sigma()?;
+            if data.missing == Missing::Error {
+                points.refuse_missing()?;
+            }
+            let tally = points.tally();
+            (points.used, points.omitted, points.ignored) =
+                (tally.used, tally.omitted, tally.ignored);
+        }
+        if points.used == 0 {
+            return Err(match points.ignored {
+                0 => Error::EmptyData { given: points.len(), omitted: points.omitted },
+                _ => Error::NoEffectiveData { points: points.len() },
+            });
+        }
+        points.filtered &= points.used < points.len();
+        if let Sigma::Covariance(matrix) = data.sigma {
+            points.correlation = Some(Correlation::factor(matrix, points.kept())?);
+        }
+        points.units = points.choose_units();
+        points.summary = Summary::of(&points);
+        Ok(points)
+    }
+
+    /// Points given.
+    pub(crate) fn len(&self) -> usize {
+        self.y.len()
+    }
+
+    /// Whether some points are passed over.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filtered
+    }
+
+    /// Whether point `i` counts.
+    pub(crate) fn counts(&self, i: usize) -> bool {
+        self.mask.is_none_or(|m| m[i])
+            && self.y.at(i).is_finite()
+            && self.columns.iter().all(|c| self.valid_x(c.at(i)))
+            && self.sigma_at(i).is_none_or(f64::is_finite)
+    }
+
+    /// Indices of the points that count.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = usize> {
+        (0..self.len()).filter(|&i| !self.filtered || self.counts(i))
+    }
+
+    /// The factor of point `i`'s residual: the row unit over its standard deviation, or the row unit
+    /// where no deviation is known.
+    pub(crate) fn weight(&self, i: usize) -> f64 {
+        match self.sigma {
+            Sigma::Constant(s) => self.units.row / s,
+            _ => self.sigma_at(i).map_or(self.units.row, |s| self.units.row / s),
+        }
+    }
+
+    /// The standard deviations where there is one per point.
+    pub(crate) fn sigmas(&self) -> Option<&'a [f64]> {
+        match self.sigma {
+            Sigma::Relative(s) | Sigma::Absolute(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    fn sigma_at(&self, i: usize) -> Option<f64> {
+        self.sigmas().map(|s| s[i])
+    }
+
+    fn valid_x(&self, x: f64) -> bool {
+        x.is_finite() || (self.infinite_x && !x.is_nan())
+    }
+
+    /// Whether every value is finite and every sigma positive: the usual case, found in one fast scan.
+    fn all_plain(&self) -> bool {
+        let plain = |start: usize, end: usize| {
+            let mut all = finite(&self.y, start, end);
+            for column in &self.columns {
+                all &= finite(column, start, end);
+            }
+            if let Some(s) = self.sigmas() {
+                all &=
+                    s[start..end].iter().fold(true, |ok, s| ok & (*s > 0.0) & (*s < f64::INFINITY));
+            }
+            all
+        };
+        in_chunks(self.len(), plain).into_iter().all(|plain| plain)
+    }
+
+    fn check_sigma(&self) -> Result<()> {
+        let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
+        let sigma = self.sigmas().unwrap_or_default();
+        match sigma.iter().enumerate().find(|&(i, &s)| s <= 0.0 && masked_in(i)) {
+            Some((index, &value)) => Err(Error::SigmaNotPositive { index, value }),
+            None => Ok(()),
+        }
+    }
+
+    /// The error for the first array that has a value which is not finite where the mask is true.
+    fn refuse_missing(&self) -> Result<()> {
+        let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
+        let refuse = |what: String, hint: &'static str, bad: &dyn Fn(usize) -> Option<f64>| {
+            let mut found =
+                (0..self.len()).filter(|&i| masked_in(i)).filter_map(|i| Some((i, bad(i)?)));
+            match found.next() {
+                None => Ok(()),
+                Some((index, value)) => {
+                    let count = 1 + found.count();
+                    Err(Error::NonFinite { what, index, value, count, hint })
+                }
+            }
+        };
+        refuse("y".into(), "", &|i| Some(self.y.at(i)).filter(|y| !y.is_finite()))?;
+        for (c, column) in self.columns.iter().enumerate() {
+            let hint = "; infinite x can be allowed with allow_infinite_x(true)";
+            let hint = if self.infinite_x { "" } else { hint };
+            let name = column_name(c, self.columns.len());
+            refuse(name, hint, &|i| Some(column.at(i)).filter(|&x| !self.valid_x(x)))?;
+        }
+        refuse("sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))
+    }
+
+    fn choose_units(&self) -> Units {
+        let over = |s: f64| if s.is_finite() { 1.0 / s } else { 0.0 };
+        let largest = |start: usize, end: usize| {
+            let mut found = Largest { y: 0.0, weight: 1.0, row: 0.0 };
+            for i in (start..end).filter(|&i| !self.filtered || self.counts(i)) {
+                let y = self.y.at(i).abs();
+                let w = self.sigma_at(i).map_or(1.0, over);
+                found.y = found.y.max(y);
+                found.weight = found.weight.max(w);
+                found.row = found.row.max(y * w);
+            }
+            found
+        };
+        let parts = in_chunks(self.len(), largest);
+        let max = parts.into_iter().fold(Largest::default(), |a, b| Largest {
+            y: a.y.max(b.y),
+            weight: a.weight.max(b.weight),
+            row: a.row.max(b.row),
+        });
+        let scale = if let Sigma::Constant(s) = self.sigma { 1.0 / s } else { 1.0 };
+        Units {
+            y: unit_of(max.y),
+            weight: unit_of(max.weight * scale),
+            row: unit_of(max.row * scale),
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let count = |start: usize, end: usize| {
+            let mut tally = Tally::default();
+            for i in start..end {
+                if self.counts(i) {
+                    tally.used += 1;
+                } else if self.sigma_at(i) == Some(f64::INFINITY) && self.mask.is_none_or(|m| m[i])
+                {
+                    tally.ignored += 1;
+                } else {
+                    tally.omitted += 1;
+                }
+            }
+            tally
+        };
+        in_chunks(self.len(), count).into_iter().fold(Tally::default(), |a, b| Tally {
+            used: a.used + b.used,
+            omitted: a.omitted + b.omitted,
+            ignored: a.ignored + b.ignored,
+        })
+    }
+}
+
+/// Whether all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
+/// with an early exit would not.
+fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
+    match values {
+        Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
+        Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
+    }
+}

@@ -1,0 +1,106 @@
+//! What the response adds up to: its weighted mean and scatter, for R².
+
+use super::points::Points;
+use rayon::prelude::*;
+
+/// Points per task of a scan over the data.
+const CHUNK: usize = 1 << 16;
+/// Points per step within a task.
+const BLOCK: usize = 256;
+/// Independent partial sums, so that the additions vectorise.
+const LANES: usize = 8;
+
+/// Σw², the weighted mean of y, and Σ(w (y − mean))², with weights w in units of the points' row
+/// unit and y in its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Summary {
+    weight: f64,
+    pub(crate) mean: f64,
+    pub(crate) scatter: f64,
+    /// Σ(w y)², in row units like the scatter.
+    pub(crate) square: f64,
+}
+
+/// Calls `scan(start, end)` for consecutive parts of `0..n`, in parallel when there are several, and
+/// returns what they gave in order.
+pub(crate) fn in_chunks<R: Send>(n: usize, scan: impl Fn(usize, usize) -> R + Sync) -> Vec<R> {
+    let part = |c: usize| scan(c * CHUNK, n.min((c + 1) * CHUNK));
+    match n.div_ceil(CHUNK) {
+        1 => vec![part(0)],
+        chunks => (0..chunks).into_par_iter().map(part).collect(),
+    }
+}
+
+impl Summary {
+    /// Of the points that count. Correlated data have no weights of single points; there the scatter
+    /// is the unweighted one.
+    pub(crate) fn of(points: &Points<'_>) -> Summary {
+        let units = points.units;
+        let parts = in_chunks(points.len(), |start, end| Summary::of_range(points, start, end));
+        let mut total = parts.into_iter().fold(Summary::default(), Summary::merge);
+        // Summed with y and weights each in a unit of order 1; now in the units of the rows.
+        let factor = units.row / units.y / units.weight;
+        total.square = (total.scatter + total.weight * total.mean * total.mean) * factor * factor;
+        total.scatter *= factor * factor;
+        total.mean /= units.y;
+        total
+    }
+
+    fn of_range(points: &Points<'_>, start: usize, end: usize) -> Summary {
+        let mut block = [0.0; BLOCK];
+        let mut total = Summary::default();
+        for from in (start..end).step_by(BLOCK) {
+            let y = &mut block[..(end - from).min(BLOCK)];
+            points.y.copy_to(from, y);
+            total = total.merge(Summary::of_block(points, from, y));
+        }
+        total
+    }
+
+    /// Sums of y − shift, with a value of y as the shift, do not cancel however far y is from 0.
+    fn of_block(points: &Points<'_>, from: usize, y: &[f64]) -> Summary {
+        let unit = points.units.y;
+        let first = (0..y.len()).find(|&i| !points.is_filtered() || points.counts(from + i));
+        let Some(shift) = first.map(|i| y[i] * unit) else {
+            return Summary::default();
+        };
+        let (mut weight, mut sum, mut square) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let mut add = |i: usize, w: f64, v: f64| {
+            let d = v * unit - shift;
+            weight[i % LANES] += w * w;
+            sum[i % LANES] += w * w * d;
+            square[i % LANES] += (w * d) * (w * d);
+        };
+        if !points.is_filtered() && points.sigmas().is_none() {
+            y.iter().enumerate().for_each(|(i, &v)| add(i, 1.0, v));
+        } else {
+            let to_unit = points.units.weight / points.units.row;
+            for (i, &v) in y.iter().enumerate() {
+                if !points.is_filtered() || points.counts(from + i) {
+                    add(i, points.weight(from + i) * to_unit, v);
+                }
+            }
+        }
+        let (weight, sum): (f64, f64) = (weight.iter().sum(), sum.iter().sum());
+        let scatter = square.iter().sum::<f64>() - sum * sum / weight;
+        Summary { weight, mean: shift + sum / weight, scatter: scatter.max(0.0), square: 0.0 }
+    }
+
+    /// Both together (Chan, Golub and LeVeque 1983).
+    fn merge(self, other: Summary) -> Summary {
+        if self.weight == 0.0 {
+            return other;
+        } else if other.weight == 0.0 {
+            return self;
+        }
+        let weight = self.weight + other.weight;
+        let apart = other.mean - self.mean;
+        let share = other.weight / weight;
+        Summary {
+            weight,
+            mean: self.mean + apart * share,
+            scatter: self.scatter + other.scatter + apart * apart * self.weight * share,
+            square: 0.0,
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What can be wrong with a request.
+//!
+//! An [`Error`] means that the question makes no sense or cannot be asked here: wrong lengths, a
+//! start that is not a number, a model that has no value at the start. A fit that was tried and did
+//! not converge is not an error; it is a [`Fit`](crate::Fit) with its
+//! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
+
+use std::fmt;
+
+/// A name and the value it had, as errors quote parameters and variables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// Name of the parameter or variable.
+    pub name: String,
+    /// Its value when the error was found.
+    pub value: f64,
+}
+
+/// A list of named values, printed as `a = 1, b = 2`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NamedValues(pub Vec<Named>);
+
+impl NamedValues {
+    pub(crate) fn new<S: AsRef<str>>(names: &[S], values: &[f64]) -> Self {
+        let pairs = names.iter().zip(values);
+        NamedValues(pairs.map(|(n, &value)| Named { name: n.as_ref().to_owned(), value }).collect())
+    }
+}
+
+impl fmt::Display for NamedValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Named { name, value }) in self.0.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{name} = {value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a fit could not be attempted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There are no points, or a mask or [`Missing::Omit`](crate::Missing::Omit) left none.
+    #[error(
+        "no data points: {omitted} of {given} points were masked or omitted; give at least one finite point"
+    )]
+    EmptyData {
+        /// Points given.
+        given: usize,
+        /// Points that a mask or a policy removed.
+        omitted: usize,
+    },
+    /// Two arrays that must have one length do not.
+    #[error("`{what}` has {got} values but {expected} are needed ({remedy})")]
+    LengthMismatch {
+        /// The array: `y`, `sigma`, `mask`, `x column 1`, …
+        what: String,
+        /// The length that it must have.
+        expected: usize,
+        /// The length that it has.
+        got: usize,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The data have another number of independent variables than the model.
+    #[error(
+        "the model has {expected} independent variable(s) but the data have {got} column(s); give x as {expected} column(s) of one length"
+    )]
+    ColumnCount {
+        /// Independent variables of the model.
+        expected: usize,
+        /// Columns in the data.
+        got: usize,
+    },
+    /// NaN or an infinity among the data.
+    #[error(
+        "`{what}` is {value} at index {index} ({count} such value(s)); remove it, mask it, or use Missing::Omit{hint}"
+    )]
+    NonFinite {
+        /// The array: `y`, `x`, `x column 1`, `sigma`.
+        what: String,
+        /// Index of the first such value.
+        index: usize,
+        /// The value found there.
+        value: f64,
+        /// How many there are in that array.
+        count: usize,
+        /// A further remedy, with its leading punctuation, or nothing.
+        hint: &'static str,
+    },
+    /// NaN or an infinity where a parameter's number is expected.
+    #[error("the {what} of parameter `{name}` is {value}; give a finite number")]
+    NonFiniteParameter {
+        /// `start`, `lower bound` or `upper bound`.
+        what: &'static str,
+        /// The parameter.
+        name: String,
+        /// The value given.
+        value: f64,
+    },
+    /// The start has another number of values than the model has parameters.
+    #[error("the model has {expected} parameter(s) ({}) but the start has {got} value(s)", names.join(", "))]
+    ParameterCount {
+        /// Parameters of the model.
+        expected: usize,
+        /// Values in the start.
+        got: usize,
+        /// The parameters' names.
+        names: Vec<String>,
+    },
+    /// Another number of names than the model has parameters.
+    #[error("the model has {expected} parameter(s) but {got} name(s) were given")]
+    NameCount {
+        /// Parameters of the model.
+        expected: usize,
+        /// Names given.
+        got: usize,
+    },
+    /// Two parameters were given the same name.
+    #[error("the parameter name `{name}` is given twice; names must differ")]
+    DuplicateName {
+        /// The repeated name.
+        name: String,
+    },
+    /// An option names a parameter that the model does not have.
+    #[error("there is no parameter `{name}`; the model has {}", known.join(", "))]
+    UnknownParameter {
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// A standard deviation that is zero or negative.
+    #[error(
+        "sigma is {value} at index {index}; standard deviations must be positive (zero would be an infinite weight: drop the point or set a floor)"
+    )]
+    SigmaNotPositive {
+        /// Index of the first such value.
+        index: usize,
+        /// The value found there.
+        value: f64,
+    },
+    /// Every point has an infinite standard deviation, so nothing is left to fit.
+    #[error(
+        "all {points} points have infinite sigma and so no weight; give at least one finite sigma"
+    )]
+    NoEffectiveData {
+        /// Points given.
+        points: usize,
+    },
+    /// The covariance matrix of the data is not square, symmetric and positive definite.
+    #[error(
+        "the covariance matrix of the data is not positive definite: {reason} at row {row}; check its symmetry and that no row is a combination of others"
+    )]
+    CovarianceNotPositiveDefinite {
+        /// Row of the first offence.
+        row: usize,
+        /// What was found.
+        reason: &'static str,
+    },
+    /// A lower bound above its upper bound.
+    #[error(
+        "the bounds of `{name}` are reversed: lower {lower} is above upper {upper}; exchange them"
+    )]
+    BoundsOrder {
+        /// The parameter.
+        name: String,
+        /// Lower bound given.
+        lower: f64,
+        /// Upper bound given.
+        upper: f64,
+    },
+    /// The start lies outside the bounds.
+    #[error(
+        "the start of `{name}` is {value}, outside its bounds [{lower}, {upper}]; move it inside or use clamp_start(true)"
+    )]
+    StartOutOfBounds {
+        /// The parameter.
+        name: String,
+        /// Its start.
+        value: f64,
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+    /// Fewer points than free parameters.
+    #[error(
+        "{points} point(s) cannot determine {parameters} free parameter(s); give more points, fix parameters, or use allow_underdetermined(true)"
+    )]
+    TooFewPoints {
+        /// Points with weight.
+        points: usize,
+        /// Free parameters.
+        parameters: usize,
+    },
+    /// The model has no parameters at all.
+    #[error("the model has no parameters to fit")]
+    NoParameters,
+    /// The trace shows that no free parameter occurs in the model.
+    #[error("the model does not depend on any free parameter ({}); its value is the same whatever they are", names.join(", "))]
+    NoParameterDependence {
+        /// The free parameters.
+        names: Vec<String>,
+    },
+    /// A native model or the traced closure panicked.
+    #[error("the model panicked: {message} (at {place})")]
+    ModelPanicked {
+        /// The panic's message.
+        message: String,
+        /// The point and parameters, or the moment of tracing.
+        place: String,
+    },
+    /// The model has no finite value at the start.
+    #[error(
+        "the model is {value} at point {index} ({point}) for the start {params}; choose a start where it is finite"
+    )]
+    ModelNonFiniteAtStart {
+        /// First point where it happens.
+        index: usize,
+        /// The independent variables there.
+        point: NamedValues,
+        /// The value of the model.
+        value: f64,
+        /// The parameters.
+        params: NamedValues,
+    },
+    /// A partial derivative of the model has no finite value at the start.
+    #[error(
+        "the partial derivative of the model by `{name}` is {value} at point {index} ({point}) for the start {params}; choose a start away from such points"
+    )]
+    PartialNonFiniteAtStart {
+        /// The parameter.
+        name: String,
+        /// First point where it happens.
+        index: usize,
+        /// The independent variables there.
+        point: NamedValues,
+        /// The value of the partial.
+        value: f64,
+        /// The parameters.
+        params: NamedValues,
+    },
+    /// The model is finite at the start but so large that sums of squares overflow.
+    #[error(
+        "at the start {params} the residuals are too large to be squared; choose a start of the data's magnitude"
+    )]
+    OverflowAtStart {
+        /// The parameters.
+        params: NamedValues,
+    },
+    /// An option with a value that it cannot have.
+    #[error("option `{name}` is {value}; it must be {requirement}")]
+    BadOption {
+        /// The option.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// What it must be.
+        requirement: &'static str,
+    },
+    /// A text expression that cannot be read.
+    #[error("cannot read the expression: {message} at column {column}\n{}", excerpt(text, *column))]
+    Parse {
+        /// What was found, and what was expected.
+        message: String,
+        /// Column of the offence, counted in characters from 1.
+        column: usize,
+        /// The expression.
+        text: String,
+    },
+    /// Partial derivatives were given for a model that is traced, and so has its own.
+    #[error("partials can be given for native models only; a traced model's are exact already")]
+    JacobianOfTraced,
+    /// The program of a native model was asked for; it has none.
+    #[error("a native model has no program; only traced models do")]
+    NotTraced,
+    /// A traced variable was used outside the model that it belongs to.
+    #[error(
+        "the model used a traced variable of another model; use only the variables that the closure is called with"
+    )]
+    ForeignVariable,
+    /// A GPU was asked for and this build has none.
+    #[error(
+        "CUDA device {ordinal} was asked for but this version of dualfit computes on the CPU only; use Backend::Auto or Backend::Cpu"
+    )]
+    CudaUnavailable {
+        /// The device's number.
+        ordinal: usize,
+    },
+}
+
+/// The part of `text` around `column`, on one line, with a mark under that column. It is short
+/// whatever the length of the text: a format width above 65535 would panic.
+fn excerpt(text: &str, column: usize) -> String {
+    let first = column.saturating_sub(60).max(1);
+    let shown: String = text.chars().skip(first - 1).take(80).collect();
+    let shown = shown.replace(char::is_control, " ");
+    format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,146 @@
+//! The covariance of the parameters, and what the data leave undetermined.
+//!
+//! With J the weighted Jacobian at the solution, its columns scaled to unit length by D, and
+//! J D⁻¹ = U Σ Vᵀ, the covariance is D⁻¹ V Σ⁻² Vᵀ D⁻¹ (times s² = χ²/(n − p) unless the errors of the
+//! data are absolute). J enters through its triangular factor, never through JᵀJ, and singular values
+//! come from one-sided Jacobi rotations, so that small ones keep their digits.
+//!
+//! Singular values not above ε·max(n, p)·σ₁ are zero to rounding: along their vectors the parameters
+//! can change without changing the model at the points. Every parameter with a part in such a
+//! direction is undetermined and has an infinite error; nothing is silently left out.
+
+use crate::normal::RFactor;
+use crate::normal::small::{fold_rows, jacobi_svd};
+use nalgebra::DMatrix;
+
+/// A parameter whose part in an undetermined direction is below this is determined: singular vectors
+/// carry errors of about √ε at worst where the gap to the next singular value is wide.
+const PART: f64 = 1.5e-8;
+
+/// Errors and correlations of all parameters of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Covariance {
+    pub(crate) matrix: DMatrix<f64>,
+    pub(crate) correlation: DMatrix<f64>,
+    /// Standard errors, computed without squaring them.
+    pub(crate) errors: Vec<f64>,
+    pub(crate) rank: usize,
+    pub(crate) condition: f64,
+    /// Combinations of parameters that the data do not determine, and at the end, if none is, the
+    /// least determined one: coefficients of the scaled parameters, of unit length.
+    pub(crate) weak: Vec<Direction>,
+}
+
+/// A combination of parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Direction {
+    /// Positions and coefficients, the largest first; negligible parts are left out.
+    pub(crate) parts: Vec<(usize, f64)>,
+    /// Whether the data leave it undetermined.
+    pub(crate) undetermined: bool,
+}
+
+/// What the covariance is computed from.
+pub(crate) struct Inputs<'a> {
+    /// The factor of the Jacobian by the free parameters, in row and column units.
+    pub(crate) factor: &'a RFactor,
+    /// Positions of the free parameters.
+    pub(crate) free: &'a [usize],
+    /// Which of them are estimated: not held by a bound.
+    pub(crate) estimated: &'a [bool],
+    /// The power of two of each column.
+    pub(crate) columns: &'a [f64],
+    /// Number of parameters of the model.
+    pub(crate) params: usize,
+    /// Number of points.
+    pub(crate) points: usize,
+    /// The standard deviation of a row: s in row units, or the row unit itself for absolute errors.
+    pub(crate) row_error: f64,
+}
+
+impl Covariance {
+    pub(crate) fn compute(inputs: &Inputs<'_>) -> Covariance {
+        let p = inputs.params;
+        let kept: Vec<usize> = (0..inputs.free.len()).filter(|&j| inputs.estimated[j]).collect();
+        let m = kept.len();
+        let (mut r, lengths) = scaled_factor(inputs.factor, &kept);
+        let (mut sigma, mut v) = (vec![0.0; m], vec![0.0; m * m]);
+        let found = jacobi_svd(&mut r, m, &mut sigma, &mut v);
+        let largest = sigma.first().copied().unwrap_or(0.0);
+        let least = f64::EPSILON * inputs.points.max(p) as f64 * largest;
+        let rank = if found { sigma.iter().filter(|&&s| s > least).count() } else { 0 };
+
+        let part = |i: usize, k: usize| v[k * m + i];
+        let lost = |i: usize| (rank..m).any(|k| !found || part(i, k).abs() > PART);
+        let inner = |i: usize, j: usize| -> f64 {
+            (0..rank).map(|k| part(i, k) / sigma[k] * (part(j, k) / sigma[k])).sum()
+        };
+        let mut errors = vec![0.0; p];
+        let mut correlation = DMatrix::from_element(p, p, f64::NAN);
+        for (j, &k) in inputs.free.iter().enumerate() {
+            if !inputs.estimated[j] {
+                errors[k] = f64::NAN;
+            }
+        }
+        for (i, &ji) in kept.iter().enumerate() {
+            let k = inputs.free[ji];
+            errors[k] = match lost(i) {
+                true => f64::INFINITY,
+                false => inner(i, i).sqrt() / lengths[i] * inputs.columns[ji] * inputs.row_error,
+            };
+        }
+        for (i, &ji) in kept.iter().enumerate().filter(|&(i, _)| !lost(i)) {
+            for (j, &jj) in kept.iter().enumerate().filter(|&(j, _)| !lost(j)) {
+                let value =
+                    if i == j { 1.0 } else { inner(i, j) / (inner(i, i) * inner(j, j)).sqrt() };
+                correlation[(inputs.free[ji], inputs.free[jj])] = value.clamp(-1.0, 1.0);
+            }
+        }
+        let matrix = DMatrix::from_fn(p, p, |i, j| match (errors[i], errors[j]) {
+            (a, b) if a == 0.0 || b == 0.0 => 0.0,
+            (a, _) if i == j => a * a,
+            (a, b) => correlation[(i, j)] * a * b,
+        });
+        let condition = match (rank == m, sigma.last()) {
+            (true, Some(smallest)) => largest / smallest,
+            (true, None) => 1.0,
+            (false, _) => f64::INFINITY,
+        };
+        let direction = |k: usize| Direction {
+            parts: parts((0..m).map(|i| (inputs.free[kept[i]], part(i, k)))),
+            undetermined: k >= rank,
+        };
+        let first = if rank < m { rank } else { m.saturating_sub(1) };
+        let weak = if found { (first..m).map(direction).collect() } else { Vec::new() };
+        Covariance { matrix, correlation, errors, rank, condition, weak }
+    }
+}
+
+/// The triangular factor of the kept columns, each scaled to length 1 (or left 0), and the lengths.
+fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
+    let (n, m) = (factor.n, kept.len());
+    let mut rows = vec![0.0; n * m];
+    let mut lengths = vec![1.0; m];
+    for (c, &j) in kept.iter().enumerate() {
+        let column = &mut rows[c * n..(c + 1) * n];
+        (0..=j).for_each(|i| column[i] = factor.at(i, j));
+        let length = column.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if length > 0.0 {
+            lengths[c] = length;
+            column.iter_mut().for_each(|v| *v /= length);
+        }
+    }
+    let mut r = vec![0.0; m * m];
+    fold_rows(&mut r, m, &mut rows, n, n);
+    (r, lengths)
+}
+
+/// The parts of a direction that matter, the largest first, with a positive first coefficient.
+fn parts(all: impl Iterator<Item = (usize, f64)>) -> Vec<(usize, f64)> {
+    let mut parts: Vec<(usize, f64)> = all.filter(|(_, c)| c.abs() >= 0.05).collect();
+    parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    if parts.first().is_some_and(|(_, c)| *c < 0.0) {
+        parts.iter_mut().for_each(|(_, c)| *c = -*c);
+    }
+    parts
+}

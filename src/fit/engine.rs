@@ -1,0 +1,326 @@
+//! From a validated request to a fit: evaluate, minimise, compute the covariance.
+
+use super::Fit;
+use super::covariance::{Covariance, Direction, Inputs};
+use super::stats::Stats;
+use super::warning::Warning;
+use crate::backend::cpu::kernels;
+use crate::backend::cpu::{Cpu, Prepared, Whitened};
+use crate::backend::{BadPoint, Evaluator, Fault};
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::error::{Error, NamedValues, Result};
+use crate::model::native::Model;
+use crate::normal::{Normal, RFactor};
+use crate::solver::bounds::Limits;
+use crate::solver::linear_model::LinearModel;
+use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::observe::Observer;
+use crate::solver::options::Options;
+use crate::solver::problem::Problem;
+use crate::solver::termination::Termination;
+use std::time::{Duration, Instant};
+
+/// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
+const ILL_CONDITIONED: f64 = 1e7;
+/// R² below which a fit is called poor.
+const POOR: f64 = 0.1;
+/// Ratio of effects at the start below which a parameter's scale is called poor.
+const POOR_SCALING: f64 = 1e-10;
+
+/// A fit to be made. Arrays have one value per parameter.
+pub(crate) struct Request<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) names: &'a [String],
+    pub(crate) points: &'a Points<'a>,
+    pub(crate) start: Vec<f64>,
+    pub(crate) bounds: &'a [(f64, f64)],
+    pub(crate) fixed: Vec<bool>,
+    /// Parameters that do not occur in the model.
+    pub(crate) unused: Vec<bool>,
+    pub(crate) loss: Loss,
+    pub(crate) options: &'a Options,
+    pub(crate) observer: Option<&'a Observer>,
+    pub(crate) prepare_time: Duration,
+    pub(crate) validate_time: Duration,
+}
+
+impl Request<'_> {
+    pub(crate) fn fit(self) -> Result<Fit> {
+        let begun = Instant::now();
+        let points = self.points;
+        let mut cpu = Cpu::new(self.prepared, points, self.loss);
+        let mut scratch = cpu.scratch_bytes();
+        let mut whitened;
+        let evaluator: &mut dyn Evaluator = match &points.correlation {
+            None => &mut cpu,
+            Some(correlation) => {
+                scratch += correlation.bytes();
+                whitened = Whitened::new(cpu, correlation);
+                &mut whitened
+            }
+        };
+        let problem = self.problem();
+        let outcome = match problem.free.is_empty() {
+            true => self.evaluate_only(evaluator)?,
+            false => minimise(evaluator, &problem, self.options, self.observer, begun)
+                .map_err(|failure| self.refused(failure))?,
+        };
+        let solved = Instant::now();
+        let end = self.analyse(evaluator, &problem, &outcome)?;
+        let stats = Stats {
+            backend: "CPU",
+            instruction_set: kernels::detect().name,
+            threads: rayon::current_num_threads(),
+            evaluations: outcome.evaluations,
+            passes: outcome.evaluations + outcome.factorisations + end.passes,
+            iterations: outcome.iterations,
+            retried: outcome.retried,
+            operations: match self.model {
+                Model::Traced(_) => Some(self.prepared.operations()),
+                Model::Native(_) => None,
+            },
+            prepare_seconds: self.prepare_time.as_secs_f64(),
+            validate_seconds: self.validate_time.as_secs_f64(),
+            solve_seconds: (solved - begun).as_secs_f64(),
+            covariance_seconds: solved.elapsed().as_secs_f64(),
+            scratch_bytes: scratch,
+        };
+        let mut fit = Fit {
+            model: self.model.clone(),
+            names: self.names.to_vec(),
+            params: outcome.params,
+            at_bound: end.at_bound,
+            covariance: end.covariance,
+            loss: self.loss,
+            scaled: !points.sigma.is_absolute(),
+            cost: outcome.cost,
+            row_unit: points.units.row,
+            scatter: points.summary.scatter,
+            points: points.used,
+            omitted: points.omitted,
+            ignored: points.ignored,
+            termination: outcome.termination,
+            warnings: Vec::new(),
+            stats,
+            start: self.start,
+            fixed: self.fixed,
+        };
+        fit.warnings = warnings(&fit, &self.unused, self.bounds, points, &end.effects);
+        Ok(fit)
+    }
+
+    fn problem(&self) -> Problem {
+        let summary = &self.points.summary;
+        let row = self.points.units.row;
+        let square = summary.square;
+        // 16 units in the last place of each value, added up as squares.
+        let rounding = (16.0 * f64::EPSILON).powi(2) * square;
+        Problem {
+            free: self.prepared.free.clone(),
+            start: self.start.clone(),
+            bounds: self.bounds.to_vec(),
+            rounding,
+            square,
+            cost_unit: 1.0 / row / row,
+        }
+    }
+
+    /// The cost with all parameters fixed.
+    fn evaluate_only(&self, evaluator: &mut dyn Evaluator) -> Result<Outcome> {
+        let mut normal = Normal::zero(0);
+        let faulty = |fault| self.refused(Failure::Backend(fault));
+        evaluator.normal(&self.start, &[], &mut normal).map_err(faulty)?;
+        if !normal.is_finite()
+            && let Some(point) = evaluator.first_bad_point(&self.start)
+        {
+            return Err(self.refused(Failure::Start(point)));
+        }
+        Ok(Outcome {
+            params: self.start.clone(),
+            cost: normal.cost,
+            termination: Termination::AllFixed,
+            evaluations: 1,
+            factorisations: 0,
+            iterations: 0,
+            columns: Vec::new(),
+            effects: Vec::new(),
+            retried: false,
+        })
+    }
+
+    /// The error that a user should see for a failure of the solver.
+    fn refused(&self, failure: Failure) -> Error {
+        let variables = |x: &[f64]| {
+            let names: Vec<String> = match self.model {
+                Model::Traced(program) => program.columns.clone(),
+                Model::Native(_) => crate::model::program::default_columns(x.len()),
+            };
+            NamedValues::new(&names, x)
+        };
+        match failure {
+            Failure::Start(BadPoint { index, x, value, partial }) => {
+                let (point, params) = (variables(&x), NamedValues::new(self.names, &self.start));
+                match partial {
+                    None => Error::ModelNonFiniteAtStart { index, point, value, params },
+                    Some(j) => {
+                        let name = self.names[self.prepared.free[j]].clone();
+                        Error::PartialNonFiniteAtStart { name, index, point, value, params }
+                    }
+                }
+            }
+            Failure::Overflow => {
+                Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
+            }
+            Failure::Backend(Fault::Panicked { message, index }) => {
+                let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
+                Error::ModelPanicked {
+                    message,
+                    place: format!("point {index} ({})", variables(&x)),
+                }
+            }
+        }
+    }
+
+    /// Covariance and active bounds at the solution.
+    fn analyse(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        problem: &Problem,
+        outcome: &Outcome,
+    ) -> Result<End> {
+        let n = problem.free.len();
+        let (mut factor, mut normal) = (RFactor::zero(n), Normal::zero(n));
+        let faulty = |fault| self.refused(Failure::Backend(fault));
+        let mut passes = 0;
+        if n > 0 {
+            evaluator.factor(&outcome.params, &outcome.columns, &mut factor).map_err(faulty)?;
+            passes += 1;
+        }
+        let unit = |(j, &k): (usize, &usize)| {
+            let c = outcome.columns[j];
+            ((problem.bounds[k].0 / c, problem.bounds[k].1 / c), outcome.params[k] / c)
+        };
+        let (limits, q): (Vec<_>, Vec<_>) = problem.free.iter().enumerate().map(unit).unzip();
+        let limits = Limits { limits: &limits };
+        let mut at_bound = vec![None; self.names.len()];
+        let mut estimated = vec![true; n];
+        let on_bound: Vec<usize> = (0..n).filter(|&j| limits.side(&q, j).is_some()).collect();
+        if !on_bound.is_empty() {
+            evaluator.normal(&outcome.params, &outcome.columns, &mut normal).map_err(faulty)?;
+            passes += 1;
+            let mut model = LinearModel::new(n);
+            model.set_lengths(&normal);
+            for j in on_bound {
+                let held = limits.holds(&q, &model, j);
+                estimated[j] = !held;
+                at_bound[problem.free[j]] = limits.side(&q, j).filter(|_| held);
+            }
+        }
+        let degrees = self.points.used.saturating_sub(estimated.iter().filter(|&&e| e).count());
+        let row_error = match self.points.sigma.is_absolute() {
+            true => self.points.units.row,
+            false if degrees == 0 => f64::NAN,
+            false => (2.0 * outcome.cost / degrees as f64).sqrt(),
+        };
+        let covariance = Covariance::compute(&Inputs {
+            factor: &factor,
+            free: &problem.free,
+            estimated: &estimated,
+            columns: &outcome.columns,
+            params: self.names.len(),
+            points: self.points.used,
+            // Errors in row units back to the units of the data.
+            row_error,
+        });
+        Ok(End { at_bound, covariance, effects: outcome.effects.clone(), passes })
+    }
+}
+
+/// What is known at the end of a fit.
+struct End {
+    at_bound: Vec<Option<crate::solver::bounds::Side>>,
+    covariance: Covariance,
+    effects: Vec<f64>,
+    passes: usize,
+}
+
+fn warnings(
+    fit: &Fit,
+    unused: &[bool],
+    bounds: &[(f64, f64)],
+    points: &Points<'_>,
+    effects: &[f64],
+) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let name = |i: usize| fit.names[i].clone();
+    for i in 0..fit.names.len() {
+        if unused[i] && !fit.fixed[i] {
+            found.push(Warning::UnusedParameter { name: name(i) });
+        }
+        if bounds[i].0 == bounds[i].1 {
+            found.push(Warning::FixedByBounds { name: name(i) });
+        }
+        if let Some(side) = fit.at_bound[i] {
+            found.push(Warning::AtBound { name: name(i), side });
+        }
+    }
+    let estimated = fit.estimated();
+    let combination = |direction: &Direction| combination(direction, &fit.names);
+    for direction in fit.covariance.weak.iter() {
+        let combination = combination(direction);
+        if direction.undetermined {
+            found.push(Warning::RankDeficient { rank: fit.rank(), estimated, combination });
+        } else if fit.condition() > ILL_CONDITIONED {
+            found.push(Warning::IllConditioned { condition: fit.condition(), combination });
+        }
+    }
+    if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
+        found.push(Warning::NoDegreesOfFreedom);
+    }
+    let distinct = distinct_points(points, estimated);
+    if distinct < estimated && distinct < fit.points {
+        found.push(Warning::FewDistinctPoints { distinct, estimated });
+    }
+    if let Some(r_squared) = fit.r_squared().filter(|&r2| r2 < POOR && estimated > 1) {
+        found.push(Warning::PoorFit { r_squared });
+    }
+    let strongest = effects.iter().copied().fold(0.0, f64::max);
+    let free = (0..fit.names.len()).filter(|&i| !fit.fixed[i]);
+    for (i, &effect) in free.zip(effects) {
+        if effect > 0.0 && effect < POOR_SCALING * strongest {
+            found.push(Warning::PoorScaling { name: name(i), ratio: effect / strongest });
+        }
+    }
+    found
+}
+
+/// A combination of parameters as text: `0.71·a − 0.71·d`.
+fn combination(direction: &Direction, names: &[String]) -> String {
+    let mut text = String::new();
+    for (n, &(i, c)) in direction.parts.iter().enumerate() {
+        let sign = match (n, c < 0.0) {
+            (0, _) => "",
+            (_, true) => " − ",
+            (_, false) => " + ",
+        };
+        text += &format!("{sign}{:.2}·{}", c.abs(), names[i]);
+    }
+    text
+}
+
+/// Number of different points, counted up to `enough`.
+fn distinct_points(points: &Points<'_>, enough: usize) -> usize {
+    let mut seen: Vec<Vec<f64>> = Vec::new();
+    for i in points.kept() {
+        if seen.len() >= enough {
+            break;
+        }
+        let same = |x: &Vec<f64>| points.columns.iter().zip(x).all(|(c, &v)| c.at(i) == v);
+        if !seen.iter().any(same) {
+            seen.push(points.columns.iter().map(|c| c.at(i)).collect());
+        }
+    }
+    seen.len()
+}

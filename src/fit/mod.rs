@@ -1,0 +1,197 @@
+//! What a fit found: parameters, their errors, how good the fit is, and what is doubtful about it.
+
+pub(crate) mod covariance;
+pub(crate) mod engine;
+mod report;
+mod statistics;
+pub(crate) mod stats;
+pub(crate) mod warning;
+
+use crate::data::columns::Columns;
+use crate::data::loss::Loss;
+use crate::data::{Data, expect_columns};
+use crate::error::{Error, Result};
+use crate::model::native::Model;
+use crate::solver::bounds::Side;
+use crate::solver::termination::Termination;
+use covariance::Covariance;
+use nalgebra::DMatrix;
+use stats::Stats;
+use warning::Warning;
+
+/// The result of a fit, whether it converged or not: it always carries the best parameters reached
+/// and says what they are worth.
+///
+/// Parameters are in the model's order, fixed ones included, wherever an array has one value per
+/// parameter. `Display` prints a report.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    pub(crate) model: Model,
+    pub(crate) names: Vec<String>,
+    pub(crate) start: Vec<f64>,
+    pub(crate) params: Vec<f64>,
+    pub(crate) fixed: Vec<bool>,
+    pub(crate) at_bound: Vec<Option<Side>>,
+    pub(crate) covariance: Covariance,
+    pub(crate) loss: Loss,
+    /// Whether the covariance was scaled by the reduced chi-square.
+    pub(crate) scaled: bool,
+    /// In row units.
+    pub(crate) cost: f64,
+    pub(crate) row_unit: f64,
+    /// Σ(w(y − mean))², in row units.
+    pub(crate) scatter: f64,
+    pub(crate) points: usize,
+    pub(crate) omitted: usize,
+    pub(crate) ignored: usize,
+    pub(crate) termination: Termination,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) stats: Stats,
+}
+
+impl Fit {
+    /// The parameters, in the model's order.
+    pub fn params(&self) -> &[f64] {
+        &self.params
+    }
+
+    /// The parameters' names, in the same order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The start that the fit was given.
+    pub fn start(&self) -> &[f64] {
+        &self.start
+    }
+
+    /// The parameter called `name`.
+    pub fn param(&self, name: &str) -> Option<f64> {
+        self.position(name).map(|i| self.params[i])
+    }
+
+    /// The standard error of the parameter called `name`; see [`std_errors`](Fit::std_errors).
+    pub fn std_error(&self, name: &str) -> Option<f64> {
+        self.position(name).map(|i| self.covariance.errors[i])
+    }
+
+    /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,
+    /// NaN if there is none to give, because the parameter sits on a bound or because no degree of
+    /// freedom is left to measure the scatter with.
+    pub fn std_errors(&self) -> Vec<f64> {
+        self.covariance.errors.clone()
+    }
+
+    /// The covariance matrix of the parameters, p × p: V Σ⁻² Vᵀ of the weighted Jacobian's singular
+    /// value decomposition, times the reduced chi-square unless the data's errors are absolute.
+    ///
+    /// Fixed parameters have zeros; undetermined ones an infinite variance and NaN beside it;
+    /// parameters on a bound NaN.
+    pub fn covariance(&self) -> &DMatrix<f64> {
+        &self.covariance.matrix
+    }
+
+    /// The correlation matrix of the parameters, p × p; NaN where a variance is zero or not finite.
+    pub fn correlation(&self) -> DMatrix<f64> {
+        self.covariance.correlation.clone()
+    }
+
+    /// Number of directions in the space of the free parameters that the data determine.
+    pub fn rank(&self) -> usize {
+        self.covariance.rank
+    }
+
+    /// Ratio of the largest to the smallest singular value of the Jacobian, its columns scaled to one
+    /// length; infinite if the data leave a direction undetermined. Above about 1e7 the last digits of
+    /// parameters and errors are doubtful.
+    pub fn condition(&self) -> f64 {
+        self.covariance.condition
+    }
+
+    /// Names of the parameters that the data do not determine.
+    pub fn undetermined(&self) -> Vec<&str> {
+        let infinite = |i: &usize| self.covariance.errors[*i] == f64::INFINITY;
+        (0..self.names.len()).filter(infinite).map(|i| self.names[i].as_str()).collect()
+    }
+
+    /// The parameters that sit on a bound, and on which.
+    pub fn at_bound(&self) -> Vec<(&str, Side)> {
+        let names = self.names.iter().map(String::as_str);
+        names.zip(&self.at_bound).filter_map(|(name, side)| Some((name, (*side)?))).collect()
+    }
+
+    /// Why the fit stopped.
+    pub fn termination(&self) -> Termination {
+        self.termination
+    }
+
+    /// Whether the parameters are a minimum of the cost.
+    pub fn converged(&self) -> bool {
+        self.termination.is_converged()
+    }
+
+    /// What a careful reader should know before trusting the numbers.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Evaluations of model and partials over all points, the final one for the covariance not
+    /// counted.
+    pub fn evaluations(&self) -> usize {
+        self.stats.evaluations
+    }
+
+    /// How the fit was computed: backend, passes, seconds, memory.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// This fit if it converged, else an error message's worth of it.
+    ///
+    /// # Errors
+    /// The fit itself, boxed, if it did not converge.
+    pub fn require_convergence(self) -> std::result::Result<Fit, Box<Fit>> {
+        if self.converged() { Ok(self) } else { Err(Box::new(self)) }
+    }
+
+    /// The fitted model at the points `x`, one column per variable as in [`Data::new`]; one value per
+    /// point.
+    ///
+    /// # Errors
+    /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model.
+    pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
+        let columns = x.columns();
+        if columns.len() != self.model.columns() {
+            return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
+        }
+        let n = columns.first().map_or(0, |c| c.len());
+        expect_columns(&columns, n)?;
+        let point = |i: usize| columns.iter().map(|c| c.at(i)).collect::<Vec<f64>>();
+        Ok((0..n).map(|i| self.model.evaluate(&point(i), &self.params)).collect())
+    }
+
+    /// Residuals model − y at the points of `data`, in the units of y, masked and missing ones
+    /// included (NaN where they are not finite).
+    ///
+    /// # Errors
+    /// [`Error::ColumnCount`] if the data have another number of columns than the model.
+    pub fn residuals(&self, data: &Data<'_>) -> Result<Vec<f64>> {
+        let model = self.predict(data.columns.clone())?;
+        Ok(model.iter().enumerate().map(|(i, f)| f - data.y.at(i)).collect())
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|n| n == name)
+    }
+
+    /// Points left out by a mask or by [`Missing::Omit`](crate::Missing::Omit).
+    pub fn omitted(&self) -> usize {
+        self.omitted
+    }
+
+    /// Points without weight because their sigma is infinite; they do not count as degrees of
+    /// freedom.
+    pub fn ignored(&self) -> usize {
+        self.ignored
+    }
+}

@@ -1,0 +1,83 @@
+//! How good a fit is, in numbers.
+
+use super::Fit;
+
+impl Fit {
+    /// Half the sum of squared weighted residuals, or of their loss. Zero or infinite where the data
+    /// are so small or large that their squares leave the range of f64; the other statistics do not
+    /// suffer from that.
+    pub fn cost(&self) -> f64 {
+        self.cost / self.row_unit / self.row_unit
+    }
+
+    /// The sum of squared weighted residuals, or of their loss: twice the cost.
+    pub fn chi_square(&self) -> f64 {
+        2.0 * self.cost()
+    }
+
+    /// Points that count.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// Parameters that were estimated: neither fixed nor held by a bound.
+    pub fn estimated(&self) -> usize {
+        (0..self.params.len()).filter(|&i| !self.fixed[i] && self.at_bound[i].is_none()).count()
+    }
+
+    /// Degrees of freedom: points minus estimated parameters, at least 0.
+    pub fn degrees_of_freedom(&self) -> usize {
+        self.points.saturating_sub(self.estimated())
+    }
+
+    /// Chi-square per degree of freedom; `None` without any. About 1 if the model is right and sigma
+    /// absolute.
+    pub fn reduced_chi_square(&self) -> Option<f64> {
+        let dof = self.degrees_of_freedom();
+        (dof > 0).then(|| self.chi_square() / dof as f64)
+    }
+
+    /// √χ²ᵣ, the standard deviation of the (weighted) residuals; `None` without degrees of freedom.
+    pub fn residual_std_error(&self) -> Option<f64> {
+        let dof = self.degrees_of_freedom();
+        (dof > 0).then(|| (2.0 * self.cost / dof as f64).sqrt() / self.row_unit)
+    }
+
+    /// 1 − χ² / Σ(w(y − ȳ))², with the weighted mean ȳ; `None` if all y are equal. For a nonlinear
+    /// model it is no share of explained variance and does not compare models of different kinds; a
+    /// small one still shows a fit that follows nothing.
+    pub fn r_squared(&self) -> Option<f64> {
+        (self.scatter > 0.0).then(|| 1.0 - 2.0 * self.cost / self.scatter)
+    }
+
+    /// R² with each sum divided by its degrees of freedom.
+    pub fn adjusted_r_squared(&self) -> Option<f64> {
+        let dof = self.degrees_of_freedom();
+        let total = (self.points as f64 - 1.0) / dof as f64;
+        if dof == 0 { None } else { self.r_squared().map(|r2| 1.0 - (1.0 - r2) * total) }
+    }
+
+    /// Root mean square of the weighted residuals, √(χ²/n); in the units of y if no sigma was given.
+    pub fn rmse(&self) -> f64 {
+        (2.0 * self.cost / self.points as f64).sqrt() / self.row_unit
+    }
+
+    /// Akaike's information criterion, −2 ln L + 2k up to a constant of the data: n·ln(χ²/n) + 2k, or
+    /// χ² + 2k if sigma is absolute; k estimated parameters.
+    pub fn aic(&self) -> f64 {
+        self.deviance() + 2.0 * self.estimated() as f64
+    }
+
+    /// The Bayesian information criterion, −2 ln L + k·ln n up to the same constant.
+    pub fn bic(&self) -> f64 {
+        self.deviance() + self.estimated() as f64 * (self.points as f64).ln()
+    }
+
+    fn deviance(&self) -> f64 {
+        let n = self.points as f64;
+        match self.scaled {
+            true => n * ((2.0 * self.cost / n).ln() - 2.0 * self.row_unit.ln()),
+            false => self.chi_square(),
+        }
+    }
+}

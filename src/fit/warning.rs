@@ -1,0 +1,106 @@
+//! What is doubtful about a fit.
+
+use crate::solver::bounds::Side;
+use std::fmt;
+
+/// A reason to read the numbers of a fit with care.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The model does not contain this parameter, so nothing can determine it.
+    UnusedParameter {
+        /// The parameter.
+        name: String,
+    },
+    /// The data do not determine these parameters: along the combination the model does not change.
+    RankDeficient {
+        /// Directions determined.
+        rank: usize,
+        /// Parameters estimated.
+        estimated: usize,
+        /// The undetermined combination, like `0.71·a − 0.71·d`, of parameters scaled to equal effect.
+        combination: String,
+    },
+    /// Parameters are nearly exchangeable; the weakest combination has few digits.
+    IllConditioned {
+        /// Condition number of the Jacobian with columns of one length.
+        condition: f64,
+        /// The least determined combination.
+        combination: String,
+    },
+    /// A parameter sits on a bound, so it has no standard error.
+    AtBound {
+        /// The parameter.
+        name: String,
+        /// The bound.
+        side: Side,
+    },
+    /// A parameter's lower and upper bound are equal; it was fixed there.
+    FixedByBounds {
+        /// The parameter.
+        name: String,
+    },
+    /// There are as many parameters as points, so the scatter, and with it the errors, is unknown.
+    NoDegreesOfFreedom,
+    /// There are fewer different points than parameters.
+    FewDistinctPoints {
+        /// Different values of x.
+        distinct: usize,
+        /// Parameters estimated.
+        estimated: usize,
+    },
+    /// The fit follows the data hardly better than a constant: perhaps a minimum far from the best.
+    PoorFit {
+        /// R² of the fit.
+        r_squared: f64,
+    },
+    /// At the start this parameter's effect was many orders of magnitude below the others'.
+    PoorScaling {
+        /// The parameter.
+        name: String,
+        /// Its effect relative to the strongest one's.
+        ratio: f64,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::UnusedParameter { name } => {
+                write!(f, "`{name}` does not occur in the model; nothing determines it")
+            }
+            Warning::RankDeficient { rank, estimated, combination } => write!(
+                f,
+                "the data determine {rank} of {estimated} parameters; {combination} can take any value: fix one of them or rewrite the model"
+            ),
+            Warning::IllConditioned { condition, combination } => write!(
+                f,
+                "ill-conditioned (condition {condition:.1e}); least determined is {combination}: the model may have too many parameters"
+            ),
+            Warning::AtBound { name, side } => {
+                let side = if *side == Side::Lower { "lower" } else { "upper" };
+                write!(f, "`{name}` is on its {side} bound and has no standard error")
+            }
+            Warning::FixedByBounds { name } => {
+                write!(f, "`{name}` has equal bounds and was kept fixed")
+            }
+            Warning::NoDegreesOfFreedom => {
+                write!(
+                    f,
+                    "as many parameters as points: the scatter is unknown, so there are no errors without absolute sigma"
+                )
+            }
+            Warning::FewDistinctPoints { distinct, estimated } => {
+                write!(f, "only {distinct} different points for {estimated} parameters")
+            }
+            Warning::PoorFit { r_squared } => write!(
+                f,
+                "the fit is hardly better than a constant (R² = {r_squared:.3}); try another start"
+            ),
+            Warning::PoorScaling { name, ratio } => write!(
+                f,
+                "at the start `{name}` had {ratio:.1e} of the strongest parameter's effect; check the order of magnitude of its start"
+            ),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Nonlinear least-squares curve fitting: a model is an ordinary closure, its derivatives are exact,
+//! its error bars are right.
+//!
+//! ```
+//! use dualfit::curve_fit;
+//!
+//! let x: Vec<f64> = (0..100).map(|i| 0.05 * f64::from(i)).collect();
+//! let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3 + 0.01 * (7.0 * x).sin()).collect();
+//!
+//! let fit = curve_fit(|x, [a, b, c]| a * (-b * x).exp() + c, &x, &y, [1.0, 1.0, 0.0])?;
+//! println!("{fit}"); // values ± errors, statistics, correlations
+//! assert!(fit.converged());
+//! # Ok::<(), dualfit::Error>(())
+//! ```
+//!
+//! # The way of a fit
+//!
+//! 1. **The model.** [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables
+//!    ([`Var`]) that write down what is done with them. The resulting [`Program`] is replayed over
+//!    [`Dual`] numbers to record its partial derivatives; zeros vanish, common parts are shared, work
+//!    that is the same at every point is done once a pass. A generic function over [`Scalar`] serves
+//!    the fit and plain numbers alike; text ([`CurveFit::parse`]) and functions that cannot be traced
+//!    ([`CurveFit::native`]) are models too.
+//! 2. **The data.** [`Data`] borrows x and y, and what is known of y's errors: [`Sigma`]. Everything is
+//!    checked before the model is called.
+//! 3. **The evaluation.** Blocks of points run through the program with vector instructions chosen at
+//!    run time, chunks of blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never
+//!    stored, and the result does not depend on the number of threads.
+//! 4. **The solver.** Moré's trust region (Levenberg-Marquardt) with bounds and robust losses
+//!    ([`Loss`]). Where squaring J would cost digits, J itself is factored.
+//! 5. **The result.** A [`Fit`] carries the parameters, their covariance from a singular value
+//!    decomposition, statistics, [`Warning`]s, and the reason why it stopped ([`Termination`]). A fit
+//!    that did not converge is a `Fit` that says so; an [`Error`] means that the request made no sense.
+
+mod backend;
+mod curve_fit;
+mod data;
+mod error;
+mod fit;
+mod math;
+mod model;
+mod normal;
+mod solver;
+
+pub use curve_fit::{Backend, CurveFit, curve_fit};
+pub use data::columns::{Arguments, Columns};
+pub use data::loss::Loss;
+pub use data::sigma::Sigma;
+pub use data::values::Values;
+pub use data::{Data, Missing};
+pub use error::{Error, Named, NamedValues, Result};
+pub use fit::Fit;
+pub use fit::stats::Stats;
+pub use fit::warning::Warning;
+pub use model::dual::Dual;
+pub use model::program::Program;
+pub use model::scalar::{Mask, Scalar};
+pub use model::var::{Var, VarMask};
+pub use solver::bounds::Side;
+pub use solver::observe::Progress;
+pub use solver::options::Options;
+pub use solver::termination::Termination;

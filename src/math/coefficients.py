@@ -1,0 +1,115 @@
+"""Makes the polynomial coefficients in this folder: weighted Remez exchange in 60-digit arithmetic.
+
+    pip install mpmath && python coefficients.py [name ...]
+
+Each entry approximates g(u) by a polynomial P(u) on [lo, hi] so that |w(u) (P(u) - g(u))| is least;
+w turns the error of P into the relative error of the whole function. The coefficients are rounded
+to doubles afterwards, and the error printed is that of the rounded polynomial (as a power of two).
+"""
+import sys
+from mpmath import mp, mpf, matrix, lu_solve, log, exp, sqrt, sin, cos, atan, asin, erf, erfc, pi, ln, cospi, polyval
+from mpmath import loggamma, digamma, findroot, diff
+
+mp.dps = 60
+
+
+def remez(g, w, lo, hi, degree, rounds=12, grid=1500):
+    n = degree + 2
+    mid, half = (hi + lo) / 2, (hi - lo) / 2
+    nodes = [mid - half * cospi(mpf(2 * i + 1) / (2 * n)) for i in range(n)]
+    pts = [mid - half * cospi(mpf(i) / grid) for i in range(grid + 1)]
+    floor = mpf(10) ** -9 * max(w(lo), w(hi))  # a node where w = 0 would force the error to 0
+    gv = [g(u) for u in pts]
+    wv = [w(u) for u in pts]
+    for _ in range(rounds):
+        a, b = matrix(n, n), matrix(n, 1)
+        for i, u in enumerate(nodes):
+            t = (u - mid) / half
+            for j in range(degree + 1):
+                a[i, j] = t**j
+            a[i, degree + 1] = (-1) ** i / (w(u) + floor)
+            b[i] = g(u)
+        c = lu_solve(a, b)
+        err = [wv[i] * (polyval([c[j] for j in range(degree, -1, -1)], (u - mid) / half) - gv[i]) for i, u in enumerate(pts)]
+        peaks, start = [], 0
+        for i in range(1, len(pts) + 1):  # the largest error between sign changes
+            if i == len(pts) or (err[i] > 0) != (err[start] > 0):
+                k = max(range(start, i), key=lambda q: abs(err[q]))
+                peaks.append(k)
+                start = i
+        while len(peaks) > n:
+            peaks.pop(0 if abs(err[peaks[0]]) < abs(err[peaks[-1]]) else -1)
+        if len(peaks) < n:
+            break
+        nodes = [pts[k] for k in peaks]
+        e = [abs(err[k]) for k in peaks]
+        if max(e) < min(e) * mpf("1.01"):
+            break
+    # back from t = (u - mid) / half to u
+    out = [mpf(0)] * (degree + 1)
+    power = [mpf(1)]
+    for j in range(degree + 1):
+        for i, v in enumerate(power):
+            out[i] += c[j] * v
+        nxt = [mpf(0)] * (len(power) + 1)
+        for i, v in enumerate(power):
+            nxt[i] -= v * mid / half
+            nxt[i + 1] += v / half
+        power = nxt
+    rounded = [mpf(float(v)) for v in out]
+    worst = max(abs(wv[i] * (polyval(rounded[::-1], u) - gv[i])) for i, u in enumerate(pts))
+    ideal = max(abs(x) for x in err)
+    return [float(v) for v in out], float(log(worst, 2)), float(log(ideal, 2))
+
+
+def series(f, u, small, terms):
+    """f(u), or near 0 the Taylor terms, where f would divide 0 by 0."""
+    return f(u) if abs(u) > small else sum(t * u**k for k, t in enumerate(terms))
+
+
+tiny = mpf(10) ** -12
+L2 = ln(mpf(2))
+from mpmath import factorial as fac
+
+JOBS = {
+    # e^r = 1 + r + r^2/2 + r^3 Q(r); relative to e^r - 1
+    "exp": lambda: remez(
+        lambda r: series(lambda r: (exp(r) - 1 - r - r * r / 2) / r**3, r, mpf(10) ** -10, [1 / fac(k + 3) for k in range(5)]),
+        lambda r: r**2 / series(lambda r: (exp(r) - 1) / r, r, tiny, [1, mpf(1) / 2]), -L2 / 2 * mpf("1.001"), L2 / 2 * mpf("1.001"), 9),
+    # 2 atanh(s) = 2 s + s z L(z), z = s^2; relative to 2 atanh(s)
+    "ln": lambda: remez(
+        lambda z: series(lambda z: (ln((1 + sqrt(z)) / (1 - sqrt(z))) / sqrt(z) - 2) / z, z, tiny, [mpf(2) / 3, mpf(2) / 5, mpf(2) / 7]),
+        lambda z: z / 2, mpf(0), (3 - 2 * sqrt(mpf(2))) ** 2, 6),
+    # 2 atanh(s) = 2 s + (2/3) s z + s z^2 W(z)
+    "pow": lambda: remez(
+        lambda z: series(lambda z: ((ln((1 + sqrt(z)) / (1 - sqrt(z))) / sqrt(z) - 2) / z - mpf(2) / 3) / z, z, tiny, [mpf(2) / 5, mpf(2) / 7, mpf(2) / 9]),
+        lambda z: z * z / 2, mpf(0), (3 - 2 * sqrt(mpf(2))) ** 2, 7),
+    "sin": lambda: remez(
+        lambda z: series(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, z, tiny, [-mpf(1) / 6, mpf(1) / 120, -mpf(1) / 5040]),
+        lambda z: z, mpf(0), (pi / 4 * mpf("1.0001")) ** 2, 5),
+    "cos": lambda: remez(
+        lambda z: series(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, z, mpf(10) ** -10, [mpf(1) / 24, -mpf(1) / 720, mpf(1) / 40320]),
+        lambda z: z * z, mpf(0), (pi / 4 * mpf("1.0001")) ** 2, 5),
+    "atan": lambda: remez(
+        lambda z: series(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, z, tiny, [-mpf(1) / 3, mpf(1) / 5, -mpf(1) / 7]),
+        lambda z: z, mpf(0), (sqrt(mpf(2)) - 1) ** 2 * mpf("1.0001"), 10),
+    "asin": lambda: remez(
+        lambda z: series(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, z, tiny, [mpf(1) / 6, mpf(3) / 40, mpf(15) / 336]),
+        lambda z: z, mpf(0), mpf("0.25"), 12),
+    # erf(x) = x (2/sqrt(pi)) + x z E(z), z = x^2, |x| <= 0.75; relative to erf
+    "erf": lambda: remez(
+        lambda z: series(lambda z: (erf(sqrt(z)) / sqrt(z) - 2 / sqrt(pi)) / z, z, tiny, [-2 / (3 * sqrt(pi)), 1 / (5 * sqrt(pi)), -1 / (21 * sqrt(pi))]),
+        lambda z: z, mpf(0), mpf("0.5625"), 9),
+    # (1 + 2 a) e^(a^2) erfc(a) = G(t), t = (a - 3) / (a + 3), 0.75 <= a <= 28
+    "erfc": lambda: remez(
+        lambda t: (lambda a: (1 + 2 * a) * exp(a * a) * erfc(a))(3 * (1 + t) / (1 - t)),
+        lambda t: mpf("0.8"), mpf("-0.6"), mpf(25) / 31, 20),
+    # v^(-1/3), only a start
+    "cbrt": lambda: remez(lambda v: v ** (-mpf(1) / 3), lambda v: v ** (mpf(1) / 3), mpf("0.3535"), mpf("2.829"), 4),
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or JOBS:
+        c, worst, ideal = JOBS[name]()
+        print(f"{name}: degree {len(c) - 1}, error 2^{worst:.1f} (unrounded 2^{ideal:.1f})")
+        print("[" + ", ".join(repr(v) for v in c) + "]")

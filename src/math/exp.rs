@@ -1,0 +1,92 @@
+//! e^x, and e^(hi + lo) for the functions that need the exponent to more than a double.
+//!
+//! x = k ln 2 + r with |r| <= ln(2)/2, and e^r = 1 + r + r²/2 + r³ Q(r) with Q of degree 9 (weighted
+//! Remez, `coefficients.py exp`; error 2^-58.9 of e^r - 1). ln 2 is split so that k · `LN2_HI` is
+//! exact (|k| < 2^11 and `LN2_HI` has 42 bits); x - k · `LN2_HI` is then exact as well. The factor
+//! 2^k is applied in two halves, so that overflow and the one rounding to a subnormal come out of
+//! the last multiplication by themselves.
+
+use super::bits::{fast_two_sum, nearest, polynomial, power_of_two, select};
+
+pub(super) const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
+pub(super) const LN2_LO: f64 = f64::from_bits(0x3d2e_f357_93c7_6730);
+pub(super) const LOG2_E: f64 = std::f64::consts::LOG2_E;
+
+/// Beyond ±this, e^x is infinite or 0 whatever x is; the cut keeps k within what `Scale` can do.
+const EXPONENT_BOUND: f64 = 800.0;
+
+/// (e^r - 1 - r) / r².
+#[inline(always)]
+pub(super) fn remainder(r: f64) -> f64 {
+    let q = polynomial!(r; 0.16666666666666669, 0.04166666666666618, 0.008333333333329475,
+        0.001388888888929379, 0.0001984126986505112, 2.480158627980565e-05, 2.755726537883622e-06,
+        2.7558299845307925e-07, 2.5101906960630745e-08, 2.05722146481443e-09);
+    q.mul_add(r, 0.5)
+}
+
+/// 2^k as two factors, neither of which overflows or underflows for |k| <= 2044.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    first: f64,
+    second: f64,
+}
+
+impl Scale {
+    #[inline(always)]
+    fn new(k: f64, k_bits: u64) -> Self {
+        let (_, half_bits) = nearest(0.5 * k);
+        Self {
+            first: power_of_two(half_bits),
+            second: power_of_two(k_bits.wrapping_sub(half_bits)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn apply(self, x: f64) -> f64 {
+        x * self.first * self.second
+    }
+}
+
+/// `x` cut to ±`EXPONENT_BOUND`; NaN stays.
+#[inline(always)]
+fn bounded(x: f64) -> f64 {
+    let x = select(x > EXPONENT_BOUND, EXPONENT_BOUND, x);
+    select(x < -EXPONENT_BOUND, -EXPONENT_BOUND, x)
+}
+
+/// e^x; max error 0.87 ulp.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    let x = bounded(x);
+    let (k, k_bits) = nearest(x * LOG2_E);
+    let r = k.mul_add(-LN2_LO, k.mul_add(-LN2_HI, x));
+    // 1 + r is rounded; what that loses joins the small terms.
+    let (sum, lost) = fast_two_sum(1.0, r);
+    let e = sum + (r * r).mul_add(remainder(r), lost);
+    Scale::new(k, k_bits).apply(e)
+}
+
+/// e^(x + x_lo) = `scale`(hi + lo) to about 2^-60, for |x_lo| well below 1. The caller multiplies
+/// and rounds before it applies the scale.
+#[inline(always)]
+pub(super) fn exp_parts(x: f64, x_lo: f64) -> (f64, f64, Scale) {
+    // At the bound the answer is 0 or infinite already, and x_lo may be no number.
+    let inside = x.abs() < EXPONENT_BOUND;
+    let x = bounded(x);
+    let x_lo = select(inside, x_lo, 0.0);
+    let (k, k_bits) = nearest(x * LOG2_E);
+    let r_hi = k.mul_add(-LN2_HI, x);
+    let tail = k.mul_add(-LN2_LO, x_lo);
+    let (r, r_lo) = fast_two_sum(r_hi, tail);
+    let (sum, lost) = fast_two_sum(1.0, r);
+    let small = (r * r).mul_add(remainder(r), r_lo.mul_add(sum, lost));
+    let (hi, lo) = fast_two_sum(sum, small);
+    (hi, lo, Scale::new(k, k_bits))
+}
+
+/// e^(x + x_lo) rounded once.
+#[inline(always)]
+pub(super) fn exp_of_sum(x: f64, x_lo: f64) -> f64 {
+    let (hi, _, scale) = exp_parts(x, x_lo);
+    scale.apply(hi)
+}

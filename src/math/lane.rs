@@ -1,0 +1,13 @@
+//! Every function for one number, always inlined: what the loops of `block` and the scalar functions
+//! of `math` are made of.
+
+pub(crate) use super::asin::{acos, asin};
+pub(crate) use super::atan::{atan, atan2};
+pub(crate) use super::erf::{erf, erfc};
+pub(crate) use super::exp::exp;
+pub(crate) use super::hyperbolic::{cosh, exp_m1, sinh, tanh};
+pub(crate) use super::ln::ln;
+pub(crate) use super::ln_variants::{ln_1p, log2, log10};
+pub(crate) use super::pow::pow;
+pub(crate) use super::roots::{cbrt, hypot};
+pub(crate) use super::trig::{cos, sin, tan};

@@ -1,0 +1,61 @@
+//! ln(1 + x), log2 and log10, on the reduction and the series of `ln`.
+
+use super::bits::{fast_two_sum, select, two_product, two_sum};
+use super::exp::{LN2_HI, LN2_LO};
+use super::ln::{ln_1p_less_f, split, with_special_arguments};
+
+const LOG2_E: f64 = std::f64::consts::LOG2_E;
+const LOG2_E_LO: f64 = f64::from_bits(0x3c77_77d0_ffda_0d24);
+const LOG10_E: f64 = std::f64::consts::LOG10_E;
+const LOG10_E_LO: f64 = f64::from_bits(0x3c69_5355_baaa_fad3);
+/// log10 2 with 42 bits, so that times k it is exact, and the rest.
+const LOG10_2_HI: f64 = f64::from_bits(0x3fd3_4413_509f_7800);
+const LOG10_2_LO: f64 = f64::from_bits(0x3d1f_ef31_1f12_b358);
+
+/// ln(1 + x); max error 0.8 ulp.
+///
+/// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series runs on f = m - 1 + c = x itself; else
+/// what rounding f loses goes in with the slope 1/(1 + f), to first order 1 - f + f²/2.
+#[inline(always)]
+pub(crate) fn ln_1p(x: f64) -> f64 {
+    let (u, u_lo) = two_sum(1.0, x);
+    let (m, k) = split(u);
+    // u_lo matters for k < 54 only; 2^-k by the bits of m / u.
+    let c = select(k < 60.0, u_lo * (m / u), 0.0);
+    let (f, f_lo) = fast_two_sum(m - 1.0, c);
+    let (f, f_lo) = (select(k == 0.0, x, f), select(k == 0.0, 0.0, f_lo));
+    let (hi, lo) = fast_two_sum(k * LN2_HI, f);
+    let slope = f.mul_add(0.5 * f - 1.0, 1.0);
+    let small = f_lo.mul_add(slope, k.mul_add(LN2_LO, lo)) + ln_1p_less_f(f);
+    let value = with_special_arguments(u, hi + small);
+    select(x.abs() < 1.110_223_024_625_156_5e-16, x, value) // 2^-53, and the sign of zero
+}
+
+/// ln m as hi + lo, with an error of 2^-56 of hi.
+#[inline(always)]
+fn ln_mantissa(m: f64) -> (f64, f64) {
+    let f = m - 1.0;
+    fast_two_sum(f, ln_1p_less_f(f))
+}
+
+/// log2 x, exact for powers of two; max error 0.8 ulp.
+#[inline(always)]
+pub(crate) fn log2(x: f64) -> f64 {
+    let (m, k) = split(x);
+    let (l, l_lo) = ln_mantissa(m);
+    let (p, p_err) = two_product(l, LOG2_E);
+    let p_lo = l_lo.mul_add(LOG2_E, l.mul_add(LOG2_E_LO, p_err));
+    let (hi, lo) = fast_two_sum(k, p);
+    with_special_arguments(x, hi + (lo + p_lo))
+}
+
+/// log10 x, exact for powers of ten; max error 0.8 ulp.
+#[inline(always)]
+pub(crate) fn log10(x: f64) -> f64 {
+    let (m, k) = split(x);
+    let (l, l_lo) = ln_mantissa(m);
+    let (p, p_err) = two_product(l, LOG10_E);
+    let p_lo = l_lo.mul_add(LOG10_E, l.mul_add(LOG10_E_LO, p_err));
+    let (hi, lo) = fast_two_sum(k * LOG10_2_HI, p);
+    with_special_arguments(x, hi + (lo + k.mul_add(LOG10_2_LO, p_lo)))
+}

@@ -1,0 +1,31 @@
+//! Elementary and gamma functions of f64 that vectorise, on three floors.
+//!
+//! - `lane::exp(x)`: one number, always inlined;
+//! - `block::exp(a, out)`: slices of equal length, for inlining into a `#[target_feature]` function;
+//! - `math::exp(x)`: an ordinary function for scalar use.
+//!
+//! The three give the same bits, on every instruction set: the code is branch-free arithmetic in
+//! which each fused multiply-add is written out and nothing else is fused. (Only the payload of a
+//! NaN is unspecified.) Special values follow C99 Annex F and subnormals are kept, in and out,
+//! because an overflow or NaN that a model produces must not be hidden from the fit.
+//!
+//! Coefficients come from `coefficients.py` beside this file. Each file states its method and its
+//! error as measured by the tests.
+
+mod asin;
+mod atan;
+mod bits;
+pub(crate) mod block;
+mod erf;
+mod exp;
+mod hyperbolic;
+pub(crate) mod lane;
+mod ln;
+mod ln_variants;
+mod pow;
+mod reduce_huge;
+mod roots;
+mod scalar;
+mod trig;
+
+pub(crate) use scalar::*;

@@ -1,0 +1,103 @@
+//! Payne and Hanek's reduction modulo π/2 for finite |x| > 2^30, in integers.
+//!
+//! x = M 2^e with a 53-bit integer M. Of 2/π = Σ `word_i` 2^(-64 (i+1)) only a window matters: bits
+//! of weight 2^(2-e) and above contribute multiples of 4 to x 2/π and drop out. The window is four
+//! 64-bit words from the last word boundary before that; M times the window modulo 2^256 leaves at
+//! least 190 bits from the quadrant down, of which at most 62 can be leading zeros of the fraction.
+//! (Payne & Hanek, SIGNUM 1983; Muller, Elementary Functions, ch. 11.)
+
+use super::bits::{fast_two_sum, two_product};
+use super::trig::Reduced;
+
+/// Bits of 2/π after the binary point, enough for e = 971.
+const TWO_OVER_PI: [u64; 20] = [
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+    0xfe1d_eb1c_b129_a73e,
+    0xe882_35f5_2ebb_4484,
+    0xe99c_7026_b45f_7e41,
+    0x3991_d639_8353_39f4,
+    0x9c84_5f8b_bdf9_283b,
+    0x1ff8_97ff_de05_980f,
+    0xef2f_118b_5a0a_6d1f,
+    0x6d36_7ecf_27cb_09b7,
+    0x4f46_3f66_9e5f_ea2d,
+    0x7527_bac7_ebe5_f17b,
+    0x3d07_39f7_8a52_92ea,
+    0x6bfb_5fb1_1f8d_5d08,
+    0x5603_3046_fc7b_6bab,
+    0xf0cf_bc20_9af4_361d,
+];
+
+const PI_2_HI: f64 = std::f64::consts::FRAC_PI_2;
+const PI_2_LO: f64 = f64::from_bits(0x3c91_a626_3314_5c07);
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+fn word(i: usize) -> u64 {
+    TWO_OVER_PI.get(i).copied().unwrap_or(0)
+}
+
+/// x = n π/2 + hi + lo with |hi| <= π/4, for finite |x| > 2^30.
+pub(super) fn reduce_huge(x: f64) -> Reduced {
+    let bits = x.to_bits();
+    let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
+    let e = ((bits >> 52) & 0x7ff) as usize; // 1053..=2046: the exponent of M is e - 1075
+    // Bits of 2/π before position `skip` (weight 2^-skip) times M 2^(e-1075) are multiples of 4.
+    let skip = e.saturating_sub(1075 + 2);
+    let (first, shift) = (skip / 64, skip % 64);
+    // A window of 256 bits that starts exactly at `skip`.
+    let mut window = [0u64; 4];
+    for (i, w) in window.iter_mut().enumerate() {
+        let pair = (u128::from(word(first + i)) << 64) | u128::from(word(first + i + 1));
+        *w = (pair >> (64 - shift)) as u64;
+    }
+    // product = M · window modulo 2^256, most significant word first.
+    let mut product = [0u64; 4];
+    let mut carry = 0u128;
+    for i in (0..4).rev() {
+        let t = u128::from(mantissa) * u128::from(window[i]) + carry;
+        product[i] = t as u64;
+        carry = t >> 64;
+    }
+    // The window's last bit weighs 2^-(skip + 256), the product's 2^(e - 1075 - skip - 256): with
+    // skip = e - 1077 that is 2^-254, two integer bits. Smaller x have skip = 0 and fewer bits
+    // above the point to drop; move them to the same place.
+    let lift = 1077usize.saturating_sub(e); // 0..=24
+    let hi = (u128::from(product[0]) << 64) | u128::from(product[1]);
+    let lo = (u128::from(product[2]) << 64) | u128::from(product[3]);
+    let (hi, lo) = match lift {
+        0 => (hi, lo),
+        _ => (
+            (u128::from(carry as u64) << 64 << (64 - lift)) | (hi >> lift),
+            (hi << (128 - lift)) | (lo >> lift),
+        ),
+    };
+    // Two integer bits, then the fraction in [0, 1); take it to [-1/2, 1/2) and the sign off.
+    let mut n = (hi >> 126) as u64;
+    let fraction_hi = (hi << 2) | (lo >> 126);
+    let fraction_lo = lo << 2;
+    let negative = fraction_hi >> 127 != 0;
+    let (hi, lo) = if negative {
+        n = n.wrapping_add(1);
+        (!fraction_hi, !fraction_lo) // one's complement: off by 2^-254
+    } else {
+        (fraction_hi, fraction_lo)
+    };
+    // Normalise so that the leading bit is at the top, then take two doubles of 53 and 64 bits.
+    let zeros = hi.leading_zeros(); // at most 62, see above
+    let top = if zeros == 0 { hi } else { (hi << zeros) | (lo >> (128 - zeros)) };
+    let unit = f64::from_bits(u64::from(1023 - 128 - zeros) << 52); // 2^-(128 + zeros)
+    let (a, b) = ((top >> 75) as u64, (top >> 11) as u64);
+    let (f, f_lo) = fast_two_sum(a as f64 * (TWO_64 * 2048.0) * unit, b as f64 * 2048.0 * unit);
+    let (r, r_err) = two_product(f, PI_2_HI);
+    let (r, r_lo) = fast_two_sum(r, f.mul_add(PI_2_LO, f_lo.mul_add(PI_2_HI, r_err)));
+    // The fraction's sign, and x's: sin and tan are odd, n too.
+    let flip = negative != (x < 0.0);
+    let (hi, lo) = if flip { (-r, -r_lo) } else { (r, r_lo) };
+    let n = if x < 0.0 { n.wrapping_neg() } else { n };
+    Reduced { n, hi, lo }
+}

@@ -1,0 +1,153 @@
+//! sin, cos, tan.
+//!
+//! x = n π/2 + r by Cody and Waite's reduction, π/2 as three doubles (161 bits) and r as two:
+//!
+//! - n `P1` is a multiple of 2^-52, and so is x for |x| >= 1 (below, n <= 1 and Sterbenz applies);
+//!   their difference is below 1, hence one fused operation gives it exactly;
+//! - n `P2` enters as an exact product by `two_sum`, n `P3` rounded. What is missing is
+//!   n 2^-162 < 2^-131 for |x| <= 2^30. No double in that range is nearer than 2^-62 to a multiple
+//!   of π/2 other than 0 (Muller, Elementary Functions, ch. 11), so r is good to 2^-69 of itself.
+//!
+//! Then, with z = r², sin r = r + r z S(z) and cos r = 1 - z/2 + z² C(z), both of degree 5 (weighted
+//! Remez on |r| <= π/4, `coefficients.py sin cos`; errors 2^-57.2 and 2^-59.9). |x| > 2^30 takes the
+//! slow reduction in `reduce_huge`, which no vector lane does: blocks repair those lanes afterwards.
+
+use super::bits::{fast_two_sum, nearest, polynomial, select, two_product, two_sum};
+use super::reduce_huge::reduce_huge;
+
+const P1: f64 = std::f64::consts::FRAC_PI_2;
+const P2: f64 = f64::from_bits(0x3c91_a626_3314_5c07);
+const P3: f64 = f64::from_bits(0xb91f_1976_b7ed_8fbc);
+const TWO_OVER_PI: f64 = std::f64::consts::FRAC_2_PI;
+
+/// Largest |x| of the fast reduction.
+const FAST_LIMIT: f64 = 1_073_741_824.0;
+
+/// Below this |x| sin x and tan x round to x; the selects keep the sign of zero.
+const LINEAR_LIMIT: f64 = 7.450_580_596_923_828e-9; // 2^-27
+
+/// x = n π/2 + hi + lo; the low two bits of `n` are n mod 4.
+#[derive(Clone, Copy)]
+pub(super) struct Reduced {
+    pub(super) n: u64,
+    pub(super) hi: f64,
+    pub(super) lo: f64,
+}
+
+/// Whether x needs `reduce_huge` (infinities do not: the fast path makes them NaN).
+#[inline(always)]
+pub(super) fn is_huge(x: f64) -> bool {
+    (x.abs() > FAST_LIMIT) & (x.abs() < f64::INFINITY)
+}
+
+#[inline(always)]
+fn reduce_fast(x: f64) -> Reduced {
+    let (n, bits) = nearest(x * TWO_OVER_PI);
+    let first = n.mul_add(-P1, x);
+    let (second, second_err) = two_product(n, P2);
+    let (r, r_err) = two_sum(first, -second);
+    let (hi, lo) = fast_two_sum(r, n.mul_add(-P3, r_err - second_err));
+    Reduced { n: bits, hi, lo }
+}
+
+/// sin(hi + lo) = hi + tail.
+#[inline(always)]
+fn sin_tail(r: Reduced, z: f64) -> f64 {
+    let s = polynomial!(z; -0.16666666666666632, 0.008333333333322413, -0.00019841269829807686,
+        2.7557313691882725e-06, -2.5050758110582497e-08, 1.589679541843256e-10);
+    // d sin / dr = cos r = 1 - z/2 + ...
+    (r.hi * z).mul_add(s, (0.5 * z).mul_add(-r.lo, r.lo))
+}
+
+/// cos(hi + lo) = w + tail.
+#[inline(always)]
+fn cos_parts(r: Reduced, z: f64) -> (f64, f64) {
+    let c = polynomial!(z; 0.0416666666666666, -0.0013888888888874125, 2.4801587289482215e-05,
+        -2.755731435234158e-07, 2.087572327441495e-09, -1.135964786374259e-11);
+    let half = 0.5 * z;
+    let (w, lost) = fast_two_sum(1.0, -half);
+    let z_lo = r.hi.mul_add(r.hi, -z); // z/2 is large enough here for its rounding to show
+    let tail = r.hi.mul_add(-r.lo, 0.5f64.mul_add(-z_lo, lost));
+    (w, (z * z).mul_add(c, tail))
+}
+
+/// sin(x + shift π/2) for a reduced x.
+#[inline(always)]
+fn sin_shifted(r: Reduced, shift: u64) -> f64 {
+    let n = r.n.wrapping_add(shift);
+    let z = r.hi * r.hi;
+    let (w, tail) = cos_parts(r, z);
+    let s = r.hi + sin_tail(r, z);
+    let value = if n & 1 == 0 { s } else { w + tail };
+    f64::from_bits(value.to_bits() ^ ((n & 2) << 62))
+}
+
+#[inline(always)]
+fn tan_reduced(r: Reduced) -> f64 {
+    let z = r.hi * r.hi;
+    let (w, tail) = cos_parts(r, z);
+    let (c, c_lo) = fast_two_sum(w, tail);
+    let (s, s_lo) = fast_two_sum(r.hi, sin_tail(r, z));
+    // tan = s / c in even quadrants, -c / s in odd ones.
+    let odd = r.n & 1 != 0;
+    let (top, top_lo) = (select(odd, -c, s), select(odd, -c_lo, s_lo));
+    let (bottom, bottom_lo) = (select(odd, s, c), select(odd, s_lo, c_lo));
+    let inverse = 1.0 / bottom;
+    let q = top * inverse;
+    let rest = (-q).mul_add(bottom, top) + (-q).mul_add(bottom_lo, top_lo);
+    rest.mul_add(inverse, q)
+}
+
+/// sin x for |x| <= 2^30, NaN for infinities.
+#[inline(always)]
+pub(super) fn sin_fast(x: f64) -> f64 {
+    select(x.abs() < LINEAR_LIMIT, x, sin_shifted(reduce_fast(x), 0))
+}
+
+/// cos x for |x| <= 2^30, NaN for infinities.
+#[inline(always)]
+pub(super) fn cos_fast(x: f64) -> f64 {
+    sin_shifted(reduce_fast(x), 1)
+}
+
+/// tan x for |x| <= 2^30, NaN for infinities.
+#[inline(always)]
+pub(super) fn tan_fast(x: f64) -> f64 {
+    select(x.abs() < LINEAR_LIMIT, x, tan_reduced(reduce_fast(x)))
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn sin_huge(x: f64) -> f64 {
+    sin_shifted(reduce_huge(x), 0)
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn cos_huge(x: f64) -> f64 {
+    sin_shifted(reduce_huge(x), 1)
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn tan_huge(x: f64) -> f64 {
+    tan_reduced(reduce_huge(x))
+}
+
+/// sin x; max error 0.52 ulp.
+#[inline(always)]
+pub(crate) fn sin(x: f64) -> f64 {
+    if is_huge(x) { sin_huge(x) } else { sin_fast(x) }
+}
+
+/// cos x; max error 0.52 ulp.
+#[inline(always)]
+pub(crate) fn cos(x: f64) -> f64 {
+    if is_huge(x) { cos_huge(x) } else { cos_fast(x) }
+}
+
+/// tan x; max error 0.6 ulp.
+#[inline(always)]
+pub(crate) fn tan(x: f64) -> f64 {
+    if is_huge(x) { tan_huge(x) } else { tan_fast(x) }
+}

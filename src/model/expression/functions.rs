@@ -1,0 +1,142 @@
+//! The functions that a formula may call: their names in the text and what they compute.
+
+use super::Operation;
+use crate::model::scalar::Scalar;
+
+/// One list for the enum, the names that call its functions, and what they compute.
+macro_rules! functions {
+    ($(#[$doc:meta])* $kind:ident($($operand:ident),+):
+        $($variant:ident $($name:literal)+ => $value:expr;)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub(in crate::model) enum $kind {
+            $(#[doc = concat!("`", stringify!($value), "`")] $variant,)+
+        }
+
+        impl $kind {
+            /// Every name of every function of this kind.
+            const NAMES: &[(&str, $kind)] = &[$($(($name, $kind::$variant),)+)+];
+
+            /// The value of the function.
+            pub(super) fn apply<T: Scalar>(self, $($operand: T),+) -> T {
+                match self {
+                    $($kind::$variant => $value,)+
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    /// Functions of one value.
+    Unary(x):
+    Exp "exp" => x.exp();
+    ExpM1 "expm1" "exp_m1" => x.exp_m1();
+    Ln "ln" "log" => x.ln();
+    Ln1p "log1p" "ln_1p" => x.ln_1p();
+    Log2 "log2" => x.log2();
+    Log10 "log10" => x.log10();
+    Sqrt "sqrt" => x.sqrt();
+    Cbrt "cbrt" => x.cbrt();
+    Sin "sin" => x.sin();
+    Cos "cos" => x.cos();
+    Tan "tan" => x.tan();
+    Asin "asin" "arcsin" => x.asin();
+    Acos "acos" "arccos" => x.acos();
+    Atan "atan" "arctan" => x.atan();
+    Sinh "sinh" => x.sinh();
+    Cosh "cosh" => x.cosh();
+    Tanh "tanh" => x.tanh();
+    Erf "erf" => x.erf();
+    Erfc "erfc" => x.erfc();
+    LnGamma "ln_gamma" "gammaln" "lgamma" => x.ln_gamma();
+    Digamma "digamma" => x.polygamma(0);
+    Abs "abs" => x.abs();
+    Floor "floor" => x.floor();
+}
+
+functions! {
+    /// Functions of two values. In a text `min` and `max` take more, two at a time from the left.
+    Binary(x, y):
+    Atan2 "atan2" => x.atan2(y);
+    Hypot "hypot" => x.hypot(y);
+    Power "pow" => x.powf(y);
+    Min "min" => x.min(y);
+    Max "max" => x.max(y);
+}
+
+/// The functions of three arguments.
+const TERNARY: [(&str, Operation); 4] = [
+    ("clamp", Operation::Clamp),
+    ("if", Operation::Select),
+    ("where", Operation::Select),
+    ("select", Operation::Select),
+];
+
+impl Operation {
+    /// Every function by every name that it has.
+    pub(in crate::model) fn functions() -> impl Iterator<Item = (&'static str, Operation)> {
+        let unary = Unary::NAMES.iter().map(|&(name, kind)| (name, Operation::Unary(kind)));
+        let binary = Binary::NAMES.iter().map(|&(name, kind)| (name, Operation::Binary(kind)));
+        unary.chain(binary).chain(TERNARY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::expression::Expression;
+    use crate::model::scalar::Scalar;
+
+    fn value(text: &str, x: f64, y: f64) -> f64 {
+        Expression::parse(text, &["x", "y"])
+            .unwrap_or_else(|e| panic!("{e}"))
+            .evaluate(&[x, y], &[])
+    }
+
+    #[test]
+    fn every_function_computes_what_its_name_says() {
+        let (x, y) = (0.4, 1.3);
+        type One = fn(f64) -> f64;
+        let one: [(&str, One); 23] = [
+            ("exp", Scalar::exp),
+            ("expm1 exp_m1", Scalar::exp_m1),
+            ("ln log", Scalar::ln),
+            ("log1p ln_1p", Scalar::ln_1p),
+            ("log2", Scalar::log2),
+            ("log10", Scalar::log10),
+            ("sqrt", Scalar::sqrt),
+            ("cbrt", Scalar::cbrt),
+            ("sin", Scalar::sin),
+            ("cos", Scalar::cos),
+            ("tan", Scalar::tan),
+            ("asin arcsin", Scalar::asin),
+            ("acos arccos", Scalar::acos),
+            ("atan arctan", Scalar::atan),
+            ("sinh", Scalar::sinh),
+            ("cosh", Scalar::cosh),
+            ("tanh", Scalar::tanh),
+            ("erf", Scalar::erf),
+            ("erfc", Scalar::erfc),
+            ("gammaln ln_gamma lgamma", Scalar::ln_gamma),
+            ("digamma", |x| Scalar::polygamma(x, 0)),
+            ("abs", Scalar::abs),
+            ("floor", Scalar::floor),
+        ];
+        for (names, function) in one {
+            for name in names.split(' ') {
+                let found = value(&format!("{name}(x)"), x, y);
+                assert_eq!(found.to_bits(), function(x).to_bits(), "{name}");
+                assert_eq!(value(&format!("{name} (0.4)"), 9.0, y).to_bits(), found.to_bits());
+            }
+        }
+        assert_eq!(value("atan2(x, y)", x, y), Scalar::atan2(x, y));
+        assert_eq!(value("hypot(x, y)", x, y), Scalar::hypot(x, y));
+        assert_eq!(value("pow(x, y)", x, y), Scalar::powf(x, y));
+        assert_eq!(value("min(x, y)", x, y), x);
+        assert_eq!(value("max(x, y, 1, 7, 2)", x, y), 7.0);
+        assert_eq!(value("min(3, 2)*x", 1.0, y), 2.0);
+        assert_eq!(value("clamp(x, 1, 2)", 3.0, y), 2.0);
+        assert_eq!(value("clamp(x, 1, 2)", 1.5, y), 1.5);
+    }
+}

@@ -1,0 +1,15 @@
+//! Models: the scalar they are written in, how they are traced, what they become.
+
+pub(crate) mod dual;
+mod expression;
+mod listing;
+pub(crate) mod native;
+pub(crate) mod op;
+pub(crate) mod optimise;
+mod parse;
+pub(crate) mod program;
+pub(crate) mod scalar;
+mod tape;
+pub(crate) mod var;
+
+pub(crate) use expression::Expression;

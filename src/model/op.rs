@@ -1,0 +1,236 @@
+//! The operations that a program is made of.
+//!
+//! Every operation takes and gives `f64`. A comparison gives 1 where it holds and 0 where it does
+//! not; `And`, `Or`, `Not` and `Select` take such numbers.
+
+use super::scalar::{Scalar, maximum, minimum};
+
+/// Index of a node in its program or tape.
+pub(crate) type Id = u32;
+
+/// A function of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Unary {
+    Neg,
+    Abs,
+    Floor,
+    Sqrt,
+    Cbrt,
+    Exp,
+    ExpM1,
+    Ln,
+    Ln1p,
+    Log2,
+    Log10,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Erf,
+    Erfc,
+    LnGamma,
+    Polygamma(u32),
+    Not,
+}
+
+/// A function of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Pow,
+    Atan2,
+    Hypot,
+    Min,
+    Max,
+    Lt,
+    Le,
+    Eq,
+    And,
+    Or,
+}
+
+/// One step of a program; operands are indices of earlier nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Node {
+    /// A number, as its bits, so that equal numbers are one node and −0 is not 0.
+    Const(u64),
+    /// An independent variable, by its column.
+    Column(u32),
+    /// A parameter, by its position.
+    Param(u32),
+    Unary(Unary, Id),
+    Binary(Binary, Id, Id),
+    /// The second operand where the first is not 0, else the third.
+    Select(Id, Id, Id),
+}
+
+impl Node {
+    /// The operands, in order.
+    pub(crate) fn operands(self) -> impl Iterator<Item = Id> {
+        let (count, ids) = match self {
+            Node::Const(_) | Node::Column(_) | Node::Param(_) => (0, [0; 3]),
+            Node::Unary(_, a) => (1, [a, 0, 0]),
+            Node::Binary(_, a, b) => (2, [a, b, 0]),
+            Node::Select(m, a, b) => (3, [m, a, b]),
+        };
+        ids.into_iter().take(count)
+    }
+
+    /// The same operation on other operands.
+    pub(crate) fn with_operands(self, map: impl Fn(Id) -> Id) -> Node {
+        match self {
+            Node::Unary(op, a) => Node::Unary(op, map(a)),
+            Node::Binary(op, a, b) => Node::Binary(op, map(a), map(b)),
+            Node::Select(m, a, b) => Node::Select(map(m), map(a), map(b)),
+            leaf => leaf,
+        }
+    }
+}
+
+impl Unary {
+    /// The operation on any scalar. Masks are numbers here, so `Not` compares with 0.
+    pub(crate) fn apply<S: Scalar>(self, a: S) -> S {
+        match self {
+            Unary::Neg => -a,
+            Unary::Abs => a.abs(),
+            Unary::Floor => a.floor(),
+            Unary::Sqrt => a.sqrt(),
+            Unary::Cbrt => a.cbrt(),
+            Unary::Exp => a.exp(),
+            Unary::ExpM1 => a.exp_m1(),
+            Unary::Ln => a.ln(),
+            Unary::Ln1p => a.ln_1p(),
+            Unary::Log2 => a.log2(),
+            Unary::Log10 => a.log10(),
+            Unary::Sin => a.sin(),
+            Unary::Cos => a.cos(),
+            Unary::Tan => a.tan(),
+            Unary::Asin => a.asin(),
+            Unary::Acos => a.acos(),
+            Unary::Atan => a.atan(),
+            Unary::Sinh => a.sinh(),
+            Unary::Cosh => a.cosh(),
+            Unary::Tanh => a.tanh(),
+            Unary::Erf => a.erf(),
+            Unary::Erfc => a.erfc(),
+            Unary::LnGamma => a.ln_gamma(),
+            Unary::Polygamma(order) => a.polygamma(order),
+            Unary::Not => number(a.eq(0.0)),
+        }
+    }
+
+    /// The name under which a program prints it; `-` is printed as an operator.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unary::Neg => "-",
+            Unary::Abs => "abs",
+            Unary::Floor => "floor",
+            Unary::Sqrt => "sqrt",
+            Unary::Cbrt => "cbrt",
+            Unary::Exp => "exp",
+            Unary::ExpM1 => "exp_m1",
+            Unary::Ln => "ln",
+            Unary::Ln1p => "ln_1p",
+            Unary::Log2 => "log2",
+            Unary::Log10 => "log10",
+            Unary::Sin => "sin",
+            Unary::Cos => "cos",
+            Unary::Tan => "tan",
+            Unary::Asin => "asin",
+            Unary::Acos => "acos",
+            Unary::Atan => "atan",
+            Unary::Sinh => "sinh",
+            Unary::Cosh => "cosh",
+            Unary::Tanh => "tanh",
+            Unary::Erf => "erf",
+            Unary::Erfc => "erfc",
+            Unary::LnGamma => "ln_gamma",
+            Unary::Polygamma(_) => "polygamma",
+            Unary::Not => "not",
+        }
+    }
+}
+
+impl Binary {
+    /// The operation on any scalar. Comparisons give 1 or 0.
+    pub(crate) fn apply<S: Scalar>(self, a: S, b: S) -> S {
+        match self {
+            Binary::Add => a + b,
+            Binary::Sub => a - b,
+            Binary::Mul => a * b,
+            Binary::Div => a / b,
+            Binary::Pow => a.powf(b),
+            Binary::Atan2 => a.atan2(b),
+            Binary::Hypot => a.hypot(b),
+            Binary::Min => a.min(b),
+            Binary::Max => a.max(b),
+            Binary::Lt => number(a.lt(b)),
+            Binary::Le => number(a.le(b)),
+            Binary::Eq => number(a.eq(b)),
+            Binary::And => a.min(b),
+            Binary::Or => a.max(b),
+        }
+    }
+
+    /// The operation on numbers, without the dispatch that a generic scalar needs.
+    pub(crate) fn cheap(self, a: f64, b: f64) -> Option<f64> {
+        let truth = |holds: bool| Some(if holds { 1.0 } else { 0.0 });
+        match self {
+            Binary::Add => Some(a + b),
+            Binary::Sub => Some(a - b),
+            Binary::Mul => Some(a * b),
+            Binary::Div => Some(a / b),
+            Binary::Min | Binary::And => Some(minimum(a, b)),
+            Binary::Max | Binary::Or => Some(maximum(a, b)),
+            Binary::Lt => truth(a < b),
+            Binary::Le => truth(a <= b),
+            Binary::Eq => truth(a == b),
+            Binary::Pow | Binary::Atan2 | Binary::Hypot => None,
+        }
+    }
+
+    /// Whether the operands may be exchanged without changing a bit of the result.
+    pub(crate) fn commutes(self) -> bool {
+        use Binary::{Add, And, Eq, Mul, Or};
+        matches!(self, Add | Mul | Eq | And | Or)
+    }
+
+    /// The sign or name under which a program prints it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Pow => "pow",
+            Binary::Atan2 => "atan2",
+            Binary::Hypot => "hypot",
+            Binary::Min => "min",
+            Binary::Max => "max",
+            Binary::Lt => "<",
+            Binary::Le => "<=",
+            Binary::Eq => "==",
+            Binary::And => "and",
+            Binary::Or => "or",
+        }
+    }
+
+    /// Whether it prints between its operands.
+    pub(crate) fn is_infix(self) -> bool {
+        !matches!(self, Binary::Pow | Binary::Atan2 | Binary::Hypot | Binary::Min | Binary::Max)
+    }
+}
+
+/// A truth value as the number 1 or 0.
+pub(crate) fn number<S: Scalar>(mask: S::Mask) -> S {
+    use super::scalar::Mask;
+    mask.select(1.0, 0.0)
+}

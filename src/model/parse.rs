@@ -1,0 +1,334 @@
+//! Reading a formula: text to [`Expression`], by precedence climbing (a Pratt parser).
+//!
+//! ```text
+//! formula    = value ;                                   (* the whole text *)
+//! value      = term { ( "+" | "-" ) term } ;
+//! term       = unary { ( "*" | "/" ) unary } ;
+//! unary      = ( "+" | "-" ) unary | power ;
+//! power      = operand [ ( "^" | "**" ) unary ] ;        (* right associative: x^y^z = x^(y^z) *)
+//! operand    = number | name | call | "(" value ")" ;
+//! call       = function "(" value { "," value } ")"
+//!            | ( "if" | "where" | "select" ) "(" condition "," value "," value ")" ;
+//! condition  = both { ( "||" | "or" ) both } ;
+//! both       = opposite { ( "&&" | "and" ) opposite } ;
+//! opposite   = ( "!" | "not" ) opposite | comparison ;
+//! comparison = value ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) value | "(" condition ")" ;
+//! number     = ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] ;
+//! name       = ( letter | "_" ) { letter | "_" | digit } ;  (* letters of any alphabet *)
+//! ```
+//!
+//! So `-x^2` is −(x²), `2^-x` needs no parentheses, and `!` reaches over a comparison. `log` is the
+//! natural logarithm, as in NumPy and MATLAB. A name followed by `(` is a function. Another name is a
+//! declared variable, else the constant `pi` or `e`, else a parameter.
+//!
+//! An exponent written as an integer (`2`, `-2`, `(2)`, also in `pow(x, 2)`) is computed by products,
+//! another one (`2.0`, `1/2`, `n`) by the power function. Multiplication is always written out.
+//!
+//! A text may be hostile: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
+
+mod fault;
+mod part;
+mod tokens;
+
+use super::expression::{Binary, Expression, Operation};
+use crate::error::Error;
+use fault::{Fault, clip, quote};
+use part::{NOT, Part, Sort, TIGHT, infix, join, want};
+use std::collections::HashMap;
+use tokens::{Kind, Token, Tokens, is_name};
+
+/// Levels of parentheses, calls, signs and exponents inside each other. Each takes a few stack
+/// frames; the worst text fits half of a Rust thread's two megabytes, even without optimisation.
+const MAX_DEPTH: usize = 200;
+
+/// Characters in a text.
+const MAX_LENGTH: usize = 1_000_000;
+
+impl Expression {
+    /// Reads a formula in the `variables` declared; every other name in it becomes a parameter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parse`] says what was found, where, and what was expected.
+    pub(crate) fn parse(text: &str, variables: &[&str]) -> Result<Expression, Error> {
+        let length = text.chars().count();
+        if length > MAX_LENGTH {
+            let message =
+                format!("the text has {length} characters; at most {MAX_LENGTH} are read");
+            return Err(Error::Parse { message, column: 1, text: clip(text) });
+        }
+        Parser::new(text, variables).and_then(Parser::formula).map_err(|fault| {
+            let Fault { column, message } = *fault;
+            Error::Parse { message, column, text: text.to_owned() }
+        })
+    }
+}
+
+/// An infix operator whose right operand is not complete.
+#[derive(Clone, Copy)]
+struct Pending<'a> {
+    left: Part,
+    operator: Token<'a>,
+    power: u8,
+    operation: Operation,
+}
+
+/// The state of reading: the tokens around the place, and the operations written so far.
+struct Parser<'a> {
+    /// What follows `current`.
+    tokens: Tokens<'a>,
+    previous: Token<'a>,
+    current: Token<'a>,
+    pending: Vec<Pending<'a>>,
+    depth: usize,
+    /// What the names seen so far stand for.
+    names: HashMap<&'a str, Operation>,
+    expression: Expression,
+}
+
+impl<'a> Parser<'a> {
+    /// A parser in front of the first token.
+    fn new(text: &'a str, variables: &[&'a str]) -> Result<Self, Box<Fault>> {
+        let mut parser = Parser {
+            tokens: Tokens::new(text),
+            previous: Token::END,
+            current: Token::END,
+            pending: Vec::new(),
+            depth: 0,
+            names: HashMap::new(),
+            expression: Expression {
+                variables: variables.iter().map(|&name| name.to_owned()).collect(),
+                parameters: Vec::new(),
+                operations: Vec::new(),
+            },
+        };
+        for (index, &name) in variables.iter().enumerate() {
+            if !is_name(name) || matches!(name, "and" | "or" | "not") {
+                let message = format!("the variable {} has no valid name", quote(name));
+                return Fault::at(1, message + "; use letters, digits and _, a letter first");
+            }
+            if parser.names.insert(name, Operation::Variable(index)).is_some() {
+                return Fault::at(1, format!("the variable {} is declared twice", quote(name)));
+            }
+        }
+        for (name, value) in [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)] {
+            parser.names.entry(name).or_insert(Operation::Number(value));
+        }
+        parser.advance()?;
+        Ok(parser)
+    }
+
+    /// The whole text.
+    fn formula(mut self) -> Result<Expression, Box<Fault>> {
+        if self.current.kind == Kind::End {
+            return Fault::at(1, "the expression is empty; expected a formula such as a*x + b");
+        }
+        let formula = self.expression(0)?;
+        let Token { kind, text, column } = self.current;
+        match (kind, text) {
+            (Kind::End, _) => {}
+            (_, ")") => return Fault::at(column, "found `)` but no `(` is open"),
+            // Only a comma is left: everything else either continues a formula or was refused.
+            _ => {
+                let message = "found `,` outside a function's arguments (decimals have a point)";
+                return Fault::at(column, message);
+            }
+        }
+        want(Sort::Value, formula)?;
+        Ok(self.expression)
+    }
+
+    /// A chain of operands and infix operators that bind at least as tightly as `floor`. An operator
+    /// waits in `pending` until one that binds no tighter, or the end of the chain, shows that its
+    /// right operand is complete.
+    fn expression(&mut self, floor: u8) -> Result<Part, Box<Fault>> {
+        let outer = self.pending.len();
+        let mut part = self.operand()?;
+        loop {
+            let next = infix(self.current.text).filter(|&(power, _)| power >= floor);
+            while let Some(&Pending { left, operator, power, operation }) = self.pending.last()
+                && self.pending.len() > outer
+                && next.is_none_or(|(next_power, _)| power >= next_power)
+            {
+                self.pending.pop();
+                part = join(left, operator, operation, part)?;
+                self.write(operation);
+            }
+            let Some((power, operation)) = next else {
+                self.refuse_juxtaposition()?;
+                return Ok(part);
+            };
+            let operator = self.current;
+            self.advance()?;
+            if power == TIGHT {
+                let start = self.expression.operations.len();
+                let exponent = self.nested(TIGHT)?;
+                part = join(part, operator, operation, exponent)?;
+                self.power(exponent, start);
+            } else {
+                self.pending.push(Pending { left: part, operator, power, operation });
+                part = self.operand()?;
+            }
+        }
+    }
+
+    /// [`expression`](Self::expression), one level further in.
+    fn nested(&mut self, floor: u8) -> Result<Part, Box<Fault>> {
+        if self.depth == MAX_DEPTH {
+            let column = self.current.column;
+            return Fault::at(column, format!("more than {MAX_DEPTH} levels of nesting"));
+        }
+        self.depth += 1;
+        let part = self.expression(floor)?;
+        self.depth -= 1;
+        Ok(part)
+    }
+
+    /// A number, a name, a call, a parenthesis, or one of these behind a sign or a `not`.
+    fn operand(&mut self) -> Result<Part, Box<Fault>> {
+        let token = self.current;
+        let mut part = Part { sort: Sort::Value, integer: None, column: token.column };
+        match (token.kind, token.text) {
+            (Kind::Number(value, integer), _) => {
+                self.advance()?;
+                self.write(Operation::Number(value));
+                part.integer = integer;
+            }
+            (_, sign @ ("-" | "+")) => {
+                self.advance()?;
+                let inner = self.nested(TIGHT)?;
+                want(Sort::Value, inner)?;
+                part.integer = inner.integer;
+                if sign == "-" {
+                    self.write(Operation::Negate);
+                    part.integer = inner.integer.and_then(i32::checked_neg);
+                }
+            }
+            (_, "!" | "not") => {
+                self.advance()?;
+                let inner = self.nested(NOT)?;
+                want(Sort::Condition, inner)?;
+                self.write(Operation::Not);
+                part.sort = Sort::Condition;
+            }
+            (_, "(") => {
+                self.advance()?;
+                part = Part { column: token.column, ..self.nested(0)? };
+                self.close(token)?;
+            }
+            (Kind::Name, name) if !matches!(name, "and" | "or") => {
+                self.advance()?;
+                if self.current.text == "(" {
+                    self.call(token)?;
+                } else {
+                    let operation = self.name(token)?;
+                    self.write(operation);
+                }
+            }
+            _ => return Fault::no_value(self.previous, token),
+        }
+        Ok(part)
+    }
+
+    /// What a name that is no call stands for.
+    fn name(&mut self, token: Token<'a>) -> Result<Operation, Box<Fault>> {
+        let name = token.text;
+        if let Some(&known) = self.names.get(name) {
+            return Ok(known);
+        }
+        if ["inf", "infinity", "nan"].iter().any(|word| name.eq_ignore_ascii_case(word)) {
+            let message = format!("`{name}` is not a number that a model can be fitted with");
+            return Fault::at(token.column, message);
+        }
+        let parameter = Operation::Parameter(self.expression.parameters.len());
+        self.expression.parameters.push(name.to_owned());
+        self.names.insert(name, parameter);
+        Ok(parameter)
+    }
+
+    /// A call, from its opening parenthesis to its closing one.
+    fn call(&mut self, callee: Token<'a>) -> Result<(), Box<Fault>> {
+        let named = |&(name, _): &(&str, Operation)| name == callee.text;
+        let Some((_, function)) = Operation::functions().find(named) else {
+            return Fault::no_function(callee, self.names.contains_key(callee.text));
+        };
+        let open = self.current;
+        self.advance()?;
+        let mut count = 0;
+        while count > 0 || self.current.text != ")" {
+            let start = self.expression.operations.len();
+            let argument = self.nested(0)?;
+            count += 1;
+            let conditional = function == Operation::Select && count == 1;
+            want(if conditional { Sort::Condition } else { Sort::Value }, argument)?;
+            match function {
+                Operation::Binary(Binary::Power) if count == 2 => self.power(argument, start),
+                Operation::Binary(_) if count >= 2 => self.write(function),
+                _ => {}
+            }
+            if self.current.text != "," {
+                break;
+            }
+            self.advance()?;
+        }
+        self.close(open)?;
+        if !matches!(function, Operation::Binary(_)) {
+            self.write(function);
+        }
+        let (enough, takes) = match function {
+            Operation::Unary(_) => (count == 1, "1 argument"),
+            Operation::Binary(Binary::Min | Binary::Max) => (count >= 2, "two or more arguments"),
+            Operation::Binary(_) => (count == 2, "2 arguments"),
+            Operation::Clamp => (count == 3, "3 arguments (value, lowest, highest)"),
+            _ => (count == 3, "3 arguments (condition, value where it holds, value elsewhere)"),
+        };
+        if enough {
+            return Ok(());
+        }
+        Fault::at(callee.column, format!("`{}` takes {takes}, not {count}", callee.text))
+    }
+
+    /// Writes the power whose exponent is the operations from `start` on.
+    fn power(&mut self, exponent: Part, start: usize) {
+        if let Some(n) = exponent.integer {
+            self.expression.operations.truncate(start);
+            self.write(Operation::PowerInteger(n));
+        } else {
+            self.write(Operation::Binary(Binary::Power));
+        }
+    }
+
+    /// Appends an operation to the postfix list.
+    fn write(&mut self, operation: Operation) {
+        self.expression.operations.push(operation);
+    }
+
+    /// Steps over the `)` that belongs to `open`.
+    fn close(&mut self, open: Token<'a>) -> Result<(), Box<Fault>> {
+        match self.current.text {
+            ")" => self.advance(),
+            _ => Fault::not_closed(open, self.current),
+        }
+    }
+
+    /// Refuses a value right behind a value.
+    fn refuse_juxtaposition(&self) -> Result<(), Box<Fault>> {
+        match (self.current.kind, self.current.text) {
+            (_, "and" | "or") => Ok(()),
+            (Kind::Number(..) | Kind::Name, _) | (_, "(" | "!") => {
+                Fault::no_operator(self.previous, self.current)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the next token into `current`.
+    fn advance(&mut self) -> Result<(), Box<Fault>> {
+        self.previous = self.current;
+        self.current = self.tokens.next()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What can be wrong with a formula, in words.
+
+use super::tokens::{Kind, Token};
+use crate::model::expression::Operation;
+
+/// What is wrong with a text. Results carry it boxed, so that a level of the parser, of which there
+/// may be hundreds, needs little stack.
+#[derive(Debug, PartialEq)]
+pub(super) struct Fault {
+    /// Column where it was found, from 1.
+    pub(super) column: usize,
+    /// What was found and what was expected.
+    pub(super) message: String,
+}
+
+impl Fault {
+    /// A fault as a result.
+    pub(super) fn at<T>(column: usize, message: impl Into<String>) -> Result<T, Box<Fault>> {
+        Err(Box::new(Fault { column, message: message.into() }))
+    }
+
+    /// `found`, where a value must begin.
+    pub(super) fn no_value<T>(previous: Token<'_>, found: Token<'_>) -> Result<T, Box<Fault>> {
+        let place = match previous.kind {
+            Kind::End => String::new(),
+            _ => format!(" after {}", quote(previous.text)),
+        };
+        let what = found_text(found);
+        Fault::at(found.column, format!("expected a value{place} but {what}"))
+    }
+
+    /// `found`, where the `)` for `open` must be.
+    pub(super) fn not_closed<T>(open: Token<'_>, found: Token<'_>) -> Result<T, Box<Fault>> {
+        let what = found_text(found);
+        let message = format!("missing `)` for the `(` at column {}; {what}", open.column);
+        Fault::at(found.column, message)
+    }
+
+    /// Two values side by side.
+    pub(super) fn no_operator<T>(left: Token<'_>, right: Token<'_>) -> Result<T, Box<Fault>> {
+        let (before, after) = (quote(left.text), quote(right.text));
+        let mut message = format!("no operator between {before} and {after}");
+        if !matches!(right.text, "not" | "!") {
+            let whole = |text| if matches!(text, "(" | ")") { "(…)".into() } else { clip(text) };
+            message += &format!("; to multiply, write {}*{}", whole(left.text), whole(right.text));
+        }
+        Fault::at(right.column, message)
+    }
+
+    /// A name before a parenthesis that is no function; `known` if it has another meaning.
+    pub(super) fn no_function<T>(callee: Token<'_>, known: bool) -> Result<T, Box<Fault>> {
+        let name = quote(callee.text);
+        let message = if known {
+            format!("{name} is not a function")
+        } else {
+            let functions: Vec<_> = Operation::functions().map(|(name, _)| name).collect();
+            format!("unknown function {name}; known functions are {}", functions.join(", "))
+        };
+        let product = format!("; to multiply, write {}*(…)", clip(callee.text));
+        Fault::at(callee.column, message + &product)
+    }
+}
+
+/// Words for a token that was not expected.
+fn found_text(found: Token<'_>) -> String {
+    match found.kind {
+        Kind::End => "the expression ends".to_owned(),
+        _ => format!("found {}", quote(found.text)),
+    }
+}
+
+/// `text`, which may be very long, cut to forty characters.
+pub(super) fn clip(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// [`clip`], in backticks.
+pub(super) fn quote(text: &str) -> String {
+    format!("`{}`", clip(text))
+}

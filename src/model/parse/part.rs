@@ -1,0 +1,85 @@
+//! The infix operators, and what they make of the two parts of a formula beside them.
+
+use super::fault::Fault;
+use super::tokens::Token;
+use crate::model::expression::{Arithmetic, Binary, Comparison, Operation};
+
+/// Whether a part of the formula is a number or a truth.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Sort {
+    /// A number.
+    Value,
+    /// A truth.
+    Condition,
+}
+
+/// A part of the formula whose operations have been written.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// Which of the two it is.
+    pub(super) sort: Sort,
+    /// The part as an integer, if it is an integer literal.
+    pub(super) integer: Option<i32>,
+    /// Column of its first character.
+    pub(super) column: usize,
+}
+
+/// Least binding power of the operators that a sign, or an exponent, reaches over: powers.
+pub(super) const TIGHT: u8 = 7;
+/// Least binding power of the operators that `not` reaches over: comparisons and what binds tighter.
+pub(super) const NOT: u8 = 3;
+
+/// Binding power of an infix operator and the operation that it stands for; None for other tokens.
+pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
+    use Operation::{And, Arithmetic as Four, Compare, Or};
+    Some(match token {
+        "or" | "||" => (1, Or),
+        "and" | "&&" => (2, And),
+        "<" => (4, Compare(Comparison::Less)),
+        "<=" => (4, Compare(Comparison::LessEqual)),
+        ">" => (4, Compare(Comparison::Greater)),
+        ">=" => (4, Compare(Comparison::GreaterEqual)),
+        "==" => (4, Compare(Comparison::Equal)),
+        "!=" => (4, Compare(Comparison::NotEqual)),
+        "+" => (5, Four(Arithmetic::Add)),
+        "-" => (5, Four(Arithmetic::Subtract)),
+        "*" => (6, Four(Arithmetic::Multiply)),
+        "/" => (6, Four(Arithmetic::Divide)),
+        "^" | "**" => (TIGHT, Operation::Binary(Binary::Power)),
+        _ => return None,
+    })
+}
+
+/// Checks that a part is of the sort that its place needs.
+pub(super) fn want(sort: Sort, part: Part) -> Result<(), Box<Fault>> {
+    match sort {
+        _ if part.sort == sort => Ok(()),
+        Sort::Value => {
+            let message = "expected a value but found a condition; write if(condition, a, b)";
+            Fault::at(part.column, message)
+        }
+        Sort::Condition => {
+            Fault::at(part.column, "expected a condition such as x < 1 but found a value")
+        }
+    }
+}
+
+/// What an infix operator makes of its two sides.
+pub(super) fn join(
+    left: Part,
+    operator: Token<'_>,
+    operation: Operation,
+    right: Part,
+) -> Result<Part, Box<Fault>> {
+    let (from, to) = match operation {
+        Operation::And | Operation::Or => (Sort::Condition, Sort::Condition),
+        Operation::Compare(_) if left.sort == Sort::Condition => {
+            return Fault::at(operator.column, "comparisons do not chain; write a < b && b < c");
+        }
+        Operation::Compare(_) => (Sort::Value, Sort::Condition),
+        _ => (Sort::Value, Sort::Value),
+    };
+    want(from, left)?;
+    want(from, right)?;
+    Ok(Part { sort: to, integer: None, column: left.column })
+}

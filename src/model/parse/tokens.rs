@@ -1,0 +1,191 @@
+//! Cutting a formula into numbers, names and symbols, with the column of each.
+
+use super::fault::{Fault, quote};
+
+/// What a token is, apart from its text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// A number; also as an integer, if it is written as one that fits.
+    Number(f64, Option<i32>),
+    /// A name or one of the words `and`, `or`, `not`.
+    Name,
+    /// An operator, parenthesis or comma.
+    Symbol,
+    /// After the last token; its text is empty.
+    End,
+}
+
+/// A piece of the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token<'a> {
+    /// What it is.
+    pub(super) kind: Kind,
+    /// Its characters.
+    pub(super) text: &'a str,
+    /// Column of its first character, from 1.
+    pub(super) column: usize,
+}
+
+impl Token<'_> {
+    /// The end of an empty text.
+    pub(super) const END: Token<'static> = Token { kind: Kind::End, text: "", column: 1 };
+}
+
+/// The tokens of a text, cut off one at a time.
+pub(super) struct Tokens<'a> {
+    /// What has not been read.
+    rest: &'a str,
+    /// Column of the first character of `rest`, from 1.
+    column: usize,
+}
+
+/// Operators and punctuation, each before those that it begins with.
+const SYMBOLS: [&str; 18] = [
+    "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "(", ")", ",", "<", ">", "!",
+];
+
+impl<'a> Tokens<'a> {
+    /// All tokens of `text`.
+    pub(super) fn new(text: &'a str) -> Self {
+        Tokens { rest: text, column: 1 }
+    }
+
+    /// The next token; [`Kind::End`], right behind the last one, from then on.
+    ///
+    /// # Errors
+    ///
+    /// A character that begins no token, or a number that is too large.
+    pub(super) fn next(&mut self) -> Result<Token<'a>, Box<Fault>> {
+        let text = self.rest.trim_start();
+        let Some(first) = text.chars().next() else {
+            return Ok(Token { kind: Kind::End, text: "", column: self.column });
+        };
+        let spaces = &self.rest[..self.rest.len() - text.len()];
+        let column = self.column + spaces.chars().count();
+        let number = number_length(text);
+        let (kind, length) = if number > 0 {
+            let digits = &text[..number];
+            let value = digits.parse().unwrap_or(f64::INFINITY);
+            if value == f64::INFINITY {
+                return Fault::at(column, format!("the number {} is too large", quote(digits)));
+            }
+            (Kind::Number(value, digits.parse().ok()), number)
+        } else if starts_name(first) {
+            (Kind::Name, text.find(|c| !continues_name(c)).unwrap_or(text.len()))
+        } else if let Some(symbol) = SYMBOLS.iter().find(|&&symbol| text.starts_with(symbol)) {
+            (Kind::Symbol, symbol.len())
+        } else {
+            let shown = first.escape_debug();
+            let remedy = remedy(first);
+            return Fault::at(column, format!("`{shown}` is not part of a formula{remedy}"));
+        };
+        let (text, rest) = text.split_at(length);
+        self.rest = rest;
+        self.column = column + text.chars().count();
+        Ok(Token { kind, text, column })
+    }
+}
+
+/// What to write for a character that begins no token.
+fn remedy(character: char) -> &'static str {
+    match character {
+        '=' => "; to compare, write ==",
+        '&' => "; write && or the word and",
+        '|' => "; write || or the word or, and abs(x) for |x|",
+        '−' | '–' => "; write -",
+        '×' | '·' | '⋅' => "; write *",
+        '÷' => "; write /",
+        '²' => "; write ^2",
+        '³' => "; write ^3",
+        '≤' => "; write <=",
+        '≥' => "; write >=",
+        '≠' => "; write !=",
+        '[' | ']' | '{' | '}' => "; group with ( and )",
+        '.' => "; a number has digits before or after its point",
+        _ => "",
+    }
+}
+
+/// Bytes of the number that `text` begins with; 0 if it begins with none.
+fn number_length(text: &str) -> usize {
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits(0);
+    if text[end..].starts_with('.') {
+        end += 1 + digits(end + 1);
+        if end == 1 {
+            return 0;
+        }
+    }
+    if end > 0 && text[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    end
+}
+
+/// Whether a name may begin with `c`.
+fn starts_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+/// Whether a name may have `c` further on.
+fn continues_name(c: char) -> bool {
+    starts_name(c) || c.is_ascii_digit()
+}
+
+/// Whether the whole of `text` is one name.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(starts_name) && text.chars().all(continues_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<&str> {
+        let mut tokens = Tokens::new(text);
+        let next = || tokens.next().ok().map(|t| t.text).filter(|t| !t.is_empty());
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn numbers_end_where_they_stop_being_numbers() {
+        for text in ["1", ".5", "1.", "1.5", "1e3", "1.e3", ".5e-3", "1.5E+3", "007"] {
+            assert_eq!(texts(text), [text]);
+        }
+        assert_eq!(texts("2x"), ["2", "x"]);
+        assert_eq!(texts("2e"), ["2", "e"]);
+        assert_eq!(texts("2e+x"), ["2", "e", "+", "x"]);
+        assert_eq!(texts("1.2.3"), ["1.2", ".3"]);
+        assert_eq!(texts("2exp"), ["2", "exp"]);
+        let kind = |text| Tokens::new(text).next().unwrap().kind;
+        assert_eq!(kind("12"), Kind::Number(12.0, Some(12)));
+        assert_eq!(kind("2.0"), Kind::Number(2.0, None));
+        assert_eq!(kind("3000000000"), Kind::Number(3e9, None));
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let mut tokens = Tokens::new("α\u{3000}** _β1 ");
+        let mut next = || tokens.next().map(|t| (t.text, t.column)).unwrap();
+        assert_eq!(next(), ("α", 1));
+        assert_eq!(next(), ("**", 3));
+        assert_eq!(next(), ("_β1", 6));
+        assert_eq!(next(), ("", 9));
+        assert_eq!(next(), ("", 9));
+    }
+
+    #[test]
+    fn what_is_no_token_is_named() {
+        let error = |text| Tokens::new(text).next().unwrap_err();
+        assert_eq!(error(" = 1").message, "`=` is not part of a formula; to compare, write ==");
+        assert_eq!(error(" = 1").column, 2);
+        assert_eq!(error("\u{0}").message, "`\\0` is not part of a formula");
+        assert_eq!(error("1e999").message, "the number `1e999` is too large");
+        assert!(error(".").message.ends_with("digits before or after its point"));
+        assert!(error("²").message.ends_with("write ^2"));
+    }
+}

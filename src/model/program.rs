@@ -1,0 +1,211 @@
+//! A traced model: straight-line code in single-assignment form.
+//!
+//! A program is what remains of a closure after it was called once with [`Var`]s. It can be run over
+//! any [`Scalar`]: over `f64` it is the model again, over `Dual<Var>` it records the program of the
+//! model and its partial derivatives.
+
+use super::dual::Dual;
+use super::op::{Binary, Id, Node, Unary};
+use super::optimise;
+use super::scalar::{Mask, Scalar};
+use super::tape::{self, TapeId};
+use super::var::Var;
+use crate::error::{Error, Result};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Partials recorded together in one replay of a program: enough to keep replays few for models of
+/// hundreds of parameters, few enough that a small model does not carry idle lanes.
+const PARTIALS_PER_REPLAY: usize = 8;
+
+/// A model as straight-line code, with its value as first output and, after
+/// [`with_partials`](Program::with_partials), partial derivatives as the others.
+///
+/// `Display` prints one line per operation with the names of variables and parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    pub(crate) columns: Vec<String>,
+    pub(crate) params: Vec<String>,
+    /// Operands of a node are earlier nodes.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) outputs: Vec<Id>,
+    /// Parameter by which output 1 + i differentiates.
+    pub(crate) partials: Vec<usize>,
+}
+
+impl Program {
+    /// Records what `model` does with `columns` independent variables and `params` parameters.
+    ///
+    /// # Errors
+    /// [`Error::ModelPanicked`] if the closure panics, [`Error::ForeignVariable`] if it uses a
+    /// variable that it was not given.
+    pub(crate) fn trace(
+        columns: usize,
+        params: usize,
+        model: impl FnOnce(&[Var], &[Var]) -> Var,
+    ) -> Result<Program> {
+        let names = Program {
+            columns: default_columns(columns),
+            params: (0..params).map(|i| format!("p{i}")).collect(),
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+            partials: Vec::new(),
+        };
+        names.record(Vec::new(), |x, p| vec![model(x, p)])
+    }
+
+    /// The program of the value and of its partial derivatives by the parameters `by`, in that order.
+    ///
+    /// # Errors
+    /// None in practice: replaying a program cannot panic.
+    pub(crate) fn with_partials(&self, by: &[usize]) -> Result<Program> {
+        self.record(by.to_vec(), |x, p| {
+            let mut outputs = Vec::with_capacity(1 + by.len());
+            for group in by.chunks(PARTIALS_PER_REPLAY) {
+                let dual = |i: usize, &v: &Var| {
+                    let lane = group.iter().position(|&k| k == i).unwrap_or(PARTIALS_PER_REPLAY);
+                    Dual::<Var, PARTIALS_PER_REPLAY>::variable(v, lane)
+                };
+                let columns: Vec<_> = x.iter().map(|&v| Dual::constant(v)).collect();
+                let params: Vec<_> = p.iter().enumerate().map(|(i, v)| dual(i, v)).collect();
+                let value = self.replay(&columns, &params);
+                if outputs.is_empty() {
+                    outputs.push(value.value);
+                }
+                outputs.extend(&value.partials[..group.len()]);
+            }
+            if outputs.is_empty() {
+                outputs.push(self.replay(x, p));
+            }
+            outputs
+        })
+    }
+
+    /// Runs `model` on a fresh tape and keeps what its outputs need.
+    fn record(
+        &self,
+        partials: Vec<usize>,
+        model: impl FnOnce(&[Var], &[Var]) -> Vec<Var>,
+    ) -> Result<Program> {
+        let run = |current: TapeId| {
+            let x: Vec<Var> = (0..self.columns.len() as u32).map(Var::column).collect();
+            let p: Vec<Var> = (0..self.params.len() as u32).map(Var::param).collect();
+            let outputs = catch_unwind(AssertUnwindSafe(|| model(&x, &p)));
+            outputs.map(|o| o.iter().map(|v| v.node(current)).collect::<Option<Vec<Id>>>())
+        };
+        let (outputs, tape) = tape::record(run);
+        let outputs = outputs.map_err(|panic| Error::ModelPanicked {
+            message: panic_message(&*panic),
+            place: "while the model was traced".into(),
+        })?;
+        let outputs = match outputs {
+            Some(outputs) if !tape.foreign => outputs,
+            _ => return Err(Error::ForeignVariable),
+        };
+        let (nodes, outputs) = optimise::without_dead_code(&tape.nodes, &outputs);
+        let (columns, params) = (self.columns.clone(), self.params.clone());
+        Ok(Program { columns, params, nodes, outputs, partials })
+    }
+
+    /// The model's value at one point: `x` has one value per column, `p` one per parameter.
+    ///
+    /// Values that are missing count as NaN.
+    pub fn evaluate<S: Scalar>(&self, x: &[S], p: &[S]) -> S {
+        self.replay(x, p)
+    }
+
+    /// All outputs at one point, the value first.
+    pub(crate) fn outputs(&self, x: &[f64], p: &[f64]) -> Vec<f64> {
+        let slots = self.run(x, p);
+        self.outputs.iter().map(|&o| slots[o as usize].value()).collect()
+    }
+
+    fn replay<S: Scalar>(&self, x: &[S], p: &[S]) -> S {
+        self.run(x, p)[self.outputs[0] as usize].value()
+    }
+
+    fn run<S: Scalar>(&self, x: &[S], p: &[S]) -> Vec<Slot<S>> {
+        let given = |values: &[S], i: u32| {
+            Slot::Value(values.get(i as usize).copied().unwrap_or(f64::NAN.into()))
+        };
+        let mut slots: Vec<Slot<S>> = Vec::with_capacity(self.nodes.len());
+        for &node in &self.nodes {
+            let value = |id: Id| slots[id as usize].value();
+            let mask = |id: Id| slots[id as usize].mask();
+            slots.push(match node {
+                Node::Const(bits) => Slot::Value(S::from(f64::from_bits(bits))),
+                Node::Column(i) => given(x, i),
+                Node::Param(i) => given(p, i),
+                Node::Unary(Unary::Not, a) => Slot::Mask(mask(a).not()),
+                Node::Unary(op, a) => Slot::Value(op.apply(value(a))),
+                Node::Binary(Binary::Lt, a, b) => Slot::Mask(value(a).lt(value(b))),
+                Node::Binary(Binary::Le, a, b) => Slot::Mask(value(a).le(value(b))),
+                Node::Binary(Binary::Eq, a, b) => Slot::Mask(value(a).eq(value(b))),
+                Node::Binary(Binary::And, a, b) => Slot::Mask(mask(a).and(mask(b))),
+                Node::Binary(Binary::Or, a, b) => Slot::Mask(mask(a).or(mask(b))),
+                Node::Binary(op, a, b) => Slot::Value(op.apply(value(a), value(b))),
+                Node::Select(m, a, b) => Slot::Value(mask(m).select(value(a), value(b))),
+            });
+        }
+        slots
+    }
+
+    /// Names of the independent variables.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Names of the parameters.
+    pub fn params(&self) -> &[String] {
+        &self.params
+    }
+
+    /// Number of operations, inputs and constants not counted.
+    pub fn operations(&self) -> usize {
+        self.nodes.iter().filter(|n| n.operands().next().is_some()).count()
+    }
+
+    /// Whether the model's value depends on parameter `index`.
+    pub fn uses(&self, index: usize) -> bool {
+        self.nodes.contains(&Node::Param(index as u32))
+    }
+}
+
+/// A computed node: a number or a truth value.
+enum Slot<S: Scalar> {
+    Value(S),
+    Mask(S::Mask),
+}
+
+impl<S: Scalar> Slot<S> {
+    /// The number; a truth value counts as 1 or 0.
+    fn value(&self) -> S {
+        match *self {
+            Slot::Value(v) => v,
+            Slot::Mask(m) => m.select(1.0, 0.0),
+        }
+    }
+
+    /// The truth value; a number is true unless it is 0.
+    fn mask(&self) -> S::Mask {
+        match *self {
+            Slot::Value(v) => v.eq(0.0).not(),
+            Slot::Mask(m) => m,
+        }
+    }
+}
+
+/// `x` for one independent variable, `x0, x1, …` for several.
+pub(crate) fn default_columns(count: usize) -> Vec<String> {
+    match count {
+        1 => vec!["x".into()],
+        n => (0..n).map(|i| format!("x{i}")).collect(),
+    }
+}
+
+/// The text of a panic, as far as it has one.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(owned).unwrap_or("a panic without a message").to_owned()
+}

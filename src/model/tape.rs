@@ -1,0 +1,68 @@
+//! Where traced operations are written down.
+//!
+//! A model is traced by calling it with variables whose operations append to a tape. Tapes live in a
+//! stack per thread, so that [`Var`](super::var::Var) can be `Copy` without a lifetime and a model
+//! may itself trace another. A variable remembers the tape it belongs to; one that strays into
+//! another tape marks that tape, and the trace ends with an error instead of a wrong program.
+
+use super::op::{Id, Node};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Identity of a tape, unique in the process.
+pub(crate) type TapeId = u64;
+
+/// The operations of one trace, each written once: equal operations share a node.
+pub(crate) struct Tape {
+    id: TapeId,
+    pub(crate) nodes: Vec<Node>,
+    known: HashMap<Node, Id>,
+    /// Whether a variable of another tape was used.
+    pub(crate) foreign: bool,
+}
+
+thread_local! {
+    static TAPES: RefCell<Vec<Tape>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes the tape off the stack also when the model panics.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        TAPES.with_borrow_mut(|tapes| tapes.pop());
+    }
+}
+
+/// Runs `record` with a fresh tape on top of this thread's stack; returns its result and the tape.
+pub(crate) fn record<R>(record: impl FnOnce(TapeId) -> R) -> (R, Tape) {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let fresh = || Tape { id, nodes: Vec::new(), known: HashMap::new(), foreign: false };
+    TAPES.with_borrow_mut(|tapes| tapes.push(fresh()));
+    let guard = Guard;
+    let result = record(id);
+    let tape =
+        TAPES.with_borrow_mut(|tapes| tapes.last_mut().map(|top| std::mem::replace(top, fresh())));
+    drop(guard);
+    (result, tape.unwrap_or_else(fresh))
+}
+
+/// Appends a node to the topmost tape, or finds the equal one that is there, and returns it with the
+/// tape's identity. `None` outside any trace.
+pub(crate) fn push(node: Node, operand_tapes: &[TapeId]) -> Option<(TapeId, Id)> {
+    TAPES.with_borrow_mut(|tapes| {
+        let tape = tapes.last_mut()?;
+        if operand_tapes.iter().any(|&id| id != tape.id) {
+            tape.foreign = true;
+            return None;
+        }
+        let next = tape.nodes.len() as Id;
+        let id = *tape.known.entry(node).or_insert(next);
+        if id == next {
+            tape.nodes.push(node);
+        }
+        Some((tape.id, id))
+    })
+}

@@ -1,0 +1,336 @@
+//! The scalar that records: a model called with [`Var`]s writes down its own operations.
+//!
+//! Numbers stay numbers until they meet a variable, so constants fold while tracing. Only identities
+//! that hold to the last bit are simplified (x·1, x/1, x − 0), because the traced model must equal
+//! the untraced one bit for bit.
+
+use super::op::{Binary, Id, Node, Unary};
+use super::scalar::{Mask, Scalar};
+use super::tape::{self, TapeId};
+use std::iter::{Product, Sum};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// A variable of a model while it is traced: `Copy`, with the arithmetic and the functions of `f64`,
+/// and with literals on either side (`2.0 * x`, `x * 2.0`).
+///
+/// There is no `PartialOrd`, so that a branch on a variable does not compile; write
+/// `x.lt(y).select(a, b)`. The functions are documented at [`Scalar`].
+#[derive(Clone, Copy, Debug)]
+pub struct Var(Repr);
+
+#[derive(Clone, Copy, Debug)]
+enum Repr {
+    Const(f64),
+    Node(TapeId, Id),
+}
+
+/// The result of comparing [`Var`]s.
+#[derive(Clone, Copy, Debug)]
+pub struct VarMask(Var);
+
+impl Var {
+    pub(crate) fn column(index: u32) -> Var {
+        emit(Node::Column(index), &[])
+    }
+
+    pub(crate) fn param(index: u32) -> Var {
+        emit(Node::Param(index), &[])
+    }
+
+    /// The node that holds this variable on the tape `current`, or `None` if it is another tape's.
+    pub(crate) fn node(self, current: TapeId) -> Option<Id> {
+        match self.0 {
+            Repr::Node(tape, id) => (tape == current).then_some(id),
+            Repr::Const(value) => Some(tape::push(Node::Const(value.to_bits()), &[])?.1),
+        }
+    }
+
+    fn known(self) -> Option<f64> {
+        match self.0 {
+            Repr::Const(value) => Some(value),
+            Repr::Node(..) => None,
+        }
+    }
+
+    /// The variable as an operand: its tape and node. A number joins the topmost tape.
+    fn operand(self) -> Option<(TapeId, Id)> {
+        match self.0 {
+            Repr::Node(tape, id) => Some((tape, id)),
+            Repr::Const(value) => tape::push(Node::Const(value.to_bits()), &[]),
+        }
+    }
+
+    fn unary(self, op: Unary) -> Var {
+        match self.0 {
+            Repr::Const(value) => Var::from(op.apply(value)),
+            Repr::Node(tape, id) => emit(Node::Unary(op, id), &[tape]),
+        }
+    }
+
+    fn binary(self, op: Binary, other: Var) -> Var {
+        if let (Some(a), Some(b)) = (self.known(), other.known()) {
+            return Var::from(op.apply(a, b));
+        }
+        let (Some((s, mut a)), Some((t, mut b))) = (self.operand(), other.operand()) else {
+            return Var::from(f64::NAN);
+        };
+        if op.commutes() && b < a {
+            (a, b) = (b, a);
+        }
+        emit(Node::Binary(op, a, b), &[s, t])
+    }
+
+    fn is(self, number: f64) -> bool {
+        self.known().is_some_and(|value| value.to_bits() == number.to_bits())
+    }
+}
+
+/// The variable of a new node. Outside a trace, or across traces, there is no such node: the
+/// variable is NaN, and the tape that was on top knows.
+fn emit(node: Node, operand_tapes: &[TapeId]) -> Var {
+    match tape::push(node, operand_tapes) {
+        Some((tape, id)) => Var(Repr::Node(tape, id)),
+        None => Var::from(f64::NAN),
+    }
+}
+
+impl From<f64> for Var {
+    fn from(value: f64) -> Var {
+        Var(Repr::Const(value))
+    }
+}
+
+impl Neg for Var {
+    type Output = Var;
+    fn neg(self) -> Var {
+        self.unary(Unary::Neg)
+    }
+}
+
+impl Add for Var {
+    type Output = Var;
+    fn add(self, other: Var) -> Var {
+        if self.is(-0.0) {
+            other
+        } else if other.is(-0.0) {
+            self
+        } else {
+            self.binary(Binary::Add, other)
+        }
+    }
+}
+
+impl Sub for Var {
+    type Output = Var;
+    fn sub(self, other: Var) -> Var {
+        if other.is(0.0) { self } else { self.binary(Binary::Sub, other) }
+    }
+}
+
+impl Mul for Var {
+    type Output = Var;
+    fn mul(self, other: Var) -> Var {
+        if self.is(1.0) {
+            other
+        } else if other.is(1.0) {
+            self
+        } else if self.is(-1.0) {
+            -other
+        } else if other.is(-1.0) {
+            -self
+        } else {
+            self.binary(Binary::Mul, other)
+        }
+    }
+}
+
+impl Div for Var {
+    type Output = Var;
+    fn div(self, other: Var) -> Var {
+        match other.known() {
+            Some(1.0) => self,
+            Some(-1.0) => -self,
+            // A power of two has an exact reciprocal, and a product is cheaper than a quotient.
+            Some(d) if is_power_of_two(d) && (1.0 / d).is_normal() => self * Var::from(1.0 / d),
+            _ => self.binary(Binary::Div, other),
+        }
+    }
+}
+
+/// Whether `d` is ± a normal power of two: its mantissa is empty.
+fn is_power_of_two(d: f64) -> bool {
+    d.is_normal() && d.to_bits() << 12 == 0
+}
+
+macro_rules! with_numbers {
+    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
+        impl $trait<f64> for Var {
+            type Output = Var;
+            fn $method(self, other: f64) -> Var {
+                $trait::$method(self, Var::from(other))
+            }
+        }
+        impl $trait<Var> for f64 {
+            type Output = Var;
+            fn $method(self, other: Var) -> Var {
+                $trait::$method(Var::from(self), other)
+            }
+        }
+        impl $assign for Var {
+            fn $assign_method(&mut self, other: Var) {
+                *self = $trait::$method(*self, other);
+            }
+        }
+        impl $assign<f64> for Var {
+            fn $assign_method(&mut self, other: f64) {
+                *self = $trait::$method(*self, other);
+            }
+        }
+    )*};
+}
+with_numbers!(
+    Add add AddAssign add_assign,
+    Sub sub SubAssign sub_assign,
+    Mul mul MulAssign mul_assign,
+    Div div DivAssign div_assign
+);
+
+impl Sum for Var {
+    fn sum<I: Iterator<Item = Var>>(terms: I) -> Var {
+        terms.fold(Var::from(-0.0), |sum, term| sum + term)
+    }
+}
+
+impl Product for Var {
+    fn product<I: Iterator<Item = Var>>(factors: I) -> Var {
+        factors.fold(Var::from(1.0), |product, factor| product * factor)
+    }
+}
+
+macro_rules! functions {
+    (unary $($name:ident $op:ident),*; binary $($name2:ident $op2:ident),*; compare $($name3:ident $op3:ident),*) => {
+        /// The functions of [`Scalar`], callable without importing the trait.
+        impl Var {
+            $(
+                #[doc = concat!("See [`Scalar::", stringify!($name), "`].")]
+                pub fn $name(self) -> Var {
+                    self.unary(Unary::$op)
+                }
+            )*
+            $(
+                #[doc = concat!("See [`Scalar::", stringify!($name2), "`].")]
+                pub fn $name2(self, other: impl Into<Var>) -> Var {
+                    self.binary(Binary::$op2, other.into())
+                }
+            )*
+            $(
+                #[doc = concat!("See [`Scalar::", stringify!($name3), "`].")]
+                pub fn $name3(self, other: impl Into<Var>) -> VarMask {
+                    VarMask(self.binary(Binary::$op3, other.into()))
+                }
+            )*
+            /// See [`Scalar::gt`].
+            pub fn gt(self, other: impl Into<Var>) -> VarMask {
+                Scalar::gt(self, other)
+            }
+            /// See [`Scalar::ge`].
+            pub fn ge(self, other: impl Into<Var>) -> VarMask {
+                Scalar::ge(self, other)
+            }
+            /// See [`Scalar::clamp`].
+            pub fn clamp(self, low: impl Into<Var>, high: impl Into<Var>) -> Var {
+                Scalar::clamp(self, low, high)
+            }
+            /// See [`Scalar::powi`].
+            pub fn powi(self, exponent: i32) -> Var {
+                Scalar::powi(self, exponent)
+            }
+            /// See [`Scalar::powf`].
+            pub fn powf(self, exponent: impl Into<Var>) -> Var {
+                let exponent = exponent.into();
+                // A square is a product for every scalar, so recording it as one changes no bit.
+                if exponent.is(2.0) { self * self } else { self.binary(Binary::Pow, exponent) }
+            }
+            /// See [`Scalar::recip`].
+            pub fn recip(self) -> Var {
+                Scalar::recip(self)
+            }
+            /// See [`Scalar::polygamma`].
+            pub fn polygamma(self, order: u32) -> Var {
+                self.unary(Unary::Polygamma(order))
+            }
+        }
+
+        impl Scalar for Var {
+            type Mask = VarMask;
+            $(fn $name(self) -> Var { Var::$name(self) })*
+            $(fn $name2(self, other: impl Into<Var>) -> Var { Var::$name2(self, other) })*
+            $(fn $name3(self, other: impl Into<Var>) -> VarMask { Var::$name3(self, other) })*
+            fn powf(self, exponent: impl Into<Var>) -> Var {
+                Var::powf(self, exponent)
+            }
+            fn polygamma(self, order: u32) -> Var {
+                Var::polygamma(self, order)
+            }
+            fn is_zero(self) -> bool {
+                self.known() == Some(0.0)
+            }
+        }
+    };
+}
+functions!(
+    unary exp Exp, exp_m1 ExpM1, ln Ln, ln_1p Ln1p, log2 Log2, log10 Log10, sqrt Sqrt, cbrt Cbrt,
+        sin Sin, cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh,
+        tanh Tanh, erf Erf, erfc Erfc, ln_gamma LnGamma, abs Abs, floor Floor;
+    binary atan2 Atan2, hypot Hypot, min Min, max Max;
+    compare lt Lt, le Le, eq Eq
+);
+
+impl VarMask {
+    /// `yes` where the comparison holds, `no` elsewhere.
+    pub fn select(self, yes: impl Into<Var>, no: impl Into<Var>) -> Var {
+        let (yes, no) = (yes.into(), no.into());
+        if let Some(truth) = self.0.known() {
+            return if truth != 0.0 { yes } else { no };
+        }
+        let (Some((r, m)), Some((s, a)), Some((t, b))) =
+            (self.0.operand(), yes.operand(), no.operand())
+        else {
+            return Var::from(f64::NAN);
+        };
+        emit(Node::Select(m, a, b), &[r, s, t])
+    }
+
+    /// Both hold.
+    pub fn and(self, other: VarMask) -> VarMask {
+        VarMask(self.0.binary(Binary::And, other.0))
+    }
+
+    /// At least one holds.
+    pub fn or(self, other: VarMask) -> VarMask {
+        VarMask(self.0.binary(Binary::Or, other.0))
+    }
+}
+
+/// The comparison does not hold.
+impl std::ops::Not for VarMask {
+    type Output = VarMask;
+    fn not(self) -> VarMask {
+        VarMask(self.0.unary(Unary::Not))
+    }
+}
+
+impl Mask<Var> for VarMask {
+    fn select(self, yes: impl Into<Var>, no: impl Into<Var>) -> Var {
+        VarMask::select(self, yes, no)
+    }
+    fn and(self, other: VarMask) -> VarMask {
+        VarMask::and(self, other)
+    }
+    fn or(self, other: VarMask) -> VarMask {
+        VarMask::or(self, other)
+    }
+    fn not(self) -> VarMask {
+        !self
+    }
+}

@@ -1,0 +1,56 @@
+//! The normal equations of a set of points, as a sum over the points.
+
+/// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
+/// parameter; residual and row are weighted, and corrected for a robust loss.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Normal {
+    /// Free parameters.
+    pub(crate) n: usize,
+    /// The Gram matrix of the n + 1 columns [J r], upper triangle by columns: the product of columns
+    /// i ≤ j is at [`pair`]`(i, j)`.
+    pub(crate) products: Vec<f64>,
+    /// Half the sum of squared residuals, or of the loss of each.
+    pub(crate) cost: f64,
+}
+
+/// Position of the product of columns i ≤ j in [`Normal::products`].
+pub(crate) fn pair(i: usize, j: usize) -> usize {
+    debug_assert!(i <= j);
+    j * (j + 1) / 2 + i
+}
+
+impl Normal {
+    /// Of no points, for `n` free parameters.
+    pub(crate) fn zero(n: usize) -> Normal {
+        Normal { n, products: vec![0.0; pair(0, n + 1)], cost: 0.0 }
+    }
+
+    /// Forgets all points.
+    pub(crate) fn clear(&mut self) {
+        self.products.fill(0.0);
+        self.cost = 0.0;
+    }
+
+    /// Adds the points of `other`.
+    pub(crate) fn merge(&mut self, other: &Normal) {
+        for (sum, part) in self.products.iter_mut().zip(&other.products) {
+            *sum += part;
+        }
+        self.cost += other.cost;
+    }
+
+    /// (JᵀJ)ᵢⱼ
+    pub(crate) fn jtj(&self, i: usize, j: usize) -> f64 {
+        self.products[pair(i.min(j), i.max(j))]
+    }
+
+    /// (Jᵀr)ᵢ
+    pub(crate) fn jtr(&self, i: usize) -> f64 {
+        self.products[pair(i, self.n)]
+    }
+
+    /// Whether every sum is a finite number.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.cost.is_finite() && self.products.iter().all(|s| s.is_finite())
+    }
+}

@@ -1,0 +1,77 @@
+//! Cholesky factor of the normal matrix, and the triangular solves that every factor shares.
+
+use super::dot;
+
+/// `a`: n×n, symmetric, only its upper triangle is read. `r`: n×n, receives the upper triangular
+/// factor of `A = RᵀR` with a positive diagonal, zeros below it.
+///
+/// Column j of `A = RᵀR` reads `a_ij = Σ_{l≤i} r_li r_lj`. Solved for the last term of the sum, top
+/// to bottom, it gives column j of R from the columns before it:
+///
+/// ```text
+/// r_ij = (a_ij − Σ_{l<i} r_li r_lj) / r_ii   for i < j,      r_jj = √(a_jj − Σ_{l<j} r_lj²)
+/// ```
+///
+/// which are dot products of the contiguous tops of two columns (Golub & Van Loan, 4th ed., §4.2).
+///
+/// # Errors
+///
+/// `Err(k)` if pivot k (what stands under the last root) is not above `n ε a_kk`, or not finite. The
+/// computed pivot carries an error of about that much (Higham, *Accuracy and Stability*, 2nd ed.,
+/// theorem 10.3: `|ΔA| ≤ γ_{n+1} |Rᵀ||R|`, and the diagonal of `|Rᵀ||R|` is that of A), so that a
+/// smaller one is noise: to working precision column k depends on those before it. The test is free
+/// of the scale of rows and columns. Columns `k..` of `r` are then without meaning.
+pub(crate) fn cholesky(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
+    let noise = n as f64 * f64::EPSILON;
+    for j in 0..n {
+        let (done, rest) = r.split_at_mut(j * n);
+        let column = &mut rest[..n];
+        column[..=j].copy_from_slice(&a[j * n..j * n + j + 1]);
+        column[j + 1..].fill(0.0);
+        for i in 0..j {
+            let earlier = &done[i * n..i * n + i + 1];
+            column[i] = (column[i] - dot(&earlier[..i], &column[..i])) / earlier[i];
+        }
+        let diagonal = column[j];
+        let pivot = diagonal - dot(&column[..j], &column[..j]);
+        let positive = pivot > noise * diagonal; // false for NaN
+        if !(positive && pivot.is_finite()) {
+            return Err(j);
+        }
+        column[j] = pivot.sqrt();
+    }
+    Ok(())
+}
+
+/// `r`: n×n, upper triangle read. `b`: n; replaced by x with `R x = b`.
+///
+/// A zero on the diagonal divides by zero as IEEE says: the result holds infinities or NaN.
+pub(crate) fn solve_upper(r: &[f64], n: usize, b: &mut [f64]) {
+    for j in (0..n).rev() {
+        let column = &r[j * n..j * n + j + 1];
+        let x = b[j] / column[j];
+        b[j] = x;
+        for (value, factor) in b[..j].iter_mut().zip(column) {
+            *value -= x * factor;
+        }
+    }
+}
+
+/// `r`: n×n, upper triangle read. `b`: n; replaced by x with `Rᵀ x = b`.
+///
+/// A zero on the diagonal divides by zero as IEEE says: the result holds infinities or NaN.
+pub(crate) fn solve_upper_transposed(r: &[f64], n: usize, b: &mut [f64]) {
+    for j in 0..n {
+        let column = &r[j * n..j * n + j + 1];
+        b[j] = (b[j] - dot(&column[..j], &b[..j])) / column[j];
+    }
+}
+
+/// Whether R can be solved with: no column lies within rounding in the span of those before it.
+pub(crate) fn is_regular(r: &[f64], n: usize) -> bool {
+    (0..n).all(|j| {
+        let column = &r[j * n..j * n + j + 1];
+        let norm = column.iter().map(|v| v * v).sum::<f64>().sqrt();
+        column[j].abs() > 8.0 * n as f64 * f64::EPSILON * norm
+    })
+}

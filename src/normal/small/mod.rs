@@ -1,0 +1,61 @@
+//! Dense linear algebra on P×P matrices, P the number of parameters.
+//!
+//! | file | factor | used for |
+//! |---|---|---|
+//! | `cholesky` | `A = RᵀR` | the normal equations, and triangular solves |
+//! | `householder` | `[R; D] = Q S` | the damped step |
+//! | `fold_rows` | `[R; rows] = Q R'` | the pass over the data |
+//! | `jacobi_svd` | `A = U Σ Vᵀ` | covariance and rank |
+//!
+//! Every matrix is a slice of `n * n` numbers, column-major: element (i, j) is at `j * n + i`.
+//! Nothing here allocates. Nothing here panics on any value, finite or not; a slice shorter than its
+//! documented shape is a bug of the caller and does. Products outside the pass over the data are not
+//! fused, so that no result depends on the instruction set.
+
+mod cholesky;
+mod fold_rows;
+mod householder;
+mod jacobi_svd;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cholesky::{cholesky, is_regular, solve_upper, solve_upper_transposed};
+pub(crate) use fold_rows::fold_rows;
+pub(crate) use householder::damped;
+pub(crate) use jacobi_svd::jacobi_svd;
+
+/// `xᵀy`, both of one length. Four running sums, so that long columns fill the vector units of any
+/// machine; their order is fixed.
+#[inline]
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    let (x4, x_rest) = x.as_chunks::<4>();
+    let (y4, y_rest) = y.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (p, q) in x4.iter().zip(y4) {
+        for l in 0..4 {
+            sums[l] += p[l] * q[l];
+        }
+    }
+    let mut total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (p, q) in x_rest.iter().zip(y_rest) {
+        total += p * q;
+    }
+    total
+}
+
+/// The largest magnitude in `x`; infinite if anything in it is infinite or NaN.
+fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(
+        0.0,
+        |most: f64, value| {
+            if value.is_finite() { most.max(value.abs()) } else { f64::INFINITY }
+        },
+    )
+}
+
+/// The power of two that brings a finite positive number near 1, its reciprocal exact and normal:
+/// multiplying by it rounds nothing that stays above the subnormal range.
+fn power_of_two_near_reciprocal(x: f64) -> f64 {
+    let exponent = ((x.to_bits() >> 52) & 0x7ff).clamp(1, 2045);
+    f64::from_bits((2046 - exponent) << 52)
+}

@@ -1,0 +1,127 @@
+//! Bounds by an active set: parameters that sit on a bound and are pushed outwards stay there, and a
+//! step that would leave the box is taken again with the offenders set on their bounds.
+
+use super::linear_model::LinearModel;
+use super::trust_region::TrustRegion;
+
+/// Lower and upper bound of each free parameter, in the solver's scaled units.
+pub(crate) struct Limits<'a> {
+    pub(crate) limits: &'a [(f64, f64)],
+}
+
+/// On which bound a parameter sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// On its lower bound.
+    Lower,
+    /// On its upper bound.
+    Upper,
+}
+
+impl Limits<'_> {
+    /// Fills `moving` with the parameters that may move: those with an effect on the model that do
+    /// not sit on a bound while the gradient pushes them outwards.
+    pub(crate) fn moving(&self, q: &[f64], model: &LinearModel, moving: &mut Vec<usize>) {
+        moving.clear();
+        moving.extend((0..model.n).filter(|&j| model.norms[j] > 0.0 && !self.holds(q, model, j)));
+    }
+
+    /// Whether q[j] sits on a bound while the gradient pushes it outwards.
+    pub(crate) fn holds(&self, q: &[f64], model: &LinearModel, j: usize) -> bool {
+        let downhill = -model.gradient[j];
+        match self.side(q, j) {
+            Some(Side::Lower) => downhill <= 0.0,
+            Some(Side::Upper) => downhill >= 0.0,
+            None => false,
+        }
+    }
+
+    /// On which bound q[j] sits, if any.
+    pub(crate) fn side(&self, q: &[f64], j: usize) -> Option<Side> {
+        let (lower, upper) = self.limits[j];
+        if q[j] <= lower {
+            Some(Side::Lower)
+        } else if q[j] >= upper {
+            Some(Side::Upper)
+        } else {
+            None
+        }
+    }
+}
+
+/// Finds steps within a trust region and a box.
+pub(crate) struct BoundedStep {
+    region: TrustRegion,
+    /// Parameters that still move.
+    moving: Vec<usize>,
+    /// Parameters that the last round took over a bound.
+    left: Vec<usize>,
+    r: Vec<f64>,
+    z: Vec<f64>,
+    scale: Vec<f64>,
+    part: Vec<f64>,
+    work: Vec<f64>,
+}
+
+impl BoundedStep {
+    pub(crate) fn new(n: usize) -> Self {
+        BoundedStep {
+            region: TrustRegion::new(n),
+            moving: Vec::with_capacity(n),
+            left: Vec::with_capacity(n),
+            r: vec![0.0; n * n],
+            z: vec![0.0; n],
+            scale: vec![0.0; n],
+            part: vec![0.0; n],
+            work: vec![0.0; (n + 1) * (2 * n + 1)],
+        }
+    }
+
+    /// Writes the step from `q` to `delta` and returns its damping λ; parameters outside `moving`
+    /// stay. Each round sets at least one more parameter on a bound, so there are at most n rounds.
+    #[allow(clippy::too_many_arguments)] // the state of an iteration, each by its name
+    pub(crate) fn step(
+        &mut self,
+        model: &LinearModel,
+        limits: &Limits<'_>,
+        q: &[f64],
+        moving: &[usize],
+        scale: &[f64],
+        radius: f64,
+        guess: f64,
+        delta: &mut [f64],
+    ) -> f64 {
+        delta.fill(0.0);
+        self.moving.clear();
+        self.moving.extend_from_slice(moving);
+        let mut lambda = guess;
+        while !self.moving.is_empty() {
+            let m = self.moving.len();
+            if m == model.n {
+                self.r.copy_from_slice(&model.r);
+                self.z.copy_from_slice(&model.z);
+            } else {
+                model.restrict(&self.moving, delta, &mut self.r, &mut self.z, &mut self.work);
+            }
+            self.moving.iter().zip(&mut self.scale).for_each(|(&j, s)| *s = scale[j]);
+            let (r, z, s) = (&self.r[..m * m], &self.z[..m], &self.scale[..m]);
+            lambda = self.region.step(r, z, s, radius, guess, &mut self.part[..m]);
+            self.moving.iter().zip(&self.part).for_each(|(&j, &d)| delta[j] = d);
+            let inside = |j: usize| {
+                let (lower, upper) = limits.limits[j];
+                (lower..=upper).contains(&(q[j] + delta[j])) || delta[j].is_nan()
+            };
+            self.left.clear();
+            self.left.extend(self.moving.iter().copied().filter(|&j| !inside(j)));
+            if self.left.is_empty() {
+                break;
+            }
+            for &j in &self.left {
+                let (lower, upper) = limits.limits[j];
+                delta[j] = if delta[j] < 0.0 { lower - q[j] } else { upper - q[j] };
+            }
+            self.moving.retain(|j| !self.left.contains(j));
+        }
+        lambda
+    }
+}

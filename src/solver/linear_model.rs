@@ -1,0 +1,147 @@
+//! The quadratic model of the cost around a point, as a triangular least-squares problem.
+//!
+//! ½‖J δ + r‖² differs by a constant from ½‖R δ + z‖², where R is the triangular factor of J and
+//! z = Qᵀr. The normal equations give both by Cholesky, after scaling JᵀJ to a unit diagonal; where
+//! the scaled matrix says that squaring cost too many digits, the pass over the data that factors J
+//! itself gives them instead.
+
+use crate::normal::small::{cholesky, fold_rows, solve_upper_transposed};
+use crate::normal::{Normal, RFactor};
+
+/// A squared pivot of the scaled normal matrix below this asks for the factor of J: the step would
+/// have fewer than about five digits. (A pivot is what a column keeps, squared, when the columns
+/// before it are projected out; the step's relative error is about ε over the smallest.)
+const LEAST_PIVOT: f64 = 1e-11;
+
+/// R (n × n, column-major, upper triangular) and z, with the lengths of J's columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinearModel {
+    pub(crate) n: usize,
+    pub(crate) r: Vec<f64>,
+    pub(crate) z: Vec<f64>,
+    /// ‖Jⱼ‖
+    pub(crate) norms: Vec<f64>,
+    /// The gradient of the cost, Jᵀr.
+    pub(crate) gradient: Vec<f64>,
+    scaled: Vec<f64>,
+}
+
+impl LinearModel {
+    pub(crate) fn new(n: usize) -> Self {
+        let square = vec![0.0; n * n];
+        let line = vec![0.0; n];
+        LinearModel {
+            n,
+            r: square.clone(),
+            z: line.clone(),
+            norms: line.clone(),
+            gradient: line,
+            scaled: square,
+        }
+    }
+
+    /// Takes the model from normal equations. Returns whether that kept enough digits; if not, R and
+    /// z are without meaning and [`set_factor`](Self::set_factor) must follow.
+    pub(crate) fn set_normal(&mut self, normal: &Normal) -> bool {
+        let n = self.n;
+        self.set_lengths(normal);
+        for j in 0..n {
+            for i in 0..=j {
+                let unit = self.norms[i] * self.norms[j];
+                self.scaled[j * n + i] = match unit {
+                    // A column without effect must not spoil the others: it stands alone with length
+                    // 1 here and is zero again below.
+                    0.0 => {
+                        if i == j {
+                            1.0
+                        } else {
+                            0.0
+                        }
+                    }
+                    _ => normal.jtj(i, j) / unit,
+                };
+            }
+        }
+        if cholesky(&self.scaled, n, &mut self.r).is_err() {
+            return false;
+        }
+        let least = (0..n).map(|j| self.r[j * n + j].powi(2)).fold(1.0, f64::min);
+        if least < LEAST_PIVOT {
+            return false;
+        }
+        for j in 0..n {
+            self.z[j] = if self.norms[j] == 0.0 { 0.0 } else { self.gradient[j] / self.norms[j] };
+        }
+        solve_upper_transposed(&self.r, n, &mut self.z);
+        for j in 0..n {
+            for i in 0..=j {
+                self.r[j * n + i] *= self.norms[j];
+            }
+        }
+        true
+    }
+
+    /// Takes only the lengths of the columns and the gradient.
+    pub(crate) fn set_lengths(&mut self, normal: &Normal) {
+        for j in 0..self.n {
+            self.norms[j] = normal.jtj(j, j).sqrt();
+            self.gradient[j] = normal.jtr(j);
+        }
+    }
+
+    /// Takes R and z from a factor of [J r]; lengths and gradient stay those of the normal equations.
+    pub(crate) fn set_factor(&mut self, factor: &RFactor) {
+        let n = self.n;
+        for j in 0..n {
+            for i in 0..n {
+                self.r[j * n + i] = if i <= j { factor.at(i, j) } else { 0.0 };
+            }
+            self.z[j] = factor.at(j, n);
+        }
+    }
+
+    /// The change of the cost that the model predicts for the step `delta`: ½‖Rδ‖² + gᵀδ.
+    pub(crate) fn change(&self, delta: &[f64]) -> f64 {
+        let n = self.n;
+        let (mut square, mut slope) = (0.0, 0.0);
+        for i in 0..n {
+            let row: f64 = (i..n).map(|j| self.r[j * n + i] * delta[j]).sum();
+            square += row * row;
+            slope += row * self.z[i];
+        }
+        0.5 * square + slope
+    }
+
+    /// The same problem in the variables `moving` only, the others displaced by `delta`: writes its
+    /// triangular factor to `r` (m × m for m moving variables) and its right-hand side to `z`.
+    /// `work` has (m + 1) · (n + m + 1) numbers.
+    pub(crate) fn restrict(
+        &self,
+        moving: &[usize],
+        delta: &[f64],
+        r: &mut [f64],
+        z: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let (n, m) = (self.n, moving.len());
+        let (factor, rows) = work.split_at_mut((m + 1) * (m + 1));
+        factor.fill(0.0);
+        for (c, &j) in moving.iter().enumerate() {
+            rows[c * n..(c + 1) * n].copy_from_slice(&self.r[j * n..(j + 1) * n]);
+        }
+        let right = &mut rows[m * n..(m + 1) * n];
+        right.copy_from_slice(&self.z);
+        for j in (0..n).filter(|j| !moving.contains(j) && delta[*j] != 0.0) {
+            for i in 0..=j {
+                right[i] += self.r[j * n + i] * delta[j];
+            }
+        }
+        fold_rows(factor, m + 1, &mut rows[..(m + 1) * n], n, n);
+        for j in 0..m {
+            for i in 0..m {
+                r[j * m + i] = if i <= j { factor[j * (m + 1) + i] } else { 0.0 };
+            }
+            z[j] = factor[m * (m + 1) + j];
+        }
+    }
+}

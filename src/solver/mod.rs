@@ -1,0 +1,11 @@
+//! Moré's trust region on summaries of the data. The solver never sees a point.
+
+mod anderson;
+pub(crate) mod bounds;
+pub(crate) mod linear_model;
+pub(crate) mod minimise;
+pub(crate) mod observe;
+pub(crate) mod options;
+pub(crate) mod problem;
+pub(crate) mod termination;
+mod trust_region;

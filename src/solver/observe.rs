@@ -1,0 +1,26 @@
+//! Watching a fit, and stopping it.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Where a fit stands after an accepted step.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Accepted steps so far.
+    pub iteration: usize,
+    /// Evaluations of model and partials so far.
+    pub evaluations: usize,
+    /// All parameters, fixed ones included, in the order of the model.
+    pub params: &'a [f64],
+    /// Half the sum of squared weighted residuals, or of the loss.
+    pub cost: f64,
+    /// Length of the last step, relative to the scaled parameters.
+    pub step: f64,
+    /// Damping λ of the last step; 0 for a full Gauss-Newton step.
+    pub damping: f64,
+    /// Time since the fit began.
+    pub elapsed: Duration,
+}
+
+/// Called after every accepted step; `ControlFlow::Break(())` stops the fit.
+pub(crate) type Observer = dyn Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync;

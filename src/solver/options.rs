@@ -1,0 +1,70 @@
+//! When the solver stops, and how it begins.
+
+use crate::error::{Error, Result};
+use std::time::Duration;
+
+/// Stopping rules and limits of a fit. The defaults are right for nearly all problems.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Relative change of the cost below which a fit has converged. Default 1e-10, at which Moré's
+    /// algorithm with exact derivatives certifies all of NIST's problems; 0 switches the test off.
+    pub ftol: f64,
+    /// Relative change of the scaled parameters below which a fit has converged. Default 1e-10; 0
+    /// switches the test off.
+    pub xtol: f64,
+    /// Largest cosine between the residuals and a column of partials at which a fit has converged.
+    /// Default 1e-12, so that the other tests usually decide; 0 switches the test off.
+    pub gtol: f64,
+    /// Evaluations of model and partials after which a fit stops; `None` is 200 · (free
+    /// parameters + 1).
+    pub max_evaluations: Option<usize>,
+    /// Time after which a fit stops, checked between evaluations. Default: none.
+    pub max_time: Option<Duration>,
+    /// Radius of the first trust region, relative to the scaled start. Default 1: a larger one takes
+    /// bolder first steps and loses some hard problems (MINPACK uses 100).
+    pub initial_radius: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            ftol: 1e-10,
+            xtol: 1e-10,
+            gtol: 1e-12,
+            max_evaluations: None,
+            max_time: None,
+            initial_radius: 1.0,
+        }
+    }
+}
+
+impl Options {
+    /// # Errors
+    /// [`Error::BadOption`] for a tolerance that is negative or NaN, a limit of no evaluations, or a
+    /// radius that is not positive.
+    pub(crate) fn validate(&self) -> Result<()> {
+        for (name, value) in [("ftol", self.ftol), ("xtol", self.xtol), ("gtol", self.gtol)] {
+            if !(value >= 0.0 && value < 1.0) {
+                return Err(Error::BadOption {
+                    name,
+                    value,
+                    requirement: "at least 0 and below 1",
+                });
+            }
+        }
+        if self.max_evaluations == Some(0) {
+            let requirement = "at least 1";
+            return Err(Error::BadOption { name: "max_evaluations", value: 0.0, requirement });
+        }
+        let value = self.initial_radius;
+        if !(value > 0.0 && value.is_finite()) {
+            let requirement = "positive and finite";
+            return Err(Error::BadOption { name: "initial_radius", value, requirement });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn evaluations(&self, free: usize) -> usize {
+        self.max_evaluations.unwrap_or(200 * (free + 1))
+    }
+}

@@ -1,0 +1,64 @@
+//! Why a fit stopped.
+
+use std::fmt;
+
+/// Why a fit stopped. Only the first four mean that a minimum was found; whatever the reason, the
+/// fit carries the best parameters reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Termination {
+    /// The residuals are orthogonal to every partial derivative, to `gtol`.
+    Gradient,
+    /// A step changed the cost, and could change it, by no more than `ftol`.
+    Cost,
+    /// A step changed the parameters by no more than `xtol`.
+    Step,
+    /// The model passes through all points, to rounding.
+    ExactFit,
+    /// No step lowers the cost any more although the tolerances are not met: they ask for more than
+    /// rounding allows, or the derivatives are wrong.
+    NoProgress,
+    /// The limit of evaluations was reached.
+    MaxEvaluations,
+    /// The time limit was reached.
+    TimeLimit,
+    /// The observer asked to stop.
+    Stopped,
+    /// Around the best parameters the model has no finite value, so that no step could be taken.
+    ModelNonFinite,
+    /// No parameter has an effect at the start, so there is no direction to go: the start is far from
+    /// the data, or the model is constant in steps.
+    ZeroGradientAtStart,
+    /// On the way a parameter lost all effect on the model (an exponential underflowed, a peak left
+    /// the data), so its value means nothing.
+    Degenerate,
+    /// All parameters are fixed: the model was evaluated and nothing was fitted.
+    AllFixed,
+}
+
+impl Termination {
+    /// Whether the parameters are a minimum of the cost.
+    pub fn is_converged(self) -> bool {
+        use Termination::{Cost, ExactFit, Gradient, Step};
+        matches!(self, Gradient | Cost | Step | ExactFit)
+    }
+}
+
+impl fmt::Display for Termination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Termination::Gradient => "converged: residuals orthogonal to all partials",
+            Termination::Cost => "converged: the cost no longer changes",
+            Termination::Step => "converged: the parameters no longer change",
+            Termination::ExactFit => "converged: the model passes through all points",
+            Termination::NoProgress => "not converged: no step lowers the cost; loosen the tolerances or check the partials",
+            Termination::MaxEvaluations => "not converged: limit of evaluations reached; raise max_evaluations or improve the start",
+            Termination::TimeLimit => "not converged: time limit reached",
+            Termination::Stopped => "not converged: stopped by the observer",
+            Termination::ModelNonFinite => "not converged: the model is not finite around the best parameters; set bounds that keep it finite",
+            Termination::ZeroGradientAtStart => "not converged: no parameter has an effect at the start; choose a start nearer to the data",
+            Termination::AllFixed => "nothing to fit: all parameters are fixed",
+            Termination::Degenerate => "not converged: a parameter lost its effect on the model; choose another start or set bounds",
+        })
+    }
+}
