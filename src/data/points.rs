@@ -77,7 +77,8 @@ impl<'a> Points<'a> {
             units: Units { y: 1.0, weight: 1.0, row: 1.0 },
             summary: Summary::default(),
         };
-        if data.mask.is_some() || !points.all_plain() {
+        let plain = if data.mask.is_none() { points.plain() } else { None };
+        if plain.is_none() {
             points.filtered = true;
             points.check_sigma()?;
             if data.missing == Missing::Error {
@@ -97,7 +98,7 @@ impl<'a> Points<'a> {
         if let Sigma::Covariance(matrix) = data.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
-        points.units = points.choose_units();
+        points.units = points.units(plain.unwrap_or_else(|| points.largest()));
         points.summary = Summary::of(&points);
         Ok(points)
     }
@@ -150,20 +151,27 @@ impl<'a> Points<'a> {
         x.is_finite() || (self.infinite_x && !x.is_nan())
     }
 
-    /// Whether every value is finite and every sigma positive: the usual case, found in one fast scan.
-    fn all_plain(&self) -> bool {
-        let plain = |start: usize, end: usize| {
+    /// The largest magnitudes if every value is finite and every sigma positive, the usual case, found
+    /// in one fast scan; else `None`.
+    fn plain(&self) -> Option<Largest> {
+        let scan = |start: usize, end: usize| {
             let mut all = finite(&self.y, start, end);
             for column in &self.columns {
                 all &= finite(column, start, end);
             }
-            if let Some(s) = self.sigmas() {
-                all &=
-                    s[start..end].iter().fold(true, |ok, s| ok & (*s > 0.0) & (*s < f64::INFINITY));
+            let Some(sigma) = self.sigmas() else {
+                let y = largest(&self.y, start, end);
+                return all.then_some(Largest { y, weight: 1.0, row: y });
+            };
+            let mut found = Largest::default();
+            for (i, &s) in sigma[start..end].iter().enumerate() {
+                all &= (s > 0.0) & (s < f64::INFINITY);
+                found.add(self.y.at(start + i).abs(), 1.0 / s);
             }
-            all
+            all.then_some(found)
         };
-        in_chunks(self.len(), plain).into_iter().all(|plain| plain)
+        let parts = in_chunks(self.len(), scan);
+        parts.into_iter().try_fold(Largest::default(), |a, b| Some(a.merge(b?)))
     }
 
     fn check_sigma(&self) -> Result<()> {
@@ -199,30 +207,24 @@ impl<'a> Points<'a> {
         refuse("sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))
     }
 
-    fn choose_units(&self) -> Units {
-        let over = |s: f64| if s.is_finite() { 1.0 / s } else { 0.0 };
-        let largest = |start: usize, end: usize| {
-            let mut found = Largest { y: 0.0, weight: 1.0, row: 0.0 };
-            for i in (start..end).filter(|&i| !self.filtered || self.counts(i)) {
-                let y = self.y.at(i).abs();
-                let w = self.sigma_at(i).map_or(1.0, over);
-                found.y = found.y.max(y);
-                found.weight = found.weight.max(w);
-                found.row = found.row.max(y * w);
+    /// The largest magnitudes of the points that count, one by one.
+    fn largest(&self) -> Largest {
+        let scan = |start: usize, end: usize| {
+            let mut found = Largest::default();
+            for i in (start..end).filter(|&i| self.counts(i)) {
+                found.add(self.y.at(i).abs(), self.sigma_at(i).map_or(1.0, |s| 1.0 / s));
             }
             found
         };
-        let parts = in_chunks(self.len(), largest);
-        let max = parts.into_iter().fold(Largest::default(), |a, b| Largest {
-            y: a.y.max(b.y),
-            weight: a.weight.max(b.weight),
-            row: a.row.max(b.row),
-        });
+        in_chunks(self.len(), scan).into_iter().fold(Largest::default(), Largest::merge)
+    }
+
+    fn units(&self, largest: Largest) -> Units {
         let scale = if let Sigma::Constant(s) = self.sigma { 1.0 / s } else { 1.0 };
         Units {
-            y: unit_of(max.y),
-            weight: unit_of(max.weight * scale),
-            row: unit_of(max.row * scale),
+            y: unit_of(largest.y),
+            weight: unit_of(largest.weight * scale),
+            row: unit_of(largest.row * scale),
         }
     }
 
@@ -249,11 +251,44 @@ impl<'a> Points<'a> {
     }
 }
 
+impl Largest {
+    #[inline]
+    fn add(&mut self, y: f64, weight: f64) {
+        self.y = self.y.max(y);
+        self.weight = self.weight.max(weight);
+        self.row = self.row.max(y * weight);
+    }
+
+    fn merge(self, other: Largest) -> Largest {
+        Largest {
+            y: self.y.max(other.y),
+            weight: self.weight.max(other.weight),
+            row: self.row.max(other.row),
+        }
+    }
+}
+
 /// Whether all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
 /// with an early exit would not.
 fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
     match values {
         Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
         Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
+    }
+}
+
+/// The largest magnitude among `values[start..end]`; NaN counts for nothing.
+fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
+    let larger = |m: f64, v: f64| if v > m { v } else { m };
+    match values {
+        Values::F64(v) => {
+            let mut lanes = [0.0; 16];
+            let (groups, rest) = v[start..end].as_chunks::<16>();
+            for group in groups {
+                lanes.iter_mut().zip(group).for_each(|(m, v)| *m = larger(*m, v.abs()));
+            }
+            lanes.iter().copied().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
+        }
+        Values::F32(v) => v[start..end].iter().fold(0.0, |m, v| larger(m, f64::from(v.abs()))),
     }
 }

@@ -1,7 +1,188 @@
+//! A fit as text: what lmfit's report says, and what a careful reader would ask besides.
+
 use super::Fit;
 use std::fmt;
+
+/// Correlations below this are not worth a line.
+const WEAK_CORRELATION: f64 = 0.1;
+/// Correlations printed at most; the strongest come first.
+const MOST_CORRELATIONS: usize = 12;
+
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} {:?} {}", self.params, self.covariance.errors, self.termination)
+        writeln!(f, "{}", self.termination)?;
+        writeln!(f)?;
+        self.parameter_table(f)?;
+        writeln!(f)?;
+        self.statistics_lines(f)?;
+        self.correlation_lines(f)?;
+        if !self.warnings.is_empty() {
+            writeln!(f)?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
+        }
+        writeln!(f)?;
+        self.computation_line(f)
+    }
+}
+
+impl Fit {
+    fn parameter_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name_width = self.names.iter().map(|n| n.chars().count()).max().unwrap_or(0).max(9);
+        writeln!(
+            f,
+            "{:<name_width$}  {:>14}    {:>12}  {:>10}  {:>12}",
+            "parameter", "value", "std. error", "relative", "start"
+        )?;
+        for (i, name) in self.names.iter().enumerate() {
+            let (value, error) = (self.params[i], self.covariance.errors[i]);
+            let start = significant(self.start[i], 6);
+            write!(f, "{name:<name_width$}  {:>14}", significant(value, 8))?;
+            match (self.fixed[i], self.at_bound[i]) {
+                (true, _) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "fixed", "")?,
+                (_, Some(_)) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "at bound", "")?,
+                _ if error == f64::INFINITY => {
+                    writeln!(f, "    {:>12}  {:>10}  {start:>12}", "undetermined", "")?;
+                }
+                _ if error.is_nan() => {
+                    writeln!(f, "    {:>12}  {:>10}  {start:>12}", "unknown", "")?;
+                }
+                _ => {
+                    let relative = match value {
+                        0.0 => String::new(),
+                        _ => format!("{} %", significant(100.0 * error / value.abs(), 3)),
+                    };
+                    let error = significant(error, 4);
+                    writeln!(f, "  ± {error:>12}  {relative:>10}  {start:>12}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn statistics_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let optional = |v: Option<f64>| v.map_or("none".to_owned(), |v| significant(v, 6));
+        let rows = [
+            [
+                ("points", self.points.to_string()),
+                ("parameters", self.estimated().to_string()),
+                ("degrees of freedom", self.degrees_of_freedom().to_string()),
+            ],
+            [
+                ("chi-square", significant(self.chi_square(), 6)),
+                ("reduced", optional(self.reduced_chi_square())),
+                ("RMSE", significant(self.rmse(), 6)),
+            ],
+            [
+                ("R²", optional(self.r_squared())),
+                ("adjusted R²", optional(self.adjusted_r_squared())),
+                ("loss", self.loss.name().to_owned()),
+            ],
+            [
+                ("AIC", significant(self.aic(), 6)),
+                ("BIC", significant(self.bic(), 6)),
+                ("condition", significant(self.condition(), 3)),
+            ],
+        ];
+        for row in rows {
+            let cells: Vec<String> =
+                row.iter().map(|(name, value)| format!("{name:<18} {value:>12}")).collect();
+            writeln!(f, "{}", cells.join("   "))?;
+        }
+        if self.omitted + self.ignored > 0 {
+            writeln!(
+                f,
+                "{} point(s) masked or omitted, {} without weight (infinite sigma)",
+                self.omitted, self.ignored
+            )?;
+        }
+        let errors = match self.scaled {
+            true => "standard errors are scaled by the scatter of the residuals",
+            false => "standard errors follow from the given sigma alone",
+        };
+        writeln!(f, "{errors}")
+    }
+
+    fn correlation_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let correlation = &self.covariance.correlation;
+        let n = self.names.len();
+        let mut pairs: Vec<(usize, usize, f64)> = (0..n)
+            .flat_map(|j| (0..j).map(move |i| (i, j)))
+            .map(|(i, j)| (i, j, correlation[(i, j)]))
+            .filter(|(_, _, r)| r.abs() >= WEAK_CORRELATION)
+            .collect();
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        pairs.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+        writeln!(f)?;
+        writeln!(f, "correlations of at least {WEAK_CORRELATION}")?;
+        let label =
+            |&(i, j, _): &(usize, usize, f64)| format!("{}, {}", self.names[i], self.names[j]);
+        let shown = &pairs[..pairs.len().min(MOST_CORRELATIONS)];
+        let width = shown.iter().map(|p| label(p).chars().count()).max().unwrap_or(0);
+        for pair in shown {
+            writeln!(f, "  {:<width$}  {:>7.4}", label(pair), pair.2)?;
+        }
+        match pairs.len() - shown.len() {
+            0 => Ok(()),
+            more => writeln!(f, "  and {more} weaker"),
+        }
+    }
+
+    fn computation_line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = &self.stats;
+        let ms = |seconds: f64| significant(1e3 * seconds, 3);
+        writeln!(f, "{s}")?;
+        write!(
+            f,
+            "  (prepare {} ms, check data {} ms, solve {} ms, covariance {} ms)",
+            ms(s.prepare_seconds),
+            ms(s.validate_seconds),
+            ms(s.solve_seconds),
+            ms(s.covariance_seconds)
+        )
+    }
+}
+
+/// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
+/// exponent.
+fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let scientific = format!("{value:.*e}", digits - 1);
+    // Taken from the rounded text, so that 9.9999 with three digits counts as 10.
+    let exponent: i32 = scientific.split('e').nth(1).and_then(|e| e.parse().ok()).unwrap_or(0);
+    match exponent {
+        -4..=6 => {
+            let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+            format!("{value:.decimals$}")
+        }
+        _ => scientific,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::significant;
+
+    #[test]
+    fn numbers_keep_their_significant_digits() {
+        let cases = [
+            (0.0, "0"),
+            (1.0, "1.00"),
+            (-1234.5, "-1234"),
+            (0.000_123_456, "0.000123"),
+            (0.000_012_345, "1.23e-5"),
+            (9.9999, "10.0"),
+            (1e200, "1.00e200"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(significant(value, 3), text);
+        }
     }
 }

@@ -23,10 +23,11 @@ pub(super) fn power_of_two(n: u64) -> f64 {
     f64::from_bits(n.wrapping_add(1023) << 52)
 }
 
-/// `yes` or `no`, both already computed, so that it becomes a blend and not a branch.
+/// `yes` or `no`, both already computed, as a blend. A plain `if` leaves LLVM free to build branches,
+/// which then keep a whole loop from being vectorised (`digamma` on AVX2: 18 ns instead of 10).
 #[inline(always)]
 pub(super) fn select(condition: bool, yes: f64, no: f64) -> f64 {
-    if condition { yes } else { no }
+    std::hint::select_unpredictable(condition, yes, no)
 }
 
 /// `sum + error = a + b` exactly (Knuth).

@@ -4,6 +4,8 @@
 //! A function with a rare slow path (huge angles, ...) runs its branch-free core over
 //! everything, then, in a second loop entered only if some lane needs it, repairs those lanes.
 
+use super::digamma as psi;
+use super::ln_gamma as gamma;
 use super::{lane, trig};
 
 macro_rules! unary {
@@ -54,4 +56,13 @@ repaired! {
     sin = trig::sin_fast, trig::sin_huge where trig::is_huge;
     cos = trig::cos_fast, trig::cos_huge where trig::is_huge;
     tan = trig::tan_fast, trig::tan_huge where trig::is_huge;
+    ln_gamma = gamma::ln_gamma_fast, gamma::ln_gamma_negative where gamma::is_negative;
+    digamma = psi::digamma_fast, psi::digamma_negative where psi::is_negative;
+}
+
+/// ψ⁽ⁿ⁾ of each element: a loop of scalar calls.
+pub(crate) fn polygamma(n: u32, a: &[f64], out: &mut [f64]) {
+    for (o, &x) in out.iter_mut().zip(a) {
+        *o = lane::polygamma(n, x);
+    }
 }

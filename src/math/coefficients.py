@@ -71,6 +71,18 @@ tiny = mpf(10) ** -12
 L2 = ln(mpf(2))
 from mpmath import factorial as fac
 
+PSI_ROOT = findroot(digamma, mpf("1.4616321449683623"))
+
+
+def ln_gamma_2(v):
+    return digamma(mpf(2)) + v * diff(digamma, 2) / 2 if abs(v) < mpf(10) ** -25 else loggamma(2 + v) / v
+
+
+def psi_over_root(t):
+    d = t + mpf(3) / 2 - PSI_ROOT
+    return diff(digamma, PSI_ROOT) if abs(d) < mpf(10) ** -25 else digamma(PSI_ROOT + d) / d
+
+
 JOBS = {
     # e^r = 1 + r + r^2/2 + r^3 Q(r); relative to e^r - 1
     "exp": lambda: remez(
@@ -104,6 +116,22 @@ JOBS = {
     "erfc": lambda: remez(
         lambda t: (lambda a: (1 + 2 * a) * exp(a * a) * erfc(a))(3 * (1 + t) / (1 - t)),
         lambda t: mpf("0.8"), mpf("-0.6"), mpf(25) / 31, 20),
+    # e^(a^2) erfc(a) = H(t), t = (a - 3) / (a + 3), 0.75 <= a <= 6; absolute error of erfc
+    "erf_far": lambda: remez(
+        lambda t: (lambda a: exp(a * a) * erfc(a))(3 * (1 + t) / (1 - t)),
+        lambda t: exp(-((3 * (1 + t) / (1 - t)) ** 2)), mpf("-0.6"), mpf(1) / 3, 12),
+    # ln Gamma(2 + v) = v G(v), |v| <= 1/2; relative
+    "ln_gamma": lambda: remez(ln_gamma_2, lambda v: 1 / ln_gamma_2(v), mpf("-0.5"), mpf("0.5"), 18),
+    # ln Gamma(x) = (x - 1/2) ln x - x + ln(2 pi)/2 + S(1/x^2)/x, x >= 7.5
+    "stirling": lambda: remez(
+        lambda u: mpf(1) / 12 if u < tiny else (lambda x: x * (loggamma(x) - (x - mpf(1) / 2) * ln(x) + x - ln(2 * pi) / 2))(1 / sqrt(u)),
+        lambda u: mpf(1) / 56, mpf(0), 1 / mpf("7.5") ** 2, 5),
+    # psi(3/2 + t) = (t - t0) D(t), |t| <= 1/2; relative
+    "digamma": lambda: remez(psi_over_root, lambda t: 1 / psi_over_root(t), mpf("-0.5"), mpf("0.5"), 22),
+    # psi(x) = ln x - 1/(2 x) - T(1/x^2)/x^2, x >= 8
+    "digamma_far": lambda: remez(
+        lambda u: mpf(1) / 12 if u < tiny else (lambda x: x * x * (ln(x) - 1 / (2 * x) - digamma(x)))(1 / sqrt(u)),
+        lambda u: mpf(1) / 128, mpf(0), mpf(1) / 64, 6),
     # v^(-1/3), only a start
     "cbrt": lambda: remez(lambda v: v ** (-mpf(1) / 3), lambda v: v ** (mpf(1) / 3), mpf("0.3535"), mpf("2.829"), 4),
 }

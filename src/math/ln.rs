@@ -69,6 +69,16 @@ pub(crate) fn ln(x: f64) -> f64 {
     with_special_arguments(x, hi + small)
 }
 
+/// ln x as hi + lo with an error of 2^-56 of the larger of |ln x| and ln 2, relative to ln x near 1;
+/// for finite x > 0.
+#[inline(always)]
+pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
+    let (m, k) = split(x);
+    let f = m - 1.0;
+    let (hi, lo) = fast_two_sum(k * LN2_HI, f);
+    fast_two_sum(hi, k.mul_add(LN2_LO, lo) + ln_1p_less_f(f))
+}
+
 /// ln x as hi + lo to about 2^-65 of its value, for finite x > 0.
 ///
 /// 2 atanh(s) = 2 s + (2/3) s³ + s z² W(z) with s and s³ in double-double. z² W is at most 2^-11.5

@@ -41,6 +41,8 @@ dispatched! {
     asin(x: f64);
     acos(x: f64);
     cbrt(x: f64);
+    ln_gamma(x: f64);
+    digamma(x: f64);
     pow(x: f64, y: f64);
     atan2(y: f64, x: f64);
     hypot(x: f64, y: f64);

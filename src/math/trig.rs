@@ -98,6 +98,31 @@ fn tan_reduced(r: Reduced) -> f64 {
     rest.mul_add(inverse, q)
 }
 
+/// π r as a reduced argument, for |r| <= 1/2.
+#[inline(always)]
+fn times_pi(r: f64) -> Reduced {
+    let (n, fraction) = if r > 0.25 {
+        (1, r - 0.5)
+    } else if r < -0.25 {
+        (3, r + 0.5)
+    } else {
+        (0, r)
+    };
+    let (hi, err) = two_product(2.0 * P1, fraction);
+    Reduced { n, hi, lo: fraction.mul_add(2.0 * P2, err) }
+}
+
+/// sin πr for |r| <= 1/2.
+pub(super) fn sin_pi(r: f64) -> f64 {
+    sin_shifted(times_pi(r), 0)
+}
+
+/// cot πr for 0 < |r| <= 1/2: -tan of the angle a quadrant on.
+pub(super) fn cot_pi(r: f64) -> f64 {
+    let turned = times_pi(r);
+    -tan_reduced(Reduced { n: turned.n.wrapping_add(1), ..turned })
+}
+
 /// sin x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
 pub(super) fn sin_fast(x: f64) -> f64 {

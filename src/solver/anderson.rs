@@ -13,13 +13,23 @@ const DEPTH: usize = 4;
 /// The last points and the full steps from them, newest last.
 pub(crate) struct Anderson {
     n: usize,
-    points: Vec<Vec<f64>>,
-    steps: Vec<Vec<f64>>,
+    /// Points held, at most one more than [`DEPTH`].
+    held: usize,
+    points: Vec<f64>,
+    steps: Vec<f64>,
+    rows: Vec<f64>,
 }
 
 impl Anderson {
+    /// For points of `n` components.
     pub(crate) fn new(n: usize) -> Self {
-        Anderson { n, points: Vec::new(), steps: Vec::new() }
+        let room = vec![0.0; n * (DEPTH + 1)];
+        Anderson { n, held: 0, points: room.clone(), steps: room.clone(), rows: room }
+    }
+
+    /// Forgets all points.
+    pub(crate) fn restart(&mut self) {
+        self.held = 0;
     }
 
     /// Takes the point `q` and the Gauss-Newton step from it (n values each), and replaces `step` by
@@ -28,36 +38,40 @@ impl Anderson {
     /// With Δqᵢ, Δδᵢ the differences of consecutive points and steps, the mixed step is
     /// δ − Σ γᵢ(Δqᵢ + Δδᵢ), where γ minimises ‖D(δ − Σ γᵢ Δδᵢ)‖.
     pub(crate) fn mix(&mut self, q: &[f64], step: &mut [f64], scale: &[f64]) {
-        if self.points.len() > DEPTH {
-            self.points.remove(0);
-            self.steps.remove(0);
+        let n = self.n;
+        if self.held > DEPTH {
+            self.points.copy_within(n.., 0);
+            self.steps.copy_within(n.., 0);
+            self.held = DEPTH;
         }
-        self.points.push(q.to_vec());
-        self.steps.push(step.to_vec());
-        let (n, m) = (self.n, self.points.len() - 1);
+        self.points[self.held * n..][..n].copy_from_slice(q);
+        self.steps[self.held * n..][..n].copy_from_slice(step);
+        let m = self.held;
+        self.held += 1;
         if m == 0 {
             return;
         }
         let k = m + 1;
-        let mut rows = vec![0.0; n * k];
+        let difference = |of: &[f64], c: usize, j: usize| of[(c + 1) * n + j] - of[c * n + j];
         for c in 0..m {
             for j in 0..n {
-                rows[c * n + j] = scale[j] * (self.steps[c + 1][j] - self.steps[c][j]);
+                self.rows[c * n + j] = scale[j] * difference(&self.steps, c, j);
             }
         }
-        (0..n).for_each(|j| rows[m * n + j] = scale[j] * step[j]);
-        let mut factor = vec![0.0; k * k];
-        fold_rows(&mut factor, k, &mut rows, n, n);
-        let r: Vec<f64> = (0..m).flat_map(|j| factor[j * k..j * k + m].to_vec()).collect();
-        let mut gamma = factor[m * k..m * k + m].to_vec();
-        if !is_regular(&r, m) {
+        (0..n).for_each(|j| self.rows[m * n + j] = scale[j] * step[j]);
+        let mut factor = [0.0; (DEPTH + 1) * (DEPTH + 1)];
+        fold_rows(&mut factor[..k * k], k, &mut self.rows[..n * k], n, n);
+        let mut r = [0.0; DEPTH * DEPTH];
+        (0..m).for_each(|j| r[j * m..(j + 1) * m].copy_from_slice(&factor[j * k..j * k + m]));
+        let mut gamma = [0.0; DEPTH];
+        gamma[..m].copy_from_slice(&factor[m * k..m * k + m]);
+        if !is_regular(&r[..m * m], m) {
             return;
         }
-        solve_upper(&r, m, &mut gamma);
-        for (c, g) in gamma.iter().enumerate() {
+        solve_upper(&r[..m * m], m, &mut gamma[..m]);
+        for (c, g) in gamma[..m].iter().enumerate() {
             for j in 0..n {
-                let point = self.points[c + 1][j] - self.points[c][j];
-                step[j] -= g * (point + self.steps[c + 1][j] - self.steps[c][j]);
+                step[j] -= g * (difference(&self.points, c, j) + difference(&self.steps, c, j));
             }
         }
     }

@@ -2,10 +2,12 @@
 
 mod anderson;
 pub(crate) mod bounds;
+mod convergence;
 pub(crate) mod linear_model;
 pub(crate) mod minimise;
 pub(crate) mod observe;
 pub(crate) mod options;
 pub(crate) mod problem;
+mod search;
 pub(crate) mod termination;
 mod trust_region;

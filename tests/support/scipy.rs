@@ -119,10 +119,7 @@ pub struct FreeCovariance {
 
 /// All recorded fits, in the order of the file.
 pub fn cases() -> Vec<Case> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/scipy/curve_fit.txt"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scipy/curve_fit.txt");
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
     let mut cases = Vec::new();
     let mut block = Block::default();
@@ -167,11 +164,8 @@ impl Block<'_> {
     }
 
     fn case(self) -> Case {
-        let parameters: Vec<String> = self
-            .text("parameters")
-            .split(' ')
-            .map(String::from)
-            .collect();
+        let parameters: Vec<String> =
+            self.text("parameters").split(' ').map(String::from).collect();
         let p = parameters.len();
         let at_bound = match self.fields.get("at_bound") {
             None => vec![Side::Free; p],
@@ -186,32 +180,26 @@ impl Block<'_> {
             errors: self.errors(),
             lower: self.optional("lower").unwrap_or(vec![f64::NEG_INFINITY; p]),
             upper: self.optional("upper").unwrap_or(vec![f64::INFINITY; p]),
-            loss: self
-                .fields
-                .get("loss")
-                .map_or(Loss::Linear, |text| loss(text)),
+            loss: self.fields.get("loss").map_or(Loss::Linear, |text| loss(text)),
             start: self.numbers("start"),
             scipy: Scipy {
                 method: self.text("scipy_method"),
                 popt: self.numbers("scipy_popt"),
                 pcov: self.numbers("scipy_pcov"),
                 cost: self.numbers("scipy_cost")[0],
-                distance: self
-                    .numbers("scipy_distance")
-                    .try_into()
-                    .expect("three distances"),
+                distance: self.numbers("scipy_distance").try_into().expect("three distances"),
             },
             exact: Exact {
                 optimum: self.numbers("optimum"),
                 cost: self.numbers("cost")[0],
                 covariance: self.numbers("covariance"),
                 at_bound,
-                free: self
-                    .optional("covariance_free_by_n_minus_free")
-                    .map(|by_n_minus_free| FreeCovariance {
+                free: self.optional("covariance_free_by_n_minus_free").map(|by_n_minus_free| {
+                    FreeCovariance {
                         by_n_minus_free,
                         by_n_minus_p: self.numbers("covariance_free_by_n_minus_p"),
-                    }),
+                    }
+                }),
             },
             parameters,
             x: self.x,
@@ -223,10 +211,7 @@ impl Block<'_> {
     fn errors(&self) -> Errors {
         let read = |text: &str| {
             let (scaling, values) = text.split_once(' ').expect("a scaling and values");
-            assert!(
-                ["absolute", "relative"].contains(&scaling),
-                "sigma {scaling}"
-            );
+            assert!(["absolute", "relative"].contains(&scaling), "sigma {scaling}");
             (numbers(values), scaling == "absolute")
         };
         if let Some(text) = self.fields.get("sigma") {
@@ -250,13 +235,8 @@ impl Case {
             Errors::Sigma { values, .. } => values.len(),
             Errors::Matrix { values, .. } => values.len() / n,
         };
-        let columns = [
-            &self.start,
-            &self.lower,
-            &self.upper,
-            &self.scipy.popt,
-            &self.exact.optimum,
-        ];
+        let columns =
+            [&self.start, &self.lower, &self.upper, &self.scipy.popt, &self.exact.optimum];
         let ok = self.x.iter().all(|x| x.len() == n)
             && errors == n
             && columns.iter().all(|column| column.len() == p)
@@ -269,9 +249,7 @@ impl Case {
 }
 
 fn numbers(text: &str) -> Vec<f64> {
-    text.split(' ')
-        .map(|v| v.parse().unwrap_or_else(|_| panic!("{v} is no number")))
-        .collect()
+    text.split(' ').map(|v| v.parse().unwrap_or_else(|_| panic!("{v} is no number"))).collect()
 }
 
 fn side(text: &str) -> Side {

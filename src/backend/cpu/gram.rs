@@ -82,9 +82,10 @@ macro_rules! tile {
                 $($sum = fused(&$x[g], &$y[g], $sum);)*
             }
             $(
-                for (l, (p, q)) in $x_rest.iter().zip($y_rest).enumerate() {
-                    $sum[l] = p.mul_add(*q, $sum[l]);
-                }
+                let last = fused(&padded($x_rest), &padded($y_rest), $sum);
+                // Keeps the sums in whole registers until here: without it the optimiser arranges them
+                // to suit the addition below, and shuffles in the loop.
+                let $sum = std::hint::black_box(last);
                 let (i, j) = (tile.first.0 + $i, tile.first.1 + $j);
                 // Tiles on the diagonal reach below it.
                 if i <= j {
@@ -111,6 +112,14 @@ tile!(tile_2x2: [0 a ar, 1 b br] [0 u ur, 1 v vr]
 tile!(tile_3x2: [0 a ar, 1 b br, 2 c cr] [0 u ur, 1 v vr]
     au = a * u, ar * ur at (0, 0); bu = b * u, br * ur at (1, 0); cu = c * u, cr * ur at (2, 0);
     av = a * v, ar * vr at (0, 1); bv = b * v, br * vr at (1, 1); cv = c * v, cr * vr at (2, 1));
+
+/// Fewer than `LANES` numbers, then zeros.
+#[inline(always)]
+fn padded(rest: &[f64]) -> [f64; LANES] {
+    let mut block = [0.0; LANES];
+    block[..rest.len()].copy_from_slice(rest);
+    block
+}
 
 /// a · b + sum, each lane rounded once.
 #[inline(always)]

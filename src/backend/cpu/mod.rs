@@ -13,7 +13,7 @@ mod worker;
 use super::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::model::native::{Model, Native};
+use crate::model::native::Native;
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};
 use chunks::Chunks;

@@ -1,0 +1,152 @@
+//! One fit on the CPU against the `levenberg-marquardt` crate with a hand-written Jacobian, in one
+//! run: a·exp(−b·x) + c at 1e3 to 1e7 points (the rival up to 1e6), and a damped sine of five
+//! parameters at 1e6. Both begin at the same start and end at the same minimum, which is checked
+//! before anything is timed.
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use dualfit::{Fit, Var, curve_fit};
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra_0_34::storage::Owned;
+use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand_distr::{Distribution, Normal};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// A model with its partials, for the rival.
+trait Model<const P: usize>: Copy {
+    fn value(self, x: f64, p: &SVector<f64, P>) -> f64;
+    fn partials(self, x: f64, p: &SVector<f64, P>) -> [f64; P];
+}
+
+#[derive(Clone, Copy)]
+struct Decay;
+
+impl Model<3> for Decay {
+    fn value(self, x: f64, p: &SVector<f64, 3>) -> f64 {
+        p[0] * (-p[1] * x).exp() + p[2]
+    }
+
+    fn partials(self, x: f64, p: &SVector<f64, 3>) -> [f64; 3] {
+        let e = (-p[1] * x).exp();
+        [e, -p[0] * x * e, 1.0]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct DampedSine;
+
+impl Model<5> for DampedSine {
+    fn value(self, x: f64, p: &SVector<f64, 5>) -> f64 {
+        p[0] * (-p[1] * x).exp() * (p[2] * x + p[3]).sin() + p[4]
+    }
+
+    fn partials(self, x: f64, p: &SVector<f64, 5>) -> [f64; 5] {
+        let e = (-p[1] * x).exp();
+        let (s, c) = (p[2] * x + p[3]).sin_cos();
+        [e * s, -p[0] * x * e * s, p[0] * x * e * c, p[0] * e * c, 1.0]
+    }
+}
+
+/// The rival's view of a fit.
+struct Rival<'a, M, const P: usize> {
+    model: M,
+    x: &'a [f64],
+    y: &'a [f64],
+    p: SVector<f64, P>,
+}
+
+impl<M: Model<P>, const P: usize> LeastSquaresProblem<f64, Dyn, Const<P>> for Rival<'_, M, P> {
+    type ParameterStorage = Owned<f64, Const<P>>;
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Const<P>>;
+
+    fn set_params(&mut self, p: &SVector<f64, P>) {
+        self.p = *p;
+    }
+
+    fn params(&self) -> SVector<f64, P> {
+        self.p
+    }
+
+    fn residuals(&self) -> Option<OMatrix<f64, Dyn, Const<1>>> {
+        let residual = |i: usize, _: usize| self.model.value(self.x[i], &self.p) - self.y[i];
+        Some(OMatrix::<f64, Dyn, Const<1>>::from_fn(self.x.len(), residual))
+    }
+
+    fn jacobian(&self) -> Option<OMatrix<f64, Dyn, Const<P>>> {
+        let mut jacobian = OMatrix::<f64, Dyn, Const<P>>::zeros(self.x.len());
+        for (i, &x) in self.x.iter().enumerate() {
+            for (j, partial) in self.model.partials(x, &self.p).into_iter().enumerate() {
+                jacobian[(i, j)] = partial;
+            }
+        }
+        Some(jacobian)
+    }
+}
+
+fn rival<M: Model<P>, const P: usize>(model: M, x: &[f64], y: &[f64], p0: [f64; P]) -> Vec<f64> {
+    let problem = Rival { model, x, y, p: SVector::from(p0) };
+    let (end, report) = LevenbergMarquardt::new().minimize(problem);
+    assert!(report.termination.was_successful());
+    end.p.as_slice().to_vec()
+}
+
+/// Points on 0 to 10 and a model with normal noise of standard deviation 0.1.
+fn data<M: Model<P>, const P: usize>(model: M, truth: [f64; P], n: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut random = StdRng::seed_from_u64(20_261_121);
+    let noise = Normal::new(0.0, 0.1).expect("a positive deviation");
+    let truth = SVector::from(truth);
+    let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / (n - 1) as f64).collect();
+    let y = x.iter().map(|&x| model.value(x, &truth) + noise.sample(&mut random)).collect();
+    (x, y)
+}
+
+fn same_minimum(ours: &Fit, theirs: &[f64]) {
+    assert!(ours.converged());
+    for (a, b) in ours.params().iter().zip(theirs) {
+        assert!((a - b).abs() < 1e-5 * b.abs(), "{:?} against {theirs:?}", ours.params());
+    }
+}
+
+fn decay(c: &mut Criterion) {
+    let start = [2.5, 0.8, 0.1];
+    let model = |x: Var, [a, b, c]: [Var; 3]| a * (-b * x).exp() + c;
+    let mut group = c.benchmark_group("decay, 3 parameters");
+    for n in [1_000, 100_000, 1_000_000, 10_000_000] {
+        let (x, y) = data(Decay, [2.0, 0.5, 0.3], n);
+        group.sample_size(if n >= 1_000_000 { 10 } else { 50 });
+        group.measurement_time(Duration::from_secs(if n > 1_000_000 { 6 } else { 4 }));
+        group.bench_function(BenchmarkId::new("dualfit", n), |b| {
+            b.iter(|| curve_fit(model, black_box(&x), black_box(&y), start));
+        });
+        if n <= 1_000_000 {
+            same_minimum(&curve_fit(model, &x, &y, start).unwrap(), &rival(Decay, &x, &y, start));
+            group.bench_function(BenchmarkId::new("levenberg-marquardt", n), |b| {
+                b.iter(|| rival(Decay, black_box(&x), black_box(&y), start));
+            });
+        }
+    }
+    group.finish();
+}
+
+fn damped_sine(c: &mut Criterion) {
+    let start = [1.5, 0.4, 2.9, 0.6, 0.1];
+    let model = |x: Var, [a, b, w, p, c]: [Var; 5]| a * (-b * x).exp() * (w * x + p).sin() + c;
+    let n = 1_000_000;
+    let (x, y) = data(DampedSine, [2.0, 0.3, 3.0, 0.5, 0.3], n);
+    same_minimum(&curve_fit(model, &x, &y, start).unwrap(), &rival(DampedSine, &x, &y, start));
+    let mut group = c.benchmark_group("damped sine, 5 parameters");
+    group.sample_size(10);
+    group.bench_function(BenchmarkId::new("dualfit", n), |b| {
+        b.iter(|| curve_fit(model, black_box(&x), black_box(&y), start));
+    });
+    group.bench_function(BenchmarkId::new("levenberg-marquardt", n), |b| {
+        b.iter(|| rival(DampedSine, black_box(&x), black_box(&y), start));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, decay, damped_sine);
+criterion_main!(benches);

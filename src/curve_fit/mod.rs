@@ -1,0 +1,279 @@
+//! The front: a model, what is said of its parameters, and fits of it.
+
+mod models;
+mod parameters;
+
+use crate::backend::cpu::Prepared;
+use crate::data::Data;
+use crate::data::columns::{Arguments, Columns};
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::data::values::Values;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::fit::engine::Request;
+use crate::model::native::Model;
+use crate::model::program::Program;
+use crate::model::var::Var;
+use crate::solver::observe::{Observer, Progress};
+use crate::solver::options::Options;
+use models::array;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Where points are evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The fastest that is there.
+    #[default]
+    Auto,
+    /// All cores of the CPU.
+    Cpu,
+    /// The CUDA device of this number.
+    Cuda(usize),
+}
+
+/// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
+///
+/// `x` is one column (`&x`) or several (`[&x, &y]`), `y` has one value per point; all in f64 or f32.
+/// The model is traced, so it is ordinary code over [`Var`]; `p0` has one value per parameter. For
+/// bounds, weights, losses and names see [`CurveFit`].
+///
+/// ```
+/// let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5).collect();
+/// let fit = dualfit::curve_fit(|x, [a, b, c]| a * (-b * x).exp() + c, &x, &y, [1.0, 1.0, 0.0])?;
+/// assert!(fit.converged());
+/// assert!((fit.params()[1] - 1.3).abs() < 1e-9);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Data::new`] and [`CurveFit::fit`].
+pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
+    model: impl Fn(C::X, [Var; N]) -> Var,
+    x: C,
+    y: impl Into<Values<'a>>,
+    p0: [f64; N],
+) -> Result<Fit> {
+    let data = Data::new(x, y)?;
+    let columns = C::X::count().unwrap_or(data.columns.len());
+    CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
+}
+
+/// A model with what is known of its parameters: traced once, prepared at the first fit, used for
+/// any number of fits from any thread.
+///
+/// Whatever is wrong with the model or with what was said of its parameters is reported by
+/// [`fit`](CurveFit::fit).
+///
+/// ```
+/// use dualfit::{CurveFit, Data, Loss, Sigma};
+/// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+/// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3).collect();
+/// # let sigma = vec![0.1; 50];
+/// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+///     .names(["amplitude", "rate", "offset"])
+///     .bound("rate", 0.0..=10.0)
+///     .fix("offset")
+///     .loss(Loss::Huber { scale: 0.1 });
+/// let fit = decay.fit(Data::new(&x, &y)?.sigma(Sigma::Absolute(&sigma))?, [1.0, 1.0, 0.3])?;
+/// assert!((fit.param("rate").unwrap() - 0.5).abs() < 1e-6);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct CurveFit {
+    model: Result<Model>,
+    names: Vec<String>,
+    bounds: Vec<(f64, f64)>,
+    fixed: Vec<bool>,
+    loss: Loss,
+    options: Options,
+    backend: Backend,
+    clamp_start: bool,
+    underdetermined: bool,
+    observer: Option<Arc<Observer>>,
+    /// The first thing wrong with what was said of the parameters.
+    refused: Option<Error>,
+    prepared: OnceLock<Arc<Prepared>>,
+}
+
+impl CurveFit {
+    fn with_names(model: Result<Model>, names: Vec<String>) -> CurveFit {
+        CurveFit {
+            model,
+            bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); names.len()],
+            fixed: vec![false; names.len()],
+            names,
+            loss: Loss::Linear,
+            options: Options::default(),
+            backend: Backend::Auto,
+            clamp_start: false,
+            underdetermined: false,
+            observer: None,
+            refused: None,
+            prepared: OnceLock::new(),
+        }
+    }
+
+    /// How residuals count; [`Loss::Linear`], least squares, by default.
+    #[must_use]
+    pub fn loss(mut self, loss: Loss) -> CurveFit {
+        self.loss = loss;
+        self
+    }
+
+    /// Stopping rules and limits.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> CurveFit {
+        self.options = options;
+        self
+    }
+
+    /// Where points are evaluated; [`Backend::Auto`] by default.
+    #[must_use]
+    pub fn backend(mut self, backend: Backend) -> CurveFit {
+        self.backend = backend;
+        self
+    }
+
+    /// Moves a start that lies outside its bounds onto the nearest one instead of refusing it.
+    #[must_use]
+    pub fn clamp_start(mut self, clamp: bool) -> CurveFit {
+        self.clamp_start = clamp;
+        self
+    }
+
+    /// Accepts fewer points than free parameters. The fit finds one of many solutions; undetermined
+    /// parameters have infinite errors.
+    #[must_use]
+    pub fn allow_underdetermined(mut self, allow: bool) -> CurveFit {
+        self.underdetermined = allow;
+        self
+    }
+
+    /// Calls `observer` after every step; `ControlFlow::Break(())` stops the fit, which then returns
+    /// the best parameters so far.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// let line = dualfit::CurveFit::new(|x, [a, b]| a * x + b).observe(|progress| {
+    ///     println!("{}: cost {}", progress.iteration, progress.cost);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// ```
+    #[must_use]
+    pub fn observe(
+        mut self,
+        observer: impl Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// The traced model with its partials by the free parameters, for reading; `Display` prints it.
+    ///
+    /// # Errors
+    /// What was wrong with the model, or [`Error::NotTraced`] for a native one.
+    pub fn program(&self) -> Result<Program> {
+        match self.model.as_ref().map_err(Clone::clone)? {
+            Model::Traced(program) => program.with_partials(&self.free_positions()),
+            Model::Native(_) => Err(Error::NotTraced),
+        }
+    }
+
+    /// Fits the model to `data` from `start`, one value per parameter.
+    ///
+    /// A fit that does not converge is a [`Fit`] that says so, with the best parameters reached.
+    ///
+    /// # Errors
+    /// Whatever makes the request senseless: something wrong with the model, the parameters' names,
+    /// bounds or start, the data or the options; or a model that has no finite value at the start.
+    /// Each [`Error`] names the place, the number and the remedy.
+    pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+        let begun = Instant::now();
+        let model = self.model.as_ref().map_err(Clone::clone)?;
+        self.check()?;
+        let start = self.checked_start(start.as_ref())?;
+        if data.columns.len() != model.columns() {
+            let (expected, got) = (model.columns(), data.columns.len());
+            return Err(Error::ColumnCount { expected, got });
+        }
+        let points = Points::validate(&data)?;
+        let validated = Instant::now();
+        let free = self.free_positions();
+        if points.used < free.len() && !self.underdetermined {
+            return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
+        }
+        let unused = self.unused(model);
+        if !free.is_empty() && free.iter().all(|&i| unused[i]) {
+            let names = free.iter().map(|&i| self.names[i].clone()).collect();
+            return Err(Error::NoParameterDependence { names });
+        }
+        let prepared = self.prepared(model, &free)?;
+        let prepared_at = Instant::now();
+        Request {
+            model,
+            prepared: &prepared,
+            names: &self.names,
+            points: &points,
+            start,
+            bounds: &self.bounds,
+            fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
+            unused,
+            loss: self.loss,
+            options: &self.options,
+            observer: self.observer.as_deref(),
+            prepare_time: prepared_at - validated,
+            validate_time: validated - begun,
+        }
+        .fit()
+    }
+
+    /// Positions of the parameters that are neither fixed nor kept by equal bounds.
+    fn free_positions(&self) -> Vec<usize> {
+        let free = |&i: &usize| !self.fixed[i] && self.bounds[i].0 != self.bounds[i].1;
+        (0..self.names.len()).filter(free).collect()
+    }
+
+    /// For each parameter whether the model is known not to contain it.
+    fn unused(&self, model: &Model) -> Vec<bool> {
+        let unused = |i: usize| match model {
+            Model::Traced(program) => !program.uses(i),
+            Model::Native(_) => false,
+        };
+        (0..self.names.len()).map(unused).collect()
+    }
+
+    fn prepared(&self, model: &Model, free: &[usize]) -> Result<Arc<Prepared>> {
+        if let Some(ready) = self.prepared.get() {
+            return Ok(ready.clone());
+        }
+        let fresh = Arc::new(match model {
+            Model::Traced(program) => Prepared::traced(&program.with_partials(free)?, free),
+            Model::Native(native) => Prepared::native(native, free, &self.bounds),
+        });
+        Ok(self.prepared.get_or_init(|| fresh).clone())
+    }
+
+    /// Forgets what was prepared for the parameters as they were.
+    fn changed(mut self) -> CurveFit {
+        self.prepared = OnceLock::new();
+        self
+    }
+}
+
+impl fmt::Debug for CurveFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurveFit")
+            .field("model", &self.model)
+            .field("names", &self.names)
+            .field("bounds", &self.bounds)
+            .field("fixed", &self.fixed)
+            .field("loss", &self.loss)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,144 @@
+//! The forms in which a model may come.
+
+use super::CurveFit;
+use crate::data::columns::Arguments;
+use crate::error::{Error, Result};
+use crate::model::Expression;
+use crate::model::native::{Model, Native};
+use crate::model::program::Program;
+use crate::model::var::Var;
+use std::sync::Arc;
+
+impl CurveFit {
+    /// A model of one independent variable.
+    pub fn new<const N: usize>(model: impl Fn(Var, [Var; N]) -> Var) -> CurveFit {
+        CurveFit::trace(1, N, |x, p| model(Var::arguments(x), array(p)))
+    }
+
+    /// A model of `D` independent variables.
+    ///
+    /// ```
+    /// let plane = dualfit::CurveFit::multivariate(|[x, y], [a, b, c]| a * x + b * y + c);
+    /// ```
+    pub fn multivariate<const D: usize, const N: usize>(
+        model: impl Fn([Var; D], [Var; N]) -> Var,
+    ) -> CurveFit {
+        CurveFit::trace(D, N, |x, p| model(<[Var; D]>::arguments(x), array(p)))
+    }
+
+    /// A model of one independent variable whose number of parameters is known at run time only.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Var};
+    /// let degree = 4;
+    /// let polynomial = CurveFit::dynamic(degree + 1, |x, p| {
+    ///     p.iter().rev().fold(Var::from(0.0), |sum, &c| sum * x + c)
+    /// });
+    /// assert_eq!(polynomial.parameters().len(), 5);
+    /// ```
+    pub fn dynamic(params: usize, model: impl Fn(Var, &[Var]) -> Var) -> CurveFit {
+        CurveFit::trace(1, params, |x, p| model(Var::arguments(x), p))
+    }
+
+    /// A model whose numbers of independent variables and parameters are known at run time only.
+    pub fn dynamic_multivariate(
+        columns: usize,
+        params: usize,
+        model: impl Fn(&[Var], &[Var]) -> Var,
+    ) -> CurveFit {
+        CurveFit::trace(columns, params, |x, p| model(x, p))
+    }
+
+    /// A model written as text over the independent `variables`; every other name is a parameter, in
+    /// order of appearance.
+    ///
+    /// Operators + − * / ^ (or **), parentheses, the constants `pi` and `e`, the functions of
+    /// [`Scalar`](crate::Scalar) under their usual names (`log` is the natural logarithm), and
+    /// `if(condition, a, b)`.
+    ///
+    /// ```
+    /// let line = dualfit::CurveFit::parse("amplitude * exp(-rate * x) + offset", ["x"])?;
+    /// assert_eq!(line.parameters(), ["amplitude", "rate", "offset"]);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with the column of the offence.
+    pub fn parse<S: AsRef<str>>(text: &str, variables: impl AsRef<[S]>) -> Result<CurveFit> {
+        let variables: Vec<&str> = variables.as_ref().iter().map(AsRef::as_ref).collect();
+        let expression = Expression::parse(text, &variables)?;
+        let names = expression.parameters().to_vec();
+        let trace = |x: &[Var], p: &[Var]| expression.evaluate(x, p);
+        let mut program = Program::trace(variables.len(), names.len(), trace)?;
+        program.columns = variables.iter().map(|&v| v.to_owned()).collect();
+        program.params.clone_from(&names);
+        Ok(CurveFit::with_names(Ok(Model::Traced(Arc::new(program))), names))
+    }
+
+    /// A model that cannot be traced, of one independent variable and `params` parameters: an
+    /// ordinary function, called for each point. Its partials are central differences unless
+    /// [`jacobian`](CurveFit::jacobian) gives them.
+    ///
+    /// ```
+    /// let step = dualfit::CurveFit::native(|x: f64, p: &[f64]| if x < 1.0 { p[0] } else { p[1] }, 2);
+    /// ```
+    pub fn native(
+        model: impl Fn(f64, &[f64]) -> f64 + Send + Sync + 'static,
+        params: usize,
+    ) -> CurveFit {
+        CurveFit::native_multivariate(1, params, move |x, p| model(x[0], p))
+    }
+
+    /// A model that cannot be traced, of `columns` independent variables; see
+    /// [`native`](CurveFit::native).
+    pub fn native_multivariate(
+        columns: usize,
+        params: usize,
+        model: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
+    ) -> CurveFit {
+        let native = Native { value: Arc::new(model), jacobian: None, columns, params };
+        CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
+    }
+
+    /// The partial derivatives of a native model of one variable: `jacobian(x, p, out)` writes one
+    /// value per parameter to `out`.
+    #[must_use]
+    pub fn jacobian(
+        self,
+        jacobian: impl Fn(f64, &[f64], &mut [f64]) + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.jacobian_multivariate(move |x, p, out| jacobian(x[0], p, out))
+    }
+
+    /// The partial derivatives of a native model of several variables.
+    #[must_use]
+    pub fn jacobian_multivariate(
+        mut self,
+        jacobian: impl Fn(&[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
+    ) -> CurveFit {
+        match &mut self.model {
+            Ok(Model::Native(native)) => native.jacobian = Some(Arc::new(jacobian)),
+            Ok(Model::Traced(_)) => self.refuse(Error::JacobianOfTraced),
+            Err(_) => {}
+        }
+        self.changed()
+    }
+
+    pub(super) fn trace(
+        columns: usize,
+        params: usize,
+        model: impl Fn(&[Var], &[Var]) -> Var,
+    ) -> CurveFit {
+        let program = Program::trace(columns, params, model);
+        CurveFit::with_names(program.map(|p| Model::Traced(Arc::new(p))), default_names(params))
+    }
+}
+
+fn default_names(count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("p{i}")).collect()
+}
+
+/// The variables as an array; missing ones are NaN.
+pub(super) fn array<const N: usize>(p: &[Var]) -> [Var; N] {
+    std::array::from_fn(|i| p.get(i).copied().unwrap_or(Var::from(f64::NAN)))
+}

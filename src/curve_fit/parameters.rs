@@ -1,0 +1,140 @@
+//! What may be said of a model's parameters: names, bounds, which are fixed.
+
+use super::{Backend, CurveFit};
+use crate::error::{Error, Result};
+use crate::model::native::Model;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+impl CurveFit {
+    /// Names the parameters, in order; `p0, p1, …` otherwise.
+    #[must_use]
+    pub fn names<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> CurveFit {
+        let names: Vec<String> = names.as_ref().iter().map(|n| n.as_ref().to_owned()).collect();
+        if names.len() != self.names.len() {
+            self.refuse(Error::NameCount { expected: self.names.len(), got: names.len() });
+            return self;
+        }
+        if let Some(i) = (0..names.len()).find(|&i| names[..i].contains(&names[i])) {
+            self.refuse(Error::DuplicateName { name: names[i].clone() });
+        }
+        if let Ok(Model::Traced(program)) = &mut self.model {
+            Arc::make_mut(program).params.clone_from(&names);
+        }
+        self.names = names;
+        self.changed()
+    }
+
+    /// Keeps a parameter within a range: `0.0..=1.0`, `0.0..`, `..5.0`. The ends belong to it.
+    #[must_use]
+    pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> CurveFit {
+        let end = |bound: Bound<&f64>, open: f64| match bound {
+            Bound::Included(&v) | Bound::Excluded(&v) => v,
+            Bound::Unbounded => open,
+        };
+        let lower = end(range.start_bound(), f64::NEG_INFINITY);
+        let upper = end(range.end_bound(), f64::INFINITY);
+        if let Some(i) = self.find(name) {
+            self.bounds[i] = (lower, upper);
+        }
+        self.changed()
+    }
+
+    /// Lower and upper bounds of all parameters, in order; ±∞ for none.
+    #[must_use]
+    pub fn bounds(mut self, bounds: impl AsRef<[(f64, f64)]>) -> CurveFit {
+        let bounds = bounds.as_ref();
+        if bounds.len() == self.names.len() {
+            self.bounds = bounds.to_vec();
+        } else {
+            let (expected, got) = (self.names.len(), bounds.len());
+            let remedy = "one pair of lower and upper bound per parameter";
+            self.refuse(Error::LengthMismatch { what: "bounds".into(), expected, got, remedy });
+        }
+        self.changed()
+    }
+
+    /// Keeps a parameter at its start.
+    #[must_use]
+    pub fn fix(mut self, name: &str) -> CurveFit {
+        if let Some(i) = self.find(name) {
+            self.fixed[i] = true;
+        }
+        self.changed()
+    }
+
+    /// Lets a fixed parameter move again.
+    #[must_use]
+    pub fn free(mut self, name: &str) -> CurveFit {
+        if let Some(i) = self.find(name) {
+            self.fixed[i] = false;
+        }
+        self.changed()
+    }
+
+    /// The parameters' names, in order.
+    pub fn parameters(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Everything that can be wrong without looking at data or start.
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(error) = &self.refused {
+            return Err(error.clone());
+        }
+        if self.names.is_empty() {
+            return Err(Error::NoParameters);
+        }
+        if let Backend::Cuda(ordinal) = self.backend {
+            return Err(Error::CudaUnavailable { ordinal });
+        }
+        for (name, &(lower, upper)) in self.names.iter().zip(&self.bounds) {
+            for (what, value) in [("lower bound", lower), ("upper bound", upper)] {
+                if value.is_nan() {
+                    return Err(Error::NonFiniteParameter { what, name: name.clone(), value });
+                }
+            }
+            if lower > upper {
+                return Err(Error::BoundsOrder { name: name.clone(), lower, upper });
+            }
+        }
+        self.loss.validate()?;
+        self.options.validate()
+    }
+
+    pub(super) fn checked_start(&self, start: &[f64]) -> Result<Vec<f64>> {
+        if start.len() != self.names.len() {
+            let (expected, got) = (self.names.len(), start.len());
+            return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
+        }
+        let mut checked = start.to_vec();
+        for (i, value) in checked.iter_mut().enumerate() {
+            let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
+            if !value.is_finite() {
+                let (name, value) = (name.clone(), *value);
+                return Err(Error::NonFiniteParameter { what: "start", name, value });
+            }
+            if self.clamp_start {
+                *value = value.clamp(lower, upper);
+            } else if !(lower..=upper).contains(value) {
+                let (name, value) = (name.clone(), *value);
+                return Err(Error::StartOutOfBounds { name, value, lower, upper });
+            }
+        }
+        Ok(checked)
+    }
+
+    /// The position of a parameter; an unknown name is remembered as an error.
+    fn find(&mut self, name: &str) -> Option<usize> {
+        let position = self.names.iter().position(|n| n == name);
+        if position.is_none() {
+            let known = self.names.clone();
+            self.refuse(Error::UnknownParameter { name: name.to_owned(), known });
+        }
+        position
+    }
+
+    pub(super) fn refuse(&mut self, error: Error) {
+        self.refused.get_or_insert(error);
+    }
+}

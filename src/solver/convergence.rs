@@ -1,0 +1,81 @@
+//! When a point is the end: the tests that a present point must pass, whatever step led to it.
+
+use super::options::Options;
+use super::search::{Reduced, Search};
+use super::termination::Termination;
+use super::trust_region::gauss_newton;
+use crate::normal::small::is_regular;
+
+/// What the Gauss-Newton step at the present point says about convergence.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Prospect {
+    /// The fall of the cost that a full step promises; infinite if there is no full step.
+    pub(super) fall: f64,
+    /// The largest change of a parameter relative to itself.
+    pub(super) change: f64,
+}
+
+impl Search<'_> {
+    /// Whether the present point is an end whatever a step would do.
+    pub(super) fn finished(&self) -> Option<Termination> {
+        if 2.0 * self.normal.cost <= self.problem.rounding {
+            return Some(Termination::ExactFit);
+        }
+        if self.model.norms.iter().all(|&norm| norm == 0.0) {
+            let start = self.iterations == 0;
+            return Some(if start {
+                Termination::ZeroGradientAtStart
+            } else {
+                Termination::Degenerate
+            });
+        }
+        let residual = (2.0 * self.normal.cost).sqrt();
+        let cosine = |&j: &usize| self.model.gradient[j].abs() / (self.model.norms[j] * residual);
+        let largest = self.moving.iter().map(cosine).fold(0.0, f64::max);
+        (largest <= self.options.gtol || self.moving.is_empty()).then_some(Termination::Gradient)
+    }
+
+    /// What the Gauss-Newton step of the moving parameters promises.
+    pub(super) fn prospect(&mut self) -> Prospect {
+        let m = self.moving.len();
+        let Reduced { r, z, step, work } = &mut self.reduced;
+        let (r, z, step) = (&mut r[..m * m], &mut z[..m], &mut step[..m]);
+        if m == self.model.n {
+            r.copy_from_slice(&self.model.r);
+            z.copy_from_slice(&self.model.z);
+        } else {
+            self.delta.fill(0.0);
+            self.model.restrict(&self.moving, &self.delta, r, z, work);
+        }
+        if !is_regular(r, m) {
+            return Prospect { fall: f64::INFINITY, change: f64::INFINITY };
+        }
+        gauss_newton(r, z, step);
+        let relative = |(&j, d): (&usize, &f64)| d.abs() / self.q[j].abs();
+        Prospect {
+            fall: 0.5 * z.iter().map(|v| v * v).sum::<f64>(),
+            change: self.moving.iter().zip(step.iter()).map(relative).fold(0.0, f64::max),
+        }
+    }
+
+    /// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
+    pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
+        let Options { ftol, xtol, .. } = *self.options;
+        if ftol > 0.0 && prospect.fall <= (ftol * self.normal.cost).max(self.noise()) {
+            Some(Termination::Cost)
+        } else if prospect.change <= xtol {
+            Some(Termination::Step)
+        } else {
+            None
+        }
+    }
+
+    /// A minimum at which a parameter has lost all effect is none.
+    pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
+        let lost = |j: usize| self.model.norms[j] == 0.0 && self.scale[j] > 0.0;
+        match reason.is_converged() && (0..self.q.len()).any(lost) {
+            true => Termination::Degenerate,
+            false => reason,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What a fit allocates: a few buffers at its beginning, however many points there are, and nothing per
+//! iteration.
+
+use dualfit::{CurveFit, Data, Fit, Loss, Options, Scalar, Sigma};
+use rayon::ThreadPoolBuilder;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator with a count per thread, so that tests running beside do not disturb it.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<Use> = const { Cell::new(Use { allocations: 0, bytes: 0 }) };
+}
+
+/// What was asked for; what was given back is not subtracted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Use {
+    allocations: usize,
+    bytes: usize,
+}
+
+fn count(bytes: usize) {
+    // A thread that is being torn down has no counter any more.
+    let _ = COUNT.try_with(|count| {
+        let Use { allocations, bytes: before } = count.get();
+        count.set(Use { allocations: allocations + 1, bytes: before + bytes });
+    });
+}
+
+// SAFETY: every call is the system allocator's; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs `work` on the only thread of a pool, so that everything it allocates is counted.
+fn counted<R: Send>(work: impl FnOnce() -> R + Send) -> (R, Use) {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    pool.install(|| {
+        let before = COUNT.get();
+        let result = work();
+        let after = COUNT.get();
+        let (allocations, bytes) =
+            (after.allocations - before.allocations, after.bytes - before.bytes);
+        (result, Use { allocations, bytes })
+    })
+}
+
+fn peak<T: Scalar>(x: T, [a, c, s, d]: [T; 4]) -> T {
+    a * (-((x - c) / s).powi(2) / 2.0).exp() + d
+}
+
+struct Points {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    sigma: Vec<f64>,
+    mask: Vec<bool>,
+}
+
+impl Points {
+    fn new(n: usize) -> Points {
+        let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / n as f64).collect();
+        let wave = |i: usize| 0.1 * (12.9898 * i as f64).sin();
+        let y = (0..n).map(|i| peak(x[i], [3.0, 4.2, 0.8, 1.0]) + wave(i)).collect();
+        let mask = (0..n).map(|i| i % 4 != 1).collect();
+        Points { x, y, sigma: vec![0.1; n], mask }
+    }
+
+    fn data(&self, kind: &str) -> Data<'_> {
+        let data = Data::new(&self.x, &self.y).expect("data");
+        match kind {
+            "weighted" => data.sigma(Sigma::Absolute(&self.sigma)).expect("sigma"),
+            "masked" => data.mask(&self.mask).expect("a mask"),
+            _ => data,
+        }
+    }
+}
+
+/// Far from the answer, so that a fit has work for many evaluations.
+const START: [f64; 4] = [1.0, 2.8, 0.5, 0.0];
+const KINDS: [&str; 4] = ["plain", "weighted", "masked", "robust"];
+
+fn fitter(kind: &str, max_evaluations: Option<usize>) -> CurveFit {
+    let options = Options { max_evaluations, ..Options::default() };
+    let loss = if kind == "robust" { Loss::Cauchy { scale: 0.5 } } else { Loss::Linear };
+    CurveFit::new(peak).loss(loss).options(options)
+}
+
+fn run(points: &Points, kind: &str, max_evaluations: Option<usize>) -> (Fit, Use) {
+    let model = fitter(kind, max_evaluations);
+    counted(|| model.fit(points.data(kind), START).expect(kind))
+}
+
+#[test]
+fn a_fit_of_a_million_points_takes_little_beside_them() {
+    let points = Points::new(1_000_000);
+    for kind in KINDS {
+        let (fit, used) = run(&points, kind, None);
+        assert!(fit.converged(), "{kind}: {}", fit.termination());
+        println!("{kind}: {used:?}, scratch {}", fit.stats().scratch_bytes);
+        assert!(used.bytes < 2_000_000, "{kind}: {used:?}");
+        assert!(used.allocations < 5_000, "{kind}: {used:?}");
+        // What the fit says it took is what it took, to a factor.
+        let said = fit.stats().scratch_bytes;
+        assert!(used.bytes < 8 * said && said < 4 * used.bytes, "{kind}: {used:?}, {said} said");
+    }
+}
+
+#[test]
+fn more_points_take_no_more_memory() {
+    let (few, many) = (Points::new(1_500_000), Points::new(4_500_000));
+    for kind in KINDS {
+        let (few, many) = (run(&few, kind, Some(4)).1, run(&many, kind, Some(4)).1);
+        // A scan of the data keeps a few numbers per 65,536 points.
+        let scans = 4_500_000 / 65_536 * 1000;
+        assert!(many.bytes < few.bytes + scans, "{kind}: {few:?} {many:?}");
+    }
+}
+
+#[test]
+fn iterations_allocate_nothing() {
+    for n in [100, 5_000, 300_000] {
+        let points = Points::new(n);
+        for kind in KINDS {
+            let run = |evaluations| {
+                let (fit, used) = run(&points, kind, Some(evaluations));
+                assert_eq!(fit.evaluations(), evaluations, "{kind}, {n} points");
+                assert!(!fit.converged(), "{kind}, {n} points");
+                used
+            };
+            let (three, six) = (run(3), run(6));
+            let more = (three, six);
+            assert_eq!(six.allocations, three.allocations, "{kind}, {n} points: {more:?}");
+            // Warnings are texts of different length where the fits stopped at different parameters.
+            assert!(six.bytes.abs_diff(three.bytes) < 100, "{kind}, {n} points: {more:?}");
+        }
+    }
+}
+
+#[test]
+fn a_second_fit_needs_less() {
+    // The program is compiled once, and a thread keeps its registers.
+    let points = Points::new(2_000);
+    let model = fitter("plain", None);
+    let data = || points.data("plain");
+    let ((), first) = counted(|| drop(model.fit(data(), START)));
+    let ((first_here, second), _) = counted(|| {
+        let measure = || {
+            let before = COUNT.get();
+            drop(model.fit(data(), START));
+            COUNT.get().bytes - before.bytes
+        };
+        (measure(), measure())
+    });
+    println!("{first:?}, then {first_here} and {second} bytes");
+    assert!(first_here < first.bytes && second < first_here, "{first:?} {first_here} {second}");
+    assert!(second < 16_384, "{second} bytes for a small fit");
+}
