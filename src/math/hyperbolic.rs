@@ -27,8 +27,7 @@ fn exp_m1_parts(x: f64, j: u64) -> (f64, f64) {
     let (p, p_lo, k_bits) = reduced_exp_m1(x);
     let scale = power_of_two(k_bits.wrapping_sub(j));
     let unit = power_of_two(0u64.wrapping_sub(j));
-    let shifted = scale - unit;
-    let shifted_lo = (scale - shifted) - unit;
+    let (shifted, shifted_lo) = two_sum(scale, -unit);
     let (hi, lo) = two_sum(shifted, scale * p);
     fast_two_sum(hi, scale.mul_add(p_lo, lo + shifted_lo))
 }

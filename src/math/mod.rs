@@ -29,6 +29,8 @@ mod pow;
 mod reduce_huge;
 mod roots;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod trig;
 
 pub(crate) use polygamma::polygamma;
