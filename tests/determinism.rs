@@ -171,7 +171,8 @@ fn the_order_of_the_points_changes_rounding_only() {
     for n in SIZES {
         let points = Points::new(n);
         // A multiplier without common factor with n visits every index once.
-        let coprime = |m: &usize| (1..=*m).rev().find(|d| m % d == 0 && n % d == 0) == Some(1);
+        let divides = |d: usize, m: usize| m.is_multiple_of(d);
+        let coprime = |m: &usize| !(2..=*m).any(|d| divides(d, *m) && divides(d, n));
         let step = (n * 5 / 8 + 1..).find(coprime).expect("one");
         let at = |i: usize| i * step % n;
         let shuffled = |v: &[f64]| (0..n).map(|i| v[at(i)]).collect::<Vec<f64>>();

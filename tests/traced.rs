@@ -128,7 +128,7 @@ fn work_that_is_the_same_at_every_point_is_done_once_per_pass() {
             operands.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
         let per_point =
             |w: &&str| *w == "x" || each.iter().any(|l| l.starts_with(&format!("{w} = ")));
-        assert!(words.iter().any(|w| per_point(w)), "{line}\n{text}");
+        assert!(words.iter().any(per_point), "{line}\n{text}");
     }
     for output in ["f = ", "df/damplitude = ", "df/dcenter = ", "df/dwidth = "] {
         assert!(section(&text, "outputs").iter().any(|line| line.starts_with(output)), "{text}");

@@ -11,7 +11,7 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, NamedValues, Result};
 use crate::model::native::Model;
-use crate::normal::{Normal, RFactor};
+use crate::normal::{Normal, RFactor, Summary};
 use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, minimise};

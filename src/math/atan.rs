@@ -41,7 +41,7 @@ fn first_quadrant(a: f64, b: f64) -> (f64, f64) {
     fast_two_sum(sum, lost + (t * z).mul_add(p, offset_lo + t_lo))
 }
 
-/// atan x; max error 0.6 ulp.
+/// atan x; max error measured 0.69 ulp.
 #[inline(always)]
 pub(crate) fn atan(x: f64) -> f64 {
     let a = x.abs();
@@ -50,7 +50,7 @@ pub(crate) fn atan(x: f64) -> f64 {
     select(a < 7.450_580_596_923_828e-9, x, angle.copysign(x)) // 2^-27: atan x rounds to x
 }
 
-/// The angle of the point (x, y) in (-π, π]; max error 0.8 ulp, subnormal results 1.
+/// The angle of the point (x, y) in (-π, π]; max error measured 0.81 ulp.
 #[inline(always)]
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let (a, b) = (y.abs(), x.abs());

@@ -60,3 +60,26 @@ macro_rules! polynomial {
     };
 }
 pub(super) use polynomial;
+
+/// The same polynomial as E(z²) + z O(z²), two chains of half the length: for long functions, whose
+/// latency no longer hides behind the next iterations (pow: 7.2 ns by Horner's rule, 6.6 ns so, on AVX2).
+macro_rules! polynomial_in_halves {
+    (@horner $z:expr; $last:expr) => { $last };
+    (@horner $z:expr; $first:expr, $($rest:expr),+) => {
+        f64::mul_add(polynomial_in_halves!(@horner $z; $($rest),+), $z, $first)
+    };
+    ($z:expr; $($c:expr),+ $(,)?) => {{
+        let (z, z2) = ($z, $z * $z);
+        polynomial_in_halves!(@deal z, z2; []; []; $($c),+)
+    }};
+    (@deal $z:expr, $z2:expr; [$($even:expr),*]; [$($odd:expr),*]; $e:expr, $o:expr, $($rest:expr),+) => {
+        polynomial_in_halves!(@deal $z, $z2; [$($even,)* $e]; [$($odd,)* $o]; $($rest),+)
+    };
+    (@deal $z:expr, $z2:expr; [$($even:expr),*]; [$($odd:expr),*]; $e:expr, $o:expr) => {
+        f64::mul_add(polynomial_in_halves!(@horner $z2; $($odd,)* $o), $z, polynomial_in_halves!(@horner $z2; $($even,)* $e))
+    };
+    (@deal $z:expr, $z2:expr; [$($even:expr),*]; [$($odd:expr),*]; $e:expr) => {
+        f64::mul_add(polynomial_in_halves!(@horner $z2; $($odd),*), $z, polynomial_in_halves!(@horner $z2; $($even,)* $e))
+    };
+}
+pub(super) use polynomial_in_halves;

@@ -108,18 +108,18 @@ JOBS = {
     "asin": lambda: remez(
         lambda z: series(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, z, tiny, [mpf(1) / 6, mpf(3) / 40, mpf(15) / 336]),
         lambda z: z, mpf(0), mpf("0.25"), 12),
-    # erf(x) = x (2/sqrt(pi)) + x z E(z), z = x^2, |x| <= 0.75; relative to erf
+    # erf(x) = x (2/sqrt(pi)) + x z E(z), z = x^2, |x| <= 1; relative to erf
     "erf": lambda: remez(
         lambda z: series(lambda z: (erf(sqrt(z)) / sqrt(z) - 2 / sqrt(pi)) / z, z, tiny, [-2 / (3 * sqrt(pi)), 1 / (5 * sqrt(pi)), -1 / (21 * sqrt(pi))]),
-        lambda z: z, mpf(0), mpf("0.5625"), 9),
+        lambda z: z, mpf(0), mpf(1), 10),
     # (1 + 2 a) e^(a^2) erfc(a) = G(t), t = (a - 3) / (a + 3), 0.75 <= a <= 28
     "erfc": lambda: remez(
         lambda t: (lambda a: (1 + 2 * a) * exp(a * a) * erfc(a))(3 * (1 + t) / (1 - t)),
         lambda t: mpf("0.8"), mpf("-0.6"), mpf(25) / 31, 20),
-    # e^(a^2) erfc(a) = H(t), t = (a - 3) / (a + 3), 0.75 <= a <= 6; absolute error of erfc
+    # e^(a^2) erfc(a) = H(t), t = (a - 3) / (a + 3), 1 <= a <= 6; absolute error of erfc
     "erf_far": lambda: remez(
         lambda t: (lambda a: exp(a * a) * erfc(a))(3 * (1 + t) / (1 - t)),
-        lambda t: exp(-((3 * (1 + t) / (1 - t)) ** 2)), mpf("-0.6"), mpf(1) / 3, 12),
+        lambda t: exp(-((3 * (1 + t) / (1 - t)) ** 2)), mpf("-0.5"), mpf(1) / 3, 11),
     # ln Gamma(2 + v) = v G(v), |v| <= 1/2; relative
     "ln_gamma": lambda: remez(ln_gamma_2, lambda v: 1 / ln_gamma_2(v), mpf("-0.5"), mpf("0.5"), 18),
     # ln Gamma(x) = (x - 1/2) ln x - x + ln(2 pi)/2 + S(1/x^2)/x, x >= 7.5

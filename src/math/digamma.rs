@@ -7,9 +7,9 @@
 //!   2^-63).
 //!
 //! Negative x go by the reflection ψ(x) = ψ(1 - x) - π cot πx, in the slow path of blocks. Near the
-//! zeros of ψ there, one between any two poles, the error is absolute: a few 2^-53 of ψ(1 - x).
+//! zeros of ψ there, one between any two poles, the error is absolute: at most 2^-51 of the larger of 1 and |ψ(x)|.
 
-use super::bits::{fast_two_sum, polynomial, select, two_product, two_sum};
+use super::bits::{fast_two_sum, polynomial_in_halves, select, two_product, two_sum};
 use super::ln::ln_in_parts;
 use super::trig::cot_pi;
 
@@ -53,7 +53,7 @@ fn positive(x: f64) -> (f64, f64) {
     let t = v - 0.5;
     let (d, d_lo) = fast_two_sum(
         D0,
-        t * polynomial!(t; -0.4236274212814606, 0.24054248424078722, -0.14840492305388028,
+        t * polynomial_in_halves!(t; -0.4236274212814606, 0.24054248424078722, -0.14840492305388028,
         0.09498872445284977, -0.06192213327554247, 0.04076083394339082,
         -0.026975796657632285, 0.017907248235593514, -0.011908220153058894,
         0.007927023327015456, -0.005279936636971803, 0.0035180887100832612,
@@ -69,7 +69,8 @@ fn positive(x: f64) -> (f64, f64) {
     let near_lo = err + (near_lo + sum_lo);
 
     let u = inverse * inverse;
-    let tail = u * polynomial!(u; 0.08333333333333333, -0.008333333333280431, 0.003968253913288774,
+    let tail = u
+        * polynomial_in_halves!(u; 0.08333333333333333, -0.008333333333280431, 0.003968253913288774,
         -0.004166645186570482, 0.007571734391558332, -0.020700529973054816,
         0.06367567188841604);
     let (l, l_lo) = ln_in_parts(x);
@@ -113,7 +114,7 @@ pub(super) fn digamma_negative(x: f64) -> f64 {
     value + (err + (c_err + lo + above_lo / above))
 }
 
-/// ψ(x); max error 0.8 ulp for x > 0. ψ(±0) = ∓infinity, NaN at the other poles.
+/// ψ(x); max error measured 0.92 ulp for x > 0. ψ(±0) = ∓infinity, NaN at the other poles.
 #[inline(always)]
 pub(crate) fn digamma(x: f64) -> f64 {
     if is_negative(x) { digamma_negative(x) } else { digamma_fast(x) }

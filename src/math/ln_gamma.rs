@@ -11,7 +11,7 @@
 //!
 //! The terms are summed as pairs of doubles. Negative x go by the reflection
 //! Γ(x) Γ(1 - x) = π / sin πx, in the slow path of blocks. There ln |Γ| has two zeros between any two
-//! neighbouring poles, and next to those the *absolute* error is about 2^-52: the relative accuracy
+//! neighbouring poles, and next to those the *absolute* error is below 2^-52 times the larger of 1 and |ln Γ(x)|: the relative accuracy
 //! is lost, as in most libraries.
 
 use super::bits::{fast_two_sum, polynomial, select, two_product, two_sum};
@@ -21,10 +21,10 @@ use super::trig::sin_pi;
 const LN_PI: f64 = f64::from_bits(0x3ff2_50d0_48e7_a1bd);
 const LN_PI_LO: f64 = f64::from_bits(0x3c67_abf2_ad8d_5088);
 /// ln(2π)/2 - 1/2.
-const STIRLING_CONSTANT: f64 = 0.41893853320467274;
+const STIRLING_CONSTANT: f64 = 0.418_938_533_204_672_7;
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// ln Γ(x) as hi + lo, for x > 0.
+/// ln Γ(x) as hi + lo, for x > 0. Relative error about 2^-53.
 #[inline(always)]
 fn positive(x: f64) -> (f64, f64) {
     const G0: f64 = 0.42278433509846713; // 1 - Euler's constant
@@ -50,15 +50,16 @@ fn positive(x: f64) -> (f64, f64) {
     let (l, l_lo) = ln_in_parts(argument);
     let l_lo = argument_lo.mul_add(select(twice & (x > 1e-290), inverse, 0.0), l_lo);
 
-    let q = v * polynomial!(v; 0.32246703342411326, -0.06735230105319831, 0.020580808427780567,
+    let q = polynomial!(v; 0.32246703342411326, -0.06735230105319831, 0.020580808427780567,
         -0.007385551028649715, 0.0028905103310237546, -0.0011927539127580943,
         0.0005096695156760487, -0.00022315473517303132, 9.945767002995561e-05,
         -4.492653103257105e-05, 2.050561744934743e-05, -9.43723747100632e-06,
         4.384589397715842e-06, -2.049751151895795e-06, 9.20315689872666e-07,
         -4.2005027021278927e-07, 2.784933542879746e-07, -1.4328831810029386e-07);
+    let (q, q_err) = two_product(v, q); // shows next to the minimum at 1.46, where ln Γ is small
     let (g, g_lo) = fast_two_sum(G0, q);
     let (near, near_err) = two_product(v, g);
-    let near_lo = v.mul_add(g_lo + G0_LO, near_err);
+    let near_lo = v.mul_add(g_lo + (G0_LO + q_err), near_err);
     let sign = select(once, -1.0, 1.0);
     let (near, near_err) = two_sum(near, sign * l);
     let near_lo = near_err + sign.mul_add(l_lo, near_lo);
@@ -123,7 +124,7 @@ pub(super) fn ln_gamma_negative(x: f64) -> f64 {
     value + (value_err + (err + (LN_PI_LO - l_lo - product_err / product - g_lo)))
 }
 
-/// ln |Γ(x)|; max error 1.1 ulp for x > 0. Integers x <= 0 and infinities give infinity.
+/// ln |Γ(x)|; max error measured 1.75 ulp for x > 0. Integers x <= 0 and infinities give infinity.
 #[inline(always)]
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     if is_negative(x) { ln_gamma_negative(x) } else { ln_gamma_fast(x) }

@@ -33,5 +33,4 @@ mod scalar;
 mod tests;
 mod trig;
 
-pub(crate) use polygamma::polygamma;
 pub(crate) use scalar::*;

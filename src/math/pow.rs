@@ -17,7 +17,7 @@ fn is_integer(a: f64) -> bool {
     rounded == a
 }
 
-/// x^y; max error 0.9 ulp. Branch-free.
+/// x^y; max error measured 1.03 ulp. Branch-free.
 #[inline(always)]
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
     let a = x.abs();

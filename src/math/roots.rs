@@ -3,7 +3,7 @@
 use super::bits::{fast_two_sum, nearest, polynomial, power_of_two, select, two_product};
 use super::ln::split;
 
-/// The cube root; max error 0.51 ulp.
+/// The cube root; max error measured 0.52 ulp.
 ///
 /// |x| = 2^(3j) v with v in [0.353, 2.83]. y = v^(-1/3) needs no division: it starts from a polynomial
 /// (degree 4, weighted Remez, `coefficients.py cbrt`; error 0.007) and one step of
@@ -32,7 +32,7 @@ pub(crate) fn cbrt(x: f64) -> f64 {
     select((a > 0.0) & (a < f64::INFINITY), value, x)
 }
 
-/// √(x² + y²) without intermediate overflow or underflow; max error 0.6 ulp.
+/// √(x² + y²) without intermediate overflow or underflow; max error measured 0.501 ulp.
 ///
 /// Both are scaled by a power of two; the squares are summed in double-double and the root takes
 /// one correction by the residual.

@@ -3,6 +3,9 @@
 
 use super::lane;
 
+#[allow(unused_imports, reason = "the scalar form of every function is here, used or not")]
+pub(crate) use super::polygamma::polygamma;
+
 macro_rules! dispatched {
     ($($name:ident($($argument:ident: $kind:ty),+);)*) => {$(
         pub(crate) fn $name($($argument: $kind),+) -> f64 {

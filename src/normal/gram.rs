@@ -1,5 +1,7 @@
 //! The normal equations of a set of points, as a sum over the points.
 
+use super::Summary;
+
 /// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
 /// parameter; residual and row are weighted, and corrected for a robust loss.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,20 +27,6 @@ impl Normal {
         Normal { n, products: vec![0.0; pair(0, n + 1)], cost: 0.0 }
     }
 
-    /// Forgets all points.
-    pub(crate) fn clear(&mut self) {
-        self.products.fill(0.0);
-        self.cost = 0.0;
-    }
-
-    /// Adds the points of `other`.
-    pub(crate) fn merge(&mut self, other: &Normal) {
-        for (sum, part) in self.products.iter_mut().zip(&other.products) {
-            *sum += part;
-        }
-        self.cost += other.cost;
-    }
-
     /// (JᵀJ)ᵢⱼ
     pub(crate) fn jtj(&self, i: usize, j: usize) -> f64 {
         self.products[pair(i.min(j), i.max(j))]
@@ -48,9 +36,22 @@ impl Normal {
     pub(crate) fn jtr(&self, i: usize) -> f64 {
         self.products[pair(i, self.n)]
     }
+}
 
-    /// Whether every sum is a finite number.
-    pub(crate) fn is_finite(&self) -> bool {
+impl Summary for Normal {
+    fn clear(&mut self) {
+        self.products.fill(0.0);
+        self.cost = 0.0;
+    }
+
+    fn merge(&mut self, other: &mut Normal) {
+        for (sum, part) in self.products.iter_mut().zip(&other.products) {
+            *sum += part;
+        }
+        self.cost += other.cost;
+    }
+
+    fn is_finite(&self) -> bool {
         self.cost.is_finite() && self.products.iter().all(|s| s.is_finite())
     }
 }

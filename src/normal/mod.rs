@@ -5,5 +5,15 @@ mod gram;
 mod rfactor;
 pub(crate) mod small;
 
+/// What a pass over a set of points sums up.
+pub(crate) trait Summary: Send {
+    /// Forgets all points.
+    fn clear(&mut self);
+    /// Adds the points of `other`, whose contents may be used up.
+    fn merge(&mut self, other: &mut Self);
+    /// Whether every sum is a finite number.
+    fn is_finite(&self) -> bool;
+}
+
 pub(crate) use gram::{Normal, pair};
 pub(crate) use rfactor::RFactor;

@@ -1,6 +1,7 @@
 //! The triangular factor of [J r]: the same summary as the normal equations without squaring the
 //! condition of the problem (Golub and Van Loan, Matrix Computations, section 5.3).
 
+use super::Summary;
 use super::small::fold_rows;
 
 /// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the factor of J; the last
@@ -19,24 +20,23 @@ impl RFactor {
         RFactor { n, r: vec![0.0; (n + 1) * (n + 1)] }
     }
 
-    /// Forgets all points.
-    pub(crate) fn clear(&mut self) {
-        self.r.fill(0.0);
-    }
-
     /// Rij of the factor of J, or with j = n of Qᵀr.
     pub(crate) fn at(&self, i: usize, j: usize) -> f64 {
         self.r[j * (self.n + 1) + i]
     }
+}
 
-    /// Adds the points of `other`; its contents are used up.
-    pub(crate) fn merge(&mut self, other: &mut RFactor) {
+impl Summary for RFactor {
+    fn clear(&mut self) {
+        self.r.fill(0.0);
+    }
+
+    fn merge(&mut self, other: &mut RFactor) {
         let k = self.n + 1;
         fold_rows(&mut self.r, k, &mut other.r, k, k);
     }
 
-    /// Whether every entry is a finite number.
-    pub(crate) fn is_finite(&self) -> bool {
+    fn is_finite(&self) -> bool {
         self.r.iter().all(|v| v.is_finite())
     }
 }

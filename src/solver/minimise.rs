@@ -9,6 +9,7 @@ use super::search::{Scaling, Search};
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::backend::{BadPoint, Evaluator, Fault};
+use crate::normal::Summary;
 use std::time::Instant;
 
 /// A step is accepted if the cost falls by this part of what was predicted (Moré 1978).

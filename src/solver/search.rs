@@ -11,7 +11,7 @@ use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::backend::Evaluator;
 use crate::data::unit_of;
-use crate::normal::{Normal, RFactor};
+use crate::normal::{Normal, RFactor, Summary};
 use std::time::Instant;
 
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.

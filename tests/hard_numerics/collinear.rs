@@ -19,7 +19,7 @@ fn cost_of_one_exponential(x: &[f64], y: &[f64]) -> f64 {
 
 /// Whether some parameter is known no better than to its own size.
 fn has_huge_error(fit: &Fit) -> bool {
-    fit.params().iter().zip(fit.std_errors()).any(|(p, e)| !(e < p.abs()))
+    fit.params().iter().zip(fit.std_errors()).any(|(p, e)| e.is_nan() || e >= p.abs())
 }
 
 #[test]

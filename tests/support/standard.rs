@@ -7,58 +7,58 @@ use dualfit::{CurveFit, Data, Error, Fit, Warning};
 use nalgebra::{DMatrix, DVector};
 
 /// Amplitude, rate and offset of the data.
-pub const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
+pub(crate) const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
 /// Where fits begin unless a test is about its start.
-pub const START: [f64; 3] = [2.0, 1.0, 0.3];
+pub(crate) const START: [f64; 3] = [2.0, 1.0, 0.3];
 /// Points.
-pub const N: usize = 50;
+pub(crate) const N: usize = 50;
 
-pub fn abscissa() -> Vec<f64> {
+pub(crate) fn abscissa() -> Vec<f64> {
     (0..N).map(|i| 0.08 * i as f64).collect()
 }
 
 /// The model as plain numbers.
-pub fn value(x: f64, p: &[f64]) -> f64 {
+pub(crate) fn value(x: f64, p: &[f64]) -> f64 {
     p[0] * (-p[1] * x).exp() + p[2]
 }
 
 /// The model and its partials, derived by hand.
-pub fn value_and_partials(x: f64, p: &[f64]) -> (f64, Vec<f64>) {
+pub(crate) fn value_and_partials(x: f64, p: &[f64]) -> (f64, Vec<f64>) {
     let e = (-p[1] * x).exp();
     (p[0] * e + p[2], vec![e, -p[0] * x * e, 1.0])
 }
 
-pub fn exact() -> Vec<f64> {
+pub(crate) fn exact() -> Vec<f64> {
     abscissa().iter().map(|&x| value(x, &TRUTH)).collect()
 }
 
 /// Scatter within ±0.03 without pattern, the same in every run.
-pub fn scatter(i: usize) -> f64 {
+pub(crate) fn scatter(i: usize) -> f64 {
     0.06 * ((37 * i * i + 11 * i) % 101) as f64 / 101.0 - 0.03
 }
 
-pub fn noisy() -> Vec<f64> {
+pub(crate) fn noisy() -> Vec<f64> {
     exact().iter().enumerate().map(|(i, y)| y + scatter(i)).collect()
 }
 
 /// The model as a fitter with parameters a, b and c.
-pub fn decay() -> CurveFit {
+pub(crate) fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).names(["a", "b", "c"])
 }
 
 /// The least-squares solution as a textbook finds it.
-pub struct Solution {
-    pub params: Vec<f64>,
+pub(crate) struct Solution {
+    pub(crate) params: Vec<f64>,
     /// Standard errors with the given sigmas taken as absolute.
-    pub absolute: Vec<f64>,
+    pub(crate) absolute: Vec<f64>,
     /// Standard errors scaled by the scatter about the fit.
-    pub relative: Vec<f64>,
-    pub cost: f64,
+    pub(crate) relative: Vec<f64>,
+    pub(crate) cost: f64,
 }
 
 /// Gauss-Newton steps by singular value decomposition of the full weighted Jacobian, without any of
 /// the crate's means, from a start near the solution.
-pub fn solve(
+pub(crate) fn solve(
     x: &[f64],
     y: &[f64],
     sigma: Option<&[f64]>,
@@ -89,13 +89,13 @@ pub fn solve(
 }
 
 /// The decay's solution for these data.
-pub fn solve_decay(x: &[f64], y: &[f64], sigma: Option<&[f64]>) -> Solution {
+pub(crate) fn solve_decay(x: &[f64], y: &[f64], sigma: Option<&[f64]>) -> Solution {
     solve(x, y, sigma, &TRUTH, value_and_partials)
 }
 
 /// Slope and intercept, and their errors scaled by the scatter, from sums about the mean of x, which
 /// lose no digits wherever x lies.
-pub fn solve_line(x: &[f64], y: &[f64]) -> Solution {
+pub(crate) fn solve_line(x: &[f64], y: &[f64]) -> Solution {
     let n = x.len() as f64;
     let origin = x[0];
     let shift: f64 = x.iter().map(|x| x - origin).sum::<f64>() / n;
@@ -113,7 +113,7 @@ pub fn solve_line(x: &[f64], y: &[f64]) -> Solution {
 }
 
 #[track_caller]
-pub fn assert_close(found: f64, expected: f64, relative: f64) {
+pub(crate) fn assert_close(found: f64, expected: f64, relative: f64) {
     let apart = (found - expected).abs();
     assert!(
         apart <= relative * expected.abs(),
@@ -123,7 +123,7 @@ pub fn assert_close(found: f64, expected: f64, relative: f64) {
 }
 
 #[track_caller]
-pub fn assert_all_close(found: &[f64], expected: &[f64], relative: f64) {
+pub(crate) fn assert_all_close(found: &[f64], expected: &[f64], relative: f64) {
     assert_eq!(found.len(), expected.len());
     for (k, (&f, &e)) in found.iter().zip(expected).enumerate() {
         let apart = (f - e).abs();
@@ -133,7 +133,7 @@ pub fn assert_all_close(found: &[f64], expected: &[f64], relative: f64) {
 
 /// The fit has converged to the solution, with its errors.
 #[track_caller]
-pub fn assert_solved(fit: &Fit, solution: &Solution) {
+pub(crate) fn assert_solved(fit: &Fit, solution: &Solution) {
     assert!(fit.converged(), "{}", fit.termination());
     assert_all_close(fit.params(), &solution.params, 1e-8);
     assert_all_close(&fit.std_errors(), &solution.relative, 1e-6);
@@ -141,25 +141,25 @@ pub fn assert_solved(fit: &Fit, solution: &Solution) {
 
 /// The message has all these words in it.
 #[track_caller]
-pub fn assert_says(error: &Error, words: &[&str]) {
+pub(crate) fn assert_says(error: &Error, words: &[&str]) {
     let text = error.to_string();
     for word in words {
         assert!(text.contains(word), "{word:?} is missing in {text:?}");
     }
 }
 
-pub fn warns(fit: &Fit, kind: impl Fn(&Warning) -> bool) -> bool {
+pub(crate) fn warns(fit: &Fit, kind: impl Fn(&Warning) -> bool) -> bool {
     fit.warnings().iter().any(kind)
 }
 
 /// Whether the fit says that its parameters are not, or hardly, determined.
-pub fn warns_of_weakness(fit: &Fit) -> bool {
+pub(crate) fn warns_of_weakness(fit: &Fit) -> bool {
     let weak =
         |w: &Warning| matches!(w, Warning::RankDeficient { .. } | Warning::IllConditioned { .. });
     warns(fit, weak)
 }
 
 /// A fit of the decay to (x, y) from the usual start.
-pub fn fit_decay(x: &[f64], y: &[f64]) -> Result<Fit, Error> {
+pub(crate) fn fit_decay(x: &[f64], y: &[f64]) -> Result<Fit, Error> {
     decay().fit(Data::new(x, y)?, START)
 }

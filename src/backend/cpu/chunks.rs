@@ -8,7 +8,7 @@ use super::machine::BLOCK;
 use rayon::prelude::*;
 
 /// A chunk is at least this long: some 10 µs of work, against which handing it to a thread is little.
-const SHORTEST: usize = 16 * BLOCK;
+const SHORTEST: usize = 8 * BLOCK;
 /// The largest number of chunks: enough to keep any machine's cores evenly busy.
 const MOST: usize = 256;
 

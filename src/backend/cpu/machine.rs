@@ -6,7 +6,7 @@ use crate::data::values::Values;
 
 /// Points per block: long enough that dispatch costs nothing, short enough that a dozen registers
 /// stay in the first-level cache.
-pub(super) const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 512;
 
 /// One number per point of a block, on a cache line's boundary.
 #[repr(align(64))]
@@ -101,6 +101,24 @@ impl Machine {
                 }
             }
             self.registers[step.out()] = Some(lanes);
+        }
+    }
+
+    /// Sets partials to zero that are not finite where the first output, the model's value, is.
+    pub(super) fn zero_partials(&mut self, outputs: &[Source], inputs: &Inputs<'_>) {
+        for &source in &outputs[1..] {
+            let Source::Register(r) = source else { continue };
+            if source == outputs[0] {
+                continue;
+            }
+            let Some(mut lanes) = self.registers[r].take() else { continue };
+            let value = self.source(outputs[0], inputs);
+            for (partial, value) in lanes.0.iter_mut().zip(value) {
+                if !partial.is_finite() && value.is_finite() {
+                    *partial = 0.0;
+                }
+            }
+            self.registers[r] = Some(lanes);
         }
     }
 

@@ -7,6 +7,8 @@ pub(crate) mod kernels;
 mod machine;
 mod robust;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod whitened;
 mod worker;
 
@@ -15,12 +17,12 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::native::Native;
 use crate::model::program::{Program, panic_message};
-use crate::normal::{Normal, RFactor};
+use crate::normal::{Normal, RFactor, Summary};
 use chunks::Chunks;
 use code::{Code, Source};
 use kernels::Kernels;
 use machine::{BLOCK, Block, Inputs};
-use rows::Weighting;
+use rows::{View, Weighting};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 pub(crate) use whitened::Whitened;
@@ -81,6 +83,13 @@ impl Prepared {
     }
 }
 
+/// What becomes of partials that are not finite at points where the model's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Partials {
+    AsTheyAre,
+    ZeroIfNotFinite,
+}
+
 /// Evaluates a prepared model over the points of one fit.
 pub(crate) struct Cpu<'a> {
     model: &'a Prepared,
@@ -134,12 +143,13 @@ impl<'a> Cpu<'a> {
         (normals + factors + threads * registers) * size_of::<f64>()
     }
 
-    /// Evaluates value and partials block by block over the points `start..end` that count.
+    /// Evaluates value and partials block by block over the points `start..end` that count. `pass`:
+    /// the parameters, and the numbers that are the same at every point.
     fn blocks(
         &self,
-        params: &[f64],
-        uniforms: &[f64],
+        (params, uniforms): (&[f64], &[f64]),
         (start, end): (usize, usize),
+        partials: Partials,
         worker: &mut Worker,
         mut visit: impl FnMut(&mut Worker, &Inputs<'_>, Block<'_>),
     ) -> Result<(), Fault> {
@@ -170,7 +180,12 @@ impl<'a> Cpu<'a> {
             let inputs = Inputs::new(&self.points.columns, block, len);
             worker.machine.load(&inputs);
             match &self.model.kind {
-                Kind::Traced(code) => worker.machine.run(code, self.kernels, uniforms, &inputs),
+                Kind::Traced(code) => {
+                    worker.machine.run(code, self.kernels, uniforms, &inputs);
+                    if partials == Partials::ZeroIfNotFinite {
+                        worker.machine.zero_partials(&code.outputs, &inputs);
+                    }
+                }
                 Kind::Native { native, bounds } => {
                     outcome = self.call_native(native, bounds, params, block, len, worker);
                 }
@@ -237,44 +252,56 @@ impl<'a> Cpu<'a> {
     }
 }
 
-impl Evaluator for Cpu<'_> {
-    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        let uniforms = self.uniforms(params);
-        let mut normals = std::mem::take(&mut self.normals);
-        let weighting = self.weighting(columns, ITERATION_FLOOR);
-        self.chunks.for_each(&mut normals, self.parallel, |start, end, (normal, fault)| {
+impl Cpu<'_> {
+    /// Sums up all chunks into `out`, each by `chunk` into a slot of its own, merged in order.
+    ///
+    /// A chunk whose sums are not finite is summed again with the partials that are not finite at a
+    /// finite value set to zero. The model is flat there beyond what numbers hold, as 1/(1 + exp(x))
+    /// is where exp(x) overflows, or it has one of the borders at which zero is the convention.
+    fn sum_up<S: Summary>(
+        &self,
+        slots: &mut [(S, Option<Fault>)],
+        out: &mut S,
+        chunk: impl Fn(&mut Worker, (usize, usize), Partials, &mut S) -> Result<(), Fault> + Sync,
+    ) -> Result<(), Fault> {
+        let traced = matches!(self.model.kind, Kind::Traced(_));
+        self.chunks.for_each(slots, self.parallel, |start, end, (sums, fault)| {
             Worker::with(|worker| {
-                worker.rows.clear();
-                let outputs = &self.model.outputs;
-                let done = self.blocks(
-                    params,
-                    &uniforms,
-                    (start, end),
-                    worker,
-                    |worker, inputs, block| {
-                        let Worker { machine, rows, .. } = worker;
-                        rows.add_products(
-                            self.kernels,
-                            &weighting,
-                            machine,
-                            inputs,
-                            block,
-                            outputs,
-                        );
-                    },
-                );
-                worker.rows.finish(self.loss, normal);
+                let mut done = chunk(worker, (start, end), Partials::AsTheyAre, sums);
+                if traced && !sums.is_finite() {
+                    done = chunk(worker, (start, end), Partials::ZeroIfNotFinite, sums);
+                }
                 *fault = done.err();
             });
         });
         out.clear();
         let mut outcome = Ok(());
-        for (normal, fault) in &mut normals {
-            out.merge(normal);
+        for (sums, fault) in slots {
+            out.merge(sums);
             if let (Some(fault), Ok(())) = (fault.take(), &outcome) {
                 outcome = Err(fault);
             }
         }
+        outcome
+    }
+}
+
+impl Evaluator for Cpu<'_> {
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        let uniforms = self.uniforms(params);
+        let mut normals = std::mem::take(&mut self.normals);
+        let weighting = self.weighting(columns, ITERATION_FLOOR);
+        let (kernels, outputs) = (self.kernels, &self.model.outputs);
+        let pass = (params, uniforms.as_slice());
+        let outcome = self.sum_up(&mut normals, out, |worker, range, partials, normal| {
+            worker.rows.clear();
+            let done = self.blocks(pass, range, partials, worker, |worker, inputs, block| {
+                let Worker { machine, rows, .. } = worker;
+                rows.add_products(kernels, &weighting, &View { machine, inputs, block, outputs });
+            });
+            worker.rows.finish(self.loss, normal);
+            done
+        });
         (self.uniforms, self.normals) = (uniforms, normals);
         outcome
     }
@@ -284,39 +311,15 @@ impl Evaluator for Cpu<'_> {
         let mut factors = std::mem::take(&mut self.factors);
         factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
         let weighting = self.weighting(columns, 0.0);
-        self.chunks.for_each(&mut factors, self.parallel, |start, end, (factor, fault)| {
-            Worker::with(|worker| {
-                factor.clear();
-                let outputs = &self.model.outputs;
-                let done = self.blocks(
-                    params,
-                    &uniforms,
-                    (start, end),
-                    worker,
-                    |worker, inputs, block| {
-                        let Worker { machine, rows, .. } = worker;
-                        rows.fold(
-                            self.kernels,
-                            &weighting,
-                            machine,
-                            inputs,
-                            block,
-                            outputs,
-                            factor,
-                        );
-                    },
-                );
-                *fault = done.err();
-            });
+        let (kernels, outputs) = (self.kernels, &self.model.outputs);
+        let pass = (params, uniforms.as_slice());
+        let outcome = self.sum_up(&mut factors, out, |worker, range, partials, factor| {
+            factor.clear();
+            self.blocks(pass, range, partials, worker, |worker, inputs, block| {
+                let Worker { machine, rows, .. } = worker;
+                rows.fold(kernels, &weighting, &View { machine, inputs, block, outputs }, factor);
+            })
         });
-        out.clear();
-        let mut outcome = Ok(());
-        for (factor, fault) in &mut factors {
-            out.merge(factor);
-            if let (Some(fault), Ok(())) = (fault.take(), &outcome) {
-                outcome = Err(fault);
-            }
-        }
         (self.uniforms, self.factors) = (uniforms, factors);
         outcome
     }
@@ -331,7 +334,9 @@ impl Evaluator for Cpu<'_> {
                 }
             }
         };
-        Worker::with(|worker| self.blocks(params, &uniforms, (0, self.points.len()), worker, visit))
+        let all = (0, self.points.len());
+        let pass = (params, uniforms.as_slice());
+        Worker::with(|worker| self.blocks(pass, all, Partials::ZeroIfNotFinite, worker, visit))
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
@@ -352,7 +357,9 @@ impl Evaluator for Cpu<'_> {
             });
         };
         let all = (0, self.points.len());
-        Worker::with(|worker| self.blocks(params, &uniforms, all, worker, visit)).ok()?;
+        let pass = (params, uniforms.as_slice());
+        let partials = Partials::ZeroIfNotFinite;
+        Worker::with(|worker| self.blocks(pass, all, partials, worker, visit)).ok()?;
         found
     }
 }

@@ -1,6 +1,7 @@
 //! From a block's model values to weighted rows of [J r].
 
 use super::gram::{LANES, collapse};
+use super::code::Source;
 use super::kernels::Kernels;
 use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
 use super::robust::RobustSums;
@@ -10,6 +11,12 @@ use crate::data::sigma::Sigma;
 use crate::data::values::Values;
 use crate::model::op::Binary;
 use crate::normal::{Normal, RFactor, pair};
+
+/// From one column of the matrix that is folded to the next: not a power of two, so that columns do
+/// not compete for the same cache sets.
+const STRIDE: usize = BLOCK + 8;
+/// Numbers to a cache line.
+const ALIGNMENT: usize = 8;
 
 /// The columns of one block's rows, and room for its sums.
 #[derive(Default)]
@@ -24,6 +31,21 @@ pub(super) struct Rows {
     lanes: Vec<f64>,
     matrix: Vec<f64>,
     cost: RobustSums,
+}
+
+/// A block's model values and partials.
+pub(super) struct View<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) inputs: &'a Inputs<'a>,
+    pub(super) block: Block<'a>,
+    pub(super) outputs: &'a [Source],
+}
+
+impl View<'_> {
+    /// The model's value for 0, its partial by free parameter i − 1 for others.
+    fn output(&self, i: usize) -> &[f64] {
+        self.machine.source(self.outputs[i], self.inputs)
+    }
 }
 
 /// How rows are weighted.
@@ -45,7 +67,7 @@ impl Rows {
             needed.get_or_insert_with(|| Box::new(super::machine::Lanes([0.0; BLOCK])));
         }
         self.lanes.resize(self.lanes.len().max(LANES * pair(0, k)), 0.0);
-        self.matrix.resize(self.matrix.len().max(BLOCK * k), 0.0);
+        self.matrix.resize(self.matrix.len().max(STRIDE * k + ALIGNMENT), 0.0);
     }
 
     /// Forgets the sums of the chunk before.
@@ -119,26 +141,24 @@ impl Rows {
         true
     }
 
-    /// Adds the block's products to the sums of the chunk. `output(0)` is the model's value,
-    /// `output(1 + j)` its partial by free parameter j.
+    /// Adds the block's products to the sums of the chunk.
     pub(super) fn add_products(
         &mut self,
         kernels: &Kernels,
         weighting: &Weighting<'_>,
-        machine: &Machine,
-        inputs: &Inputs<'_>,
-        block: Block<'_>,
-        outputs: &[super::code::Source],
+        view: &View<'_>,
     ) {
-        let k = outputs.len();
-        let output = |i: usize| machine.source(outputs[i], inputs);
+        let (k, block) = (view.outputs.len(), view.block);
+        let output = |i: usize| view.output(i);
         let value = output(0);
         let n = value.len();
         let factored = self.residual(kernels, weighting, value, block, k);
         let scaled = |j: usize| weighting.columns[j] != 1.0;
         for j in 0..k - 1 {
             if factored || scaled(j) {
-                self.weigh(kernels, output(1 + j), j, factored, weighting.columns[j]);
+                let Some(column) = &mut self.columns[j] else { continue };
+                let factor = factored.then(|| lanes(&self.factor, n));
+                weigh(kernels, output(1 + j), factor, weighting.columns[j], &mut column.0[..n]);
             }
         }
         let columns = &self.columns;
@@ -153,39 +173,42 @@ impl Rows {
         &mut self,
         kernels: &Kernels,
         weighting: &Weighting<'_>,
-        machine: &Machine,
-        inputs: &Inputs<'_>,
-        block: Block<'_>,
-        outputs: &[super::code::Source],
+        view: &View<'_>,
         out: &mut RFactor,
     ) {
-        let k = outputs.len();
-        let output = |i: usize| machine.source(outputs[i], inputs);
+        let (k, block) = (view.outputs.len(), view.block);
+        let output = |i: usize| view.output(i);
         let n = output(0).len();
         let factored = self.residual(kernels, weighting, output(0), block, k);
-        for j in 0..k - 1 {
-            self.weigh(kernels, output(1 + j), j, factored, weighting.columns[j]);
+        // Off the cache line's boundary the folding loop takes 1.4 times as long (measured).
+        let aligned = self.matrix.as_ptr().align_offset(64).min(ALIGNMENT);
+        let (columns, factor) = (&self.columns, &self.factor);
+        let matrix = &mut self.matrix[aligned..aligned + k * STRIDE];
+        for (j, column) in matrix.chunks_mut(STRIDE).enumerate() {
+            let out = &mut column[..n];
+            if j + 1 == k {
+                out.copy_from_slice(lanes(&columns[j], n));
+            } else {
+                let factor = factored.then(|| lanes(factor, n));
+                weigh(kernels, output(1 + j), factor, weighting.columns[j], out);
+            }
         }
-        for j in 0..k {
-            self.matrix[j * BLOCK..j * BLOCK + n].copy_from_slice(lanes(&self.columns[j], n));
-        }
-        kernels.fold(&mut out.r, k, &mut self.matrix, BLOCK, n);
+        kernels.fold(&mut out.r, k, matrix, STRIDE, n);
     }
+}
 
-    /// Column j = partial · row factor · column factor.
-    fn weigh(&mut self, kernels: &Kernels, partial: &[f64], j: usize, factored: bool, scale: f64) {
-        let n = partial.len();
-        let Some(column) = &mut self.columns[j] else { return };
-        let out = &mut column.0[..n];
-        match factored {
-            true => kernels.binary(Binary::Mul, partial, lanes(&self.factor, n), out),
-            false => out.copy_from_slice(partial),
-        }
-        if scale != 1.0 {
-            out.iter_mut().for_each(|v| *v *= scale);
-        }
+/// out = partial · row factor · column factor
+fn weigh(kernels: &Kernels, partial: &[f64], factor: Option<&[f64]>, scale: f64, out: &mut [f64]) {
+    match factor {
+        Some(factor) => kernels.binary(Binary::Mul, partial, factor, out),
+        None => out.copy_from_slice(partial),
     }
+    if scale != 1.0 {
+        out.iter_mut().for_each(|v| *v *= scale);
+    }
+}
 
+impl Rows {
     /// The sums of the chunk as normal equations.
     pub(super) fn finish(&mut self, loss: Loss, out: &mut Normal) {
         collapse(&self.lanes, &mut out.products);

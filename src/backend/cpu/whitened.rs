@@ -6,11 +6,11 @@
 use super::machine::{BLOCK, Block, Inputs};
 use super::robust::RobustSums;
 use super::worker::Worker;
-use super::{Cpu, ITERATION_FLOOR};
+use super::{Cpu, ITERATION_FLOOR, Partials};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::{Normal, RFactor, Summary, pair};
 
 /// Evaluates over points with a covariance matrix.
 pub(crate) struct Whitened<'a> {
@@ -51,7 +51,9 @@ impl<'a> Whitened<'a> {
             done += value.len();
         };
         let all = (0, inner.points.len());
-        Worker::with(|worker| inner.blocks(params, &uniforms, all, worker, visit))?;
+        let pass = (params, uniforms.as_slice());
+        let partials = Partials::ZeroIfNotFinite;
+        Worker::with(|worker| inner.blocks(pass, all, partials, worker, visit))?;
         self.inner.uniforms = uniforms;
         self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));
         self.correct(floor);

@@ -1,0 +1,117 @@
+"""Records tests/data/math_reference.csv, the 100-digit reference of src/math/tests/table.rs.
+
+    pip install mpmath && python tests/record/math_reference.py
+
+A row is: function, x, y, hi, lo. All numbers are the bits of doubles in hexadecimal; hi + lo is the
+value to about 106 bits, and y is 0 (or the order n of polygamma, as a double) where there is one
+argument only. Arguments are pseudo-random (fixed seed) over each function's range, and the ones that
+are hard: next to zeros, poles, multiples of π/2, thresholds of overflow, underflow and subnormals.
+"""
+import math
+import pathlib
+import random
+import struct
+from mpmath import mp, mpf
+import mpmath as m
+
+mp.dps = 100
+rng = random.Random(20240607)
+
+
+def bits(d):
+    return format(struct.unpack("<Q", struct.pack("<d", d))[0], "x")
+
+
+def uniform(lo, hi, n):
+    return [rng.uniform(lo, hi) for _ in range(n)]
+
+
+def log_uniform(lo, hi, n, signs=(1,)):
+    """n numbers 2^u, u uniform in [lo, hi], each with a random sign out of `signs`."""
+    return [rng.choice(signs) * math.ldexp(rng.uniform(1, 2), int(rng.uniform(lo, hi))) for _ in range(n)]
+
+
+def around(*centres, n=6):
+    """The nearest doubles to each centre, and a few at growing distances."""
+    out = []
+    for c in centres:
+        c = float(c)
+        out += [math.nextafter(c, math.inf), math.nextafter(c, -math.inf), c]
+        out += [c * (1 + rng.choice((-1, 1)) * 2.0 ** -rng.uniform(5, 50)) for _ in range(n)]
+    return out
+
+
+SUBNORMAL = [5e-324, 1e-310, 2.2250738585072014e-308, -3e-320]
+BOTH = (1, -1)
+PSI_ROOT = m.findroot(m.digamma, 1.4616321449683623)
+angles = uniform(-10, 10, 40) + log_uniform(-30, 30, 30, BOTH) + log_uniform(30, 1023, 40, BOTH) + around(
+    *(k * mp.pi / 2 for k in (1, 2, 3, 7, 100, 12345, 683565275)), n=1) + SUBNORMAL + [6381956970095103.0 * 2.0**797]
+
+# name: (function, arguments)
+UNARY = {
+    "exp": (m.exp, uniform(-745.2, 709.8, 80) + log_uniform(-60, 9, 30, BOTH) + around(709.782712893384, -708.3964, -745.13)),
+    "ln": (m.log, log_uniform(-1022, 1023, 60) + around(1, 0.7071067811865476, 1.4142135623730951, 2) + uniform(0.5, 2, 40) + SUBNORMAL[:3]),
+    "sin": (m.sin, angles),
+    "cos": (m.cos, angles),
+    "tan": (m.tan, angles),
+    "tanh": (m.tanh, uniform(-22, 22, 60) + log_uniform(-60, 3, 50, BOTH) + SUBNORMAL),
+    "atan": (m.atan, uniform(-4, 4, 60) + log_uniform(-60, 60, 50, BOTH) + around(0.41421356, 2.41421356, 1) + SUBNORMAL),
+    "erf": (m.erf, uniform(-6, 6, 80) + log_uniform(-60, 2, 30, BOTH) + around(0.75, -0.75, 5.92) + SUBNORMAL),
+    "erfc": (m.erfc, uniform(-6, 6, 40) + uniform(6, 27.3, 80) + log_uniform(-60, 2, 20, BOTH) + around(0.75, 26.543258, 27.2)),
+    "exp_m1": (m.expm1, uniform(-3, 3, 60) + log_uniform(-60, 9, 50, BOTH) + around(709.782712893384, -37, 37) + SUBNORMAL),
+    "ln_1p": (m.log1p, uniform(-1, 3, 60) + log_uniform(-60, 1000, 30) + log_uniform(-60, -1, 30, BOTH) + around(-0.2928932188, 0.4142135624) + SUBNORMAL),
+    "log2": (lambda x: m.log(x) / m.log(2), log_uniform(-1022, 1023, 40) + uniform(0.5, 2, 60) + around(1, 8) + SUBNORMAL[:3]),
+    "log10": (lambda x: m.log(x) / m.log(10), log_uniform(-1022, 1023, 40) + uniform(0.5, 2, 60) + around(1, 1000) + SUBNORMAL[:3]),
+    "sinh": (m.sinh, uniform(-4, 4, 60) + log_uniform(-60, 9, 50, BOTH) + around(710.4758, 22) + SUBNORMAL),
+    "cosh": (m.cosh, uniform(-4, 4, 60) + log_uniform(-60, 9, 50, BOTH) + around(710.4758, 22)),
+    "asin": (m.asin, uniform(-1, 1, 80) + log_uniform(-60, -1, 30, BOTH) + around(0.5, -0.5) + [1.0, -1.0] + SUBNORMAL),
+    "acos": (m.acos, uniform(-1, 1, 80) + log_uniform(-60, -1, 30, BOTH) + around(0.5, -0.5) + [1.0, -1.0, 0.9999999999999999]),
+    "cbrt": (lambda x: m.sign(x) * m.cbrt(abs(x)), uniform(-9, 9, 40) + log_uniform(-1022, 1023, 60, BOTH) + around(8) + SUBNORMAL),
+    "ln_gamma": (m.loggamma, uniform(0, 10, 90) + log_uniform(-60, 60, 40) + log_uniform(60, 1013, 20) + around(1, 2, 0.5, 1.5, 2.5, 7.5) + SUBNORMAL[:3]),
+    "ln_gamma_negative": (lambda x: m.log(abs(m.gamma(x))) if x > -150 else m.log(m.pi / abs(m.sinpi(x))) - m.loggamma(1 - x),
+        uniform(-8, 0, 60) + uniform(-400, -8, 40) + log_uniform(-60, -1, 15, (-1,)) + around(-2.4570247382208006, -2.7476826467274127, -3.1435808883499798, n=3)),
+    "digamma": (m.digamma, uniform(0, 12, 90) + log_uniform(-55, 60, 40) + log_uniform(60, 1023, 20) + around(PSI_ROOT, 1, 2, 8)),
+    "digamma_negative": (m.digamma, uniform(-8, 0, 60) + uniform(-400, -8, 40) + log_uniform(-50, -1, 15, (-1,)) + around(-0.504083008264455, -1.573498473162390, n=3)),
+}
+pow_pairs = [(x, rng.uniform(-744, 709.7) / math.log(x)) for x in log_uniform(-1022, 1023, 120) if x != 1]
+pow_pairs += [(rng.uniform(0.5, 2), rng.uniform(-900, 900)) for _ in range(60)] + [(x, rng.uniform(-1, 1) * 1e18) for x in around(1, n=0)]
+pow_pairs += [(-x, float(k)) for x, k in zip(uniform(0, 9, 20), range(-10, 10))] + [(5e-324, 0.3), (1e-310, -0.99), (1.7e308, 0.999)]
+pairs = [(rng.choice(BOTH) * a, b) for a, b in zip(log_uniform(-1020, 1020, 60, BOTH), log_uniform(-1020, 1020, 60, BOTH))]
+pairs += [(rng.uniform(-3, 3), rng.uniform(-3, 3)) for _ in range(80)] + [(1.7e308, 1.2e308), (1e-310, 3e-310), (1e308, -1.7e308), (4e-324, 1.0)]
+pairs += [(a, a * rng.uniform(-3, 3)) for a in log_uniform(-1000, 1000, 20)]
+# ψ⁽ⁿ⁾(x) at (x, n)
+polygamma = [(x, n) for n in (1, 2, 3, 4) for x in uniform(0, 25, 18) + log_uniform(-100, 100, 10)]
+polygamma += [(x, n) for n in (7, 12, 20) for x in uniform(0.1, 40, 10)] + [(1e300, 1), (3e-170, 1), (2.5, 100), (300.0, 150), (40.0, 200)]
+polygamma += [(x, n) for n in (1, 3) for x in uniform(-9, 0, 12)]
+BINARY = {
+    "pow": (lambda x, y: m.power(x, y), pow_pairs),
+    "atan2": (lambda y, x: m.atan2(y, x), pairs),
+    "hypot": (lambda x, y: m.hypot(x, y), [(a, b) for a, b in pairs if abs(a) + abs(b) < 1.7e308]),
+    "polygamma": (lambda x, n: m.psi(int(n), x), [(x, float(n)) for x, n in polygamma]),
+}
+
+
+def to_double(v):
+    """v rounded to nearest even, subnormals and overflow included (mpmath's float() is not)."""
+    if v == 0 or not m.isfinite(v):
+        return float(v)
+    exponent = max(int(m.floor(m.log(abs(v), 2))), -1022) - 52
+    scaled = m.ldexp(v, -exponent)
+    whole = int(m.nint(scaled))
+    try:
+        return math.ldexp(whole, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, whole)
+
+
+def row(name, x, y, value):
+    hi = to_double(value)
+    lo = to_double(value - mpf(hi)) if math.isfinite(hi) else 0.0
+    return ",".join((name, bits(x), bits(y), bits(hi), bits(lo)))
+
+
+rows = [row(name, x, 0.0, f(mpf(x))) for name, (f, xs) in UNARY.items() for x in xs]
+rows += [row(name, x, y, f(mpf(x), mpf(y))) for name, (f, ps) in BINARY.items() for x, y in ps]
+out = pathlib.Path(__file__).resolve().parent.parent / "data" / "math_reference.csv"
+out.write_text("\n".join(rows) + "\n")
+print(len(rows), "rows,", out.stat().st_size, "bytes")
