@@ -18,6 +18,9 @@ pub(crate) trait Evaluator {
     /// The largest |∂f/∂pⱼ| over the points in row units, for each free parameter j.
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 
+    /// Bytes used beside the data: summaries, and scratch for every thread.
+    fn scratch_bytes(&self) -> usize;
+
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 }
@@ -44,5 +47,7 @@ pub(crate) enum Fault {
         message: String,
         /// Index of the point where it did.
         index: usize,
+        /// All parameters then.
+        params: Vec<f64>,
     },
 }

@@ -70,7 +70,7 @@ impl CurveFit {
         let names = expression.parameters().to_vec();
         let trace = |x: &[Var], p: &[Var]| expression.evaluate(x, p);
         let mut program = Program::trace(variables.len(), names.len(), trace)?;
-        program.columns = variables.iter().map(|&v| v.to_owned()).collect();
+        program.columns = expression.variables().to_vec();
         program.params.clone_from(&names);
         Ok(CurveFit::with_names(Ok(Model::Traced(Arc::new(program))), names))
     }

@@ -90,7 +90,8 @@ impl CurveFit {
         }
         for (name, &(lower, upper)) in self.names.iter().zip(&self.bounds) {
             for (what, value) in [("lower bound", lower), ("upper bound", upper)] {
-                if value.is_nan() {
+                let beyond = if what == "lower bound" { f64::INFINITY } else { f64::NEG_INFINITY };
+                if value.is_nan() || value == beyond {
                     return Err(Error::NonFiniteParameter { what, name: name.clone(), value });
                 }
             }

@@ -63,6 +63,9 @@ impl<'a> Data<'a> {
         // The first column says how many points there are; y and the others are held to it.
         let expected = columns.first().map_or(y.len(), Values::len);
         expect_columns(&columns, expected)?;
+        if columns.len() > 1 && columns.len() == y.len() && expected != y.len() {
+            expect_columns(&columns, y.len())?;
+        }
         expect_length("y".into(), y.len(), expected, "one value per point")?;
         let (mask, missing) = (None, Missing::Error);
         Ok(Data { columns, y, sigma: Sigma::Unknown, mask, missing, infinite_x: false })

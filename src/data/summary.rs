@@ -1,6 +1,8 @@
 //! What the response adds up to: its weighted mean and scatter, for R².
 
+use super::correlated::Correlation;
 use super::points::Points;
+use super::sigma::Sigma;
 use rayon::prelude::*;
 
 /// Points per task of a scan over the data.
@@ -35,6 +37,9 @@ impl Summary {
     /// Of the points that count. Correlated data have no weights of single points; there the scatter
     /// is the unweighted one.
     pub(crate) fn of(points: &Points<'_>) -> Summary {
+        if let Some(correlation) = &points.correlation {
+            return Summary::of_correlated(points, correlation);
+        }
         let units = points.units;
         let parts = in_chunks(points.len(), |start, end| Summary::of_range(points, start, end));
         let mut total = parts.into_iter().fold(Summary::default(), Summary::merge);
@@ -44,6 +49,20 @@ impl Summary {
         total.scatter *= factor * factor;
         total.mean /= units.y;
         total
+    }
+
+    /// With the residuals' own whitening: L⁻¹ y, and L⁻¹ 1 in place of the weights.
+    fn of_correlated(points: &Points<'_>, correlation: &Correlation) -> Summary {
+        let unit = points.units.row;
+        let mut y: Vec<f64> = correlation.index.iter().map(|&i| points.y.at(i) * unit).collect();
+        let mut one = vec![1.0; y.len()];
+        correlation.whiten(&mut y);
+        correlation.whiten(&mut one);
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let weight = dot(&one, &one);
+        let mean = dot(&one, &y) / weight;
+        let scatter = y.iter().zip(&one).map(|(y, o)| (y - mean * o).powi(2)).sum();
+        Summary { weight, mean: mean / unit, scatter, square: dot(&y, &y) }
     }
 
     fn of_range(points: &Points<'_>, start: usize, end: usize) -> Summary {
@@ -71,7 +90,7 @@ impl Summary {
             sum[i % LANES] += w * w * d;
             square[i % LANES] += (w * d) * (w * d);
         };
-        if !points.is_filtered() && points.sigmas().is_none() {
+        if !points.is_filtered() && matches!(points.sigma, Sigma::Unknown) {
             y.iter().enumerate().for_each(|(i, &v)| add(i, 1.0, v));
         } else {
             let to_unit = points.units.weight / points.units.row;

@@ -55,7 +55,7 @@ pub(crate) struct Inputs<'a> {
     /// Number of points.
     pub(crate) points: usize,
     /// The standard deviation of a row: s in row units, or the row unit itself for absolute errors.
-    pub(crate) row_error: f64,
+    pub(crate) row_error: &'a dyn Fn(usize) -> f64,
 }
 
 impl Covariance {
@@ -70,6 +70,7 @@ impl Covariance {
         let least = f64::EPSILON * inputs.points.max(p) as f64 * largest;
         let rank = if found { sigma.iter().filter(|&&s| s > least).count() } else { 0 };
 
+        let row_error = (inputs.row_error)(rank);
         let part = |i: usize, k: usize| v[k * m + i];
         let lost = |i: usize| (rank..m).any(|k| !found || part(i, k).abs() > PART);
         let inner = |i: usize, j: usize| -> f64 {
@@ -86,7 +87,7 @@ impl Covariance {
             let k = inputs.free[ji];
             errors[k] = match lost(i) {
                 true => f64::INFINITY,
-                false => inner(i, i).sqrt() / lengths[i] * inputs.columns[ji] * inputs.row_error,
+                false => inner(i, i).sqrt() / lengths[i] * inputs.columns[ji] * row_error,
             };
         }
         for (i, &ji) in kept.iter().enumerate().filter(|&(i, _)| !lost(i)) {
@@ -99,7 +100,7 @@ impl Covariance {
         let matrix = DMatrix::from_fn(p, p, |i, j| match (errors[i], errors[j]) {
             (a, b) if a == 0.0 || b == 0.0 => 0.0,
             (a, _) if i == j => a * a,
-            (a, b) => correlation[(i, j)] * a * b,
+            (a, b) => correlation[(i, j)] * (a * b),
         });
         let condition = match (rank == m, sigma.last()) {
             (true, Some(smallest)) => largest / smallest,

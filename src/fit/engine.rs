@@ -47,28 +47,27 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    pub(crate) fn fit(self) -> Result<Fit> {
+    pub(crate) fn fit(&self) -> Result<Fit> {
         let begun = Instant::now();
         let points = self.points;
-        let mut cpu = Cpu::new(self.prepared, points, self.loss);
-        let mut scratch = cpu.scratch_bytes();
-        let mut whitened;
-        let evaluator: &mut dyn Evaluator = match &points.correlation {
-            None => &mut cpu,
-            Some(correlation) => {
-                scratch += correlation.bytes();
-                whitened = Whitened::new(cpu, correlation);
-                &mut whitened
-            }
+        let mut problem = self.problem();
+        let mut earlier = 0;
+        if let (Loss::Tukey { scale }, false) = (self.loss, problem.free.is_empty()) {
+            // Tukey's loss leaves points out that are far from the start, good ones among them; a fit
+            // with a loss that leaves none out says which are far from the data.
+            let mut evaluator = self.evaluator(Loss::Cauchy { scale });
+            let outcome = self.minimise(&mut *evaluator, &problem, begun)?;
+            problem.start = outcome.params;
+            earlier = outcome.evaluations + outcome.factorisations;
+        }
+        let mut evaluator = self.evaluator(self.loss);
+        let mut outcome = match problem.free.is_empty() {
+            true => self.evaluate_only(&mut *evaluator)?,
+            false => self.minimise(&mut *evaluator, &problem, begun)?,
         };
-        let problem = self.problem();
-        let outcome = match problem.free.is_empty() {
-            true => self.evaluate_only(evaluator)?,
-            false => minimise(evaluator, &problem, self.options, self.observer, begun)
-                .map_err(|failure| self.refused(failure))?,
-        };
+        outcome.evaluations += earlier;
         let solved = Instant::now();
-        let end = self.analyse(evaluator, &problem, &outcome)?;
+        let end = self.analyse(&mut *evaluator, &problem, &outcome)?;
         let stats = Stats {
             backend: "CPU",
             instruction_set: kernels::detect().name,
@@ -85,7 +84,7 @@ impl Request<'_> {
             validate_seconds: self.validate_time.as_secs_f64(),
             solve_seconds: (solved - begun).as_secs_f64(),
             covariance_seconds: solved.elapsed().as_secs_f64(),
-            scratch_bytes: scratch,
+            scratch_bytes: evaluator.scratch_bytes(),
         };
         let mut fit = Fit {
             model: self.model.clone(),
@@ -104,11 +103,30 @@ impl Request<'_> {
             termination: outcome.termination,
             warnings: Vec::new(),
             stats,
-            start: self.start,
-            fixed: self.fixed,
+            start: self.start.clone(),
+            fixed: self.fixed.clone(),
         };
         fit.warnings = warnings(&fit, &self.unused, self.bounds, points, &end.effects);
         Ok(fit)
+    }
+
+    /// The points under a loss, correlated or not.
+    fn evaluator(&self, loss: Loss) -> Box<dyn Evaluator + '_> {
+        let cpu = Cpu::new(self.prepared, self.points, loss);
+        match &self.points.correlation {
+            None => Box::new(cpu),
+            Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
+        }
+    }
+
+    fn minimise(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        problem: &Problem,
+        begun: Instant,
+    ) -> Result<Outcome> {
+        minimise(evaluator, problem, self.options, self.observer, begun)
+            .map_err(|failure| self.refused(failure))
     }
 
     fn problem(&self) -> Problem {
@@ -118,6 +136,7 @@ impl Request<'_> {
         // 16 units in the last place of each value, added up as squares.
         let rounding = (16.0 * f64::EPSILON).powi(2) * square;
         Problem {
+            unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
             free: self.prepared.free.clone(),
             start: self.start.clone(),
             bounds: self.bounds.to_vec(),
@@ -173,11 +192,12 @@ impl Request<'_> {
             Failure::Overflow => {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
-            Failure::Backend(Fault::Panicked { message, index }) => {
+            Failure::Backend(Fault::Panicked { message, index, params }) => {
                 let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
+                let params = NamedValues::new(self.names, &params);
                 Error::ModelPanicked {
                     message,
-                    place: format!("point {index} ({})", variables(&x)),
+                    place: format!("point {index} ({}) for {params}", variables(&x)),
                 }
             }
         }
@@ -218,11 +238,11 @@ impl Request<'_> {
                 at_bound[problem.free[j]] = limits.side(&q, j).filter(|_| held);
             }
         }
-        let degrees = self.points.used.saturating_sub(estimated.iter().filter(|&&e| e).count());
-        let row_error = match self.points.sigma.is_absolute() {
-            true => self.points.units.row,
-            false if degrees == 0 => f64::NAN,
-            false => (2.0 * outcome.cost / degrees as f64).sqrt(),
+        // Directions that the data do not determine take no degree of freedom.
+        let row_error = |rank: usize| match self.points.used.saturating_sub(rank) {
+            _ if self.points.sigma.is_absolute() => self.points.units.row,
+            0 => f64::NAN,
+            degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };
         let covariance = Covariance::compute(&Inputs {
             factor: &factor,
@@ -232,7 +252,7 @@ impl Request<'_> {
             params: self.names.len(),
             points: self.points.used,
             // Errors in row units back to the units of the data.
-            row_error,
+            row_error: &row_error,
         });
         Ok(End { at_bound, covariance, effects: outcome.effects.clone(), passes })
     }

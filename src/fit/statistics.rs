@@ -27,7 +27,7 @@ impl Fit {
 
     /// Degrees of freedom: points minus estimated parameters, at least 0.
     pub fn degrees_of_freedom(&self) -> usize {
-        self.points.saturating_sub(self.estimated())
+        self.points.saturating_sub(self.rank())
     }
 
     /// Chi-square per degree of freedom; `None` without any. About 1 if the model is right and sigma

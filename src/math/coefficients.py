@@ -95,7 +95,7 @@ JOBS = {
     # 2 atanh(s) = 2 s + (2/3) s z + s z^2 W(z)
     "pow": lambda: remez(
         lambda z: series(lambda z: ((ln((1 + sqrt(z)) / (1 - sqrt(z))) / sqrt(z) - 2) / z - mpf(2) / 3) / z, z, tiny, [mpf(2) / 5, mpf(2) / 7, mpf(2) / 9]),
-        lambda z: z * z / 2, mpf(0), (3 - 2 * sqrt(mpf(2))) ** 2, 7),
+        lambda z: z * z / 2, mpf(0), mpf("0.06") ** 2, 4),
     "sin": lambda: remez(
         lambda z: series(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, z, tiny, [-mpf(1) / 6, mpf(1) / 120, -mpf(1) / 5040]),
         lambda z: z, mpf(0), (pi / 4 * mpf("1.0001")) ** 2, 5),

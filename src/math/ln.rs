@@ -69,14 +69,18 @@ pub(crate) fn ln(x: f64) -> f64 {
     with_special_arguments(x, hi + small)
 }
 
-/// ln x as hi + lo with an error of 2^-56 of the larger of |ln x| and ln 2, relative to ln x near 1;
-/// for finite x > 0.
+/// ln x as hi + lo with an error of 2^-58 of the larger of |ln x| and ln 2, relative to ln x near 1;
+/// for finite x > 0. f²/2 is summed with its rounding error, so that only s (f²/2 + R) is rounded.
 #[inline(always)]
 pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
     let (m, k) = split(x);
     let f = m - 1.0;
-    let (hi, lo) = fast_two_sum(k * LN2_HI, f);
-    fast_two_sum(hi, k.mul_add(LN2_LO, lo) + ln_1p_less_f(f))
+    let s = f / (2.0 + f);
+    let (half_square, half_square_err) = two_product(0.5 * f, f);
+    let (sum, sum_err) = fast_two_sum(k * LN2_HI, f);
+    let (hi, hi_err) = fast_two_sum(sum, -half_square);
+    let small = s.mul_add(half_square + series(s * s), -half_square_err);
+    fast_two_sum(hi, k.mul_add(LN2_LO, small) + (sum_err + hi_err))
 }
 
 /// ln x as hi + lo to about 2^-65 of its value, for finite x > 0.

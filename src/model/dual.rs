@@ -11,6 +11,9 @@ use super::scalar::{Mask, Scalar};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
+/// The largest derivative of the exponential; beyond it every sum of squares overflows anyway.
+const LARGEST_SLOPE: f64 = 1e280;
+
 /// A value of type `S` and its derivatives by `K` independent quantities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dual<S, const K: usize> {
@@ -156,8 +159,10 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
     type Mask = S::Mask;
 
     fn exp(self) -> Self {
+        // Capped, so that e·u' stays finite where e overflows: 1/(1 + exp(u)) is a finite 0 there, and
+        // its derivative must not become 0·∞.
         let e = self.value.exp();
-        self.chain(e, e)
+        self.chain(e, e.min(LARGEST_SLOPE))
     }
     fn exp_m1(self) -> Self {
         self.chain(self.value.exp_m1(), self.value.exp())

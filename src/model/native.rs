@@ -66,14 +66,6 @@ impl Model {
         }
     }
 
-    /// Number of parameters.
-    pub(crate) fn params(&self) -> usize {
-        match self {
-            Model::Traced(program) => program.params.len(),
-            Model::Native(native) => native.params,
-        }
-    }
-
     /// The value at one point.
     pub(crate) fn evaluate(&self, x: &[f64], p: &[f64]) -> f64 {
         match self {

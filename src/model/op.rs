@@ -3,7 +3,7 @@
 //! Every operation takes and gives `f64`. A comparison gives 1 where it holds and 0 where it does
 //! not; `And`, `Or`, `Not` and `Select` take such numbers.
 
-use super::scalar::{Scalar, maximum, minimum};
+use super::scalar::Scalar;
 
 /// Index of a node in its program or tape.
 pub(crate) type Id = u32;
@@ -177,23 +177,6 @@ impl Binary {
             Binary::Eq => number(a.eq(b)),
             Binary::And => a.min(b),
             Binary::Or => a.max(b),
-        }
-    }
-
-    /// The operation on numbers, without the dispatch that a generic scalar needs.
-    pub(crate) fn cheap(self, a: f64, b: f64) -> Option<f64> {
-        let truth = |holds: bool| Some(if holds { 1.0 } else { 0.0 });
-        match self {
-            Binary::Add => Some(a + b),
-            Binary::Sub => Some(a - b),
-            Binary::Mul => Some(a * b),
-            Binary::Div => Some(a / b),
-            Binary::Min | Binary::And => Some(minimum(a, b)),
-            Binary::Max | Binary::Or => Some(maximum(a, b)),
-            Binary::Lt => truth(a < b),
-            Binary::Le => truth(a <= b),
-            Binary::Eq => truth(a == b),
-            Binary::Pow | Binary::Atan2 | Binary::Hypot => None,
         }
     }
 

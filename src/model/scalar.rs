@@ -195,9 +195,8 @@ pub(crate) fn maximum(a: f64, b: f64) -> f64 {
 /// x to the power y, a square as the product that rounds correctly: a traced `powf(2.0)` is recorded
 /// as a product, and must equal the untraced one.
 #[inline(always)]
-pub(crate) fn power(x: f64, y: f64, pow: impl Fn(f64, f64) -> f64) -> f64 {
-    let general = pow(x, y);
-    if y == 2.0 { x * x } else { general }
+pub(crate) fn power(x: f64, y: f64) -> f64 {
+    if y == 2.0 { x * x } else { math::pow(x, y) }
 }
 
 macro_rules! from_math {
@@ -227,7 +226,7 @@ impl Scalar for f64 {
         math::polygamma(order, self)
     }
     fn powf(self, exponent: impl Into<f64>) -> f64 {
-        power(self, exponent.into(), math::pow)
+        power(self, exponent.into())
     }
     fn abs(self) -> f64 {
         f64::abs(self)

@@ -38,7 +38,7 @@ impl Search<'_> {
     /// What the Gauss-Newton step of the moving parameters promises.
     pub(super) fn prospect(&mut self) -> Prospect {
         let m = self.moving.len();
-        let Reduced { r, z, step, work } = &mut self.reduced;
+        let Reduced { r, z, step, work, .. } = &mut self.reduced;
         let (r, z, step) = (&mut r[..m * m], &mut z[..m], &mut step[..m]);
         if m == self.model.n {
             r.copy_from_slice(&self.model.r);
@@ -47,15 +47,44 @@ impl Search<'_> {
             self.delta.fill(0.0);
             self.model.restrict(&self.moving, &self.delta, r, z, work);
         }
-        if !is_regular(r, m) {
+        if is_regular(r, m) {
+            gauss_newton(r, z, step);
+        } else if !self.basic_step() {
             return Prospect { fall: f64::INFINITY, change: f64::INFINITY };
         }
-        gauss_newton(r, z, step);
+        let Reduced { z, step, .. } = &self.reduced;
+        let (z, step) = (&z[..m], &step[..m]);
         let relative = |(&j, d): (&usize, &f64)| d.abs() / self.q[j].abs();
         Prospect {
             fall: 0.5 * z.iter().map(|v| v * v).sum::<f64>(),
             change: self.moving.iter().zip(step.iter()).map(relative).fold(0.0, f64::max),
         }
+    }
+
+    /// The Gauss-Newton step of a deficient problem, in the columns that the ones before them do not
+    /// span; the others stay where they are, since those can do alone whatever they could. Returns
+    /// whether there is such a step.
+    fn basic_step(&mut self) -> bool {
+        let m = self.moving.len();
+        let Reduced { r, z, step, work, kept, basis, part } = &mut self.reduced;
+        let (moving, norms) = (&self.moving, &self.model.norms);
+        let least = |i: usize| 8.0 * m as f64 * f64::EPSILON * norms[moving[i]];
+        kept.clear();
+        kept.extend((0..m).filter(|&i| r[i * m + i].abs() > least(i)));
+        basis.clear();
+        basis.extend(kept.iter().map(|&i| moving[i]));
+        let k = basis.len();
+        let (r, part) = (&mut r[..k * k], &mut part[..k]);
+        self.delta.fill(0.0);
+        self.model.restrict(basis, &self.delta, r, &mut z[..k], work);
+        if !is_regular(r, k) {
+            return false;
+        }
+        gauss_newton(r, &z[..k], part);
+        z[k..m].fill(0.0);
+        step[..m].fill(0.0);
+        kept.iter().zip(part.iter()).for_each(|(&i, &d)| step[i] = d);
+        true
     }
 
     /// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
@@ -72,8 +101,9 @@ impl Search<'_> {
 
     /// A minimum at which a parameter has lost all effect is none.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
-        let lost = |j: usize| self.model.norms[j] == 0.0 && self.scale[j] > 0.0;
-        match reason.is_converged() && (0..self.q.len()).any(lost) {
+        let lost = |j: usize| self.model.norms[j] == 0.0 && !self.problem.unused[j];
+        let minimum = reason.is_converged() && reason != Termination::ExactFit;
+        match minimum && (0..self.q.len()).any(lost) {
             true => Termination::Degenerate,
             false => reason,
         }

@@ -118,7 +118,8 @@ impl Search<'_> {
             let prospect = self.prospect();
             if let Some(reason) = step_was_small.or_else(|| self.small(prospect)) {
                 self.refine(prospect)?;
-                return Ok(self.unless_degenerate(reason));
+                let exact = self.finished().filter(|r| *r == Termination::ExactFit);
+                return Ok(self.unless_degenerate(exact.unwrap_or(reason)));
             }
             if let Some(reason) = self.interrupted() {
                 return Ok(reason);
@@ -136,7 +137,10 @@ impl Search<'_> {
         loop {
             let length = self.propose(shortenings == 0);
             if !self.move_trial() {
-                return Ok(Advance::Stuck(Termination::NoProgress));
+                return Ok(Advance::Stuck(match shortenings {
+                    0 => Termination::NoProgress,
+                    _ => Termination::ModelNonFinite,
+                }));
             }
             self.evaluate_trial()?;
             if self.trial.normal.is_finite() {
@@ -147,7 +151,7 @@ impl Search<'_> {
                 self.resize(actual, predicted, ratio, length);
                 if ratio >= ACCEPT {
                     self.accept()?;
-                    let small = self.step_was_small(actual, predicted, ratio, length);
+                    let small = self.step_was_small(actual, predicted, ratio);
                     return Ok(Advance::Accepted(small.filter(|_| full)));
                 }
                 if self.radius <= f64::EPSILON * scaled_norm(&self.q, &self.scale) {
@@ -229,23 +233,23 @@ impl Search<'_> {
 
     /// Whether the step just taken changed cost or parameters by no more than the tolerances. Only a
     /// full step says that no more is to be had.
-    fn step_was_small(
-        &self,
-        actual: f64,
-        predicted: f64,
-        ratio: f64,
-        length: f64,
-    ) -> Option<Termination> {
+    fn step_was_small(&self, actual: f64, predicted: f64, ratio: f64) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.options;
         // The cost is that of the new point; that of the old one is larger by the actual fall.
         let tolerance = ftol * (self.normal.cost + actual);
         if actual <= tolerance && predicted <= tolerance && ratio <= 2.0 {
             Some(Termination::Cost)
-        } else if length <= xtol * scaled_norm(&self.q, &self.scale) {
+        } else if self.within(xtol) {
             Some(Termination::Step)
         } else {
             None
         }
+    }
+
+    /// Whether the last step changed no parameter by more than this part of itself: a length in terms
+    /// of D would call a step small beside effects that parameters had long ago.
+    fn within(&self, tolerance: f64) -> bool {
+        self.moving.iter().all(|&j| self.delta[j].abs() <= tolerance * self.q[j].abs())
     }
 
     /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits

@@ -44,7 +44,7 @@ impl Options {
     /// radius that is not positive.
     pub(crate) fn validate(&self) -> Result<()> {
         for (name, value) in [("ftol", self.ftol), ("xtol", self.xtol), ("gtol", self.gtol)] {
-            if !(value >= 0.0 && value < 1.0) {
+            if !(0.0..1.0).contains(&value) {
                 return Err(Error::BadOption {
                     name,
                     value,

@@ -3,6 +3,8 @@
 /// The parameters of one fit. All arrays have one value per parameter of the model, fixed or free.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
+    /// Which free parameters are known not to occur in the model.
+    pub(crate) unused: Vec<bool>,
     /// Positions of the free parameters, ascending.
     pub(crate) free: Vec<usize>,
     pub(crate) start: Vec<f64>,

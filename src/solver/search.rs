@@ -74,6 +74,10 @@ pub(super) struct Reduced {
     pub(super) z: Vec<f64>,
     pub(super) step: Vec<f64>,
     pub(super) work: Vec<f64>,
+    /// Of a deficient problem: the columns that are kept, their parameters, and their step.
+    pub(super) kept: Vec<usize>,
+    pub(super) basis: Vec<usize>,
+    pub(super) part: Vec<f64>,
 }
 
 impl<'a> Search<'a> {
@@ -117,7 +121,10 @@ impl<'a> Search<'a> {
             reduced: Reduced {
                 r: vec![0.0; n * n],
                 z: line.clone(),
-                step: line,
+                step: line.clone(),
+                kept: Vec::with_capacity(n),
+                basis: Vec::with_capacity(n),
+                part: line,
                 work: vec![0.0; (n + 1) * (2 * n + 1)],
             },
             evaluations: 0,
@@ -144,7 +151,9 @@ impl<'a> Search<'a> {
         self.effects = self.model.norms.iter().zip(&self.q).map(|(n, q)| n * q.abs()).collect();
         let size = scaled_norm(&self.q, &self.scale);
         // At the origin the residual, which has the same units, says how far a step may go.
-        let size = if size > 0.0 { size } else { (2.0 * self.normal.cost).sqrt() };
+        // Nor may a step be so short that the cost cannot tell.
+        let residual = (2.0 * self.normal.cost).sqrt();
+        let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
         self.radius = self.options.initial_radius * size;
         self.lambda = 0.0;
         Ok(())
@@ -215,7 +224,9 @@ impl<'a> Search<'a> {
     /// The uncertainty of the cost by rounding of the model's values.
     pub(super) fn noise(&self) -> f64 {
         let residual = (2.0 * self.normal.cost).sqrt();
-        ROUNDING * residual * (self.problem.square.sqrt() + residual)
+        let effect = |j: usize| self.model.norms[j] * self.q[j].abs();
+        let terms = (0..self.q.len()).map(effect).fold(0.0, f64::max);
+        ROUNDING * residual * (self.problem.square.sqrt() + residual).max(terms)
     }
 
     pub(super) fn outcome(&self, termination: Termination) -> Outcome {

@@ -217,5 +217,6 @@ impl Step {
 
 /// Operations with a kernel that takes one operand as a number: the frequent ones.
 fn takes_number(op: Binary) -> bool {
-    matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div)
+    use Binary::{Add, Div, Max, Min, Mul, Sub};
+    matches!(op, Add | Sub | Mul | Div | Min | Max)
 }

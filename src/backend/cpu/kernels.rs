@@ -7,9 +7,9 @@
 use super::gram::{self, Tile};
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
-use crate::math::{block, lane};
+use crate::math::block;
 use crate::model::op::{Binary, Unary};
-use crate::model::scalar::{maximum, minimum, power};
+use crate::model::scalar::{maximum, minimum};
 use crate::normal::small::fold_rows;
 use std::sync::OnceLock;
 
@@ -17,6 +17,8 @@ use std::sync::OnceLock;
 type OnOne = unsafe fn(&[f64], &mut [f64]);
 /// out = f(a, b)
 type OnTwo = unsafe fn(&[f64], &[f64], &mut [f64]);
+/// out = f(a, b, c)
+type OnThree = unsafe fn(&[f64], &[f64], &[f64], &mut [f64]);
 /// out = f(a, number)
 type OnNumber = unsafe fn(&[f64], f64, &mut [f64]);
 
@@ -28,7 +30,7 @@ pub(crate) struct Kernels {
     binary: fn(Binary) -> OnTwo,
     right: fn(Binary) -> OnNumber,
     left: fn(Binary) -> OnNumber,
-    select: unsafe fn(&[f64], &[f64], &[f64], &mut [f64]),
+    select: OnThree,
     polygamma: unsafe fn(u32, &[f64], &mut [f64]),
     tile: unsafe fn(&Tile<'_>, &mut [f64]),
     robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
@@ -80,13 +82,13 @@ impl Kernels {
         unsafe { (self.binary)(op)(a, b, out) }
     }
 
-    /// out = op(a, number), for the four operations of arithmetic
+    /// out = op(a, number), for arithmetic, minimum and maximum
     pub(super) fn with_right(&self, op: Binary, a: &[f64], number: f64, out: &mut [f64]) {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
         unsafe { (self.right)(op)(a, number, out) }
     }
 
-    /// out = op(number, b), for the four operations of arithmetic
+    /// out = op(number, b), for the operations of these whose operands do not commute
     pub(super) fn with_left(&self, op: Binary, number: f64, b: &[f64], out: &mut [f64]) {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
         unsafe { (self.left)(op)(b, number, out) }
@@ -238,7 +240,7 @@ macro_rules! instruction_set {
                     Binary::Sub => each_pair!(|x: f64, y: f64| x - y),
                     Binary::Mul => each_pair!(|x: f64, y: f64| x * y),
                     Binary::Div => each_pair!(|x: f64, y: f64| x / y),
-                    Binary::Pow => each_pair!(|x: f64, y: f64| power(x, y, lane::pow)),
+                    Binary::Pow => on_two!(power),
                     Binary::Atan2 => on_two!(block::atan2),
                     Binary::Hypot => on_two!(block::hypot),
                     Binary::Min | Binary::And => each_pair!(minimum),
@@ -254,6 +256,8 @@ macro_rules! instruction_set {
                     Binary::Add => with_number!(|x: f64, c: f64| x + c),
                     Binary::Sub => with_number!(|x: f64, c: f64| x - c),
                     Binary::Div => with_number!(|x: f64, c: f64| x / c),
+                    Binary::Min => with_number!(minimum),
+                    Binary::Max => with_number!(maximum),
                     _ => with_number!(|x: f64, c: f64| x * c),
                 }
             }
@@ -261,6 +265,8 @@ macro_rules! instruction_set {
             fn left(op: Binary) -> OnNumber {
                 match op {
                     Binary::Sub => with_number!(|x: f64, c: f64| c - x),
+                    Binary::Min => with_number!(|x: f64, c: f64| minimum(c, x)),
+                    Binary::Max => with_number!(|x: f64, c: f64| maximum(c, x)),
                     _ => with_number!(|x: f64, c: f64| c / x),
                 }
             }
@@ -303,6 +309,15 @@ instruction_set!(avx2, "AVX2 and FMA", "avx2,fma");
 instruction_set!(baseline, "NEON");
 #[cfg(not(target_arch = "aarch64"))]
 instruction_set!(baseline, "baseline");
+
+/// Powers, squares as the products that round correctly: as [`crate::model::scalar::power`].
+#[inline(always)]
+fn power(a: &[f64], b: &[f64], out: &mut [f64]) {
+    block::pow(a, b, out);
+    for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
+        *o = if y == 2.0 { x * x } else { *o };
+    }
+}
 
 /// The number that stands for a truth value.
 #[inline(always)]

@@ -104,24 +104,6 @@ impl Machine {
         }
     }
 
-    /// Sets partials to zero that are not finite where the first output, the model's value, is.
-    pub(super) fn zero_partials(&mut self, outputs: &[Source], inputs: &Inputs<'_>) {
-        for &source in &outputs[1..] {
-            let Source::Register(r) = source else { continue };
-            if source == outputs[0] {
-                continue;
-            }
-            let Some(mut lanes) = self.registers[r].take() else { continue };
-            let value = self.source(outputs[0], inputs);
-            for (partial, value) in lanes.0.iter_mut().zip(value) {
-                if !partial.is_finite() && value.is_finite() {
-                    *partial = 0.0;
-                }
-            }
-            self.registers[r] = Some(lanes);
-        }
-    }
-
     /// The numbers of `source`, one per point of the block.
     pub(super) fn source<'s>(&'s self, source: Source, inputs: &'s Inputs<'_>) -> &'s [f64] {
         match source {

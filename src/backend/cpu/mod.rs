@@ -83,13 +83,6 @@ impl Prepared {
     }
 }
 
-/// What becomes of partials that are not finite at points where the model's value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Partials {
-    AsTheyAre,
-    ZeroIfNotFinite,
-}
-
 /// Evaluates a prepared model over the points of one fit.
 pub(crate) struct Cpu<'a> {
     model: &'a Prepared,
@@ -133,23 +126,12 @@ impl<'a> Cpu<'a> {
         self
     }
 
-    /// Bytes that passes need beside the data: summaries, and scratch for every thread.
-    pub(crate) fn scratch_bytes(&self) -> usize {
-        let k = self.model.outputs.len();
-        let normals = self.normals.len() * (k * (k + 1) / 2 + 1);
-        let factors = self.factors.len() * k * k;
-        let registers = (self.model.registers + self.points.columns.len() + 2 * k + 3) * BLOCK;
-        let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
-        (normals + factors + threads * registers) * size_of::<f64>()
-    }
-
     /// Evaluates value and partials block by block over the points `start..end` that count. `pass`:
     /// the parameters, and the numbers that are the same at every point.
     fn blocks(
         &self,
         (params, uniforms): (&[f64], &[f64]),
         (start, end): (usize, usize),
-        partials: Partials,
         worker: &mut Worker,
         mut visit: impl FnMut(&mut Worker, &Inputs<'_>, Block<'_>),
     ) -> Result<(), Fault> {
@@ -180,12 +162,7 @@ impl<'a> Cpu<'a> {
             let inputs = Inputs::new(&self.points.columns, block, len);
             worker.machine.load(&inputs);
             match &self.model.kind {
-                Kind::Traced(code) => {
-                    worker.machine.run(code, self.kernels, uniforms, &inputs);
-                    if partials == Partials::ZeroIfNotFinite {
-                        worker.machine.zero_partials(&code.outputs, &inputs);
-                    }
-                }
+                Kind::Traced(code) => worker.machine.run(code, self.kernels, uniforms, &inputs),
                 Kind::Native { native, bounds } => {
                     outcome = self.call_native(native, bounds, params, block, len, worker);
                 }
@@ -228,8 +205,11 @@ impl<'a> Cpu<'a> {
                 }
                 value
             };
-            let value = catch_unwind(AssertUnwindSafe(call))
-                .map_err(|panic| Fault::Panicked { message: panic_message(&*panic), index })?;
+            let value = catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Fault::Panicked {
+                message: panic_message(&*panic),
+                index,
+                params: params.to_vec(),
+            })?;
             for (j, number) in std::iter::once(&value).chain(&partials[..free.len()]).enumerate() {
                 if let Some(lanes) = &mut machine.registers[j] {
                     lanes.0[i] = *number;
@@ -254,25 +234,14 @@ impl<'a> Cpu<'a> {
 
 impl Cpu<'_> {
     /// Sums up all chunks into `out`, each by `chunk` into a slot of its own, merged in order.
-    ///
-    /// A chunk whose sums are not finite is summed again with the partials that are not finite at a
-    /// finite value set to zero. The model is flat there beyond what numbers hold, as 1/(1 + exp(x))
-    /// is where exp(x) overflows, or it has one of the borders at which zero is the convention.
     fn sum_up<S: Summary>(
         &self,
         slots: &mut [(S, Option<Fault>)],
         out: &mut S,
-        chunk: impl Fn(&mut Worker, (usize, usize), Partials, &mut S) -> Result<(), Fault> + Sync,
+        chunk: impl Fn(&mut Worker, (usize, usize), &mut S) -> Result<(), Fault> + Sync,
     ) -> Result<(), Fault> {
-        let traced = matches!(self.model.kind, Kind::Traced(_));
         self.chunks.for_each(slots, self.parallel, |start, end, (sums, fault)| {
-            Worker::with(|worker| {
-                let mut done = chunk(worker, (start, end), Partials::AsTheyAre, sums);
-                if traced && !sums.is_finite() {
-                    done = chunk(worker, (start, end), Partials::ZeroIfNotFinite, sums);
-                }
-                *fault = done.err();
-            });
+            *fault = Worker::with(|worker| chunk(worker, (start, end), sums)).err();
         });
         out.clear();
         let mut outcome = Ok(());
@@ -293,9 +262,9 @@ impl Evaluator for Cpu<'_> {
         let weighting = self.weighting(columns, ITERATION_FLOOR);
         let (kernels, outputs) = (self.kernels, &self.model.outputs);
         let pass = (params, uniforms.as_slice());
-        let outcome = self.sum_up(&mut normals, out, |worker, range, partials, normal| {
+        let outcome = self.sum_up(&mut normals, out, |worker, range, normal| {
             worker.rows.clear();
-            let done = self.blocks(pass, range, partials, worker, |worker, inputs, block| {
+            let done = self.blocks(pass, range, worker, |worker, inputs, block| {
                 let Worker { machine, rows, .. } = worker;
                 rows.add_products(kernels, &weighting, &View { machine, inputs, block, outputs });
             });
@@ -313,15 +282,24 @@ impl Evaluator for Cpu<'_> {
         let weighting = self.weighting(columns, 0.0);
         let (kernels, outputs) = (self.kernels, &self.model.outputs);
         let pass = (params, uniforms.as_slice());
-        let outcome = self.sum_up(&mut factors, out, |worker, range, partials, factor| {
+        let outcome = self.sum_up(&mut factors, out, |worker, range, factor| {
             factor.clear();
-            self.blocks(pass, range, partials, worker, |worker, inputs, block| {
+            self.blocks(pass, range, worker, |worker, inputs, block| {
                 let Worker { machine, rows, .. } = worker;
                 rows.fold(kernels, &weighting, &View { machine, inputs, block, outputs }, factor);
             })
         });
         (self.uniforms, self.factors) = (uniforms, factors);
         outcome
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        let k = self.model.outputs.len();
+        let normals = self.normals.len() * (k * (k + 1) / 2 + 1);
+        let factors = self.factors.len() * k * k;
+        let registers = (self.model.registers + self.points.columns.len() + 2 * k + 3) * BLOCK;
+        let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
+        (normals + factors + threads * registers) * size_of::<f64>()
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
@@ -336,7 +314,7 @@ impl Evaluator for Cpu<'_> {
         };
         let all = (0, self.points.len());
         let pass = (params, uniforms.as_slice());
-        Worker::with(|worker| self.blocks(pass, all, Partials::ZeroIfNotFinite, worker, visit))
+        Worker::with(|worker| self.blocks(pass, all, worker, visit))
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
@@ -358,8 +336,7 @@ impl Evaluator for Cpu<'_> {
         };
         let all = (0, self.points.len());
         let pass = (params, uniforms.as_slice());
-        let partials = Partials::ZeroIfNotFinite;
-        Worker::with(|worker| self.blocks(pass, all, partials, worker, visit)).ok()?;
+        Worker::with(|worker| self.blocks(pass, all, worker, visit)).ok()?;
         found
     }
 }

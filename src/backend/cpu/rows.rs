@@ -1,7 +1,7 @@
 //! From a block's model values to weighted rows of [J r].
 
-use super::gram::{LANES, collapse};
 use super::code::Source;
+use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
 use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
 use super::robust::RobustSums;

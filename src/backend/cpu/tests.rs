@@ -12,7 +12,7 @@ use crate::data::sigma::Sigma;
 use crate::data::values::Values;
 use crate::model::program::Program;
 use crate::model::scalar::{Mask, Scalar};
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::{Normal, RFactor, Summary, pair};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::BTreeMap;

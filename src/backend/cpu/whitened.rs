@@ -6,7 +6,7 @@
 use super::machine::{BLOCK, Block, Inputs};
 use super::robust::RobustSums;
 use super::worker::Worker;
-use super::{Cpu, ITERATION_FLOOR, Partials};
+use super::{Cpu, ITERATION_FLOOR};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
@@ -52,8 +52,7 @@ impl<'a> Whitened<'a> {
         };
         let all = (0, inner.points.len());
         let pass = (params, uniforms.as_slice());
-        let partials = Partials::ZeroIfNotFinite;
-        Worker::with(|worker| inner.blocks(pass, all, partials, worker, visit))?;
+        Worker::with(|worker| inner.blocks(pass, all, worker, visit))?;
         self.inner.uniforms = uniforms;
         self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));
         self.correct(floor);
@@ -111,6 +110,11 @@ impl Evaluator for Whitened<'_> {
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
         self.inner.magnitudes(params, out)
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        let numbers = (self.columns.len() + 1) * self.row.len();
+        self.inner.scratch_bytes() + self.correlation.bytes() + numbers * size_of::<f64>()
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -1,0 +1,76 @@
+//! The numbered lessons in `examples/` are short, run to their ends, and end with the truth; the report
+//! in the README is the one that the first prints.
+//!
+//! `cargo test` builds the examples and puts them beside this test's own folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const LESSONS: [&str; 4] =
+    ["01_curve_fit", "02_uncertainties", "03_bounds_and_losses", "04_two_variables_and_text"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
+}
+
+/// What the lesson prints.
+fn run(lesson: &str) -> String {
+    let test = std::env::current_exe().expect("the path of this test");
+    let target = test.ancestors().nth(2).expect("this test lies in `deps` of the target folder");
+    let program = target.join("examples").join(format!("{lesson}{}", std::env::consts::EXE_SUFFIX));
+    let output = Command::new(&program).output().unwrap_or_else(|e| {
+        panic!("{}: {e}; `cargo test` and `cargo build --examples` build it", program.display())
+    });
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    assert!(output.status.success(), "{lesson} failed: {}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "", "{lesson}");
+    text(&output.stdout)
+}
+
+/// The lines that do not tell of the machine: all but the last two of each report.
+fn reproducible(text: &str) -> Vec<&str> {
+    let computation = |line: &&str| line.starts_with("CPU (") || line.starts_with("  (prepare ");
+    text.lines().map(str::trim_end).filter(|line| !computation(line)).collect()
+}
+
+#[test]
+fn every_lesson_is_listed_here() {
+    let entries = fs::read_dir(folder()).expect("the folder of examples");
+    let mut found: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, LESSONS.map(|lesson| format!("{lesson}.rs")));
+}
+
+#[test]
+fn lessons_are_numbered_and_shorter_than_60_lines() {
+    for (i, lesson) in LESSONS.into_iter().enumerate() {
+        let text = fs::read_to_string(folder().join(format!("{lesson}.rs"))).expect(lesson);
+        assert!(text.starts_with(&format!("//! Lesson {}: ", i + 1)), "{lesson} has no header");
+        let lines = text.lines().count();
+        assert!(lines < 60, "{lesson} has {lines} lines");
+    }
+}
+
+#[test]
+fn every_lesson_runs_prints_the_same_each_time_and_ends_with_the_truth() {
+    for lesson in LESSONS {
+        let (first, second) = (run(lesson), run(lesson));
+        assert_eq!(reproducible(&first), reproducible(&second), "{lesson}");
+        assert!(!first.contains("NaN\n") && first.contains("converged:"), "{lesson}:\n{first}");
+        let end = &first[first.trim_end().rfind("\n\n").expect("paragraphs")..];
+        assert!(end.contains("truth") || end.contains("certified"), "{lesson} ends with {end}");
+    }
+}
+
+#[test]
+fn the_readme_shows_the_report_of_the_first_lesson() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).expect("README.md");
+    let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
+    let shown = reproducible(shown.expect("a block of text in README.md")).join("\n");
+    let printed = reproducible(&run(LESSONS[0])).join("\n");
+    assert_eq!(shown.trim(), printed.trim(), "README.md shows another report");
+}
