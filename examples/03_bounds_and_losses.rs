@@ -2,7 +2,7 @@
 //!
 //! A spectral line, recorded by a camera that cosmic rays hit in a few pixels.
 
-use dualfit::{CurveFit, Data, Loss};
+use dualfit::{CurveFit, Data, Loss, Sigma};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::{error::Error, ops::ControlFlow};
@@ -22,17 +22,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let line = CurveFit::new(|w, [h, c, s, b]| h * (-((w - c) / s).powi(2) / 2.0).exp() + b);
     let line = line.names(names);
 
-    // A loss has a scale, the residual from which a point is suspect. These are the usual multiples of
-    // the noise. Tukey's forgets points that are far off, so it begins where Cauchy's ended.
+    // A loss has a scale, the residual from which a point is suspect: here the usual multiples of
+    // sigma. Tukey's loss forgets points that are far off, so it begins where Cauchy's ended.
+    let data = Data::new(&wavelength, &light)?.sigma(Sigma::Constant(noise))?;
     println!("{:14}{:<18}{:<18}{:<17}{}", "loss", names[0], names[1], names[2], names[3]);
     let mut start = vec![40.0, 656.0, 1.0, 0.0];
     for (name, loss) in [
         ("least squares", Loss::Linear),
-        ("Huber", Loss::Huber { scale: 1.345 * noise }),
-        ("Cauchy", Loss::Cauchy { scale: 2.385 * noise }),
-        ("Tukey", Loss::Tukey { scale: 4.685 * noise }),
+        ("Huber", Loss::Huber { scale: 1.345 }),
+        ("Cauchy", Loss::Cauchy { scale: 2.385 }),
+        ("Tukey", Loss::Tukey { scale: 4.685 }),
     ] {
-        let fit = line.clone().loss(loss).fit(Data::new(&wavelength, &light)?, &start)?;
+        let fit = line.clone().loss(loss).fit(data.clone(), &start)?;
         print!("{name:<13}");
         for (p, s) in fit.params().iter().zip(fit.std_errors()) {
             print!("{p:>8.3} ± {s:<7.3}");
@@ -46,12 +47,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // No line is narrower than the instrument's 0.40 nm, and a dark frame gave the background.
-    let loss = Loss::Cauchy { scale: 2.385 * noise };
-    let line = line.bound("width", 0.40..).fix("background").loss(loss).observe(|now| {
+    let line = line.bound("width", 0.40..).fix("background").loss(Loss::Cauchy { scale: 2.385 });
+    let line = line.observe(|now| {
         println!("step {}  cost {:>9.3}  {:.4?}", now.iteration, now.cost, now.params);
         ControlFlow::Continue(()) // Break would stop the fit here
     });
-    let fit = line.fit(Data::new(&wavelength, &light)?, [40.0, 656.0, 1.0, 5.0])?;
+    let fit = line.fit(data, [40.0, 656.0, 1.0, 5.0])?;
     println!("\n{fit}\n\non a bound: {:?}", fit.at_bound());
     println!("height {:.2} ± {:.2}, truth {}", fit.params()[0], fit.std_errors()[0], truth[0]);
     Ok(())

@@ -33,11 +33,16 @@ pub(crate) struct Points<'a> {
 
 /// Powers of two by which y, the weights 1/σ and the weighted residuals are multiplied to be of
 /// order 1; all 1 for data of ordinary size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Units {
     pub(crate) y: f64,
     pub(crate) weight: f64,
     pub(crate) row: f64,
+}
+
+impl Units {
+    /// Those of data of ordinary size.
+    pub(crate) const ORDINARY: Units = Units { y: 1.0, weight: 1.0, row: 1.0 };
 }
 
 /// The largest |y|, 1/σ and |y|/σ of the points that count.
@@ -74,7 +79,7 @@ impl<'a> Points<'a> {
             used: data.len(),
             omitted: 0,
             ignored: 0,
-            units: Units { y: 1.0, weight: 1.0, row: 1.0 },
+            units: Units::ORDINARY,
             summary: Summary::default(),
         };
         let plain = if data.mask.is_none() { points.plain() } else { None };
@@ -98,8 +103,9 @@ impl<'a> Points<'a> {
         if let Sigma::Covariance(matrix) = data.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
-        points.units = points.units(plain.unwrap_or_else(|| points.largest()));
-        points.summary = Summary::of(&points);
+        let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);
+        points.units = points.units(largest);
+        points.summary = Summary::of(&points, plain.map(|(_, summary)| summary));
         Ok(points)
     }
 
@@ -151,27 +157,31 @@ impl<'a> Points<'a> {
         x.is_finite() || (self.infinite_x && !x.is_nan())
     }
 
-    /// The largest magnitudes if every value is finite and every sigma positive, the usual case, found
-    /// in one fast scan; else `None`.
-    fn plain(&self) -> Option<Largest> {
+    /// The largest magnitudes and the summary of y if every value is finite and every sigma positive,
+    /// the usual case, found in one fast scan; else `None`.
+    fn plain(&self) -> Option<(Largest, Summary)> {
         let scan = |start: usize, end: usize| {
+            let summary = Summary::of_range(self, start, end);
             let mut all = finite(&self.y, start, end);
             for column in &self.columns {
                 all &= finite(column, start, end);
             }
             let Some(sigma) = self.sigmas() else {
                 let y = largest(&self.y, start, end);
-                return all.then_some(Largest { y, weight: 1.0, row: y });
+                return all.then_some((Largest { y, weight: 1.0, row: y }, summary));
             };
             let mut found = Largest::default();
             for (i, &s) in sigma[start..end].iter().enumerate() {
                 all &= (s > 0.0) & (s < f64::INFINITY);
                 found.add(self.y.at(start + i).abs(), 1.0 / s);
             }
-            all.then_some(found)
+            all.then_some((found, summary))
         };
-        let parts = in_chunks(self.len(), scan);
-        parts.into_iter().try_fold(Largest::default(), |a, b| Some(a.merge(b?)))
+        let none = (Largest::default(), Summary::default());
+        in_chunks(self.len(), scan).into_iter().try_fold(none, |(largest, summary), part| {
+            let (l, s) = part?;
+            Some((largest.merge(l), summary.merge(s)))
+        })
     }
 
     fn check_sigma(&self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What the response adds up to: its weighted mean and scatter, for R².
 
 use super::correlated::Correlation;
-use super::points::Points;
+use super::points::{Points, Units};
 use super::sigma::Sigma;
 use rayon::prelude::*;
 
@@ -34,15 +34,21 @@ pub(crate) fn in_chunks<R: Send>(n: usize, scan: impl Fn(usize, usize) -> R + Sy
 }
 
 impl Summary {
-    /// Of the points that count. Correlated data have no weights of single points; there the scatter
-    /// is the unweighted one.
-    pub(crate) fn of(points: &Points<'_>) -> Summary {
+    /// Of the points that count. `scanned`: what [`of_range`](Self::of_range) gave for all of them
+    /// before the units were known, of use if those are ordinary.
+    pub(super) fn of(points: &Points<'_>, scanned: Option<Summary>) -> Summary {
         if let Some(correlation) = &points.correlation {
             return Summary::of_correlated(points, correlation);
         }
         let units = points.units;
-        let parts = in_chunks(points.len(), |start, end| Summary::of_range(points, start, end));
-        let mut total = parts.into_iter().fold(Summary::default(), Summary::merge);
+        let mut total = match scanned {
+            Some(scanned) if units == Units::ORDINARY => scanned,
+            _ => {
+                let range = |start, end| Summary::of_range(points, start, end);
+                let parts = in_chunks(points.len(), range);
+                parts.into_iter().fold(Summary::default(), Summary::merge)
+            }
+        };
         // Summed with y and weights each in a unit of order 1; now in the units of the rows.
         let factor = units.row / units.y / units.weight;
         total.square = (total.scatter + total.weight * total.mean * total.mean) * factor * factor;
@@ -65,7 +71,8 @@ impl Summary {
         Summary { weight, mean: mean / unit, scatter, square: dot(&y, &y) }
     }
 
-    fn of_range(points: &Points<'_>, start: usize, end: usize) -> Summary {
+    /// Of the points `start..end`, in the units that the points have now.
+    pub(super) fn of_range(points: &Points<'_>, start: usize, end: usize) -> Summary {
         let mut block = [0.0; BLOCK];
         let mut total = Summary::default();
         for from in (start..end).step_by(BLOCK) {
@@ -106,7 +113,7 @@ impl Summary {
     }
 
     /// Both together (Chan, Golub and LeVeque 1983).
-    fn merge(self, other: Summary) -> Summary {
+    pub(super) fn merge(self, other: Summary) -> Summary {
         if self.weight == 0.0 {
             return other;
         } else if other.weight == 0.0 {

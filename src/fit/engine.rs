@@ -11,7 +11,7 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, NamedValues, Result};
 use crate::model::native::Model;
-use crate::normal::{Normal, RFactor, Summary};
+use crate::normal::{Normal, Summary};
 use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, minimise};
@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
 const ILL_CONDITIONED: f64 = 1e7;
+/// A squared pivot above which the normal equations give the covariance: it loses at most four of
+/// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
+const WELL_CONDITIONED: f64 = 1e-4;
 /// R² below which a fit is called poor.
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
@@ -159,6 +162,7 @@ impl Request<'_> {
         Ok(Outcome {
             params: self.start.clone(),
             cost: normal.cost,
+            normal,
             termination: Termination::AllFixed,
             evaluations: 1,
             factorisations: 0,
@@ -211,11 +215,15 @@ impl Request<'_> {
         outcome: &Outcome,
     ) -> Result<End> {
         let n = problem.free.len();
-        let (mut factor, mut normal) = (RFactor::zero(n), Normal::zero(n));
-        let faulty = |fault| self.refused(Failure::Backend(fault));
         let mut passes = 0;
-        if n > 0 {
-            evaluator.factor(&outcome.params, &outcome.columns, &mut factor).map_err(faulty)?;
+        let mut model = LinearModel::new(n);
+        let sound = model.set_normal(&outcome.normal) && model.least_pivot > WELL_CONDITIONED;
+        let mut factor = model.factor();
+        // The normal equations of a robust fit carry the correction that suits the iteration.
+        if n > 0 && !(sound && self.loss == Loss::Linear) {
+            evaluator
+                .factor(&outcome.params, &outcome.columns, &mut factor)
+                .map_err(|fault| self.refused(Failure::Backend(fault)))?;
             passes += 1;
         }
         let unit = |(j, &k): (usize, &usize)| {
@@ -226,17 +234,10 @@ impl Request<'_> {
         let limits = Limits { limits: &limits };
         let mut at_bound = vec![None; self.names.len()];
         let mut estimated = vec![true; n];
-        let on_bound: Vec<usize> = (0..n).filter(|&j| limits.side(&q, j).is_some()).collect();
-        if !on_bound.is_empty() {
-            evaluator.normal(&outcome.params, &outcome.columns, &mut normal).map_err(faulty)?;
-            passes += 1;
-            let mut model = LinearModel::new(n);
-            model.set_lengths(&normal);
-            for j in on_bound {
-                let held = limits.holds(&q, &model, j);
-                estimated[j] = !held;
-                at_bound[problem.free[j]] = limits.side(&q, j).filter(|_| held);
-            }
+        for j in 0..n {
+            let held = limits.holds(&q, &model, j);
+            estimated[j] = !held;
+            at_bound[problem.free[j]] = limits.side(&q, j).filter(|_| held);
         }
         // Directions that the data do not determine take no degree of freedom.
         let row_error = |rank: usize| match self.points.used.saturating_sub(rank) {

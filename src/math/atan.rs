@@ -41,7 +41,7 @@ fn first_quadrant(a: f64, b: f64) -> (f64, f64) {
     fast_two_sum(sum, lost + (t * z).mul_add(p, offset_lo + t_lo))
 }
 
-/// atan x; max error measured 0.69 ulp.
+/// atan x; max error measured 0.87 ulp.
 #[inline(always)]
 pub(crate) fn atan(x: f64) -> f64 {
     let a = x.abs();

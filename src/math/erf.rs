@@ -79,7 +79,7 @@ fn one_minus_erf(a: f64) -> f64 {
     exp(-a * a) * h
 }
 
-/// erf x; max error measured 1.1 ulp.
+/// erf x; max error measured 1.4 ulp.
 #[inline(always)]
 pub(crate) fn erf(x: f64) -> f64 {
     let a = x.abs();
@@ -89,7 +89,7 @@ pub(crate) fn erf(x: f64) -> f64 {
     select(x == 0.0, x, value)
 }
 
-/// erfc x = 1 - erf x; max error measured 1.0 ulp.
+/// erfc x = 1 - erf x; max error measured 1.4 ulp.
 #[inline(always)]
 pub(crate) fn erfc(x: f64) -> f64 {
     let a = x.abs();

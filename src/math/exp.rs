@@ -54,7 +54,7 @@ fn bounded(x: f64) -> f64 {
     select(x < -EXPONENT_BOUND, -EXPONENT_BOUND, x)
 }
 
-/// e^x; max error measured 0.73 ulp.
+/// e^x; max error measured 0.74 ulp.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
     let x = bounded(x);

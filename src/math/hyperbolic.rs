@@ -32,7 +32,7 @@ fn exp_m1_parts(x: f64, j: u64) -> (f64, f64) {
     fast_two_sum(hi, scale.mul_add(p_lo, lo + shifted_lo))
 }
 
-/// e^x - 1; max error measured 0.80 ulp.
+/// e^x - 1; max error measured 0.89 ulp.
 #[inline(always)]
 pub(crate) fn exp_m1(x: f64) -> f64 {
     let bounded = select(x > 709.9, 709.9, x);
@@ -41,7 +41,7 @@ pub(crate) fn exp_m1(x: f64) -> f64 {
     select(x.abs() < 1.110_223_024_625_156_5e-16, x, 2.0 * hi) // 2^-53
 }
 
-/// sinh x = (t + t / (t + 1)) / 2 with t = e^|x| - 1; max error measured 0.86 ulp.
+/// sinh x = (t + t / (t + 1)) / 2 with t = e^|x| - 1; max error measured 0.95 ulp.
 #[inline(always)]
 pub(crate) fn sinh(x: f64) -> f64 {
     let a = x.abs();
@@ -60,7 +60,7 @@ pub(crate) fn sinh(x: f64) -> f64 {
     select(a < LINEAR_LIMIT, x, value.copysign(x))
 }
 
-/// cosh x = (e + 1/e) / 2 with e = e^|x|; max error measured 0.82 ulp.
+/// cosh x = (e + 1/e) / 2 with e = e^|x|; max error measured 0.86 ulp.
 #[inline(always)]
 pub(crate) fn cosh(x: f64) -> f64 {
     let a = x.abs();
@@ -74,7 +74,7 @@ pub(crate) fn cosh(x: f64) -> f64 {
     2.0 * (hi + (lo + e_lo))
 }
 
-/// tanh x = -t / (t + 2) with t = e^(-2|x|) - 1 in (-1, 0]; max error measured 0.64 ulp.
+/// tanh x = -t / (t + 2) with t = e^(-2|x|) - 1 in (-1, 0]; max error measured 0.68 ulp.
 #[inline(always)]
 pub(crate) fn tanh(x: f64) -> f64 {
     let a = x.abs();

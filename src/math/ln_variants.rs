@@ -12,7 +12,7 @@ const LOG10_E_LO: f64 = f64::from_bits(0x3c69_5355_baaa_fad3);
 const LOG10_2_HI: f64 = f64::from_bits(0x3fd3_4413_509f_7800);
 const LOG10_2_LO: f64 = f64::from_bits(0x3d1f_ef31_1f12_b358);
 
-/// ln(1 + x); max error measured 0.74 ulp.
+/// ln(1 + x); max error measured 0.85 ulp.
 ///
 /// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series runs on f = m - 1 + c = x itself; else
 /// what rounding f loses goes in with the slope 1/(1 + f), to first order 1 - f + f²/2.
@@ -38,7 +38,7 @@ fn ln_mantissa(m: f64) -> (f64, f64) {
     fast_two_sum(f, ln_1p_less_f(f))
 }
 
-/// log2 x, exact for powers of two; max error measured 0.82 ulp.
+/// log2 x, exact for powers of two; max error measured 0.83 ulp.
 #[inline(always)]
 pub(crate) fn log2(x: f64) -> f64 {
     let (m, k) = split(x);
@@ -49,7 +49,7 @@ pub(crate) fn log2(x: f64) -> f64 {
     with_special_arguments(x, hi + (lo + p_lo))
 }
 
-/// log10 x, exact for powers of ten; max error measured 0.70 ulp.
+/// log10 x, exact for powers of ten; max error measured 0.74 ulp.
 #[inline(always)]
 pub(crate) fn log10(x: f64) -> f64 {
     let (m, k) = split(x);

@@ -10,14 +10,13 @@
 //! where b >= s + 10 makes the last sum fall by 6^-2 a term. For x < 0 the terms 1/(x + i)ˢ left of the
 //! origin are a difference of two such sums, mirrored, which needs no derivatives of cot πx.
 //!
-//! The measured error for x > 0 is 3 ulp for n = 1, 4 for n <= 4, 15 for n <= 20; about n/2 ulp beyond.
-//! For n > 170, where n! overflows, it is that of e^(ln n! - s ln x). For x < 0 and even n it is absolute, relative to
-//! the largest of the three sums, because ψ⁽ⁿ⁾ has zeros there.
+//! Error measured over 0 < x < 30: 5 ulp for n <= 4, 8 for n <= 20, 10 for n <= 170. Beyond, where n!
+//! overflows, it is that of e^(ln n! - s ln x): 92 ulp at n = 200, x = 40. For x < 0 and even n it is
+//! relative to the largest of the three sums, not to the result, because ψ⁽ⁿ⁾ has zeros there.
 
 use super::scalar::{digamma, exp, ln, ln_gamma, pow};
 
-/// B_2k / (2k)! for k = 1, 2, ... (DLMF 24.2.1), as ratios of consecutive ones times s-dependent
-/// factors would lose their exactness.
+/// B_2k / (2k)! for k = 1, 2, ... (Bernoulli numbers: DLMF 24.2).
 const EULER_MACLAURIN: [f64; 13] = [
     0.08333333333333333,
     -0.001388888888888889,

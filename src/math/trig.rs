@@ -159,19 +159,19 @@ pub(super) fn tan_huge(x: f64) -> f64 {
     tan_reduced(reduce_huge(x))
 }
 
-/// sin x; max error measured 0.68 ulp.
+/// sin x; max error measured 0.72 ulp.
 #[inline(always)]
 pub(crate) fn sin(x: f64) -> f64 {
     if is_huge(x) { sin_huge(x) } else { sin_fast(x) }
 }
 
-/// cos x; max error measured 0.69 ulp.
+/// cos x; max error measured 0.72 ulp.
 #[inline(always)]
 pub(crate) fn cos(x: f64) -> f64 {
     if is_huge(x) { cos_huge(x) } else { cos_fast(x) }
 }
 
-/// tan x; max error measured 0.78 ulp.
+/// tan x; max error measured 0.83 ulp.
 #[inline(always)]
 pub(crate) fn tan(x: f64) -> f64 {
     if is_huge(x) { tan_huge(x) } else { tan_fast(x) }

@@ -9,8 +9,7 @@ use crate::normal::small::{cholesky, fold_rows, solve_upper_transposed};
 use crate::normal::{Normal, RFactor};
 
 /// A squared pivot of the scaled normal matrix below this asks for the factor of J: the step would
-/// have fewer than about five digits. (A pivot is what a column keeps, squared, when the columns
-/// before it are projected out; the step's relative error is about ε over the smallest.)
+/// have fewer than about five digits.
 const LEAST_PIVOT: f64 = 1e-11;
 
 /// R (n × n, column-major, upper triangular) and z, with the lengths of J's columns.
@@ -23,6 +22,10 @@ pub(crate) struct LinearModel {
     pub(crate) norms: Vec<f64>,
     /// The gradient of the cost, Jᵀr.
     pub(crate) gradient: Vec<f64>,
+    /// The smallest squared pivot of the normal matrix scaled to a unit diagonal: what the most
+    /// dependent column keeps when the columns before it are projected out. The factor has a relative
+    /// error of about ε over it. Zero if there was no factor.
+    pub(crate) least_pivot: f64,
     scaled: Vec<f64>,
 }
 
@@ -36,6 +39,7 @@ impl LinearModel {
             z: line.clone(),
             norms: line.clone(),
             gradient: line,
+            least_pivot: 0.0,
             scaled: square,
         }
     }
@@ -62,11 +66,12 @@ impl LinearModel {
                 };
             }
         }
+        self.least_pivot = 0.0;
         if cholesky(&self.scaled, n, &mut self.r).is_err() {
             return false;
         }
-        let least = (0..n).map(|j| self.r[j * n + j].powi(2)).fold(1.0, f64::min);
-        if least < LEAST_PIVOT {
+        self.least_pivot = (0..n).map(|j| self.r[j * n + j].powi(2)).fold(1.0, f64::min);
+        if self.least_pivot < LEAST_PIVOT {
             return false;
         }
         for j in 0..n {
@@ -87,6 +92,17 @@ impl LinearModel {
             self.norms[j] = normal.jtj(j, j).sqrt();
             self.gradient[j] = normal.jtr(j);
         }
+    }
+
+    /// R and z as the factor of [J r]; without the length of what no parameter can fit.
+    pub(crate) fn factor(&self) -> RFactor {
+        let n = self.n;
+        let mut factor = RFactor::zero(n);
+        for j in 0..n {
+            factor.r[j * (n + 1)..][..=j].copy_from_slice(&self.r[j * n..][..=j]);
+        }
+        factor.r[n * (n + 1)..][..n].copy_from_slice(&self.z);
+        factor
     }
 
     /// Takes R and z from a factor of [J r]; lengths and gradient stay those of the normal equations.

@@ -9,7 +9,7 @@ use super::search::{Scaling, Search};
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::backend::{BadPoint, Evaluator, Fault};
-use crate::normal::Summary;
+use crate::normal::{Normal, Summary};
 use std::time::Instant;
 
 /// A step is accepted if the cost falls by this part of what was predicted (Moré 1978).
@@ -29,6 +29,8 @@ pub(crate) struct Outcome {
     pub(crate) params: Vec<f64>,
     /// In row units.
     pub(crate) cost: f64,
+    /// The normal equations at the parameters.
+    pub(crate) normal: Normal,
     pub(crate) termination: Termination,
     /// Evaluations of model and partials.
     pub(crate) evaluations: usize,

@@ -233,6 +233,7 @@ impl<'a> Search<'a> {
         Outcome {
             params: self.params.clone(),
             cost: self.normal.cost,
+            normal: self.normal.clone(),
             termination,
             evaluations: self.evaluations,
             factorisations: self.factorisations,
