@@ -191,7 +191,7 @@ fn form_9_what_was_used() -> Result<(), Error> {
     let fit = curve_fit(decay, &x, &y, [2.0, 0.5, 0.3])?;
     let stats = fit.stats();
     assert_eq!(stats.backend, "CPU");
-    assert!(stats.evaluations > 1 && stats.passes > stats.evaluations);
+    assert!(stats.evaluations > 1 && stats.passes >= stats.evaluations);
     assert_eq!(stats.evaluations, fit.evaluations());
     let seconds = [
         stats.prepare_seconds,

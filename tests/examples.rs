@@ -69,8 +69,8 @@ fn every_lesson_runs_prints_the_same_each_time_and_ends_with_the_truth() {
 fn the_readme_shows_the_report_of_the_first_lesson() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = fs::read_to_string(readme).expect("README.md");
-    let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
-    let shown = reproducible(shown.expect("a block of text in README.md")).join("\n");
-    let printed = reproducible(&run(LESSONS[0])).join("\n");
-    assert_eq!(shown.trim(), printed.trim(), "README.md shows another report");
+    let shown = readme.split("```text\n").nth(1).expect("a block of text in README.md");
+    // The lines after the statistics tell of the machine and of the last digits.
+    let statistics = |text: &str| text.split("\nCPU (").next().map(str::to_owned);
+    assert_eq!(statistics(shown), statistics(&run(LESSONS[0])), "README.md shows another report");
 }

@@ -7,6 +7,7 @@ mod statistics;
 pub(crate) mod stats;
 pub(crate) mod warning;
 
+use crate::backend::cpu::predict;
 use crate::data::columns::Columns;
 use crate::data::loss::Loss;
 use crate::data::{Data, expect_columns};
@@ -158,7 +159,8 @@ impl Fit {
     /// point.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model.
+    /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model,
+    /// [`Error::ModelPanicked`] if a native model panics.
     pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
         let columns = x.columns();
         if columns.len() != self.model.columns() {
@@ -166,8 +168,7 @@ impl Fit {
         }
         let n = columns.first().map_or(0, |c| c.len());
         expect_columns(&columns, n)?;
-        let point = |i: usize| columns.iter().map(|c| c.at(i)).collect::<Vec<f64>>();
-        Ok((0..n).map(|i| self.model.evaluate(&point(i), &self.params)).collect())
+        predict::values(&self.model, &columns, n, &self.params)
     }
 
     /// Residuals model − y at the points of `data`, in the units of y, masked and missing ones

@@ -65,14 +65,6 @@ impl Model {
             Model::Native(native) => native.columns,
         }
     }
-
-    /// The value at one point.
-    pub(crate) fn evaluate(&self, x: &[f64], p: &[f64]) -> f64 {
-        match self {
-            Model::Traced(program) => program.evaluate(x, p),
-            Model::Native(native) => (native.value)(x, p),
-        }
-    }
 }
 
 impl fmt::Debug for Native {

@@ -9,6 +9,8 @@ use rayon::prelude::*;
 
 /// A chunk is at least this long: some 10 µs of work, against which handing it to a thread is little.
 const SHORTEST: usize = 8 * BLOCK;
+/// Calls of a native model to a chunk, at least: some 100 ns each if the model is cheap.
+const FEWEST_CALLS: usize = 32;
 /// The largest number of chunks: enough to keep any machine's cores evenly busy.
 const MOST: usize = 256;
 
@@ -20,9 +22,15 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn new(points: usize) -> Chunks {
+    /// For traced models.
+    pub(super) fn of_blocks(points: usize) -> Chunks {
         let length = points.div_ceil(MOST).next_multiple_of(BLOCK).max(SHORTEST);
         Chunks { points, length }
+    }
+
+    /// For native models, a single call of which may take milliseconds.
+    pub(super) fn of_calls(points: usize) -> Chunks {
+        Chunks { points, length: points.div_ceil(MOST).max(FEWEST_CALLS) }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -55,13 +63,14 @@ mod tests {
     #[test]
     fn chunks_cover_all_points_once_and_are_few() {
         for n in [0, 1, BLOCK, SHORTEST, SHORTEST + 1, 1_000_000, 123_456_789] {
-            let chunks = Chunks::new(n);
-            assert!(chunks.count() <= MOST);
-            let mut ranges = vec![(0, 0); chunks.count()];
-            chunks.for_each(&mut ranges, false, |start, end, slot| *slot = (start, end));
-            assert_eq!(ranges[0].0, 0);
-            assert_eq!(ranges[ranges.len() - 1].1, n);
-            assert!(ranges.windows(2).all(|w| w[0].1 == w[1].0 && w[0].1 % BLOCK == 0));
+            for (chunks, unit) in [(Chunks::of_blocks(n), BLOCK), (Chunks::of_calls(n), 1)] {
+                assert!(chunks.count() <= MOST);
+                let mut ranges = vec![(0, 0); chunks.count()];
+                chunks.for_each(&mut ranges, false, |start, end, slot| *slot = (start, end));
+                assert_eq!(ranges[0].0, 0);
+                assert_eq!(ranges[ranges.len() - 1].1, n);
+                assert!(ranges.windows(2).all(|w| w[0].1 == w[1].0 && w[0].1 % unit == 0));
+            }
         }
     }
 }

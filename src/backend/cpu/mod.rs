@@ -5,6 +5,7 @@ mod code;
 mod gram;
 pub(crate) mod kernels;
 mod machine;
+pub(crate) mod predict;
 mod robust;
 mod rows;
 #[cfg(test)]
@@ -99,12 +100,15 @@ pub(crate) struct Cpu<'a> {
 
 impl<'a> Cpu<'a> {
     pub(crate) fn new(model: &'a Prepared, points: &'a Points<'a>, loss: Loss) -> Cpu<'a> {
-        let chunks = Chunks::new(points.len());
         let k = model.outputs.len();
-        let per_point = match &model.kind {
-            Kind::Traced(code) => code.steps.len() + k * k / 2,
-            // A native model is worth threads as soon as there are points for several blocks.
-            Kind::Native { .. } => PARALLEL_WORK / BLOCK,
+        let (chunks, parallel) = match &model.kind {
+            Kind::Traced(code) => {
+                let per_point = code.steps.len() + k * k / 2;
+                let work = per_point.saturating_mul(points.len());
+                (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
+            }
+            // What a native model costs is unknown; several chunks are worth several threads.
+            Kind::Native { .. } => (Chunks::of_calls(points.len()), true),
         };
         Cpu {
             model,
@@ -112,7 +116,7 @@ impl<'a> Cpu<'a> {
             loss: in_row_units(loss, points.units.row),
             kernels: kernels::detect(),
             chunks,
-            parallel: per_point.saturating_mul(points.len()) > PARALLEL_WORK,
+            parallel,
             uniforms: Vec::new(),
             normals: vec![(Normal::zero(k - 1), None); chunks.count()],
             factors: Vec::new(),

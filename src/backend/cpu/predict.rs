@@ -1,0 +1,72 @@
+//! The model's values alone, at any points: what the fit evaluated, bit for bit.
+
+use super::code::Code;
+use super::kernels;
+use super::machine::{BLOCK, Block, Inputs};
+use super::worker::Worker;
+use crate::data::values::Values;
+use crate::error::{Error, Result};
+use crate::model::native::Model;
+use crate::model::program::panic_message;
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Blocks per task.
+const TASK: usize = 16;
+
+/// One value per point of `columns`, all of one length `n`, for the parameters `params`.
+///
+/// # Errors
+/// [`Error::ModelPanicked`] if a native model panics.
+pub(crate) fn values(
+    model: &Model,
+    columns: &[Values<'_>],
+    n: usize,
+    params: &[f64],
+) -> Result<Vec<f64>> {
+    let mut out = vec![0.0; n];
+    match model {
+        Model::Traced(program) => {
+            let code = Code::compile(program);
+            let mut uniforms = Vec::new();
+            code.uniforms(params, &mut uniforms);
+            let tasks = out.par_chunks_mut(TASK * BLOCK).enumerate();
+            tasks.for_each(|(t, part)| {
+                Worker::with(|worker| {
+                    run(&code, &uniforms, columns, t * TASK * BLOCK, worker, part)
+                });
+            });
+        }
+        Model::Native(native) => {
+            for (i, value) in out.iter_mut().enumerate() {
+                let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
+                let call = AssertUnwindSafe(|| (native.value)(&x, params));
+                *value = catch_unwind(call).map_err(|panic| Error::ModelPanicked {
+                    message: panic_message(&*panic),
+                    place: format!("point {i} of a prediction"),
+                })?;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The values from point `first` on.
+fn run(
+    code: &Code,
+    uniforms: &[f64],
+    columns: &[Values<'_>],
+    first: usize,
+    worker: &mut Worker,
+    out: &mut [f64],
+) {
+    let machine = &mut worker.machine;
+    machine.reserve(code.registers, columns.len());
+    machine.broadcast(code, uniforms);
+    for (b, part) in out.chunks_mut(BLOCK).enumerate() {
+        let inputs = Inputs::new(columns, Block::Run(first + b * BLOCK), part.len());
+        machine.load(&inputs);
+        machine.run(code, kernels::detect(), uniforms, &inputs);
+        part.copy_from_slice(machine.source(code.outputs[0], &inputs));
+    }
+}
