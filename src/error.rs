@@ -20,6 +20,16 @@ pub struct Named {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedValues(pub Vec<Named>);
 
+/// A number as it is, or with an exponent where that is much shorter.
+pub(crate) fn short(value: &f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        magnitude if (1e-4..1e9).contains(&magnitude) => value.to_string(),
+        _ if !value.is_finite() => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
 impl NamedValues {
     pub(crate) fn new<S: AsRef<str>>(names: &[S], values: &[f64]) -> Self {
         let pairs = names.iter().zip(values);
@@ -31,7 +41,7 @@ impl fmt::Display for NamedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, Named { name, value }) in self.0.iter().enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{name} = {value}")?;
+            write!(f, "{separator}{name} = {}", short(value))?;
         }
         Ok(())
     }
@@ -42,9 +52,7 @@ impl fmt::Display for NamedValues {
 #[non_exhaustive]
 pub enum Error {
     /// There are no points, or a mask or [`Missing::Omit`](crate::Missing::Omit) left none.
-    #[error(
-        "no data points: {omitted} of {given} points were masked or omitted; give at least one finite point"
-    )]
+    #[error("no data points: {}; give at least one finite point", emptied(*given, *omitted))]
     EmptyData {
         /// Points given.
         given: usize,
@@ -90,7 +98,7 @@ pub enum Error {
         hint: &'static str,
     },
     /// NaN or an infinity where a parameter's number is expected.
-    #[error("the {what} of parameter `{name}` is {value}; give a finite number")]
+    #[error("the {what} of parameter `{name}` is {}; give a finite number", short(value))]
     NonFiniteParameter {
         /// `start`, `lower bound` or `upper bound`.
         what: &'static str,
@@ -124,7 +132,7 @@ pub enum Error {
         name: String,
     },
     /// An option names a parameter that the model does not have.
-    #[error("there is no parameter `{name}`; the model has {}", known.join(", "))]
+    #[error("there is no parameter `{name}`; the model has {} (names come before what is said of them)", known.join(", "))]
     UnknownParameter {
         /// The name given.
         name: String,
@@ -173,7 +181,10 @@ pub enum Error {
     },
     /// The start lies outside the bounds.
     #[error(
-        "the start of `{name}` is {value}, outside its bounds [{lower}, {upper}]; move it inside or use clamp_start(true)"
+        "the start of `{name}` is {}, outside its bounds [{}, {}]; move it inside or use clamp_start(true)",
+        short(value),
+        short(lower),
+        short(upper)
     )]
     StartOutOfBounds {
         /// The parameter.
@@ -289,6 +300,13 @@ pub enum Error {
         /// The device's number.
         ordinal: usize,
     },
+}
+
+fn emptied(given: usize, omitted: usize) -> String {
+    match given {
+        0 => "x and y are empty".into(),
+        _ => format!("{omitted} of {given} points were masked or omitted"),
+    }
 }
 
 /// The part of `text` around `column`, on one line, with a mark under that column. It is short

@@ -60,3 +60,8 @@ pub use solver::bounds::Side;
 pub use solver::observe::Progress;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
+
+/// The README's code is compiled and run by the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

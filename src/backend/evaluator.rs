@@ -18,6 +18,9 @@ pub(crate) trait Evaluator {
     /// The largest |∂f/∂pⱼ| over the points in row units, for each free parameter j.
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 
+    /// Threads that share a pass.
+    fn threads(&self) -> usize;
+
     /// Bytes used beside the data: summaries, and scratch for every thread.
     fn scratch_bytes(&self) -> usize;
 

@@ -26,15 +26,16 @@ pub(crate) struct Covariance {
     pub(crate) errors: Vec<f64>,
     pub(crate) rank: usize,
     pub(crate) condition: f64,
-    /// Combinations of parameters that the data do not determine, and at the end, if none is, the
-    /// least determined one: coefficients of the scaled parameters, of unit length.
+    /// Combinations of parameters that the data do not determine or, if none is, the least determined
+    /// one.
     pub(crate) weak: Vec<Direction>,
 }
 
 /// A combination of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Direction {
-    /// Positions and coefficients, the largest first; negligible parts are left out.
+    /// Positions and changes, each in the units of its parameter, that together leave the model as it
+    /// is. Their common size is arbitrary, the first is positive; negligible parts are left out.
     pub(crate) parts: Vec<(usize, f64)>,
     /// Whether the data leave it undetermined.
     pub(crate) undetermined: bool,
@@ -108,7 +109,10 @@ impl Covariance {
             (false, _) => f64::INFINITY,
         };
         let direction = |k: usize| Direction {
-            parts: parts((0..m).map(|i| (inputs.free[kept[i]], part(i, k)))),
+            parts: parts((0..m).map(|i| {
+                let unit = inputs.columns[kept[i]] / lengths[i];
+                (inputs.free[kept[i]], part(i, k), unit)
+            })),
             undetermined: k >= rank,
         };
         let first = if rank < m { rank } else { m.saturating_sub(1) };
@@ -136,12 +140,13 @@ fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
     (r, lengths)
 }
 
-/// The parts of a direction that matter, the largest first, with a positive first coefficient.
-fn parts(all: impl Iterator<Item = (usize, f64)>) -> Vec<(usize, f64)> {
-    let mut parts: Vec<(usize, f64)> = all.filter(|(_, c)| c.abs() >= 0.05).collect();
-    parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-    if parts.first().is_some_and(|(_, c)| *c < 0.0) {
-        parts.iter_mut().for_each(|(_, c)| *c = -*c);
+/// The parts of a direction that matter, from positions, coefficients of the scaled parameters, and
+/// what a coefficient of 1 is in the parameter's units.
+fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize, f64)> {
+    let mattering = all.filter(|(_, c, _)| c.abs() >= 0.05);
+    let mut parts: Vec<(usize, f64)> = mattering.map(|(i, c, unit)| (i, c * unit)).collect();
+    if parts.first().is_some_and(|(_, change)| *change < 0.0) {
+        parts.iter_mut().for_each(|(_, change)| *change = -*change);
     }
     parts
 }

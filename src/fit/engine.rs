@@ -9,7 +9,7 @@ use crate::backend::cpu::{Cpu, Prepared, Whitened};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::error::{Error, NamedValues, Result};
+use crate::error::{Error, NamedValues, Result, short};
 use crate::model::native::Model;
 use crate::normal::{Normal, Summary};
 use crate::solver::bounds::Limits;
@@ -71,10 +71,11 @@ impl Request<'_> {
         outcome.evaluations += earlier;
         let solved = Instant::now();
         let end = self.analyse(&mut *evaluator, &problem, &outcome)?;
+        let analysed = Instant::now();
         let stats = Stats {
             backend: "CPU",
             instruction_set: kernels::detect().name,
-            threads: rayon::current_num_threads(),
+            threads: evaluator.threads(),
             evaluations: outcome.evaluations,
             passes: outcome.evaluations + outcome.factorisations + end.passes,
             iterations: outcome.iterations,
@@ -86,7 +87,7 @@ impl Request<'_> {
             prepare_seconds: self.prepare_time.as_secs_f64(),
             validate_seconds: self.validate_time.as_secs_f64(),
             solve_seconds: (solved - begun).as_secs_f64(),
-            covariance_seconds: solved.elapsed().as_secs_f64(),
+            covariance_seconds: (analysed - solved).as_secs_f64(),
             scratch_bytes: evaluator.scratch_bytes(),
         };
         let mut fit = Fit {
@@ -288,7 +289,7 @@ fn warnings(
         }
     }
     let estimated = fit.estimated();
-    let combination = |direction: &Direction| combination(direction, &fit.names);
+    let combination = |direction: &Direction| combination(direction, &fit.names, &fit.params);
     for direction in fit.covariance.weak.iter() {
         let combination = combination(direction);
         if direction.undetermined {
@@ -304,7 +305,9 @@ fn warnings(
     if distinct < estimated && distinct < fit.points {
         found.push(Warning::FewDistinctPoints { distinct, estimated });
     }
-    if let Some(r_squared) = fit.r_squared().filter(|&r2| r2 < POOR && estimated > 1) {
+    if let Some(r_squared) =
+        fit.r_squared().filter(|&r2| r2 < if estimated > 1 { POOR } else { -POOR })
+    {
         found.push(Warning::PoorFit { r_squared });
     }
     let strongest = effects.iter().copied().fold(0.0, f64::max);
@@ -317,18 +320,29 @@ fn warnings(
     found
 }
 
-/// A combination of parameters as text: `0.71·a − 0.71·d`.
-fn combination(direction: &Direction, names: &[String]) -> String {
-    let mut text = String::new();
-    for (n, &(i, c)) in direction.parts.iter().enumerate() {
-        let sign = match (n, c < 0.0) {
-            (0, _) => "",
-            (_, true) => " − ",
-            (_, false) => " + ",
-        };
-        text += &format!("{sign}{:.2}·{}", c.abs(), names[i]);
+/// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the
+/// largest 1 %; of a parameter that is 0, the change itself.
+fn combination(direction: &Direction, names: &[String], params: &[f64]) -> String {
+    let relative = |&(i, change): &(usize, f64)| change / params[i];
+    let finite = direction.parts.iter().map(relative).filter(|r| r.is_finite());
+    let largest = finite.fold(0.0, |m: f64, r| m.max(r.abs()));
+    let size = if largest > 0.0 { 0.01 / largest } else { 1.0 };
+    let part = |part: &(usize, f64)| {
+        let (i, change) = *part;
+        let sign = |v: f64| if v < 0.0 { "−" } else { "" };
+        match relative(part) {
+            r if r.is_finite() => {
+                let percent = format!("{:.2}", 100.0 * r.abs() * size);
+                let percent = percent.trim_end_matches('0').trim_end_matches('.');
+                format!("{} by {}{percent} %", names[i], sign(r))
+            }
+            _ => format!("{} by {}{}", names[i], sign(change), short(&(change.abs() * size))),
+        }
+    };
+    match &direction.parts[..] {
+        [(i, _)] => names[*i].clone(),
+        parts => parts.iter().map(part).collect::<Vec<_>>().join(" with "),
     }
-    text
 }
 
 /// Number of different points, counted up to `enough`.

@@ -18,6 +18,7 @@ use crate::solver::termination::Termination;
 use covariance::Covariance;
 use nalgebra::DMatrix;
 use stats::Stats;
+use std::fmt;
 use warning::Warning;
 
 /// The result of a fit, whether it converged or not: it always carries the best parameters reached
@@ -25,7 +26,7 @@ use warning::Warning;
 ///
 /// Parameters are in the model's order, fixed ones included, wherever an array has one value per
 /// parameter. `Display` prints a report.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Fit {
     pub(crate) model: Model,
     pub(crate) names: Vec<String>,
@@ -194,5 +195,18 @@ impl Fit {
     /// freedom.
     pub fn ignored(&self) -> usize {
         self.ignored
+    }
+}
+
+impl fmt::Debug for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fit")
+            .field("names", &self.names)
+            .field("params", &self.params)
+            .field("std_errors", &self.covariance.errors)
+            .field("cost", &self.cost())
+            .field("termination", &self.termination)
+            .field("warnings", &self.warnings)
+            .finish_non_exhaustive()
     }
 }

@@ -37,7 +37,7 @@ impl Fit {
         )?;
         for (i, name) in self.names.iter().enumerate() {
             let (value, error) = (self.params[i], self.covariance.errors[i]);
-            let start = significant(self.start[i], 6);
+            let start = trimmed(self.start[i]);
             write!(f, "{name:<name_width$}  {:>14}", significant(value, 8))?;
             match (self.fixed[i], self.at_bound[i]) {
                 (true, _) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "fixed", "")?,
@@ -66,12 +66,12 @@ impl Fit {
         let rows = [
             [
                 ("points", self.points.to_string()),
-                ("parameters", self.estimated().to_string()),
+                ("estimated", self.estimated().to_string()),
                 ("degrees of freedom", self.degrees_of_freedom().to_string()),
             ],
             [
-                ("chi-square", significant(self.chi_square(), 6)),
-                ("reduced", optional(self.reduced_chi_square())),
+                (self.loss_title(), significant(self.chi_square(), 6)),
+                ("reduced χ²", optional(self.reduced_chi_square())),
                 ("RMSE", significant(self.rmse(), 6)),
             ],
             [
@@ -90,18 +90,25 @@ impl Fit {
                 row.iter().map(|(name, value)| format!("{name:<18} {value:>12}")).collect();
             writeln!(f, "{}", cells.join("   "))?;
         }
-        if self.omitted + self.ignored > 0 {
-            writeln!(
-                f,
-                "{} point(s) masked or omitted, {} without weight (infinite sigma)",
-                self.omitted, self.ignored
-            )?;
+        if self.omitted > 0 {
+            writeln!(f, "{} point(s) masked or omitted", self.omitted)?;
+        }
+        if self.ignored > 0 {
+            writeln!(f, "{} point(s) without weight: infinite sigma", self.ignored)?;
+        }
+        if let Some(scale) = self.loss.scale() {
+            writeln!(f, "residuals beyond {} count less", trimmed(scale))?;
         }
         let errors = match self.scaled {
             true => "standard errors are scaled by the scatter of the residuals",
             false => "standard errors follow from the given sigma alone",
         };
         writeln!(f, "{errors}")
+    }
+
+    /// What twice the cost is called: under a robust loss it is no sum of squares.
+    fn loss_title(&self) -> &'static str {
+        if self.loss.scale().is_some() { "chi-square (loss)" } else { "chi-square" }
     }
 
     fn correlation_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,6 +168,15 @@ fn significant(value: f64, digits: usize) -> String {
             format!("{value:.decimals$}")
         }
         _ => scientific,
+    }
+}
+
+/// `value` with at most six significant digits and no zeros at the end.
+fn trimmed(value: f64) -> String {
+    let text = significant(value, 6);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 

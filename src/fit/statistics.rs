@@ -1,6 +1,7 @@
 //! How good a fit is, in numbers.
 
 use super::Fit;
+use crate::data::loss::Loss;
 
 impl Fit {
     /// Half the sum of squared weighted residuals, or of their loss. Zero or infinite where the data
@@ -43,11 +44,13 @@ impl Fit {
         (dof > 0).then(|| (2.0 * self.cost / dof as f64).sqrt() / self.row_unit)
     }
 
-    /// 1 − χ² / Σ(w(y − ȳ))², with the weighted mean ȳ; `None` if all y are equal. For a nonlinear
+    /// 1 − χ² / Σ(w(y − ȳ))², with the weighted mean ȳ; `None` if all y are equal, and under a robust
+    /// loss, which is no sum of squares. For a nonlinear
     /// model it is no share of explained variance and does not compare models of different kinds; a
     /// small one still shows a fit that follows nothing.
     pub fn r_squared(&self) -> Option<f64> {
-        (self.scatter > 0.0).then(|| 1.0 - 2.0 * self.cost / self.scatter)
+        let squares = self.loss == Loss::Linear && self.scatter > 0.0;
+        squares.then(|| 1.0 - 2.0 * self.cost / self.scatter)
     }
 
     /// R² with each sum divided by its degrees of freedom.

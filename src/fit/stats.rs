@@ -9,7 +9,7 @@ pub struct Stats {
     pub backend: &'static str,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`.
     pub instruction_set: &'static str,
-    /// Threads that were available.
+    /// Threads that shared a pass.
     pub threads: usize,
     /// Evaluations of model and partials over all points by the solver.
     pub evaluations: usize,

@@ -12,20 +12,21 @@ pub enum Warning {
         /// The parameter.
         name: String,
     },
-    /// The data do not determine these parameters: along the combination the model does not change.
+    /// The data do not determine all parameters: along a combination of them the model does not change.
     RankDeficient {
         /// Directions determined.
         rank: usize,
         /// Parameters estimated.
         estimated: usize,
-        /// The undetermined combination, like `0.71·a − 0.71·d`, of parameters scaled to equal effect.
+        /// A change that leaves the model as it is, like `a by 1 % with d by −1 %`, or the name of a
+        /// single parameter.
         combination: String,
     },
     /// Parameters are nearly exchangeable; the weakest combination has few digits.
     IllConditioned {
         /// Condition number of the Jacobian with columns of one length.
         condition: f64,
-        /// The least determined combination.
+        /// The least determined change, like `a by 1 % with d by −0.98 %`.
         combination: String,
     },
     /// A parameter sits on a bound, so it has no standard error.
@@ -71,11 +72,11 @@ impl fmt::Display for Warning {
             }
             Warning::RankDeficient { rank, estimated, combination } => write!(
                 f,
-                "the data determine {rank} of {estimated} parameters; {combination} can take any value: fix one of them or rewrite the model"
+                "the data determine {rank} of {estimated} parameters; changing {combination} changes nothing: fix one of them or rewrite the model"
             ),
             Warning::IllConditioned { condition, combination } => write!(
                 f,
-                "ill-conditioned (condition {condition:.1e}); least determined is {combination}: the model may have too many parameters"
+                "ill-conditioned (condition {condition:.1e}); changing {combination} changes next to nothing: the model may have too many parameters"
             ),
             Warning::AtBound { name, side } => {
                 let side = if *side == Side::Lower { "lower" } else { "upper" };

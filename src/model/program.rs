@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const PARTIALS_PER_REPLAY: usize = 8;
 
 /// A model as straight-line code, with its value as first output and, after
-/// [`with_partials`](Program::with_partials), partial derivatives as the others.
+/// differentiation, partial derivatives as the others.
 ///
 /// `Display` prints one line per operation with the names of variables and parameters.
 #[derive(Clone, Debug, PartialEq)]

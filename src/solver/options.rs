@@ -15,7 +15,7 @@ pub struct Options {
     /// Largest cosine between the residuals and a column of partials at which a fit has converged.
     /// Default 1e-12, so that the other tests usually decide; 0 switches the test off.
     pub gtol: f64,
-    /// Evaluations of model and partials after which a fit stops; `None` is 200 · (free
+    /// Evaluations of model and partials after which a fit stops; `None` is 500 · (free
     /// parameters + 1).
     pub max_evaluations: Option<usize>,
     /// Time after which a fit stops, checked between evaluations. Default: none.
@@ -65,6 +65,6 @@ impl Options {
     }
 
     pub(crate) fn evaluations(&self, free: usize) -> usize {
-        self.max_evaluations.unwrap_or(200 * (free + 1))
+        self.max_evaluations.unwrap_or(500 * (free + 1))
     }
 }

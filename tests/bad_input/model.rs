@@ -155,7 +155,7 @@ fn row_38_redundant_parameters() {
     assert_eq!((found.rank(), found.condition()), (1, f64::INFINITY));
     assert_eq!(found.std_errors(), [f64::INFINITY; 2]);
     assert_eq!(found.undetermined(), ["a", "b"]);
-    let combination = "0.71·a − 0.71·b".to_owned();
+    let combination = "a by 1 % with b by −1 %".to_owned();
     let expected = Warning::RankDeficient { rank: 1, estimated: 2, combination };
     assert!(found.warnings().contains(&expected), "{:?}", found.warnings());
     assert!(expected.to_string().contains("1 of 2"));

@@ -297,12 +297,18 @@ impl Evaluator for Cpu<'_> {
         outcome
     }
 
+    fn threads(&self) -> usize {
+        // Asking for the number starts the threads, so it is only asked where they are wanted.
+        let several = self.parallel && self.chunks.count() > 1;
+        if several { rayon::current_num_threads().min(self.chunks.count()) } else { 1 }
+    }
+
     fn scratch_bytes(&self) -> usize {
         let k = self.model.outputs.len();
         let normals = self.normals.len() * (k * (k + 1) / 2 + 1);
         let factors = self.factors.len() * k * k;
         let registers = (self.model.registers + self.points.columns.len() + 2 * k + 3) * BLOCK;
-        let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
+        let threads = self.threads();
         (normals + factors + threads * registers) * size_of::<f64>()
     }
 

@@ -112,6 +112,10 @@ impl Evaluator for Whitened<'_> {
         self.inner.magnitudes(params, out)
     }
 
+    fn threads(&self) -> usize {
+        1
+    }
+
     fn scratch_bytes(&self) -> usize {
         let numbers = (self.columns.len() + 1) * self.row.len();
         self.inner.scratch_bytes() + self.correlation.bytes() + numbers * size_of::<f64>()
