@@ -46,7 +46,7 @@ pub use curve_fit::{Backend, CurveFit, curve_fit};
 pub use data::columns::{Arguments, Columns};
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;
-pub use data::values::Values;
+pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
 pub use error::{Error, Named, NamedValues, Result};
 pub use fit::Fit;

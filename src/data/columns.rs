@@ -1,6 +1,6 @@
 //! The independent variables: one column each, and how many a closure is called with.
 
-use super::values::Values;
+use super::values::{Real, Values};
 use crate::model::var::Var;
 
 /// The independent variables of the data: `&x` for one, `[&x, &y]` for several, a vector of columns
@@ -52,29 +52,26 @@ impl Arguments for Vec<Var> {
     }
 }
 
-macro_rules! one_column {
-    ($($number:ty),*) => {$(
-        impl<'a> Columns<'a> for &'a [$number] {
-            type X = Var;
-            fn columns(self) -> Vec<Values<'a>> {
-                vec![self.into()]
-            }
-        }
-        impl<'a> Columns<'a> for &'a Vec<$number> {
-            type X = Var;
-            fn columns(self) -> Vec<Values<'a>> {
-                vec![self.into()]
-            }
-        }
-        impl<'a, const N: usize> Columns<'a> for &'a [$number; N] {
-            type X = Var;
-            fn columns(self) -> Vec<Values<'a>> {
-                vec![self.into()]
-            }
-        }
-    )*};
+impl<'a, T: Real> Columns<'a> for &'a [T] {
+    type X = Var;
+    fn columns(self) -> Vec<Values<'a>> {
+        vec![self.into()]
+    }
 }
-one_column!(f64, f32);
+
+impl<'a, T: Real> Columns<'a> for &'a Vec<T> {
+    type X = Var;
+    fn columns(self) -> Vec<Values<'a>> {
+        vec![self.into()]
+    }
+}
+
+impl<'a, T: Real, const N: usize> Columns<'a> for &'a [T; N] {
+    type X = Var;
+    fn columns(self) -> Vec<Values<'a>> {
+        vec![self.into()]
+    }
+}
 
 impl<'a, T: Into<Values<'a>>, const D: usize> Columns<'a> for [T; D] {
     type X = [Var; D];

@@ -47,24 +47,47 @@ impl Values<'_> {
     }
 }
 
-macro_rules! borrow {
-    ($number:ty, $variant:ident) => {
-        impl<'a> From<&'a [$number]> for Values<'a> {
-            fn from(values: &'a [$number]) -> Self {
-                Values::$variant(values)
-            }
-        }
-        impl<'a> From<&'a Vec<$number>> for Values<'a> {
-            fn from(values: &'a Vec<$number>) -> Self {
-                Values::$variant(values)
-            }
-        }
-        impl<'a, const N: usize> From<&'a [$number; N]> for Values<'a> {
-            fn from(values: &'a [$number; N]) -> Self {
-                Values::$variant(values)
-            }
-        }
-    };
+/// A number type that data may have: `f64` or `f32`.
+///
+/// One implementation for all such arrays, not one for each type, lets the compiler see what a
+/// closure receives before it knows the type of `[1.0, 2.0]`.
+pub trait Real: Copy + private::Sealed {
+    /// The slice as [`Values`].
+    fn values(slice: &[Self]) -> Values<'_>;
 }
-borrow!(f64, F64);
-borrow!(f32, F32);
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
+impl Real for f64 {
+    fn values(slice: &[f64]) -> Values<'_> {
+        Values::F64(slice)
+    }
+}
+
+impl Real for f32 {
+    fn values(slice: &[f32]) -> Values<'_> {
+        Values::F32(slice)
+    }
+}
+
+impl<'a, T: Real> From<&'a [T]> for Values<'a> {
+    fn from(values: &'a [T]) -> Self {
+        T::values(values)
+    }
+}
+
+impl<'a, T: Real> From<&'a Vec<T>> for Values<'a> {
+    fn from(values: &'a Vec<T>) -> Self {
+        T::values(values)
+    }
+}
+
+impl<'a, T: Real, const N: usize> From<&'a [T; N]> for Values<'a> {
+    fn from(values: &'a [T; N]) -> Self {
+        T::values(values)
+    }
+}

@@ -73,10 +73,14 @@ impl Covariance {
 
         let row_error = (inputs.row_error)(rank);
         let part = |i: usize, k: usize| v[k * m + i];
-        let lost = |i: usize| (rank..m).any(|k| !found || part(i, k).abs() > PART);
-        let inner = |i: usize, j: usize| -> f64 {
-            (0..rank).map(|k| part(i, k) / sigma[k] * (part(j, k) / sigma[k])).sum()
-        };
+        let lost: Vec<bool> =
+            (0..m).map(|i| (rank..m).any(|k| !found || part(i, k).abs() > PART)).collect();
+        // Rows of V Σ⁻¹, whose inner products are the covariances of the scaled parameters.
+        let rows: Vec<Vec<f64>> =
+            (0..m).map(|i| (0..rank).map(|k| part(i, k) / sigma[k]).collect()).collect();
+        let inner =
+            |i: usize, j: usize| -> f64 { rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum() };
+        let deviations: Vec<f64> = (0..m).map(|i| inner(i, i).sqrt()).collect();
         let mut errors = vec![0.0; p];
         let mut correlation = DMatrix::from_element(p, p, f64::NAN);
         for (j, &k) in inputs.free.iter().enumerate() {
@@ -86,16 +90,17 @@ impl Covariance {
         }
         for (i, &ji) in kept.iter().enumerate() {
             let k = inputs.free[ji];
-            errors[k] = match lost(i) {
+            errors[k] = match lost[i] {
                 true => f64::INFINITY,
-                false => inner(i, i).sqrt() / lengths[i] * inputs.columns[ji] * row_error,
+                false => deviations[i] / lengths[i] * inputs.columns[ji] * row_error,
             };
         }
-        for (i, &ji) in kept.iter().enumerate().filter(|&(i, _)| !lost(i)) {
-            for (j, &jj) in kept.iter().enumerate().filter(|&(j, _)| !lost(j)) {
-                let value =
-                    if i == j { 1.0 } else { inner(i, j) / (inner(i, i) * inner(j, j)).sqrt() };
-                correlation[(inputs.free[ji], inputs.free[jj])] = value.clamp(-1.0, 1.0);
+        for (i, &ji) in kept.iter().enumerate().filter(|&(i, _)| !lost[i]) {
+            for (j, &jj) in kept[..=i].iter().enumerate().filter(|&(j, _)| !lost[j]) {
+                let cosine = || (inner(i, j) / (deviations[i] * deviations[j])).clamp(-1.0, 1.0);
+                let value = if i == j { 1.0 } else { cosine() };
+                correlation[(inputs.free[ji], inputs.free[jj])] = value;
+                correlation[(inputs.free[jj], inputs.free[ji])] = value;
             }
         }
         let matrix = DMatrix::from_fn(p, p, |i, j| match (errors[i], errors[j]) {

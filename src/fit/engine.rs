@@ -54,21 +54,22 @@ impl Request<'_> {
         let begun = Instant::now();
         let points = self.points;
         let mut problem = self.problem();
-        let mut earlier = 0;
+        let mut earlier = (0, 0);
         if let (Loss::Tukey { scale }, false) = (self.loss, problem.free.is_empty()) {
             // Tukey's loss leaves points out that are far from the start, good ones among them; a fit
             // with a loss that leaves none out says which are far from the data.
             let mut evaluator = self.evaluator(Loss::Cauchy { scale });
             let outcome = self.minimise(&mut *evaluator, &problem, begun)?;
             problem.start = outcome.params;
-            earlier = outcome.evaluations + outcome.factorisations;
+            earlier = (outcome.evaluations, outcome.factorisations);
         }
         let mut evaluator = self.evaluator(self.loss);
         let mut outcome = match problem.free.is_empty() {
             true => self.evaluate_only(&mut *evaluator)?,
             false => self.minimise(&mut *evaluator, &problem, begun)?,
         };
-        outcome.evaluations += earlier;
+        outcome.evaluations += earlier.0;
+        outcome.factorisations += earlier.1;
         let solved = Instant::now();
         let end = self.analyse(&mut *evaluator, &problem, &outcome)?;
         let analysed = Instant::now();
