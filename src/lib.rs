@@ -65,3 +65,39 @@ pub use solver::termination::Termination;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// What cannot be asked does not compile: a start of another length than the model has parameters,
+///
+/// ```compile_fail,E0308
+/// # let (x, y) = ([0.0, 1.0], [1.0, 2.0]);
+/// dualfit::curve_fit(|x, [a, b]| a * x + b, &x, &y, [1.0]);
+/// ```
+///
+/// a model that returns one number for all points,
+///
+/// ```compile_fail,E0271
+/// # let (x, y) = ([0.0, 1.0], [1.0, 2.0]);
+/// dualfit::curve_fit(|x, [a]| 1.0, &x, &y, [1.0]);
+/// ```
+///
+/// a complex one,
+///
+/// ```compile_fail
+/// # let (x, y) = ([0.0, 1.0], [1.0, 2.0]);
+/// dualfit::curve_fit(|x, [a]| nalgebra::Complex::new(a, x), &x, &y, [1.0]);
+/// ```
+///
+/// a branch on a variable,
+///
+/// ```compile_fail,E0369
+/// # let (x, y) = ([0.0, 1.0], [1.0, 2.0]);
+/// dualfit::curve_fit(|x, [a]| if x < a { x } else { a }, &x, &y, [1.0]);
+/// ```
+///
+/// and data that are no floating-point numbers.
+///
+/// ```compile_fail,E0277
+/// dualfit::Data::new(&[0.0, 1.0], &[1, 2]);
+/// ```
+#[cfg(doctest)]
+struct DoesNotCompile;

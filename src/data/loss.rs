@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 ///
 /// Small residuals count alike under every loss: ρ(z) = z + O(z²). The covariance comes from the
 /// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as
-/// in SciPy.
+/// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) the outliers' loss is part of the scatter
+/// that scales it and widens the error bars, as in SciPy; say sigma if you know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Loss {
     /// ρ(z) = z: least squares.
