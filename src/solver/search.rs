@@ -159,8 +159,13 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The normal equations at the trial point.
+    /// The normal equations at the trial point; not finite if the point itself is not, whatever the
+    /// model makes of infinite parameters.
     pub(super) fn evaluate_trial(&mut self) -> Result<(), Failure> {
+        if !self.trial.params.iter().all(|p| p.is_finite()) {
+            self.trial.normal.cost = f64::NAN;
+            return Ok(());
+        }
         self.evaluator.normal(&self.trial.params, &self.columns, &mut self.trial.normal)?;
         self.evaluations += 1;
         Ok(())

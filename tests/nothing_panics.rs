@@ -1,0 +1,151 @@
+//! Random requests, most of them senseless: whatever comes in, the answer is a fit with finite
+//! parameters or an error with a text, never a panic.
+
+use dualfit::{CurveFit, Data, Loss, Missing, Options, Sigma};
+use nalgebra::DMatrix;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const REQUESTS: usize = 20_000;
+
+/// Numbers at which arithmetic has borders.
+const SPECIAL: [f64; 14] = [
+    0.0,
+    -0.0,
+    1e-300,
+    -1e300,
+    f64::MAX,
+    f64::MIN_POSITIVE,
+    5e-324,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    1e-12,
+    -1e12,
+    1.0,
+    -1.0,
+];
+
+struct Random(StdRng);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0.random_range(0..n)
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn number(&mut self) -> f64 {
+        match self.one_in(3) {
+            true => SPECIAL[self.below(SPECIAL.len())],
+            false => self.0.random_range(-10.0..10.0),
+        }
+    }
+
+    /// `n` numbers, most of them `usual(i)`.
+    fn numbers(&mut self, n: usize, usual: impl Fn(usize) -> f64) -> Vec<f64> {
+        (0..n).map(|i| if self.one_in(4) { self.number() } else { usual(i) }).collect()
+    }
+
+    fn model(&mut self) -> CurveFit {
+        match self.below(8) {
+            0 => CurveFit::new(|x, [a, b]| a * (-b * x).exp()),
+            1 => CurveFit::new(|x, [a, b]| a * x + b),
+            2 => CurveFit::new(|x, [a, b]| a * x.powf(b)),
+            3 => CurveFit::new(|x, [a, b]| (a * x + b).ln()),
+            4 => CurveFit::new(|x, [a, b]| a / (x - b)),
+            5 => CurveFit::new(|x, [a, b]| (x / b).erf() * a + (a * x).ln_gamma()),
+            6 => CurveFit::new(|x, [a, b]| x.lt(a).select(b * x, (a * x).sin())),
+            _ => CurveFit::native(|x, p| p[0] * (p[1] * x).tanh(), 2),
+        }
+    }
+
+    fn loss(&mut self) -> Loss {
+        let scale = self.number();
+        match self.below(6) {
+            0 => Loss::Huber { scale },
+            1 => Loss::Tukey { scale },
+            2 => Loss::Cauchy { scale: 1.0 },
+            3 => Loss::Arctan { scale: 1.0 },
+            4 => Loss::SoftL1 { scale },
+            _ => Loss::Linear,
+        }
+    }
+
+    fn fitter(&mut self) -> CurveFit {
+        let mut options = Options::default();
+        if self.one_in(5) {
+            options.ftol = self.number();
+        }
+        if self.one_in(6) {
+            options.max_evaluations = Some(self.below(5));
+        }
+        let mut fitter = self.model().loss(self.loss()).options(options);
+        if self.one_in(3) {
+            fitter = fitter.bound("p0", self.number()..=self.number());
+        }
+        if self.one_in(3) {
+            fitter = fitter.bound("p1", self.number()..);
+        }
+        if self.one_in(6) {
+            fitter = fitter.fix("p0");
+        }
+        if self.one_in(7) {
+            fitter = fitter.fix("p1");
+        }
+        fitter.clamp_start(self.one_in(3)).allow_underdetermined(self.one_in(3))
+    }
+}
+
+/// Makes one request and uses all of the answer; returns whether there was a fit.
+fn request(random: &mut Random) -> Result<(), dualfit::Error> {
+    let n = random.below(9);
+    let x = random.numbers(n, |i| 0.5 * i as f64);
+    let length = if random.one_in(20) { random.below(9) } else { n };
+    let y = random.numbers(length, |i| (-0.4 * i as f64).exp());
+    let sigma = random.numbers(n, |_| 0.5);
+    let mask: Vec<bool> = (0..n).map(|_| !random.one_in(4)).collect();
+    let matrix = DMatrix::from_fn(n, n, |i, j| if i == j { random.number().abs() } else { 0.05 });
+    let fitter = random.fitter();
+
+    let mut data = Data::new(&x, &y)?.sigma(match random.below(6) {
+        0 => Sigma::Relative(&sigma),
+        1 => Sigma::Absolute(&sigma),
+        2 => Sigma::Constant(random.number()),
+        3 => Sigma::Covariance(&matrix),
+        _ => Sigma::Unknown,
+    })?;
+    if random.one_in(3) {
+        data = data.missing(Missing::Omit);
+    }
+    if random.one_in(4) {
+        data = data.mask(&mask)?;
+    }
+    data = data.allow_infinite_x(random.one_in(8));
+
+    let fit = fitter.fit(data.clone(), [random.number(), random.number()])?;
+    assert!(fit.params().iter().all(|p| p.is_finite()), "{fit:?}");
+    assert!(!fit.to_string().is_empty() && !fit.stats().to_string().is_empty());
+    assert_eq!(fit.residuals(&data)?.len(), n);
+    let _ = (fit.aic(), fit.bic(), fit.adjusted_r_squared(), fit.correlation(), fit.at_bound());
+    Ok(())
+}
+
+#[test]
+fn every_request_has_an_answer() {
+    let mut random = Random(StdRng::seed_from_u64(20_261_121));
+    let (mut fits, mut errors) = (0, 0);
+    for _ in 0..REQUESTS {
+        match request(&mut random) {
+            Ok(()) => fits += 1,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                errors += 1;
+            }
+        }
+    }
+    println!("{fits} fits, {errors} errors");
+    assert!(fits > REQUESTS / 20 && errors > REQUESTS / 4, "{fits} fits, {errors} errors");
+}
