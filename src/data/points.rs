@@ -18,6 +18,8 @@ pub(crate) struct Points<'a> {
     /// Whether some points must be passed over, so that blocks have to be gathered.
     filtered: bool,
     mask: Option<&'a [bool]>,
+    /// Whether the mask alone says which points count, because all values where it is true do.
+    mask_decides: bool,
     infinite_x: bool,
     /// Points that count.
     pub(crate) used: usize,
@@ -75,6 +77,7 @@ impl<'a> Points<'a> {
             correlation: None,
             filtered: false,
             mask: data.mask,
+            mask_decides: false,
             infinite_x: data.infinite_x,
             used: data.len(),
             omitted: 0,
@@ -92,6 +95,8 @@ impl<'a> Points<'a> {
             let tally = points.tally();
             (points.used, points.omitted, points.ignored) =
                 (tally.used, tally.omitted, tally.ignored);
+            let kept = data.mask.map_or(points.len(), |m| m.iter().filter(|&&keep| keep).count());
+            points.mask_decides = kept == points.used;
         }
         if points.used == 0 {
             return Err(match points.ignored {
@@ -121,8 +126,12 @@ impl<'a> Points<'a> {
 
     /// Whether point `i` counts.
     pub(crate) fn counts(&self, i: usize) -> bool {
-        self.mask.is_none_or(|m| m[i])
-            && self.y.at(i).is_finite()
+        self.mask.is_none_or(|m| m[i]) && (self.mask_decides || self.is_usable(i))
+    }
+
+    /// Whether all values of point `i` are finite, or infinite where that is allowed.
+    fn is_usable(&self, i: usize) -> bool {
+        self.y.at(i).is_finite()
             && self.columns.iter().all(|c| self.valid_x(c.at(i)))
             && self.sigma_at(i).is_none_or(f64::is_finite)
     }

@@ -34,6 +34,14 @@ impl Values<'_> {
         }
     }
 
+    /// Writes the values at `index` to `out`, both of one length.
+    pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
+        match self {
+            Values::F64(v) => out.iter_mut().zip(index).for_each(|(o, &i)| *o = v[i]),
+            Values::F32(v) => out.iter_mut().zip(index).for_each(|(o, &i)| *o = f64::from(v[i])),
+        }
+    }
+
     /// Writes the values `start..start + out.len()` to `out`.
     pub(crate) fn copy_to(&self, start: usize, out: &mut [f64]) {
         match self {

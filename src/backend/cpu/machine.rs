@@ -126,11 +126,7 @@ fn gather(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     match (values, block) {
         (Values::F64(_), Block::Run(_)) => {}
         (_, Block::Run(start)) => values.copy_to(start, out),
-        (_, Block::Picked(index)) => {
-            for (o, &i) in out.iter_mut().zip(index) {
-                *o = values.at(i);
-            }
-        }
+        (_, Block::Picked(index)) => values.pick(index, out),
     }
 }
 

@@ -157,7 +157,13 @@ impl<'a> Cpu<'a> {
                     }
                     next += 1;
                 }
-                (block, len) = (Block::Picked(&picked), picked.len());
+                // Points without a gap are used where they lie.
+                let gapless = |first: &usize| picked[picked.len() - 1] - first + 1 == picked.len();
+                len = picked.len();
+                block = match picked.first() {
+                    Some(first) if gapless(first) => Block::Run(*first),
+                    _ => Block::Picked(&picked),
+                };
             } else {
                 len = BLOCK.min(end - next);
                 block = Block::Run(next);

@@ -98,12 +98,10 @@ impl Rows {
         let y: &[f64] = match (points.y, block) {
             (Values::F64(v), Block::Run(start)) => &v[start..start + n],
             _ => {
-                fill(
-                    &mut response.0[..n],
-                    block,
-                    |start, out| points.y.copy_to(start, out),
-                    |i| points.y.at(i),
-                );
+                match block {
+                    Block::Run(start) => points.y.copy_to(start, &mut response.0[..n]),
+                    Block::Picked(index) => points.y.pick(index, &mut response.0[..n]),
+                }
                 &response.0[..n]
             }
         };
@@ -221,18 +219,5 @@ impl Rows {
                 total[0]
             }
         };
-    }
-}
-
-/// Writes one value per point of the block to `out`: a run by `run(start, out)`, others one by one.
-fn fill(
-    out: &mut [f64],
-    block: Block<'_>,
-    run: impl Fn(usize, &mut [f64]),
-    one: impl Fn(usize) -> f64,
-) {
-    match block {
-        Block::Run(start) => run(start, out),
-        Block::Picked(index) => out.iter_mut().zip(index).for_each(|(o, &i)| *o = one(i)),
     }
 }
