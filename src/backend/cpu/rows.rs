@@ -64,7 +64,7 @@ impl Rows {
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
         for needed in [&mut self.factor, &mut self.robust, &mut self.response] {
-            needed.get_or_insert_with(|| Box::new(super::machine::Lanes([0.0; BLOCK])));
+            *needed = needed.take().or_else(register);
         }
         self.lanes.resize(self.lanes.len().max(LANES * pair(0, k)), 0.0);
         self.matrix.resize(self.matrix.len().max(STRIDE * k + ALIGNMENT), 0.0);
