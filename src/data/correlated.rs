@@ -29,7 +29,7 @@ impl Correlation {
                 if !c.is_finite() || !mirror.is_finite() {
                     return refuse("a value is not finite");
                 }
-                let size = (matrix[(gi, gi)] * matrix[(gj, gj)]).abs().sqrt();
+                let size = matrix[(gi, gi)].abs().sqrt() * matrix[(gj, gj)].abs().sqrt();
                 if (c - mirror).abs() > 1e-9 * size {
                     return refuse("it is not symmetric");
                 }

@@ -207,6 +207,8 @@ impl<'a> Cpu<'a> {
                 let value = (native.value)(x, params);
                 match &native.jacobian {
                     Some(jacobian) => {
+                        // A partial that the caller leaves out must not be the one of another point.
+                        partials.fill(f64::NAN);
                         jacobian(x, params, partials);
                         // Free positions ascend, so gathering in place overwrites nothing unread.
                         free.iter().enumerate().for_each(|(j, &k)| partials[j] = partials[k]);
