@@ -1,0 +1,108 @@
+//! The seam to a device: memory, modules, launches. cudarc is one side of it; in tests an emulation
+//! of the device is another, and a double that fails on demand wraps either.
+//!
+//! All work of a driver is done in the order of the calls.
+
+use std::fmt;
+
+/// An address in the memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Address(pub(crate) u64);
+
+/// A loaded module, as its driver numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Module(pub(crate) u64);
+
+/// Blocks of a launch and threads of each block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+}
+
+/// Device memory in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) free: usize,
+    pub(crate) total: usize,
+}
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Properties {
+    pub(crate) ordinal: usize,
+    pub(crate) name: String,
+    /// Compute capability, major and minor: 9.0 is sm_90.
+    pub(crate) capability: (u32, u32),
+    pub(crate) multiprocessors: u32,
+    /// Clock of the multiprocessors.
+    pub(crate) clock_hertz: f64,
+    /// Peak rate of the device's memory.
+    pub(crate) memory_bytes_per_second: f64,
+    /// Major and minor version of CUDA that the driver speaks.
+    pub(crate) driver_version: (u32, u32),
+}
+
+/// A device as the rest of the crate sees it.
+pub(crate) trait Driver: Send + Sync {
+    fn properties(&self) -> &Properties;
+
+    fn memory(&self) -> Result<Memory, DriverError>;
+
+    /// Memory of at least `bytes` bytes, aligned for every type, its contents undefined.
+    fn allocate(&self, bytes: usize) -> Result<Address, DriverError>;
+
+    /// Gives back what [`allocate`](Self::allocate) gave. A device that is lost has nothing to give
+    /// back, so there is no error.
+    fn release(&self, address: Address);
+
+    /// Copies to the device; `bytes` may be reused when this returns.
+    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
+
+    /// Waits for all work and copies from the device.
+    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError>;
+
+    /// Sets bytes of device memory to 0.
+    fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError>;
+
+    /// Loads what a compiler made for this device.
+    fn load(&self, image: &[u8]) -> Result<Module, DriverError>;
+
+    fn unload(&self, module: Module);
+
+    /// Starts a kernel; `arguments` are the bytes of each of its parameters, in order.
+    fn launch(
+        &self,
+        module: Module,
+        kernel: &str,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError>;
+}
+
+/// What a device refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DriverError {
+    /// No memory of this size is left.
+    OutOfMemory { requested: usize },
+    /// The device or its context is gone, or a kernel of it faulted: every later call fails too.
+    Lost { call: &'static str, code: i32, text: String },
+    /// One call failed.
+    Failed { call: &'static str, code: i32, text: String },
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DriverError::OutOfMemory { requested } => {
+                write!(f, "the device has no {requested} bytes of memory left")
+            }
+            DriverError::Lost { call, code, text } => {
+                write!(f, "the device is lost: {call} returned {code} ({text})")
+            }
+            DriverError::Failed { call, code, text } => {
+                write!(f, "{call} returned {code} ({text})")
+            }
+        }
+    }
+}
