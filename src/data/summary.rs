@@ -19,7 +19,8 @@ pub(crate) struct Summary {
     weight: f64,
     pub(crate) mean: f64,
     pub(crate) scatter: f64,
-    /// Σ(w y)², in row units like the scatter.
+    /// Σw²(y² + t²), in row units like the scatter, with the smallest normal number t: what a value is
+    /// rounded to is ε of it, or of t where it is smaller.
     pub(crate) square: f64,
 }
 
@@ -51,7 +52,9 @@ impl Summary {
         };
         // Summed with y and weights each in a unit of order 1; now in the units of the rows.
         let factor = units.row / units.y / units.weight;
-        total.square = (total.scatter + total.weight * total.mean * total.mean) * factor * factor;
+        let least = f64::MIN_POSITIVE * units.y;
+        let square = total.mean * total.mean + least * least;
+        total.square = (total.scatter + total.weight * square) * factor * factor;
         total.scatter *= factor * factor;
         total.mean /= units.y;
         total
@@ -68,7 +71,9 @@ impl Summary {
         let weight = dot(&one, &one);
         let mean = dot(&one, &y) / weight;
         let scatter = y.iter().zip(&one).map(|(y, o)| (y - mean * o).powi(2)).sum();
-        Summary { weight, mean: mean / unit, scatter, square: dot(&y, &y) }
+        let least = f64::MIN_POSITIVE * unit;
+        let square = dot(&y, &y) + weight * least * least;
+        Summary { weight, mean: mean / unit, scatter, square }
     }
 
     /// Of the points `start..end`, in the units that the points have now.
