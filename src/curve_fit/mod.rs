@@ -155,7 +155,7 @@ impl CurveFit {
     }
 
     /// Calls `observer` after every step; `ControlFlow::Break(())` stops the fit, which then returns
-    /// the best parameters so far.
+    /// the best parameters so far. An observer that panics ends it with [`Error::ObserverPanicked`].
     ///
     /// ```
     /// use std::ops::ControlFlow;

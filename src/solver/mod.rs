@@ -11,3 +11,4 @@ pub(crate) mod problem;
 mod search;
 pub(crate) mod termination;
 mod trust_region;
+pub(crate) mod work;

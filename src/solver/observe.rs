@@ -6,17 +6,18 @@ use std::time::Duration;
 /// Where a fit stands after an accepted step.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Accepted steps so far.
+    /// Accepted steps so far, those of an earlier run or stage included.
     pub iteration: usize,
     /// Evaluations of model and partials so far.
     pub evaluations: usize,
     /// All parameters, fixed ones included, in the order of the model.
     pub params: &'a [f64],
-    /// Half the sum of squared weighted residuals, or of the loss.
+    /// Half the sum of squared weighted residuals, or of the loss. In the first stage of a fit with
+    /// Tukey's loss that is Cauchy's.
     pub cost: f64,
     /// Length of the last step, relative to the scaled parameters.
     pub step: f64,
-    /// Damping λ of the last step; 0 for a full Gauss-Newton step.
+    /// Damping λ that the last step was taken with; 0 for a full Gauss-Newton step.
     pub damping: f64,
     /// Time since the fit began.
     pub elapsed: Duration,
