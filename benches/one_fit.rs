@@ -2,9 +2,12 @@
 //! run: a·exp(−b·x) + c at 1e3 to 1e7 points (the rival up to 1e6), and a damped sine of five
 //! parameters at 1e6. Both begin at the same start and end at the same minimum, which is checked
 //! before anything is timed.
+//!
+//! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and from the device's
+//! own, and a damped sine. Without a device it says that this was skipped, and why.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use dualfit::{Fit, Var, curve_fit};
+use dualfit::{Backend, CurveFit, Data, Device, Fit, Var, curve_fit};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra_0_34::storage::Owned;
 use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};
@@ -148,5 +151,56 @@ fn damped_sine(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decay, damped_sine);
+/// Times a model on a device, from host memory and with the data on the device.
+fn on_device(
+    c: &mut Criterion,
+    device: &Device,
+    name: &str,
+    model: &CurveFit,
+    (x, y): (&[f64], &[f64]),
+    start: &[f64],
+) {
+    let (n, data) = (x.len(), Data::new(x, y).unwrap());
+    let uploaded = device.upload(&data).expect("room for the data");
+    let (host, resident) =
+        (model.fit(data.clone(), start).unwrap(), model.fit_uploaded(&uploaded, start).unwrap());
+    same_minimum(&host, resident.params());
+    let cpu = model.clone().backend(Backend::Cpu);
+    same_minimum(&host, cpu.fit(data.clone(), start).unwrap().params());
+    let mut group = c.benchmark_group(name);
+    group.sample_size(if n >= 10_000_000 { 10 } else { 30 });
+    group.bench_function(BenchmarkId::new("device, from the host", n), |b| {
+        b.iter(|| model.fit(black_box(data.clone()), start));
+    });
+    group.bench_function(BenchmarkId::new("device, resident", n), |b| {
+        b.iter(|| model.fit_uploaded(black_box(&uploaded), start));
+    });
+    group.bench_function(BenchmarkId::new("CPU", n), |b| {
+        b.iter(|| cpu.fit(black_box(data.clone()), start));
+    });
+    group.finish();
+}
+
+fn device(c: &mut Criterion) {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(reason) => {
+            println!("SKIP (fits on a device): {reason}");
+            return;
+        }
+    };
+    println!("{device}");
+    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cuda(0));
+    for n in [1_000, 100_000, 1_000_000, 10_000_000, 100_000_000] {
+        let (x, y) = data(Decay, [2.0, 0.5, 0.3], n);
+        on_device(c, &device, "decay on a device", &model, (&x, &y), &[2.5, 0.8, 0.1]);
+    }
+    let model = CurveFit::new(|x, [a, b, w, p, c]| a * (-b * x).exp() * (w * x + p).sin() + c);
+    let model = model.backend(Backend::Cuda(0));
+    let (x, y) = data(DampedSine, [2.0, 0.3, 3.0, 0.5, 0.3], 1_000_000);
+    let start = [1.5, 0.4, 2.9, 0.6, 0.1];
+    on_device(c, &device, "damped sine on a device", &model, (&x, &y), &start);
+}
+
+criterion_group!(benches, decay, damped_sine, device);
 criterion_main!(benches);

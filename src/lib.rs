@@ -42,7 +42,10 @@ mod model;
 mod normal;
 mod solver;
 
-pub use curve_fit::{Backend, CurveFit, curve_fit};
+pub use backend::Backend;
+pub use backend::choice::Costs;
+pub use curve_fit::device::{Device, DeviceData};
+pub use curve_fit::{CurveFit, curve_fit};
 pub use data::columns::{Arguments, Columns};
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;

@@ -1,5 +1,6 @@
 //! What the solver asks of a backend, and what a backend may answer instead.
 
+use super::cuda::driver::DriverError;
 use crate::normal::{Normal, RFactor};
 
 /// Evaluates a model over the points of one fit and sums them up.
@@ -26,6 +27,22 @@ pub(crate) trait Evaluator {
 
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
+
+    /// What the passes took of a device, if they ran on one.
+    fn device(&self) -> Option<DeviceUse> {
+        None
+    }
+}
+
+/// What the passes of a fit took of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DeviceUse {
+    /// Bytes of its memory, data included.
+    pub(crate) bytes: usize,
+    /// Chunks in which the points went through it; 1 if all of them stayed.
+    pub(crate) chunks: usize,
+    /// Why the CPU had to go on in its place.
+    pub(crate) failed: Option<String>,
 }
 
 /// A point where the model has no finite value or derivative.
@@ -53,4 +70,6 @@ pub(crate) enum Fault {
         /// All parameters then.
         params: Vec<f64>,
     },
+    /// A device failed.
+    Device(DriverError),
 }

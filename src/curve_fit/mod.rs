@@ -1,9 +1,15 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
+pub(crate) mod device;
 mod models;
 mod parameters;
 
+use crate::backend::Backend;
+use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::resident::Resident;
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::loss::Loss;
@@ -12,6 +18,7 @@ use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Request;
+use crate::fit::execution::{Execution, Wish};
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
@@ -22,18 +29,6 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
-
-/// Where points are evaluated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Backend {
-    /// The fastest that is there.
-    #[default]
-    Auto,
-    /// All cores of the CPU.
-    Cpu,
-    /// The CUDA device of this number.
-    Cuda(usize),
-}
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
 ///
@@ -92,12 +87,23 @@ pub struct CurveFit {
     loss: Loss,
     options: Options,
     backend: Backend,
+    costs: Costs,
     clamp_start: bool,
     underdetermined: bool,
     observer: Option<Arc<Observer>>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
-    prepared: OnceLock<Arc<Prepared>>,
+    ready: OnceLock<Arc<Ready>>,
+    /// A device that takes the place of the real ones.
+    #[cfg(test)]
+    pub(crate) device: Option<Arc<Device>>,
+}
+
+/// A model with partials by its free parameters, in the form that each backend takes.
+struct Ready {
+    prepared: Prepared,
+    /// For devices; `None` for a native model.
+    printed: Option<Printed>,
 }
 
 impl CurveFit {
@@ -110,11 +116,14 @@ impl CurveFit {
             loss: Loss::Linear,
             options: Options::default(),
             backend: Backend::Auto,
+            costs: Costs::default(),
             clamp_start: false,
             underdetermined: false,
             observer: None,
             refused: None,
-            prepared: OnceLock::new(),
+            ready: OnceLock::new(),
+            #[cfg(test)]
+            device: None,
         }
     }
 
@@ -136,6 +145,13 @@ impl CurveFit {
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> CurveFit {
         self.backend = backend;
+        self
+    }
+
+    /// What [`Backend::Auto`] reckons with; measured defaults otherwise.
+    #[must_use]
+    pub fn costs(mut self, costs: Costs) -> CurveFit {
+        self.costs = costs;
         self
     }
 
@@ -194,15 +210,36 @@ impl CurveFit {
     /// Each [`Error`] names the place, the number and the remedy.
     pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
         let begun = Instant::now();
+        let start = self.accepts(data.columns.len(), start.as_ref())?;
+        let points = Points::validate(&data)?;
+        #[cfg(test)]
+        let place = self.device.as_ref().map(|device| (device, None));
+        #[cfg(not(test))]
+        let place = None;
+        self.fit_points(&points, start, place, begun)
+    }
+
+    /// Everything that can be said before the data are looked at; returns the start.
+    fn accepts(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
-        let start = self.checked_start(start.as_ref())?;
-        if data.columns.len() != model.columns() {
-            let (expected, got) = (model.columns(), data.columns.len());
-            return Err(Error::ColumnCount { expected, got });
+        let start = self.checked_start(start)?;
+        if columns != model.columns() {
+            return Err(Error::ColumnCount { expected: model.columns(), got: columns });
         }
-        let points = Points::validate(&data)?;
+        Ok(start)
+    }
+
+    /// `place`: a device to use, with the points if they are on it.
+    fn fit_points(
+        &self,
+        points: &Points<'_>,
+        start: Vec<f64>,
+        place: Option<(&Arc<Device>, Option<&Resident>)>,
+        begun: Instant,
+    ) -> Result<Fit> {
         let validated = Instant::now();
+        let model = self.model.as_ref().map_err(Clone::clone)?;
         let free = self.free_positions();
         if points.used < free.len() && !self.underdetermined {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
@@ -212,13 +249,17 @@ impl CurveFit {
             let names = free.iter().map(|&i| self.names[i].clone()).collect();
             return Err(Error::NoParameterDependence { names });
         }
-        let prepared = self.prepared(model, &free)?;
+        let ready = self.ready(model, &free)?;
         let prepared_at = Instant::now();
+        let (backend, costs, loss) = (self.backend, self.costs, self.loss);
+        let wish = Wish { backend, costs, loss, device: place };
+        let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         Request {
             model,
-            prepared: &prepared,
+            prepared: &ready.prepared,
+            execution: &execution,
             names: &self.names,
-            points: &points,
+            points,
             start,
             bounds: &self.bounds,
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
@@ -247,20 +288,28 @@ impl CurveFit {
         (0..self.names.len()).map(unused).collect()
     }
 
-    fn prepared(&self, model: &Model, free: &[usize]) -> Result<Arc<Prepared>> {
-        if let Some(ready) = self.prepared.get() {
+    fn ready(&self, model: &Model, free: &[usize]) -> Result<Arc<Ready>> {
+        if let Some(ready) = self.ready.get() {
             return Ok(ready.clone());
         }
         let fresh = Arc::new(match model {
-            Model::Traced(program) => Prepared::traced(&program.with_partials(free)?, free),
-            Model::Native(native) => Prepared::native(native, free, &self.bounds),
+            Model::Traced(program) => {
+                let program = program.with_partials(free)?;
+                Ready {
+                    prepared: Prepared::traced(&program, free),
+                    printed: Some(Printed::new(program)),
+                }
+            }
+            Model::Native(native) => {
+                Ready { prepared: Prepared::native(native, free, &self.bounds), printed: None }
+            }
         });
-        Ok(self.prepared.get_or_init(|| fresh).clone())
+        Ok(self.ready.get_or_init(|| fresh).clone())
     }
 
     /// Forgets what was prepared for the parameters as they were.
     fn changed(mut self) -> CurveFit {
-        self.prepared = OnceLock::new();
+        self.ready = OnceLock::new();
         self
     }
 }

@@ -85,9 +85,6 @@ impl CurveFit {
         if self.names.is_empty() {
             return Err(Error::NoParameters);
         }
-        if let Backend::Cuda(ordinal) = self.backend {
-            return Err(Error::CudaUnavailable { ordinal });
-        }
         for (name, &(lower, upper)) in self.names.iter().zip(&self.bounds) {
             for (what, value) in [("lower bound", lower), ("upper bound", upper)] {
                 let beyond = if what == "lower bound" { f64::INFINITY } else { f64::NEG_INFINITY };

@@ -2,10 +2,11 @@
 
 use super::Fit;
 use super::covariance::{Covariance, Direction, Inputs};
+use super::execution::Execution;
 use super::stats::Stats;
 use super::warning::Warning;
 use crate::backend::cpu::kernels;
-use crate::backend::cpu::{Cpu, Prepared, Whitened};
+use crate::backend::cpu::Prepared;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -38,6 +39,7 @@ const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
 pub(crate) struct Request<'a> {
     pub(crate) model: &'a Model,
     pub(crate) prepared: &'a Prepared,
+    pub(crate) execution: &'a Execution<'a>,
     pub(crate) names: &'a [String],
     pub(crate) points: &'a Points<'a>,
     pub(crate) start: Vec<f64>,
@@ -61,7 +63,7 @@ impl Request<'_> {
             Loss::Tukey { scale } => self.first_stage(scale, &problem, begun)?,
             _ => None,
         };
-        let mut evaluator = self.evaluator(self.loss);
+        let mut evaluator = self.evaluator(self.loss)?;
         let outcome = match first {
             Some(first) => {
                 problem.start.clone_from(&first.params);
@@ -76,24 +78,7 @@ impl Request<'_> {
         let solved = Instant::now();
         let end = self.analyse(&mut *evaluator, &problem, &outcome)?;
         let analysed = Instant::now();
-        let stats = Stats {
-            backend: "CPU",
-            instruction_set: kernels::detect().name,
-            threads: evaluator.threads(),
-            evaluations: outcome.work.evaluations,
-            passes: outcome.work.evaluations + outcome.work.other_passes + end.passes,
-            iterations: outcome.work.iterations,
-            retried: outcome.retried,
-            operations: match self.model {
-                Model::Traced(_) => Some(self.prepared.operations()),
-                Model::Native(_) => None,
-            },
-            prepare_seconds: self.prepare_time.as_secs_f64(),
-            validate_seconds: self.validate_time.as_secs_f64(),
-            solve_seconds: (solved - begun).as_secs_f64(),
-            covariance_seconds: (analysed - solved).as_secs_f64(),
-            scratch_bytes: evaluator.scratch_bytes(),
-        };
+        let stats = self.stats(&*evaluator, &outcome, end.passes, [begun, solved, analysed]);
         let mut fit = Fit {
             model: self.model.clone(),
             names: self.names.to_vec(),
@@ -118,13 +103,54 @@ impl Request<'_> {
         Ok(fit)
     }
 
-    /// The points under a loss, correlated or not.
-    fn evaluator(&self, loss: Loss) -> Box<dyn Evaluator + '_> {
-        let cpu = Cpu::new(self.prepared, self.points, loss);
-        match &self.points.correlation {
-            None => Box::new(cpu),
-            Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
+    /// `clock`: the begin of the solver, its end, and the end of the analysis.
+    fn stats(
+        &self,
+        evaluator: &dyn Evaluator,
+        outcome: &Outcome,
+        last_passes: usize,
+        clock: [Instant; 3],
+    ) -> Stats {
+        let [begun, solved, analysed] = clock;
+        let on = self.execution.device.as_ref();
+        let used = evaluator.device();
+        let failed = used.as_ref().and_then(|u| u.failed.clone());
+        let reason = match (failed, &self.execution.reason) {
+            (None, reason) => reason.clone(),
+            (Some(failed), reason) => format!("{reason}; the CPU went on after a failure: {failed}"),
+        };
+        Stats {
+            backend: if on.is_some() { "CUDA" } else { "CPU" },
+            instruction_set: match on {
+                None => kernels::detect().name.to_owned(),
+                Some(on) => on.architecture(),
+            },
+            device: on.map(|on| on.device.properties().name.clone()),
+            reason,
+            threads: evaluator.threads(),
+            evaluations: outcome.work.evaluations,
+            passes: outcome.work.evaluations + outcome.work.other_passes + last_passes,
+            iterations: outcome.work.iterations,
+            retried: outcome.retried,
+            operations: match self.model {
+                Model::Traced(_) => Some(self.prepared.operations()),
+                Model::Native(_) => None,
+            },
+            prepare_seconds: self.prepare_time.as_secs_f64(),
+            validate_seconds: self.validate_time.as_secs_f64(),
+            upload_seconds: on.map_or(0.0, |on| on.upload_seconds),
+            compile_seconds: on.map_or(0.0, |on| on.compile_seconds),
+            solve_seconds: (solved - begun).as_secs_f64(),
+            covariance_seconds: (analysed - solved).as_secs_f64(),
+            scratch_bytes: evaluator.scratch_bytes(),
+            device_bytes: used.as_ref().map_or(0, |u| u.bytes),
+            chunks: used.as_ref().map_or(1, |u| u.chunks),
         }
+    }
+
+    /// The points under a loss, where the fit is computed.
+    fn evaluator(&self, loss: Loss) -> Result<Box<dyn Evaluator + '_>> {
+        self.execution.evaluator(self.prepared, self.points, loss)
     }
 
     /// Tukey's loss leaves points out that are far from the start, good ones among them; a fit with a
@@ -141,7 +167,7 @@ impl Request<'_> {
             return Ok(None);
         }
         let options = Options { max_evaluations: Some(most), ..*self.options };
-        let mut evaluator = self.evaluator(Loss::Cauchy { scale });
+        let mut evaluator = self.evaluator(Loss::Cauchy { scale })?;
         minimise(&mut *evaluator, problem, &options, self.observer, begun, NO_WORK)
             .map(Some)
             .map_err(|failure| self.refused(failure))
@@ -232,6 +258,7 @@ impl Request<'_> {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
+            Failure::Backend(Fault::Device(error)) => self.execution.failed(error),
             Failure::Backend(Fault::Panicked { message, index, params }) => {
                 let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
                 let params = NamedValues::new(self.names, &params);

@@ -2,6 +2,7 @@
 
 pub(crate) mod covariance;
 pub(crate) mod engine;
+pub(crate) mod execution;
 mod report;
 mod statistics;
 pub(crate) mod stats;

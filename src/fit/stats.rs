@@ -5,10 +5,15 @@ use std::fmt;
 /// Where the work was done, and how much of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
-    /// Where the points were evaluated: `CPU`.
+    /// Where the points were evaluated: `CPU` or `CUDA`.
     pub backend: &'static str,
-    /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`.
-    pub instruction_set: &'static str,
+    /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
+    /// device its architecture, as `sm_90`.
+    pub instruction_set: String,
+    /// Name of the device, if one was used.
+    pub device: Option<String>,
+    /// Why the fit was computed there, and what went wrong with a device, in words.
+    pub reason: String,
     /// Threads that shared a pass.
     pub threads: usize,
     /// Evaluations of model and partials over all points by the solver, all runs and stages together.
@@ -26,18 +31,29 @@ pub struct Stats {
     pub prepare_seconds: f64,
     /// Seconds for checking the data.
     pub validate_seconds: f64,
+    /// Seconds for copying the points to a device, 0 on the CPU or if they were there.
+    pub upload_seconds: f64,
+    /// Seconds for the kernels of a device: compiling them, or reading them from the cache, and
+    /// loading them; 0 if they were loaded.
+    pub compile_seconds: f64,
     /// Seconds in the solver.
     pub solve_seconds: f64,
     /// Seconds for the covariance.
     pub covariance_seconds: f64,
-    /// Bytes used beside the data.
+    /// Bytes of host memory used beside the data.
     pub scratch_bytes: usize,
+    /// Bytes of a device's memory held at most, data included; 0 on the CPU.
+    pub device_bytes: usize,
+    /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
+    pub chunks: usize,
 }
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.prepare_seconds
             + self.validate_seconds
+            + self.upload_seconds
+            + self.compile_seconds
             + self.solve_seconds
             + self.covariance_seconds;
         write!(

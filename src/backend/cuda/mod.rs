@@ -2,4 +2,10 @@
 //! data is.
 
 pub(crate) mod compiler;
+pub(crate) mod device;
 pub(crate) mod driver;
+pub(crate) mod careful;
+pub(crate) mod evaluator;
+pub(crate) mod printed;
+mod memory;
+pub(crate) mod resident;

@@ -1,0 +1,168 @@
+//! Which backend a fit is likely to end on sooner: an estimate of both, from the work of a pass.
+
+use super::cuda::driver::Properties;
+use crate::model::op::{Binary, Node, Unary};
+use crate::model::program::Program;
+
+/// What [`Backend::Auto`](crate::Backend::Auto) reckons with. The defaults are measurements (see
+/// `docs/benchmarks.md`); a machine that is much unlike can be described by its own.
+///
+/// Work is counted in units of one addition: a division or root is 3, an exponential or logarithm 12,
+/// a sine 20, a power or an error function 40, a gamma function 100, and each of the k(k + 1)/2
+/// products of k = n + 1 columns that a pass sums up is 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Seconds of one CPU thread for one unit of work. Default 1e-10 (a core of Zen 4 with AVX-512).
+    pub cpu_unit_seconds: f64,
+    /// Seconds for a launch and for reading its result. Default 15e-6.
+    pub launch_seconds: f64,
+    /// Bytes per second from host memory to the device. Default 12e9 (PCIe 4, pageable memory).
+    pub upload_bytes_per_second: f64,
+    /// Seconds until kernels that are nowhere cached are compiled and loaded. Default 0.5.
+    pub compile_seconds: f64,
+    /// Seconds until a device that no fit has used yet is ready. Default 0.3.
+    pub startup_seconds: f64,
+    /// The part of its peak rates that a device reaches. Default 0.5.
+    pub device_efficiency: f64,
+    /// Passes that a fit is expected to take. Default 12, the median over NIST's problems.
+    pub passes: f64,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Costs {
+            cpu_unit_seconds: 1e-10,
+            launch_seconds: 15e-6,
+            upload_bytes_per_second: 12e9,
+            compile_seconds: 0.5,
+            startup_seconds: 0.3,
+            device_efficiency: 0.5,
+            passes: 12.0,
+        }
+    }
+}
+
+/// The work of a fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Work {
+    pub(crate) points: usize,
+    /// Bytes of one point on a device.
+    pub(crate) bytes_per_point: usize,
+    /// Units of work at one point.
+    pub(crate) units: f64,
+    /// Whether the points are on the device already.
+    pub(crate) uploaded: bool,
+}
+
+/// Units of work of `program` at a point, with the products of its outputs' partials.
+pub(crate) fn units(program: &Program, per_point: &[bool]) -> f64 {
+    let nodes = program.nodes.iter().zip(per_point).filter(|(_, each)| **each);
+    let k = program.outputs.len() as f64;
+    nodes.map(|(node, _)| unit(*node)).sum::<f64>() + 0.5 * k * (k + 1.0) + PER_POINT
+}
+
+/// Loading a point, weighing its row.
+const PER_POINT: f64 = 8.0;
+
+fn unit(node: Node) -> f64 {
+    use {Binary as B, Unary as U};
+    match node {
+        Node::Const(_) | Node::Column(_) | Node::Param(_) => 0.0,
+        Node::Unary(op, _) => match op {
+            U::Neg | U::Abs | U::Floor | U::Not => 1.0,
+            U::Sqrt => 3.0,
+            U::Exp | U::ExpM1 | U::Ln | U::Ln1p | U::Log2 | U::Log10 | U::Cbrt => 12.0,
+            U::Sin | U::Cos | U::Tan | U::Asin | U::Acos | U::Atan => 20.0,
+            U::Sinh | U::Cosh | U::Tanh => 20.0,
+            U::Erf | U::Erfc => 40.0,
+            U::LnGamma | U::Polygamma(_) => 100.0,
+        },
+        Node::Binary(op, ..) => match op {
+            B::Div => 3.0,
+            B::Pow => 40.0,
+            B::Atan2 => 25.0,
+            B::Hypot => 6.0,
+            _ => 1.0,
+        },
+        Node::Select(..) => 1.0,
+    }
+}
+
+impl Costs {
+    /// Seconds of a fit on this many CPU threads.
+    pub(crate) fn on_cpu(&self, work: &Work, threads: usize) -> f64 {
+        let each = work.points as f64 * work.units * self.cpu_unit_seconds;
+        self.passes * each / threads.max(1) as f64
+    }
+
+    /// Seconds of a fit on a device that is ready, with its kernels.
+    pub(crate) fn on_device(&self, work: &Work, device: &Properties) -> f64 {
+        let points = work.points as f64;
+        let bytes = points * work.bytes_per_point as f64;
+        let rate = f64::from(device.multiprocessors) * device.clock_hertz;
+        let arithmetic = points * work.units / (rate * f64_lanes(device.capability));
+        let pass = arithmetic.max(bytes / device.memory_bytes_per_second) / self.device_efficiency;
+        let upload = if work.uploaded { 0.0 } else { bytes / self.upload_bytes_per_second };
+        upload + self.passes * (self.launch_seconds + pass)
+    }
+}
+
+/// Double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
+/// of arithmetic throughput): a sixty-fourth of single precision on all but the computing cards.
+fn f64_lanes(capability: (u32, u32)) -> f64 {
+    match capability {
+        (6, 0) | (7, 0) | (7, 2) | (8, 0) => 32.0,
+        (9, 0) | (10, 0) => 64.0,
+        (6, _) => 4.0,
+        _ => 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Costs, Properties, Work};
+
+    fn device(capability: (u32, u32)) -> Properties {
+        Properties {
+            ordinal: 0,
+            name: "a device".into(),
+            capability,
+            multiprocessors: 132,
+            clock_hertz: 1.7e9,
+            memory_bytes_per_second: 4e12,
+            driver_version: (13, 0),
+        }
+    }
+
+    /// A three-parameter decay has about 37 units and 16 bytes a point.
+    fn work(points: usize) -> Work {
+        Work { points, bytes_per_point: 16, units: 37.0, uploaded: false }
+    }
+
+    #[test]
+    fn small_fits_belong_on_the_cpu_and_large_ones_on_a_computing_card() {
+        let costs = Costs::default();
+        let faster = |n: usize| {
+            costs.on_device(&work(n), &device((9, 0))) < costs.on_cpu(&work(n), 2)
+        };
+        assert!(!faster(1_000) && faster(1_000_000));
+    }
+
+    #[test]
+    fn a_consumer_card_is_slowed_by_its_double_precision() {
+        let costs = Costs::default();
+        let heavy = Work { units: 1000.0, ..work(10_000_000) };
+        let computing = costs.on_device(&heavy, &device((9, 0)));
+        let consumer = costs.on_device(&heavy, &device((8, 9)));
+        assert!(consumer > 5.0 * computing, "{consumer} against {computing}");
+    }
+
+    #[test]
+    fn data_that_are_there_need_no_upload() {
+        let costs = Costs::default();
+        let there = Work { uploaded: true, ..work(10_000_000) };
+        let saved = costs.on_device(&work(10_000_000), &device((9, 0)))
+            - costs.on_device(&there, &device((9, 0)));
+        assert!((saved - 160e6 / costs.upload_bytes_per_second).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,113 @@
+//! A device with a compiler for it, and the kernels that it has loaded.
+
+use super::compiler::{CompileError, Compiler, Image};
+use super::driver::{Driver, DriverError, Geometry, Module, Properties};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Translation units that stay loaded; the one that was not used for longest goes first.
+const MAX_LOADED: usize = 64;
+
+/// A device, shared by all fits on it.
+pub(crate) struct Device {
+    pub(crate) driver: Arc<dyn Driver>,
+    compiler: Arc<dyn Compiler>,
+    loaded: Mutex<Loaded>,
+}
+
+/// Sources and their kernels, the one used last at the end.
+type Loaded = Vec<(Arc<str>, Arc<Kernels>)>;
+
+/// The loaded kernels of one translation unit.
+pub(crate) struct Kernels {
+    pub(crate) driver: Arc<dyn Driver>,
+    module: Module,
+    /// Seconds that compiling or reading the cache, and loading, took.
+    pub(crate) seconds: f64,
+    /// Whether a compiler ran.
+    pub(crate) compiled: bool,
+}
+
+/// Why kernels cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LoadError {
+    /// With the source that was to be compiled.
+    Compile { error: CompileError, source: Arc<str> },
+    Driver(DriverError),
+}
+
+impl Device {
+    pub(crate) fn new(driver: Arc<dyn Driver>, compiler: Arc<dyn Compiler>) -> Device {
+        Device { driver, compiler, loaded: Mutex::default() }
+    }
+
+    pub(crate) fn properties(&self) -> &Properties {
+        self.driver.properties()
+    }
+
+    /// The kernels of `source`, compiled and loaded unless they are already. Other fits are not held
+    /// up while it compiles; two that want the same source at once may both compile it.
+    pub(crate) fn kernels(&self, source: &Arc<str>) -> Result<Arc<Kernels>, LoadError> {
+        if let Some(ready) = self.ready(source) {
+            return Ok(ready);
+        }
+        let begun = Instant::now();
+        let Image { bytes, log } =
+            match self.compiler.compile(source, self.properties().capability) {
+                Ok(image) => image,
+                Err(error) => {
+                    return Err(LoadError::Compile { error, source: source.clone() });
+                }
+            };
+        let module = self.driver.load(&bytes).map_err(LoadError::Driver)?;
+        let kernels = Arc::new(Kernels {
+            driver: self.driver.clone(),
+            module,
+            seconds: begun.elapsed().as_secs_f64(),
+            compiled: !log.is_empty(),
+        });
+        let mut loaded = self.loaded();
+        if loaded.len() >= MAX_LOADED {
+            loaded.remove(0);
+        }
+        loaded.push((source.clone(), kernels.clone()));
+        Ok(kernels)
+    }
+
+    /// Whether the kernels of `source` need no compiler any more.
+    pub(crate) fn is_loaded(&self, source: &str) -> bool {
+        self.loaded().iter().any(|(s, _)| **s == *source)
+    }
+
+    /// The kernels of `source` if they are loaded, which then count as used last.
+    fn ready(&self, source: &str) -> Option<Arc<Kernels>> {
+        let mut loaded = self.loaded();
+        let found = loaded.iter().position(|(s, _)| **s == *source)?;
+        let entry = loaded.remove(found);
+        let kernels = entry.1.clone();
+        loaded.push(entry);
+        Some(kernels)
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kernels {
+    /// Starts `kernel`; `arguments` are the bytes of its parameters.
+    pub(crate) fn launch(
+        &self,
+        kernel: &str,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError> {
+        self.driver.launch(self.module, kernel, geometry, arguments)
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        self.driver.unload(self.module);
+    }
+}

@@ -1,0 +1,271 @@
+//! Summaries of points on a device, for a solver on the host.
+//!
+//! The points lie in the device's memory as a whole, or go through it chunk by chunk where there is no
+//! room for all of them; summaries of chunks merge in order. Up to [`MAX_IN_PLACE`] parameters a pass
+//! is one launch. For more, weighted rows of a stretch of points are written to device memory and
+//! multiplied there.
+
+use super::device::Kernels;
+use super::driver::{DriverError, Geometry};
+use super::memory::Buffer;
+use super::resident::{Resident, bytes_per_point};
+use super::source::THREADS;
+use crate::data::points::Points;
+use crate::normal::{Normal, RFactor, Summary, pair};
+use std::sync::Arc;
+
+/// Free parameters up to which a pass sums up in registers or shared memory.
+pub(crate) const MAX_IN_PLACE: usize = 32;
+/// Bytes of rows written at a time for models of more parameters.
+const ROWS_BYTES: usize = 64 << 20;
+/// Chunks smaller than this are not worth a pass: if there is no room for so many points, there is
+/// none for the fit.
+const LEAST_CHUNK: usize = 1024;
+/// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
+const ITERATION_FLOOR: f64 = 0.1;
+
+/// Where the points of a fit are.
+pub(crate) enum Place<'a> {
+    /// All of them on the device.
+    Whole(&'a Resident),
+    /// On the host; a chunk at a time is brought to the device.
+    Chunks(Resident),
+}
+
+impl Place<'_> {
+    /// As many points at a time as there is room for: half of what was refused until it is granted.
+    /// `free`: the bytes that the device says it has.
+    pub(crate) fn chunks(
+        kernels: &Kernels,
+        points: &Points<'_>,
+        free: usize,
+    ) -> Result<Place<'static>, DriverError> {
+        let fitting = free / 2 / bytes_per_point(points).max(1);
+        let mut capacity = points.used.min(fitting).max(LEAST_CHUNK);
+        loop {
+            match Resident::room(&kernels.driver, points, capacity) {
+                Err(DriverError::OutOfMemory { .. }) if capacity > LEAST_CHUNK => {
+                    capacity = (capacity / 2).max(LEAST_CHUNK);
+                }
+                room => return Ok(Place::Chunks(room?)),
+            }
+        }
+    }
+}
+
+/// The passes of one fit on a device.
+pub(crate) struct Cuda<'a> {
+    kernels: Arc<Kernels>,
+    points: &'a Points<'a>,
+    place: Place<'a>,
+    /// The loss's scale in row units; 1 for least squares.
+    loss_scale: f64,
+    free: usize,
+    /// All parameters, then the factors of the columns.
+    inputs: Buffer,
+    partial: Buffer,
+    ticket: Buffer,
+    out: Buffer,
+    /// Weighted rows, for models of many parameters.
+    rows: Option<Rows>,
+    staged: Vec<f64>,
+}
+
+/// Room for the weighted rows of `stride` points.
+struct Rows {
+    matrix: Buffer,
+    terms: Buffer,
+    stride: usize,
+}
+
+impl<'a> Cuda<'a> {
+    /// `params`: parameters of the model, fixed ones included; `free` of them free.
+    pub(crate) fn new(
+        kernels: &Arc<Kernels>,
+        points: &'a Points<'a>,
+        place: Place<'a>,
+        loss_scale: f64,
+        (params, free): (usize, usize),
+    ) -> Result<Cuda<'a>, DriverError> {
+        let driver = &kernels.driver;
+        let k = free + 1;
+        let sums = pair(0, k) + 1;
+        let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
+        let ticket = Buffer::of::<u32>(driver, 1)?;
+        ticket.clear()?;
+        let rows = match free > MAX_IN_PLACE {
+            true => Some(Rows::new(driver, k, points.used)?),
+            false => None,
+        };
+        Ok(Cuda {
+            inputs: Buffer::of::<f64>(driver, params + free)?,
+            partial: Buffer::of::<f64>(driver, blocks * sums.max(k * k))?,
+            ticket,
+            out: Buffer::of::<f64>(driver, sums.max(k * k))?,
+            rows,
+            staged: vec![0.0; sums.max(k * k)],
+            kernels: kernels.clone(),
+            points,
+            place,
+            loss_scale,
+            free,
+        })
+    }
+
+    /// Bytes of device memory held, data included.
+    pub(crate) fn bytes(&self) -> usize {
+        let data = match &self.place {
+            Place::Whole(resident) => resident.bytes(),
+            Place::Chunks(resident) => resident.bytes(),
+        };
+        let own = [&self.inputs, &self.partial, &self.ticket, &self.out];
+        let rows = self.rows.as_ref().map_or(0, |r| r.matrix.bytes() + r.terms.bytes());
+        data + own.into_iter().map(Buffer::bytes).sum::<usize>() + rows
+    }
+
+    /// Chunks that a pass takes.
+    pub(crate) fn chunks(&self) -> usize {
+        match &self.place {
+            Place::Whole(_) => 1,
+            Place::Chunks(resident) => self.points.len().div_ceil(resident.capacity),
+        }
+    }
+
+    /// The normal equations at `params`.
+    pub(crate) fn normal(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        out: &mut Normal,
+    ) -> Result<(), DriverError> {
+        self.set_inputs(params, columns)?;
+        out.clear();
+        let mut part = Normal::zero(out.n);
+        self.each_chunk(|pass, data| {
+            let sums = match &pass.rows {
+                None => pass.run("normal", data, ITERATION_FLOOR)?,
+                Some(rows) => pass.run_rows(rows, data)?,
+            };
+            let (products, cost) = sums.split_at(part.products.len());
+            part.products.copy_from_slice(products);
+            part.cost = cost[0];
+            out.merge(&mut part);
+            Ok(())
+        })
+    }
+
+    /// The triangular factor at `params`; for at most [`MAX_IN_PLACE`] free parameters.
+    pub(crate) fn factor(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        out: &mut RFactor,
+    ) -> Result<(), DriverError> {
+        self.set_inputs(params, columns)?;
+        out.clear();
+        let mut part = RFactor::zero(out.n);
+        self.each_chunk(|pass, data| {
+            let factor = pass.run("factor", data, 0.0)?;
+            part.r.copy_from_slice(&factor[..part.r.len()]);
+            out.merge(&mut part);
+            Ok(())
+        })
+    }
+
+    fn set_inputs(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        self.inputs.write(0, &[params, columns].concat())
+    }
+
+    /// Calls `sum` with the points of each chunk on the device, in order.
+    fn each_chunk(
+        &mut self,
+        mut sum: impl FnMut(&mut Pass<'_>, &Data) -> Result<(), DriverError>,
+    ) -> Result<(), DriverError> {
+        let loss_scale = self.loss_scale;
+        let columns_at = (self.inputs.bytes() / size_of::<f64>() - self.free) * size_of::<f64>();
+        let mut pass = Pass {
+            kernels: &self.kernels,
+            params: self.inputs.address(),
+            columns: self.inputs.address() + columns_at as u64,
+            partial: &self.partial,
+            ticket: &self.ticket,
+            out: &self.out,
+            rows: &self.rows,
+            free: self.free,
+            staged: &mut self.staged,
+        };
+        match &mut self.place {
+            Place::Whole(resident) => sum(&mut pass, &Data::of(resident, loss_scale)),
+            Place::Chunks(resident) => {
+                for start in (0..self.points.len()).step_by(resident.capacity) {
+                    let end = self.points.len().min(start + resident.capacity);
+                    resident.fill(self.points, start..end)?;
+                    sum(&mut pass, &Data::of(resident, loss_scale))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The points of a launch.
+struct Data {
+    bytes: Vec<u8>,
+    points: usize,
+}
+
+impl Data {
+    fn of(resident: &Resident, loss_scale: f64) -> Data {
+        Data { bytes: resident.data(loss_scale), points: resident.points }
+    }
+}
+
+/// One pass over the points that are on the device.
+struct Pass<'a> {
+    kernels: &'a Kernels,
+    params: u64,
+    columns: u64,
+    partial: &'a Buffer,
+    ticket: &'a Buffer,
+    out: &'a Buffer,
+    rows: &'a Option<Rows>,
+    free: usize,
+    staged: &'a mut [f64],
+}
+
+impl Pass<'_> {
+    /// Launches `kernel` over all points and returns what it sums up to.
+    fn run(&mut self, kernel: &str, data: &Data, floor: f64) -> Result<&[f64], DriverError> {
+        let multiprocessors = self.kernels.driver.properties().multiprocessors;
+        let geometry = geometry(multiprocessors, self.free, data.points);
+        let addresses = [self.partial.address(), self.ticket.address(), self.out.address()];
+        let arguments: [&[u8]; 7] = [
+            &data.bytes,
+            bytemuck::bytes_of(&self.params),
+            bytemuck::bytes_of(&self.columns),
+            bytemuck::bytes_of(&floor),
+            bytemuck::bytes_of(&addresses[0]),
+            bytemuck::bytes_of(&addresses[1]),
+            bytemuck::bytes_of(&addresses[2]),
+        ];
+        self.kernels.launch(kernel, geometry, &arguments)?;
+        self.out.read(self.staged)?;
+        Ok(self.staged)
+    }
+}
+
+/// Blocks of a pass over `points` points: enough to keep the device busy, no more than there is work.
+pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
+    let wanted = points.div_ceil(THREADS as usize).clamp(1, u32::MAX as usize) as u32;
+    Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS }
+}
+
+/// As many blocks as are resident at once: what registers and shared memory of a pass allow.
+pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
+    let each = match free {
+        0..=4 => 8,
+        5..=8 => 4,
+        _ => 2,
+    };
+    each * multiprocessors.max(1)
+}

@@ -1,0 +1,66 @@
+//! Device memory that is given back when its owner goes.
+
+use super::driver::{Address, Driver, DriverError};
+use bytemuck::Pod;
+use std::sync::Arc;
+
+/// Room for `bytes` bytes on a device.
+pub(crate) struct Buffer {
+    driver: Arc<dyn Driver>,
+    address: Address,
+    bytes: usize,
+}
+
+impl Buffer {
+    /// Room for `count` values of type `T`, at least one; the contents are undefined.
+    pub(crate) fn of<T: Pod>(driver: &Arc<dyn Driver>, count: usize) -> Result<Buffer, DriverError> {
+        let bytes = count.max(1).checked_mul(size_of::<T>());
+        let bytes = bytes.ok_or(DriverError::OutOfMemory { requested: usize::MAX })?;
+        let address = driver.allocate(bytes)?;
+        Ok(Buffer { driver: driver.clone(), address, bytes })
+    }
+
+    /// Room for exactly these values, and the values in it.
+    pub(crate) fn holding<T: Pod>(
+        driver: &Arc<dyn Driver>,
+        values: &[T],
+    ) -> Result<Buffer, DriverError> {
+        let buffer = Buffer::of::<T>(driver, values.len())?;
+        buffer.write(0, values)?;
+        Ok(buffer)
+    }
+
+    /// Writes `values` from the value at `first` on; the buffer has room for them.
+    pub(crate) fn write<T: Pod>(&self, first: usize, values: &[T]) -> Result<(), DriverError> {
+        let offset = first * size_of::<T>();
+        debug_assert!(offset + size_of_val(values) <= self.bytes);
+        let to = Address(self.address.0 + offset as u64);
+        self.driver.upload(to, bytemuck::cast_slice(values))
+    }
+
+    /// Waits for the device and reads the first `out.len()` values.
+    pub(crate) fn read<T: Pod>(&self, out: &mut [T]) -> Result<(), DriverError> {
+        debug_assert!(size_of_val(out) <= self.bytes);
+        self.driver.download(self.address, bytemuck::cast_slice_mut(out))
+    }
+
+    /// Sets every byte to 0.
+    pub(crate) fn clear(&self) -> Result<(), DriverError> {
+        self.driver.clear(self.address, self.bytes)
+    }
+
+    /// The address, as a kernel takes it.
+    pub(crate) fn address(&self) -> u64 {
+        self.address.0
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.driver.release(self.address);
+    }
+}

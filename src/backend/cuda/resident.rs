@@ -1,0 +1,168 @@
+//! The points of one fit in the memory of a device.
+
+use super::driver::{Driver, DriverError};
+use super::memory::Buffer;
+use super::source::Storage;
+use crate::data::points::Points;
+use crate::data::values::Values;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Points gathered or weighed at a time on their way to the device.
+const STAGED: usize = 1 << 16;
+
+/// Room for a number of points on a device, and how many are in it.
+pub(crate) struct Resident {
+    x: Vec<(Storage, Buffer)>,
+    y: (Storage, Buffer),
+    weight: Option<Buffer>,
+    constant_weight: f64,
+    /// Points that the buffers have room for.
+    pub(crate) capacity: usize,
+    /// Points in them.
+    pub(crate) points: usize,
+}
+
+/// How a column is stored.
+fn storage(values: &Values<'_>) -> Storage {
+    match values {
+        Values::F64(_) => Storage::F64,
+        Values::F32(_) => Storage::F32,
+    }
+}
+
+/// How the columns of x are stored, and y.
+pub(crate) fn storages(points: &Points<'_>) -> (Vec<Storage>, Storage) {
+    (points.columns.iter().map(storage).collect(), storage(&points.y))
+}
+
+/// Bytes of one point of `points` on a device.
+pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
+    let columns = points.columns.iter().chain([&points.y]);
+    let weight = if points.sigmas().is_some() { size_of::<f64>() } else { 0 };
+    columns.map(|c| storage(c).bytes()).sum::<usize>() + weight
+}
+
+impl Resident {
+    /// Room for `capacity` points of the kind of `points`.
+    pub(crate) fn room(
+        driver: &Arc<dyn Driver>,
+        points: &Points<'_>,
+        capacity: usize,
+    ) -> Result<Resident, DriverError> {
+        let column = |values: &Values<'_>| {
+            let storage = storage(values);
+            let buffer = match storage {
+                Storage::F64 => Buffer::of::<f64>(driver, capacity),
+                Storage::F32 => Buffer::of::<f32>(driver, capacity),
+            };
+            Ok((storage, buffer?))
+        };
+        Ok(Resident {
+            x: points.columns.iter().map(column).collect::<Result<_, DriverError>>()?,
+            y: column(&points.y)?,
+            weight: match points.sigmas() {
+                Some(_) => Some(Buffer::of::<f64>(driver, capacity)?),
+                None => None,
+            },
+            constant_weight: points.weight(0),
+            capacity,
+            points: 0,
+        })
+    }
+
+    /// All points that count.
+    pub(crate) fn of(
+        driver: &Arc<dyn Driver>,
+        points: &Points<'_>,
+    ) -> Result<Resident, DriverError> {
+        let mut resident = Resident::room(driver, points, points.used)?;
+        resident.fill(points, 0..points.len())?;
+        Ok(resident)
+    }
+
+    /// Replaces the contents by those of the points in `range` that count, for which there is room.
+    pub(crate) fn fill(
+        &mut self,
+        points: &Points<'_>,
+        range: Range<usize>,
+    ) -> Result<(), DriverError> {
+        self.points = 0;
+        if !points.is_filtered() {
+            for ((_, buffer), values) in self.x.iter().zip(&points.columns) {
+                send(buffer, 0, values, range.clone())?;
+            }
+            send(&self.y.1, 0, &points.y, range.clone())?;
+        }
+        let mut kept = Vec::new();
+        let mut weights = Vec::new();
+        for start in range.clone().step_by(STAGED) {
+            let part = start..range.end.min(start + STAGED);
+            let count = if points.is_filtered() {
+                kept.clear();
+                kept.extend(part.clone().filter(|&i| points.counts(i)));
+                for ((_, buffer), values) in self.x.iter().zip(&points.columns) {
+                    send_picked(buffer, self.points, values, &kept)?;
+                }
+                send_picked(&self.y.1, self.points, &points.y, &kept)?;
+                kept.len()
+            } else {
+                part.len()
+            };
+            if let Some(buffer) = &self.weight {
+                weights.clear();
+                match points.is_filtered() {
+                    true => weights.extend(kept.iter().map(|&i| points.weight(i))),
+                    false => weights.extend(part.map(|i| points.weight(i))),
+                }
+                buffer.write(self.points, &weights)?;
+            }
+            self.points += count;
+        }
+        Ok(())
+    }
+
+    /// The kernels' `Data`, with the loss's scale in row units.
+    pub(crate) fn data(&self, loss_scale: f64) -> Vec<u8> {
+        let mut words: Vec<u64> = self.x.iter().map(|(_, buffer)| buffer.address()).collect();
+        if words.is_empty() {
+            words.push(0);
+        }
+        words.push(self.y.1.address());
+        words.push(self.weight.as_ref().map_or(0, Buffer::address));
+        words.push(self.constant_weight.to_bits());
+        words.push(loss_scale.to_bits());
+        words.push(self.points as u64);
+        bytemuck::cast_slice(&words).to_vec()
+    }
+
+    /// Bytes of device memory held.
+    pub(crate) fn bytes(&self) -> usize {
+        let columns = self.x.iter().chain([&self.y]).map(|(_, buffer)| buffer.bytes());
+        columns.sum::<usize>() + self.weight.as_ref().map_or(0, Buffer::bytes)
+    }
+}
+
+fn send(
+    buffer: &Buffer,
+    first: usize,
+    values: &Values<'_>,
+    range: Range<usize>,
+) -> Result<(), DriverError> {
+    match values {
+        Values::F64(v) => buffer.write(first, &v[range]),
+        Values::F32(v) => buffer.write(first, &v[range]),
+    }
+}
+
+fn send_picked(
+    buffer: &Buffer,
+    first: usize,
+    values: &Values<'_>,
+    index: &[usize],
+) -> Result<(), DriverError> {
+    match values {
+        Values::F64(v) => buffer.write(first, &index.iter().map(|&i| v[i]).collect::<Vec<_>>()),
+        Values::F32(v) => buffer.write(first, &index.iter().map(|&i| v[i]).collect::<Vec<_>>()),
+    }
+}

@@ -1,0 +1,121 @@
+//! Devices that a caller holds, and data put on them once for many fits.
+
+use super::CurveFit;
+use crate::backend::cuda::device::Device as Cuda;
+use crate::backend::cuda::registry;
+use crate::backend::cuda::resident::Resident;
+use crate::data::Data;
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::fit::execution::failed;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A CUDA device. Opening one that is open already costs nothing.
+///
+/// ```no_run
+/// # let (x, y) = (vec![0.0; 1000], vec![0.0; 1000]);
+/// use dualfit::{CurveFit, Data, Device};
+/// let device = Device::open(0)?;
+/// let data = device.upload(&Data::new(&x, &y)?)?;
+/// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+/// for rate in [0.1, 1.0, 10.0] {
+///     println!("{}", decay.fit_uploaded(&data, [1.0, rate, 0.0])?);
+/// }
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    device: Arc<Cuda>,
+}
+
+impl Device {
+    /// The device of this number, counted from 0 as the driver does.
+    ///
+    /// # Errors
+    /// [`Error::CudaUnavailable`] with the reason, and what to install.
+    pub fn open(ordinal: usize) -> Result<Device> {
+        match registry::open(ordinal) {
+            Ok(device) => Ok(Device { device }),
+            Err(reason) => Err(Error::CudaUnavailable { ordinal, reason }),
+        }
+    }
+
+    /// Checks the data and copies all points that count to the device, where they stay until the
+    /// result is dropped. Masks, sigma and missing values are settled here; the data serve any
+    /// model with as many independent variables, under any loss.
+    ///
+    /// # Errors
+    /// What is wrong with the data, as [`CurveFit::fit`] says it; [`Error::NotOnDevice`] for a
+    /// covariance matrix of y, and [`Error::DeviceOutOfMemory`].
+    pub fn upload<'a>(&self, data: &Data<'a>) -> Result<DeviceData<'a>> {
+        let points = Points::validate(data)?;
+        if points.correlation.is_some() {
+            let (what, remedy) = ("a covariance matrix of y", "use Backend::Cpu");
+            return Err(Error::NotOnDevice { what, remedy });
+        }
+        let resident = Resident::of(&self.device.driver, &points);
+        let resident = resident.map_err(|error| failed(&self.device, error))?;
+        Ok(DeviceData { device: self.device.clone(), points, resident })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn around(device: Arc<Cuda>) -> Device {
+        Device { device }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device = self.device.properties();
+        let ((major, minor), (cuda, patch)) = (device.capability, device.driver_version);
+        write!(
+            f,
+            "device {}: {}, compute capability {major}.{minor}, {} multiprocessors, driver for CUDA {cuda}.{patch}",
+            device.ordinal, device.name, device.multiprocessors
+        )
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
+
+/// Points on a device, made by [`Device::upload`].
+pub struct DeviceData<'a> {
+    device: Arc<Cuda>,
+    points: Points<'a>,
+    resident: Resident,
+}
+
+impl fmt::Debug for DeviceData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let points = self.resident.points;
+        write!(f, "DeviceData({points} points, {} bytes)", self.resident.bytes())
+    }
+}
+
+impl DeviceData<'_> {
+    /// Bytes of device memory that the points take.
+    pub fn bytes(&self) -> usize {
+        self.resident.bytes()
+    }
+}
+
+impl CurveFit {
+    /// Fits the model to points that are on a device already, whatever
+    /// [`backend`](CurveFit::backend) says.
+    ///
+    /// # Errors
+    /// As [`fit`](CurveFit::fit), and what the device refuses.
+    pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+        let begun = Instant::now();
+        let start = self.accepts(data.points.columns.len(), start.as_ref())?;
+        let place = Some((&data.device, Some(&data.resident)));
+        self.fit_points(&data.points, start, place, begun)
+    }
+}

@@ -1,0 +1,286 @@
+//! Where a fit is computed: the choice, and what it needs there.
+
+use crate::backend::choice::{Costs, Work};
+use crate::backend::cpu::{Cpu, Prepared, Whitened};
+use crate::backend::cuda::careful::Careful;
+use crate::backend::cuda::compiler::CompileError;
+use crate::backend::cuda::device::{Device, Kernels, LoadError};
+use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::evaluator::{Cuda, Place};
+use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::registry;
+use crate::backend::cuda::resident::{self, Resident, bytes_per_point};
+use crate::backend::cuda::source::Arithmetic;
+use crate::backend::{Backend, Evaluator};
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A fit that is estimated to take less than this on the CPU is not worth looking for a device.
+const SOON: f64 = 5e-4;
+/// The part of a device's free memory that data may take.
+const FILL: f64 = 0.9;
+
+/// What a caller asks for.
+pub(crate) struct Wish<'a> {
+    pub(crate) backend: Backend,
+    pub(crate) costs: Costs,
+    pub(crate) loss: Loss,
+    /// A device that takes the place of the registered ones, with the points if they are on it.
+    pub(crate) device: Option<(&'a Arc<Device>, Option<&'a Resident>)>,
+}
+
+/// Where a fit is computed, and why there.
+pub(crate) struct Execution<'a> {
+    /// One sentence.
+    pub(crate) reason: String,
+    pub(crate) device: Option<OnDevice<'a>>,
+}
+
+/// A device with the points of a fit.
+pub(crate) struct OnDevice<'a> {
+    pub(crate) device: Arc<Device>,
+    printed: &'a Printed,
+    points: Held<'a>,
+    /// Whether the CPU goes on if the device fails.
+    pub(crate) take_over: bool,
+    pub(crate) upload_seconds: f64,
+    /// For the kernels of the fit's own loss.
+    pub(crate) compile_seconds: f64,
+}
+
+/// Points on a device.
+enum Held<'a> {
+    Borrowed(&'a Resident),
+    Owned(Resident),
+    /// There is no room for all of them.
+    Chunks,
+}
+
+impl<'a> Execution<'a> {
+    fn on_cpu(reason: impl Into<String>) -> Execution<'a> {
+        Execution { reason: reason.into(), device: None }
+    }
+
+    /// # Errors
+    /// If a device was asked for: [`Error::CudaUnavailable`], [`Error::NotOnDevice`] or what the
+    /// device refused.
+    pub(crate) fn choose(
+        wish: &Wish<'a>,
+        printed: Option<&'a Printed>,
+        points: &Points<'_>,
+    ) -> Result<Execution<'a>> {
+        let asked = match wish.backend {
+            Backend::Cpu => return Ok(Execution::on_cpu("asked for")),
+            Backend::Cuda(_) => true,
+            Backend::Auto => wish.device.is_some(),
+        };
+        let refused = match (printed, &points.correlation) {
+            (None, _) => Some(("a native model", "trace the model, or use Backend::Cpu")),
+            (_, Some(_)) => Some(("a covariance matrix of y", "use Backend::Cpu")),
+            _ => None,
+        };
+        if let Some((what, remedy)) = refused {
+            return match asked {
+                true => Err(Error::NotOnDevice { what, remedy }),
+                false => Ok(Execution::on_cpu(format!("{what} is for the CPU"))),
+            };
+        }
+        let Some(printed) = printed.filter(|p| p.free() > 0) else {
+            return Ok(Execution::on_cpu("all parameters are fixed"));
+        };
+        let work = Work {
+            points: points.used,
+            bytes_per_point: bytes_per_point(points),
+            units: printed.units,
+            uploaded: matches!(wish.device, Some((_, Some(_)))),
+        };
+        let (device, take_over, reason) = if let Some((device, _)) = wish.device {
+            (device.clone(), false, "asked for".to_owned())
+        } else if let Backend::Cuda(ordinal) = wish.backend {
+            let device = registry::open(ordinal)
+                .map_err(|reason| Error::CudaUnavailable { ordinal, reason })?;
+            (device, false, "asked for".to_owned())
+        } else {
+            match worthwhile(wish, printed, points, &work) {
+                Ok((device, reason)) => (device, true, reason),
+                Err(reason) => return Ok(Execution::on_cpu(reason)),
+            }
+        };
+        let uploaded = wish.device.and_then(|(_, resident)| resident);
+        match OnDevice::place(device, printed, points, uploaded, wish.loss, take_over) {
+            Ok(device) => Ok(Execution { reason, device: Some(device) }),
+            Err(error) if take_over => Ok(Execution::on_cpu(format!("the device failed: {error}"))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a user should see of a failure of the device.
+    pub(crate) fn failed(&self, error: DriverError) -> Error {
+        match &self.device {
+            Some(on) => failed(&on.device, error),
+            None => Error::DeviceFailed { name: "no device".into(), message: error.to_string() },
+        }
+    }
+
+    /// The points under a loss, correlated or not.
+    ///
+    /// # Errors
+    /// What a device that was asked for refused.
+    pub(crate) fn evaluator<'e>(
+        &'e self,
+        prepared: &'e Prepared,
+        points: &'e Points<'e>,
+        loss: Loss,
+    ) -> Result<Box<dyn Evaluator + 'e>> {
+        let cpu = Cpu::new(prepared, points, loss);
+        match (&self.device, &points.correlation) {
+            (Some(on), _) => match on.passes(points, loss) {
+                Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.take_over))),
+                Err(_) if on.take_over => Ok(Box::new(cpu)),
+                Err(error) => Err(error),
+            },
+            (None, None) => Ok(Box::new(cpu)),
+            (None, Some(correlation)) => Ok(Box::new(Whitened::new(cpu, correlation))),
+        }
+    }
+}
+
+/// The device on which the work is likely to be done sooner, or why the CPU is the place for it.
+fn worthwhile(
+    wish: &Wish<'_>,
+    printed: &Printed,
+    points: &Points<'_>,
+    work: &Work,
+) -> std::result::Result<(Arc<Device>, String), String> {
+    let costs = &wish.costs;
+    let on_cpu = costs.on_cpu(work, rayon::current_num_threads());
+    if on_cpu < SOON {
+        return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
+    }
+    let first = costs.startup_seconds + costs.compile_seconds;
+    if !registry::is_open() && on_cpu < first {
+        return Err(format!(
+            "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
+        ));
+    }
+    let startup = if registry::is_open() { 0.0 } else { costs.startup_seconds };
+    let device = registry::preferred().map_err(|reason| reason.to_string())?;
+    let storages = resident::storages(points);
+    let loaded = printed.is_loaded(&device, storages, wish.loss, Arithmetic::Double);
+    let compile = if loaded { 0.0 } else { costs.compile_seconds };
+    let on_device = startup + compile + costs.on_device(work, device.properties());
+    let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
+    if on_device < on_cpu { Ok((device, estimate)) } else { Err(estimate) }
+}
+
+impl<'a> OnDevice<'a> {
+    fn place(
+        device: Arc<Device>,
+        printed: &'a Printed,
+        points: &Points<'_>,
+        uploaded: Option<&'a Resident>,
+        loss: Loss,
+        take_over: bool,
+    ) -> Result<OnDevice<'a>> {
+        let begun = Instant::now();
+        let held = match uploaded {
+            Some(resident) => Held::Borrowed(resident),
+            None => hold(&device, points).map_err(|e| failed(&device, e))?,
+        };
+        let upload_seconds = begun.elapsed().as_secs_f64();
+        let mut on = OnDevice {
+            device,
+            printed,
+            points: held,
+            take_over,
+            upload_seconds,
+            compile_seconds: 0.0,
+        };
+        let begun = Instant::now();
+        on.kernels(points, loss)?;
+        on.compile_seconds = begun.elapsed().as_secs_f64();
+        Ok(on)
+    }
+
+    /// As the driver's tools name it.
+    pub(crate) fn architecture(&self) -> String {
+        let (major, minor) = self.device.properties().capability;
+        format!("sm_{major}{minor}")
+    }
+
+    /// The kernels for a loss, compiled and loaded if they are not yet.
+    pub(crate) fn kernels(&self, points: &Points<'_>, loss: Loss) -> Result<Arc<Kernels>> {
+        let storages = resident::storages(points);
+        self.printed.kernels(&self.device, storages, loss, Arithmetic::Double).map_err(|error| {
+            match error {
+                LoadError::Driver(error) => failed(&self.device, error),
+                LoadError::Compile { error, source } => refused(error, &source),
+            }
+        })
+    }
+
+    /// All points on the device, unless they go through it in chunks.
+    pub(crate) fn whole(&self) -> Option<&Resident> {
+        match &self.points {
+            Held::Borrowed(resident) => Some(resident),
+            Held::Owned(resident) => Some(resident),
+            Held::Chunks => None,
+        }
+    }
+
+    fn passes<'e>(&'e self, points: &'e Points<'e>, loss: Loss) -> Result<Cuda<'e>> {
+        let kernels = self.kernels(points, loss)?;
+        let failed = |error| failed(&self.device, error);
+        let place = match self.whole() {
+            Some(resident) => Place::Whole(resident),
+            None => {
+                let free = self.device.driver.memory().map_err(failed)?.free;
+                Place::chunks(&kernels, points, free).map_err(failed)?
+            }
+        };
+        let scale = loss.scale().map_or(1.0, |scale| scale * points.units.row);
+        let sizes = (self.printed.program.params.len(), self.printed.free());
+        Cuda::new(&kernels, points, place, scale, sizes).map_err(failed)
+    }
+}
+
+/// The points on the device, or the news that there is no room for all of them.
+fn hold<'a>(device: &Device, points: &Points<'_>) -> std::result::Result<Held<'a>, DriverError> {
+    let needed = points.used as f64 * bytes_per_point(points) as f64;
+    if needed > FILL * device.driver.memory()?.free as f64 {
+        return Ok(Held::Chunks);
+    }
+    match Resident::of(&device.driver, points) {
+        Ok(resident) => Ok(Held::Owned(resident)),
+        Err(DriverError::OutOfMemory { .. }) => Ok(Held::Chunks),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a user should see of a device's failure.
+pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
+    let name = device.properties().name.clone();
+    match error {
+        DriverError::OutOfMemory { requested } => Error::DeviceOutOfMemory {
+            name,
+            requested,
+            free: device.driver.memory().map_or(0, |m| m.free),
+        },
+        DriverError::Lost { .. } => Error::DeviceLost { name, message: error.to_string() },
+        DriverError::Failed { .. } => Error::DeviceFailed { name, message: error.to_string() },
+    }
+}
+
+fn refused(error: CompileError, source: &str) -> Error {
+    let message = match error {
+        CompileError::Refused { log } => log,
+        CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
+            format!("{identity} does not know compute capability {major}.{minor}; install a newer NVRTC")
+        }
+        CompileError::Unavailable { reason } => reason,
+    };
+    Error::KernelNotCompiled { message, source_text: source.to_owned() }
+}

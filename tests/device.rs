@@ -1,0 +1,121 @@
+//! What needs a real CUDA device: the suite of all devices, memory over many fits, data that stay.
+//!
+//! Without a device each test prints why it is skipped. `tests/device/pack` carries this test to a
+//! machine that has a GPU and no Rust.
+
+#[path = "support/nist.rs"]
+mod nist;
+#[path = "support/suite.rs"]
+mod suite;
+
+use dualfit::{Backend, CurveFit, Data, Device};
+
+/// The number of the device under test, or the reason why there is none.
+fn device() -> Option<usize> {
+    let required = std::env::var("DUALFIT_REQUIRE").is_ok_and(|r| r.contains("cuda"));
+    match dualfit::devices() {
+        Ok(devices) if !devices.is_empty() => {
+            let wanted = std::env::var("DUALFIT_DEVICE").ok().and_then(|d| d.parse().ok());
+            Some(wanted.unwrap_or(0))
+        }
+        Ok(_) if required => panic!("DUALFIT_REQUIRE asks for a device and there is none"),
+        Err(reason) if required => panic!("DUALFIT_REQUIRE asks for a device: {reason}"),
+        Ok(_) => {
+            eprintln!("SKIP (no CUDA device)");
+            None
+        }
+        Err(reason) => {
+            eprintln!("SKIP ({reason})");
+            None
+        }
+    }
+}
+
+fn on_device(test: impl FnOnce(suite::Place<'_>)) {
+    if let Some(ordinal) = device() {
+        test(&|model: CurveFit| model.backend(Backend::Cuda(ordinal)));
+    }
+}
+
+#[test]
+fn nist_is_solved_on_the_device() {
+    on_device(suite::nist);
+}
+
+#[test]
+fn every_size_fits_as_on_the_cpu() {
+    on_device(suite::sizes);
+}
+
+#[test]
+fn every_form_of_data_fits_as_on_the_cpu() {
+    on_device(suite::data_forms);
+}
+
+#[test]
+fn every_loss_fits_as_on_the_cpu() {
+    on_device(suite::losses);
+}
+
+#[test]
+fn bounds_and_fixed_parameters_hold_as_on_the_cpu() {
+    on_device(suite::constraints);
+}
+
+#[test]
+fn models_of_1_to_43_parameters_fit_as_on_the_cpu() {
+    on_device(suite::shapes);
+}
+
+#[test]
+fn bad_ends_are_those_of_the_cpu() {
+    on_device(suite::bad_ends);
+}
+
+#[test]
+fn observers_see_every_step() {
+    on_device(suite::observers);
+}
+
+#[test]
+fn repeated_fits_give_the_same_bits_from_any_thread() {
+    on_device(suite::repeats);
+}
+
+fn decay() -> CurveFit {
+    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+}
+
+fn line(n: usize) -> (Vec<f64>, Vec<f64>) {
+    let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / n as f64).collect();
+    let y = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3 + 0.01 * (97.0 * x).sin()).collect();
+    (x, y)
+}
+
+#[test]
+fn uploaded_data_serve_many_models() {
+    let Some(ordinal) = device() else { return };
+    let (x, y) = line(100_000);
+    let device = Device::open(ordinal).unwrap();
+    let data = device.upload(&Data::new(&x, &y).unwrap()).unwrap();
+    let first = decay().fit_uploaded(&data, [2.5, 0.8, 0.1]).unwrap();
+    let again = decay().fit_uploaded(&data, [2.5, 0.8, 0.1]).unwrap();
+    assert!(first.converged());
+    assert_eq!(first.params(), again.params());
+    let line = CurveFit::new(|x, [a, b]| a * x + b).fit_uploaded(&data, [0.0, 0.0]).unwrap();
+    assert!(line.converged() && line.cost() > first.cost());
+}
+
+#[test]
+fn a_thousand_fits_leave_the_memory_as_it_was() {
+    let Some(ordinal) = device() else { return };
+    let (x, y) = line(1 << 16);
+    let model = decay().backend(Backend::Cuda(ordinal));
+    let fit = || model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
+    let free = || dualfit::devices().unwrap()[ordinal].memory_free;
+    (0..10).for_each(|_| assert!(fit().converged()));
+    let before = free();
+    (0..1000).for_each(|_| assert!(fit().converged()));
+    let lost = before.saturating_sub(free());
+    assert!(lost < 8 << 20, "{lost} bytes were not given back");
+}
