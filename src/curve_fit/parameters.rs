@@ -86,7 +86,8 @@ impl CurveFit {
             return Err(Error::NoParameters);
         }
         if let Backend::Cuda(ordinal) = self.backend {
-            return Err(Error::CudaUnavailable { ordinal });
+            crate::backend::cuda::probe::device(ordinal)
+                .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
         }
         for (name, &(lower, upper)) in self.names.iter().zip(&self.bounds) {
             for (what, value) in [("lower bound", lower), ("upper bound", upper)] {

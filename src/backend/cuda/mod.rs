@@ -3,3 +3,7 @@
 
 pub(crate) mod compiler;
 pub(crate) mod driver;
+#[cfg(test)]
+mod fake_driver;
+pub(crate) mod nvrtc;
+pub(crate) mod probe;
