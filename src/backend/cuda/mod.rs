@@ -1,6 +1,7 @@
 //! The CUDA backend: programs printed as CUDA C++, compiled at run time, run on the device where the
 //! data is.
 
+pub(crate) mod cache;
 pub(crate) mod compiler;
 pub(crate) mod driver;
 #[cfg(test)]
