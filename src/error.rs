@@ -5,6 +5,9 @@
 //! not converge is not an error; it is a [`Fit`](crate::Fit) with its
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
 
+pub(crate) mod no_cuda;
+
+use no_cuda::NoCuda;
 use std::fmt;
 
 /// A name and the value it had, as errors quote parameters and variables.
@@ -298,14 +301,19 @@ pub enum Error {
         "the model used a traced variable of another model; use only the variables that the closure is called with"
     )]
     ForeignVariable,
-    /// A GPU was asked for and this build has none.
-    #[error(
-        "CUDA device {ordinal} was asked for but this version of dualfit computes on the CPU only; use Backend::Auto or Backend::Cpu"
-    )]
+    /// A GPU was asked for and cannot be used.
+    #[error("{}CUDA is not available: {reason}", asked(*ordinal))]
     CudaUnavailable {
-        /// The device's number.
-        ordinal: usize,
+        /// The device's number, where one was asked for.
+        ordinal: Option<usize>,
+        /// What is missing, and what to install or set.
+        #[source]
+        reason: NoCuda,
     },
+}
+
+fn asked(ordinal: Option<usize>) -> String {
+    ordinal.map_or_else(String::new, |ordinal| format!("device {ordinal} was asked for but "))
 }
 
 fn emptied(given: usize, omitted: usize) -> String {

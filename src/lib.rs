@@ -51,6 +51,7 @@ pub use data::loss::Loss;
 pub use data::sigma::Sigma;
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
+pub use error::no_cuda::NoCuda;
 pub use error::{Error, Named, NamedValues, Result};
 pub use fit::Fit;
 pub use fit::stats::Stats;

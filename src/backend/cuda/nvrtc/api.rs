@@ -1,0 +1,212 @@
+//! The functions of NVRTC behind safe ones: the lowest floor of [`nvrtc`](super).
+//!
+//! The signatures are those of `nvrtc.h` from CUDA 11.2 to 13, which has only added functions.
+
+use crate::backend::cuda::compiler::{CompileError, Image};
+use libloading::Library;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fmt;
+use std::path::Path;
+use std::ptr;
+
+/// `nvrtcProgram`.
+type Handle = *mut c_void;
+type Strings = *const *const c_char;
+type Measure = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
+type Copy = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
+
+/// `NVRTC_ERROR_COMPILATION`.
+const REFUSED: c_int = 6;
+
+/// What to take from a compiled program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// A cubin.
+    Machine,
+    /// PTX.
+    Portable,
+}
+
+/// The functions of one NVRTC. Its library stays loaded for the life of the process.
+pub(crate) struct Api {
+    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
+    count_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
+    get_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
+    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
+    create: unsafe extern "C" fn(
+        *mut Handle,
+        *const c_char,
+        *const c_char,
+        c_int,
+        Strings,
+        Strings,
+    ) -> c_int,
+    destroy: unsafe extern "C" fn(*mut Handle) -> c_int,
+    compile: unsafe extern "C" fn(Handle, c_int, Strings) -> c_int,
+    log: (Measure, Copy),
+    cubin: (Measure, Copy),
+    ptx: (Measure, Copy),
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").finish_non_exhaustive()
+    }
+}
+
+impl Api {
+    /// Opens the library at this path, or of this name for the loader.
+    pub(crate) fn open(file: &Path) -> Result<Api, String> {
+        // SAFETY: the initialisers that run are those of a library that the user, the loader's
+        // configuration, a toolkit or a wheel calls NVRTC.
+        let library = unsafe { Library::new(file) }.map_err(|error| error.to_string())?;
+        // SAFETY: each function has its signature of `nvrtc.h`.
+        let api = unsafe {
+            Api {
+                version: *find(&library, "nvrtcVersion")?,
+                count_architectures: *find(&library, "nvrtcGetNumSupportedArchs")?,
+                get_architectures: *find(&library, "nvrtcGetSupportedArchs")?,
+                error_string: *find(&library, "nvrtcGetErrorString")?,
+                create: *find(&library, "nvrtcCreateProgram")?,
+                destroy: *find(&library, "nvrtcDestroyProgram")?,
+                compile: *find(&library, "nvrtcCompileProgram")?,
+                log: (
+                    *find(&library, "nvrtcGetProgramLogSize")?,
+                    *find(&library, "nvrtcGetProgramLog")?,
+                ),
+                cubin: (*find(&library, "nvrtcGetCUBINSize")?, *find(&library, "nvrtcGetCUBIN")?),
+                ptx: (*find(&library, "nvrtcGetPTXSize")?, *find(&library, "nvrtcGetPTX")?),
+            }
+        };
+        // The functions are used without their library, and NVRTC keeps state of its own.
+        std::mem::forget(library);
+        Ok(api)
+    }
+
+    pub(crate) fn version(&self) -> Result<(u32, u32), String> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both pointers are to live numbers.
+        self.check("nvrtcVersion", unsafe { (self.version)(&mut major, &mut minor) })?;
+        Ok((major.max(0) as u32, minor.max(0) as u32))
+    }
+
+    /// The compute capabilities that it compiles for.
+    pub(crate) fn architectures(&self) -> Result<Vec<(u32, u32)>, String> {
+        let mut count = 0;
+        // SAFETY: the pointer is to a live number.
+        let code = unsafe { (self.count_architectures)(&mut count) };
+        self.check("nvrtcGetNumSupportedArchs", code)?;
+        let mut numbers: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or(0)];
+        // SAFETY: the function writes as many numbers as it has just said.
+        let code = unsafe { (self.get_architectures)(numbers.as_mut_ptr()) };
+        self.check("nvrtcGetSupportedArchs", code)?;
+        // 121 is compute capability 12.1.
+        Ok(numbers.into_iter().map(|n| (n.max(0) as u32 / 10, n.max(0) as u32 % 10)).collect())
+    }
+
+    /// Compiles `source`; the image is without the NUL that NVRTC puts at the end of its texts.
+    pub(crate) fn compile(
+        &self,
+        source: &str,
+        options: &[&str],
+        output: Output,
+    ) -> Result<Image, CompileError> {
+        let unavailable = |reason| CompileError::Unavailable { reason };
+        let nul = |_| CompileError::Refused { log: "the source has a NUL character".into() };
+        let source = CString::new(source).map_err(nul)?;
+        let options: Vec<CString> = options
+            .iter()
+            .map(|&option| CString::new(option))
+            .collect::<Result<_, _>>()
+            .map_err(nul)?;
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let count = c_int::try_from(options.len()).unwrap_or(0);
+
+        let mut program = Program { api: self, handle: ptr::null_mut() };
+        // SAFETY: the source is a live text with a NUL at its end, there are no headers.
+        let code = unsafe {
+            (self.create)(
+                &mut program.handle,
+                source.as_ptr(),
+                c"dualfit.cu".as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        self.check("nvrtcCreateProgram", code).map_err(unavailable)?;
+        // SAFETY: the program was created just now; there are `count` options, live texts.
+        let code = unsafe { (self.compile)(program.handle, count, options.as_ptr()) };
+        let log = program.take("nvrtcGetProgramLog", self.log).map_err(unavailable)?;
+        let log = String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned();
+        if code == REFUSED {
+            return Err(CompileError::Refused { log });
+        }
+        self.check("nvrtcCompileProgram", code)
+            .map_err(|reason| unavailable(format!("{reason} {log}").trim_end().to_owned()))?;
+        let bytes = match output {
+            Output::Machine => program.take("nvrtcGetCUBIN", self.cubin),
+            Output::Portable => program.take("nvrtcGetPTX", self.ptx).map(|mut text| {
+                while text.pop_if(|byte| *byte == 0).is_some() {}
+                text
+            }),
+        };
+        let bytes = bytes.map_err(unavailable)?;
+        match bytes.is_empty() {
+            true => Err(unavailable("NVRTC made an empty image".into())),
+            false => Ok(Image { bytes, log }),
+        }
+    }
+
+    fn check(&self, call: &str, code: c_int) -> Result<(), String> {
+        if code == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function returns a constant text of the library for any code, or null.
+        let text = unsafe {
+            let text = (self.error_string)(code);
+            if text.is_null() { "unknown".into() } else { CStr::from_ptr(text).to_string_lossy() }
+        };
+        Err(format!("{call} returned {code} ({text})"))
+    }
+}
+
+/// # Safety
+/// `F` must be the type of the function of this name.
+unsafe fn find<'lib, F>(
+    library: &'lib Library,
+    name: &str,
+) -> Result<libloading::Symbol<'lib, F>, String> {
+    // SAFETY: by the contract of this function.
+    unsafe { library.get(name) }.map_err(|_| format!("it has no function `{name}`"))
+}
+
+/// A program of NVRTC, destroyed at the end.
+struct Program<'api> {
+    api: &'api Api,
+    handle: Handle,
+}
+
+impl Program<'_> {
+    /// What one of the pairs of functions gives: the size first, then the bytes.
+    fn take(&self, call: &str, (size, copy): (Measure, Copy)) -> Result<Vec<u8>, String> {
+        let mut bytes = 0;
+        // SAFETY: the program lives, the pointer is to a live number.
+        self.api.check(call, unsafe { size(self.handle, &mut bytes) })?;
+        let mut taken = vec![0_u8; bytes];
+        if bytes > 0 {
+            // SAFETY: the function writes as many bytes as the other has just said.
+            self.api.check(call, unsafe { copy(self.handle, taken.as_mut_ptr().cast()) })?;
+        }
+        Ok(taken)
+    }
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the program was created by this NVRTC and is destroyed once.
+            unsafe { (self.api.destroy)(&mut self.handle) };
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! NVRTC: the compiler of the CUDA toolkit as a library, found and called without cudarc, which
+//! panics where it is missing and knows no wheels.
+//!
+//! Of several the first is taken that knows the device's architecture and whose kernels the driver
+//! can load: CUDA 13 dropped the devices before 7.5, each release knows those of its day, and a
+//! driver loads kernels of its own major version of CUDA or of earlier ones.
+
+mod api;
+mod search;
+
+use super::compiler::{CompileError, Compiler, Image};
+use crate::error::no_cuda::NoCuda;
+use api::{Api, Output};
+use search::{Candidates, candidates};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Options of every compilation beside the architecture. The log tells registers and spills.
+const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
+
+/// A version or a compute capability: major and minor.
+type Version = (u32, u32);
+
+/// An NVRTC that has been opened and knows what it can compile for.
+#[derive(Debug)]
+pub(crate) struct Nvrtc {
+    api: Api,
+    version: Version,
+    /// Compute capabilities that it compiles for, ascending.
+    architectures: Vec<Version>,
+}
+
+/// What a compilation for a device is to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// Machine code of the device itself.
+    Machine(Version),
+    /// Portable code for the newest architecture known before the device's; its driver compiles it.
+    Portable(Version),
+}
+
+impl Nvrtc {
+    /// The NVRTC for a device of this capability whose driver speaks this version of CUDA. What was
+    /// found is kept for the life of the process.
+    pub(crate) fn find(capability: Version, driver: Version) -> Result<Arc<Nvrtc>, NoCuda> {
+        type Found = HashMap<(Version, Version), Result<Arc<Nvrtc>, NoCuda>>;
+        static FOUND: Mutex<Option<Found>> = Mutex::new(None);
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = found.get_or_insert_default().entry((capability, driver));
+        known.or_insert_with(|| choose(candidates(), capability, driver).map(Arc::new)).clone()
+    }
+
+    /// Opens the library at this path, or of this name for the loader.
+    pub(crate) fn open(file: &Path) -> Result<Nvrtc, String> {
+        let api = Api::open(file)?;
+        let version = api.version()?;
+        let mut architectures = api.architectures()?;
+        architectures.sort_unstable();
+        Ok(Nvrtc { api, version, architectures })
+    }
+
+    /// Major and minor version.
+    pub(crate) fn version(&self) -> Version {
+        self.version
+    }
+
+    fn target(&self, capability: Version) -> Option<Target> {
+        match self.architectures.binary_search(&capability) {
+            Ok(_) => Some(Target::Machine(capability)),
+            Err(0) => None,
+            Err(above) => Some(Target::Portable(self.architectures[above - 1])),
+        }
+    }
+
+    /// Whether a driver loads what this makes: machine code of its own major version or an earlier
+    /// one; portable code of its own version or an earlier one.
+    fn suits(&self, target: Target, driver: Version) -> bool {
+        match target {
+            Target::Machine(_) => self.version.0 <= driver.0,
+            Target::Portable(_) => self.version <= driver,
+        }
+    }
+}
+
+fn choose(list: Candidates, capability: Version, driver: Version) -> Result<Nvrtc, NoCuda> {
+    let mut searched = list.searched;
+    let mut portable: Option<(Version, Nvrtc)> = None;
+    let mut too_new: Option<NoCuda> = None;
+    for file in list.files {
+        let nvrtc = match Nvrtc::open(&file) {
+            Ok(nvrtc) => nvrtc,
+            // A name that the loader does not know is no news; a file that is there and fails is.
+            Err(why) => {
+                if file.is_absolute() {
+                    searched.push(format!("{}: {why}", file.display()));
+                }
+                continue;
+            }
+        };
+        match nvrtc.target(capability) {
+            Some(target) if !nvrtc.suits(target, driver) => {
+                too_new.get_or_insert(NoCuda::NvrtcTooNew { nvrtc: nvrtc.version, driver });
+            }
+            Some(Target::Machine(_)) => return Ok(nvrtc),
+            Some(Target::Portable(known)) => {
+                if portable.as_ref().is_none_or(|(best, _)| known > *best) {
+                    portable = Some((known, nvrtc));
+                }
+            }
+            None => searched.push(format!(
+                "{}: NVRTC {}.{} has dropped devices of compute capability {}.{}",
+                file.display(),
+                nvrtc.version.0,
+                nvrtc.version.1,
+                capability.0,
+                capability.1
+            )),
+        }
+    }
+    match portable {
+        Some((_, nvrtc)) => Ok(nvrtc),
+        None => Err(too_new.unwrap_or(NoCuda::NvrtcNotFound { searched })),
+    }
+}
+
+impl Compiler for Nvrtc {
+    /// The options are part of it: with others the images would be others.
+    fn identity(&self) -> String {
+        format!("NVRTC {}.{} {}", self.version.0, self.version.1, OPTIONS.join(" "))
+    }
+
+    fn compile(&self, source: &str, capability: (u32, u32)) -> Result<Image, CompileError> {
+        let target = self.target(capability).ok_or_else(|| CompileError::UnknownArchitecture {
+            capability,
+            identity: self.identity(),
+        })?;
+        let (architecture, output) = match target {
+            Target::Machine((major, minor)) => (format!("sm_{major}{minor}"), Output::Machine),
+            Target::Portable((major, minor)) => {
+                (format!("compute_{major}{minor}"), Output::Portable)
+            }
+        };
+        let architecture = format!("--gpu-architecture={architecture}");
+        let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
+        self.api.compile(source, &options, output)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,248 @@
+//! Where NVRTC may be: what `DUALFIT_NVRTC` names, or what the loader finds, the folders of CUDA
+//! toolkits, and the wheels of the Python environments that are active or first in the search path.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Majors of CUDA, newest first.
+const MAJORS: [u32; 5] = [15, 14, 13, 12, 11];
+
+/// Files to be tried in their order, and what to tell of the search if none of them will do.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    /// Names for the loader, and paths of files that exist.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) searched: Vec<String>,
+}
+
+/// Looks around in the environment of this process.
+pub(crate) fn candidates() -> Candidates {
+    collect(&|name| env::var_os(name).filter(|value| !value.is_empty()), Path::new("/"))
+}
+
+/// `variable` gives values of environment variables, `root` is the root of the file system.
+fn collect(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Candidates {
+    let mut found = Candidates::default();
+    if let Some(value) = variable("DUALFIT_NVRTC") {
+        for place in env::split_paths(&value) {
+            found.searched.push(format!("{} of DUALFIT_NVRTC", place.display()));
+            match place.is_dir() {
+                true => found.add_folder(&place),
+                false => found.files.push(place),
+            }
+        }
+        return found;
+    }
+    found.searched.push(match cfg!(windows) {
+        true => "nvrtc64_*.dll of the loader".into(),
+        false => "libnvrtc.so of the loader".into(),
+    });
+    found.files.extend(names().into_iter().map(PathBuf::from));
+    for toolkit in toolkits(variable, root) {
+        for folder in ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin"]
+        {
+            found.look_in(&toolkit.join(folder), folder == "lib64");
+        }
+        found.look_in(&toolkit.join("bin").join("x64"), false);
+    }
+    for packages in site_packages(variable, root) {
+        found.searched.push(packages.display().to_string());
+        for wheel in entries(&packages.join("nvidia"), "cu") {
+            for folder in ["lib", "bin", "bin/x86_64"] {
+                found.look_in(&wheel.join(folder), false);
+            }
+        }
+    }
+    found
+}
+
+impl Candidates {
+    /// Adds what lies in `folder`, and mentions the folder if it exists or must be mentioned.
+    fn look_in(&mut self, folder: &Path, mention: bool) {
+        if mention || folder.is_dir() {
+            self.searched.push(folder.display().to_string());
+        }
+        self.add_folder(folder);
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        let files = names().into_iter().map(|name| folder.join(name));
+        // The plain name is a link to one of the others, unless it is alone.
+        let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+        if files.len() > 1 {
+            files.retain(|file| file.file_name() != Some(OsStr::new("libnvrtc.so")));
+        }
+        for file in files {
+            if !self.files.contains(&file) {
+                self.files.push(file);
+            }
+        }
+    }
+}
+
+/// Names of the library, newest first. CUDA 11 kept one name from 11.2 on.
+fn names() -> Vec<String> {
+    match cfg!(windows) {
+        true => {
+            let release = |major: u32| if major == 11 { "112".into() } else { format!("{major}0") };
+            MAJORS.map(|major| format!("nvrtc64_{}_0.dll", release(major))).to_vec()
+        }
+        false => {
+            let mut names = MAJORS.map(|major| format!("libnvrtc.so.{major}")).to_vec();
+            names.extend(["libnvrtc.so.11.2".into(), "libnvrtc.so".into()]);
+            names
+        }
+    }
+}
+
+/// Folders of CUDA toolkits.
+fn toolkits(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec<PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+    let mut found: Vec<PathBuf> =
+        named.into_iter().filter_map(variable).map(PathBuf::from).collect();
+    found.extend(entries(&root.join("usr/local"), "cuda"));
+    found.push(root.join("opt/cuda"));
+    found
+}
+
+/// The folders of packages of the Python environments that are active, of the first Python in the
+/// search path, of the user, and of the system.
+fn site_packages(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec<PathBuf> {
+    let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .into_iter()
+        .filter_map(variable)
+        .map(PathBuf::from)
+        .collect();
+    let programs =
+        if cfg!(windows) { ["python.exe", "python3.exe"] } else { ["python3", "python"] };
+    if let Some(path) = variable("PATH") {
+        let has_python =
+            |folder: &PathBuf| programs.iter().any(|program| folder.join(program).is_file());
+        if let Some(folder) = env::split_paths(&path).find(has_python) {
+            // Programs lie in `bin` of the prefix, on Windows in the prefix or in `Scripts`.
+            prefixes.extend(folder.parent().map(Path::to_owned));
+            prefixes.push(folder);
+        }
+    }
+    prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
+    prefixes.push(root.join("usr/local"));
+    let mut found = Vec::new();
+    for prefix in prefixes {
+        let mut pythons = entries(&prefix.join("lib"), "python3");
+        pythons.push(prefix.join("Lib"));
+        for python in pythons {
+            for packages in ["site-packages", "dist-packages"].map(|name| python.join(name)) {
+                if packages.is_dir() && !found.contains(&packages) {
+                    found.push(packages);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The entries of `folder` whose names begin with `prefix`, the highest version first.
+fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(prefix)))
+        .collect();
+    found.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
+    found
+}
+
+/// The numbers in a name, so that 3.12 sorts after 3.9.
+fn numbers(path: &Path) -> Vec<u32> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file system of empty files.
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        root
+    }
+
+    /// What is found in `root` with some variables, the loader's names and the root left out.
+    fn found(root: &Path, variables: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+        let variable = |name: &str| {
+            let value = variables.iter().find(|(known, _)| *known == name)?.1;
+            let absolute = |part: &str| root.join(part).into_os_string();
+            env::join_paths(value.split(':').map(absolute)).ok()
+        };
+        let Candidates { files, searched } = collect(&variable, root);
+        let files = files.iter().filter_map(|file| file.strip_prefix(root).ok());
+        (files.map(|file| file.display().to_string()).collect(), searched)
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn toolkits_and_wheels_are_found_the_named_and_the_newest_first() {
+        let root = tree(&[
+            "usr/local/cuda-12.4/lib64/libnvrtc.so.12",
+            "usr/local/cuda-12.4/lib64/libnvrtc.so",
+            "usr/local/cuda-12.10/lib64/libnvrtc.so.12",
+            "opt/cuda/lib64/libnvrtc.so",
+            "mine/lib64/libnvrtc.so.11.2",
+            "venv/bin/python3",
+            "venv/lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+            "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc-builtins.so.13.5",
+            "venv/lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.13",
+            "other/bin/python3",
+            "other/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            "home/.local/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+        ]);
+        let variables = [
+            ("CUDA_HOME", "mine"),
+            ("VIRTUAL_ENV", "venv"),
+            ("PATH", "sbin:other/bin:venv/bin"),
+            ("HOME", "home"),
+        ];
+        let (files, searched) = found(root.path(), &variables);
+        assert_eq!(
+            files,
+            [
+                "mine/lib64/libnvrtc.so.11.2",
+                "usr/local/cuda-12.10/lib64/libnvrtc.so.12",
+                "usr/local/cuda-12.4/lib64/libnvrtc.so.12",
+                "opt/cuda/lib64/libnvrtc.so",
+                "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+                "venv/lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+                "other/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+                "home/.local/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+            ]
+        );
+        assert_eq!(searched[0], "libnvrtc.so of the loader");
+        assert!(searched.iter().any(|place| place.ends_with("mine/lib64")), "{searched:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_the_variable_names_is_all_that_is_tried() {
+        let root =
+            tree(&["a/libnvrtc.so.12", "a/libnvrtc.so.13", "usr/local/cuda/lib64/libnvrtc.so"]);
+        let (files, searched) = found(root.path(), &[("DUALFIT_NVRTC", "b/my_nvrtc.so:a")]);
+        assert_eq!(files, ["b/my_nvrtc.so", "a/libnvrtc.so.13", "a/libnvrtc.so.12"]);
+        assert_eq!(searched.len(), 2);
+        assert!(searched[0].ends_with("b/my_nvrtc.so of DUALFIT_NVRTC"), "{searched:?}");
+    }
+
+    #[test]
+    fn a_bare_machine_has_only_the_loader() {
+        let root = tree(&[]);
+        let (files, searched) = found(root.path(), &[]);
+        assert!(files.is_empty() && !searched.is_empty());
+    }
+}

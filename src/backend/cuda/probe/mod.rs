@@ -1,0 +1,187 @@
+//! Whether there is a driver that can be called.
+//!
+//! cudarc panics where a library or a function of it is missing, so nothing of cudarc is called
+//! before this: the driver's library is opened under the names that cudarc will use, every function
+//! that the backend calls is looked up, and the driver is started and asked for its version and its
+//! devices. What was found is kept for the life of the process.
+
+use crate::error::no_cuda::{NoCuda, OLDEST};
+use libloading::Library;
+use std::env;
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::sync::OnceLock;
+
+/// The driver's library under the names that cudarc tries, in its order.
+pub(crate) const LIBRARIES: &[&str] =
+    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so", "libcuda.so.1"] };
+
+/// Every function of the driver that the backend calls, those of [`api`](super::api) among them.
+pub(crate) const SYMBOLS: &[&str] = &[
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuMemGetInfo_v2",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemsetD8Async",
+    "cuStreamCreate",
+    "cuStreamSynchronize",
+    "cuStreamDestroy_v2",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuEventDestroy_v2",
+    "cuModuleLoadData",
+    "cuModuleGetFunction",
+    "cuModuleUnload",
+    "cuLaunchKernel",
+];
+
+/// `CUDA_ERROR_NO_DEVICE`.
+const NO_DEVICE: c_int = 100;
+
+/// A driver that has been started and has devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Major and minor version of CUDA that the driver speaks.
+    pub(crate) driver_version: (u32, u32),
+    /// Devices, at least one.
+    pub(crate) devices: usize,
+}
+
+/// The driver of this process, unless `DUALFIT_FORCE_CPU` is set.
+pub(crate) fn driver() -> Result<Found, NoCuda> {
+    static FOUND: OnceLock<Result<Found, NoCuda>> = OnceLock::new();
+    if is_forced(env::var_os("DUALFIT_FORCE_CPU").as_deref()) {
+        return Err(NoCuda::ForcedCpu);
+    }
+    FOUND.get_or_init(|| probe(LIBRARIES)).clone()
+}
+
+/// The driver, if it has device `ordinal`.
+pub(crate) fn device(ordinal: usize) -> Result<Found, NoCuda> {
+    let found = driver()?;
+    let count = found.devices;
+    if ordinal >= count {
+        return Err(NoCuda::OrdinalOutOfRange { ordinal, count, visible: visible_devices() });
+    }
+    Ok(found)
+}
+
+/// The device to use where none was named: that of `DUALFIT_DEVICE`, or the first.
+pub(crate) fn preferred() -> Result<usize, NoCuda> {
+    driver()?;
+    let ordinal = ordinal(env::var_os("DUALFIT_DEVICE").as_deref())?;
+    device(ordinal).map(|_| ordinal)
+}
+
+fn is_forced(variable: Option<&OsStr>) -> bool {
+    variable.is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+fn ordinal(variable: Option<&OsStr>) -> Result<usize, NoCuda> {
+    let Some(value) = variable.filter(|value| !value.is_empty()) else { return Ok(0) };
+    let value = value.to_string_lossy();
+    value.trim().parse().map_err(|_| NoCuda::DeviceVariable { value: value.into_owned() })
+}
+
+fn visible_devices() -> Option<String> {
+    env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Opens the first of `libraries` that can be loaded, and starts it.
+pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<Found, NoCuda> {
+    let names = || libraries.iter().map(|name| name.as_ref().to_string_lossy().into_owned());
+    // SAFETY: the initialisers that run are those of the NVIDIA driver, which any CUDA program loads.
+    let open = |name: &S| unsafe { Library::new(name.as_ref()) }.ok();
+    let opened = libraries.iter().zip(names()).find_map(|(name, said)| Some((open(name)?, said)));
+    let Some((library, name)) = opened else {
+        return Err(NoCuda::DriverLibraryNotFound { searched: names().collect() });
+    };
+    let found = start(&library, &name);
+    // The driver keeps threads and exit handlers of its own: its code must stay where it is.
+    std::mem::forget(library);
+    found
+}
+
+fn start(library: &Library, name: &str) -> Result<Found, NoCuda> {
+    let missing = |symbol: &str| NoCuda::SymbolMissing {
+        symbol: symbol.to_owned(),
+        library: name.to_owned(),
+    };
+    for &symbol in SYMBOLS {
+        // SAFETY: the address is not used, only its existence.
+        if unsafe { library.get::<*const ()>(symbol) }.is_err() {
+            return Err(missing(symbol));
+        }
+    }
+    // SAFETY: the signatures of these functions are those of cuda.h, unchanged since CUDA 6; each is
+    // called with pointers to live numbers of the right type, `cuInit` before `cuDeviceGetCount`.
+    unsafe {
+        let init = library
+            .get::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit")
+            .map_err(|_| missing("cuInit"))?;
+        let get_version = library
+            .get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDriverGetVersion")
+            .map_err(|_| missing("cuDriverGetVersion"))?;
+        let get_count = library
+            .get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDeviceGetCount")
+            .map_err(|_| missing("cuDeviceGetCount"))?;
+
+        // The version can be asked before the driver is started, and explains why it does not start.
+        let mut version = 0;
+        check(library, "cuDriverGetVersion", get_version(&mut version))?;
+        let driver_version = (version.max(0) as u32 / 1000, version.max(0) as u32 % 1000 / 10);
+        if driver_version < OLDEST {
+            return Err(NoCuda::DriverTooOld { driver: driver_version, needs: OLDEST });
+        }
+        check(library, "cuInit", init(0))?;
+        let mut count = 0;
+        check(library, "cuDeviceGetCount", get_count(&mut count))?;
+        match usize::try_from(count) {
+            Ok(devices) if devices > 0 => Ok(Found { driver_version, devices }),
+            _ => Err(NoCuda::NoDevice { visible: visible_devices() }),
+        }
+    }
+}
+
+/// An error for a code other than success, with the driver's own words for it.
+fn check(library: &Library, call: &str, code: c_int) -> Result<(), NoCuda> {
+    match code {
+        0 => Ok(()),
+        NO_DEVICE => Err(NoCuda::NoDevice { visible: visible_devices() }),
+        _ => Err(NoCuda::InitFailed { code, text: format!("{} in {call}", text(library, code)) }),
+    }
+}
+
+fn text(library: &Library, code: c_int) -> String {
+    type GetErrorString = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
+    // SAFETY: the signature is that of cuda.h. The text is a constant of the library with a NUL at
+    // its end, or the pointer is left null, or set so, for a code that the driver does not know.
+    unsafe {
+        let mut text: *const c_char = std::ptr::null();
+        if let Ok(get) = library.get::<GetErrorString>("cuGetErrorString") {
+            get(code, &mut text);
+        }
+        match text.is_null() {
+            true => "a code that the driver does not explain".into(),
+            false => CStr::from_ptr(text).to_string_lossy().into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

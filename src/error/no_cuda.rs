@@ -1,0 +1,127 @@
+//! Why there is no CUDA device to compute on.
+//!
+//! Each reason says in one sentence what was looked for, what was found, and what to install or set.
+
+/// Why no CUDA device can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoCuda {
+    /// The driver's library is not there.
+    #[error(
+        "no NVIDIA driver was found ({} cannot be loaded); install the driver of the card, or add the folder of its library to the loader's search path",
+        searched.join(", ")
+    )]
+    DriverLibraryNotFound {
+        /// The names that were asked for.
+        searched: Vec<String>,
+    },
+    /// The driver's library lacks a function that dualfit calls.
+    #[error(
+        "the driver's library {library} has no function `{symbol}`; install the NVIDIA driver of CUDA {}.{} or newer, or remove a library that is not the driver's from the search path",
+        OLDEST.0,
+        OLDEST.1
+    )]
+    SymbolMissing {
+        /// The function.
+        symbol: String,
+        /// The library's name.
+        library: String,
+    },
+    /// The driver is older than the oldest that dualfit's kernels can be loaded by.
+    #[error(
+        "the NVIDIA driver speaks CUDA {}.{} but {}.{} is needed; install a newer driver",
+        driver.0, driver.1, needs.0, needs.1
+    )]
+    DriverTooOld {
+        /// Major and minor version of CUDA that the driver speaks.
+        driver: (u32, u32),
+        /// The oldest that will do.
+        needs: (u32, u32),
+    },
+    /// The driver is there but refused to start, or refused the device.
+    #[error("the NVIDIA driver failed with code {code}, {text}; {}", remedy(*code))]
+    InitFailed {
+        /// The driver's code (`CUresult`).
+        code: i32,
+        /// What the driver says of it, and which call it was.
+        text: String,
+    },
+    /// The driver runs and has no device.
+    #[error("the NVIDIA driver sees no device{}", hidden(visible.as_deref()))]
+    NoDevice {
+        /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
+        visible: Option<String>,
+    },
+    /// There are devices, but not this one.
+    #[error(
+        "there is no CUDA device {ordinal}, only {count} device(s) numbered from 0; choose one of these{}",
+        hiding(visible.as_deref())
+    )]
+    OrdinalOutOfRange {
+        /// The device's number asked for.
+        ordinal: usize,
+        /// Devices that there are.
+        count: usize,
+        /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
+        visible: Option<String>,
+    },
+    /// `DUALFIT_DEVICE` is not a device's number.
+    #[error("DUALFIT_DEVICE is `{value}`; set it to the number of a device, or unset it")]
+    DeviceVariable {
+        /// The variable's value.
+        value: String,
+    },
+    /// The library that compiles kernels is not there.
+    #[error(
+        "NVRTC, which compiles the kernels, was not found (searched: {}); install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or set DUALFIT_NVRTC to the library or its folder",
+        searched.join(", ")
+    )]
+    NvrtcNotFound {
+        /// Names, folders and files that were looked for, with what was wrong with those found.
+        searched: Vec<String>,
+    },
+    /// The library that compiles kernels makes what the driver cannot load.
+    #[error(
+        "NVRTC {}.{} makes kernels that the NVIDIA driver, which speaks CUDA {}.{}, cannot load; install a newer driver, or the NVRTC of CUDA {}, `pip install nvidia-cuda-nvrtc-cu{}` for one",
+        nvrtc.0, nvrtc.1, driver.0, driver.1, driver.0, driver.0
+    )]
+    NvrtcTooNew {
+        /// Major and minor version of NVRTC.
+        nvrtc: (u32, u32),
+        /// Major and minor version of CUDA that the driver speaks.
+        driver: (u32, u32),
+    },
+    /// `DUALFIT_FORCE_CPU` is set.
+    #[error("DUALFIT_FORCE_CPU is set, so no CUDA device is used; unset it to use one")]
+    ForcedCpu,
+}
+
+/// Version of CUDA of the oldest driver that will do: the first that links what NVRTC 11.2 makes,
+/// which in turn is the first NVRTC that says which architectures it knows.
+pub(crate) const OLDEST: (u32, u32) = (11, 2);
+
+fn remedy(code: i32) -> &'static str {
+    match code {
+        34 => "remove the toolkit's folder `stubs` from the loader's search path",
+        46 | 201 => "another process has the device for itself: wait for it, or choose another",
+        802 => "start the service nvidia-fabricmanager, or wait until it is ready",
+        803 => "reboot, or reload the kernel's module, so that it and the driver's library agree",
+        804 => "remove the compatibility package of CUDA, which is not for this card",
+        _ => "see whether `nvidia-smi` works, and reboot or reinstall the driver if it does not",
+    }
+}
+
+fn hidden(visible: Option<&str>) -> String {
+    match visible {
+        Some(value) => format!(
+            ", and CUDA_VISIBLE_DEVICES is `{value}`; unset it, or set it to devices that exist"
+        ),
+        None => "; check that `nvidia-smi` lists one, and give the container access to it".into(),
+    }
+}
+
+fn hiding(visible: Option<&str>) -> String {
+    visible.map_or_else(String::new, |value| {
+        format!(", or change CUDA_VISIBLE_DEVICES, which is `{value}`")
+    })
+}
