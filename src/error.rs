@@ -301,6 +301,52 @@ pub enum Error {
         "the model used a traced variable of another model; use only the variables that the closure is called with"
     )]
     ForeignVariable,
+    /// A device was asked for and cannot take this kind of problem.
+    #[error("a device cannot fit {what}; {remedy}")]
+    NotOnDevice {
+        /// What it cannot.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A device has not enough memory, even for the data in small chunks.
+    #[error(
+        "{name} has no {requested} bytes of memory left, {free} are free; free some of it, or use Backend::Cpu"
+    )]
+    DeviceOutOfMemory {
+        /// The device's name.
+        name: String,
+        /// Bytes of the allocation that failed.
+        requested: usize,
+        /// Bytes that were free then.
+        free: usize,
+    },
+    /// A device faulted or went away during the fit, and cannot be used by this process any more.
+    #[error(
+        "{name} was lost: {message}; start the process again, or use Backend::Auto, which goes on with the CPU"
+    )]
+    DeviceLost {
+        /// The device's name.
+        name: String,
+        /// What its driver said.
+        message: String,
+    },
+    /// A call of the device's driver failed.
+    #[error("{name} failed: {message}; use Backend::Cpu, or report this with the message")]
+    DeviceFailed {
+        /// The device's name.
+        name: String,
+        /// What its driver said.
+        message: String,
+    },
+    /// The kernels of a model could not be compiled for the device.
+    #[error("the model's kernels do not compile: {message}\n{source_text}")]
+    KernelNotCompiled {
+        /// The compiler's log.
+        message: String,
+        /// The CUDA C++ that it refused.
+        source_text: String,
+    },
     /// A GPU was asked for and cannot be used.
     #[error("{}CUDA is not available: {reason}", asked(*ordinal))]
     CudaUnavailable {

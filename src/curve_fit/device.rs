@@ -39,7 +39,7 @@ impl Device {
     pub fn open(ordinal: usize) -> Result<Device> {
         match registry::open(ordinal) {
             Ok(device) => Ok(Device { device }),
-            Err(reason) => Err(Error::CudaUnavailable { ordinal, reason }),
+            Err(reason) => Err(Error::CudaUnavailable { ordinal: Some(ordinal), reason }),
         }
     }
 

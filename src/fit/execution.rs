@@ -101,7 +101,7 @@ impl<'a> Execution<'a> {
             (device.clone(), false, "asked for".to_owned())
         } else if let Backend::Cuda(ordinal) = wish.backend {
             let device = registry::open(ordinal)
-                .map_err(|reason| Error::CudaUnavailable { ordinal, reason })?;
+                .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
             (device, false, "asked for".to_owned())
         } else {
             match worthwhile(wish, printed, points, &work) {

@@ -1,6 +1,7 @@
 //! A device with a compiler for it, and the kernels that it has loaded.
 
-use super::compiler::{CompileError, Compiler, Image};
+use super::cache::{Cache, Origin};
+use super::compiler::{CompileError, Compiler};
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -12,6 +13,7 @@ const MAX_LOADED: usize = 64;
 pub(crate) struct Device {
     pub(crate) driver: Arc<dyn Driver>,
     compiler: Arc<dyn Compiler>,
+    cache: &'static Cache,
     loaded: Mutex<Loaded>,
 }
 
@@ -24,8 +26,8 @@ pub(crate) struct Kernels {
     module: Module,
     /// Seconds that compiling or reading the cache, and loading, took.
     pub(crate) seconds: f64,
-    /// Whether a compiler ran.
-    pub(crate) compiled: bool,
+    /// Where their image came from.
+    pub(crate) origin: Origin,
 }
 
 /// Why kernels cannot be had.
@@ -37,8 +39,12 @@ pub(crate) enum LoadError {
 }
 
 impl Device {
-    pub(crate) fn new(driver: Arc<dyn Driver>, compiler: Arc<dyn Compiler>) -> Device {
-        Device { driver, compiler, loaded: Mutex::default() }
+    pub(crate) fn new(
+        driver: Arc<dyn Driver>,
+        compiler: Arc<dyn Compiler>,
+        cache: &'static Cache,
+    ) -> Device {
+        Device { driver, compiler, cache, loaded: Mutex::default() }
     }
 
     pub(crate) fn properties(&self) -> &Properties {
@@ -52,19 +58,12 @@ impl Device {
             return Ok(ready);
         }
         let begun = Instant::now();
-        let Image { bytes, log } =
-            match self.compiler.compile(source, self.properties().capability) {
-                Ok(image) => image,
-                Err(error) => {
-                    return Err(LoadError::Compile { error, source: source.clone() });
-                }
-            };
-        let module = self.driver.load(&bytes).map_err(LoadError::Driver)?;
+        let (module, origin) = self.module(source)?;
         let kernels = Arc::new(Kernels {
             driver: self.driver.clone(),
             module,
             seconds: begun.elapsed().as_secs_f64(),
-            compiled: !log.is_empty(),
+            origin,
         });
         let mut loaded = self.loaded();
         if loaded.len() >= MAX_LOADED {
@@ -72,6 +71,23 @@ impl Device {
         }
         loaded.push((source.clone(), kernels.clone()));
         Ok(kernels)
+    }
+
+    /// An image of `source` in the device. One from the cache that the driver refuses is made anew.
+    fn module(&self, source: &Arc<str>) -> Result<(Module, Origin), LoadError> {
+        let capability = self.properties().capability;
+        let refused = |error| LoadError::Compile { error, source: source.clone() };
+        let (compiler, cache) = (&*self.compiler, self.cache);
+        let (image, origin) = cache.image(compiler, source, capability).map_err(refused)?;
+        match self.driver.load(&image.bytes) {
+            Ok(module) => Ok((module, origin)),
+            Err(DriverError::Failed { .. }) if origin != Origin::Compiler => {
+                cache.forget(compiler, source, capability);
+                let (image, origin) = cache.image(compiler, source, capability).map_err(refused)?;
+                Ok((self.driver.load(&image.bytes).map_err(LoadError::Driver)?, origin))
+            }
+            Err(error) => Err(LoadError::Driver(error)),
+        }
     }
 
     /// Whether the kernels of `source` need no compiler any more.

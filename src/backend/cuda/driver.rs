@@ -70,6 +70,11 @@ pub(crate) trait Driver: Send + Sync {
 
     fn unload(&self, module: Module);
 
+    /// Whether the device is lost, so that no call will succeed any more.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
     /// Starts a kernel; `arguments` are the bytes of each of its parameters, in order.
     fn launch(
         &self,

@@ -2,15 +2,16 @@
 //! data is.
 
 pub(crate) mod cache;
+pub(crate) mod careful;
 pub(crate) mod compiler;
 pub(crate) mod device;
 pub(crate) mod driver;
-pub(crate) mod careful;
 pub(crate) mod evaluator;
-pub(crate) mod printed;
-mod memory;
-pub(crate) mod resident;
 #[cfg(test)]
 mod fake_driver;
+mod memory;
 pub(crate) mod nvrtc;
+pub(crate) mod printed;
 pub(crate) mod probe;
+pub(crate) mod registry;
+pub(crate) mod resident;
