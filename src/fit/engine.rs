@@ -120,7 +120,7 @@ impl Request<'_> {
 
     /// The points under a loss, correlated or not.
     fn evaluator(&self, loss: Loss) -> Box<dyn Evaluator + '_> {
-        let cpu = Cpu::new(self.prepared, self.points, loss);
+        let cpu = Cpu::new(self.prepared, self.points, loss, &self.start);
         match &self.points.correlation {
             None => Box::new(cpu),
             Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
