@@ -150,7 +150,7 @@ impl Request<'_> {
 
     /// The points under a loss, where the fit is computed.
     fn evaluator(&self, loss: Loss) -> Result<Box<dyn Evaluator + '_>> {
-        self.execution.evaluator(self.prepared, self.points, loss)
+        self.execution.evaluator(self.prepared, self.points, loss, &self.start)
     }
 
     /// Tukey's loss leaves points out that are far from the start, good ones among them; a fit with a

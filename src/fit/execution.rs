@@ -134,8 +134,9 @@ impl<'a> Execution<'a> {
         prepared: &'e Prepared,
         points: &'e Points<'e>,
         loss: Loss,
+        start: &'e [f64],
     ) -> Result<Box<dyn Evaluator + 'e>> {
-        let cpu = Cpu::new(prepared, points, loss);
+        let cpu = Cpu::new(prepared, points, loss, start);
         match (&self.device, &points.correlation) {
             (Some(on), _) => match on.passes(points, loss) {
                 Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.take_over))),
