@@ -32,6 +32,10 @@
 //!    decomposition, statistics, [`Warning`]s, and the reason why it stopped ([`Termination`]). A fit
 //!    that did not converge is a `Fit` that says so; an [`Error`] means that the request made no sense.
 
+// Suites that the crate's own tests share with those in `tests/` name the crate as users do.
+#[cfg(test)]
+extern crate self as dualfit;
+
 mod backend;
 mod curve_fit;
 mod data;

@@ -166,7 +166,8 @@ impl<'a> Cuda<'a> {
         let mut part = RFactor::zero(out.n);
         self.each_chunk(|pass, data| {
             let factor = pass.run("factor", data, 0.0)?;
-            part.r.copy_from_slice(&factor[..part.r.len()]);
+            let numbers = part.r.len();
+            part.r.copy_from_slice(&factor[..numbers]);
             out.merge(&mut part);
             Ok(())
         })
