@@ -3,6 +3,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod careful;
+mod codegen;
 pub(crate) mod compiler;
 pub(crate) mod device;
 pub(crate) mod driver;
@@ -15,3 +16,6 @@ pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;
 pub(crate) mod resident;
+pub(crate) mod source;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+//! What is tested of the CUDA backend without a device.
+
+mod generated;
