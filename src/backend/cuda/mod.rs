@@ -19,3 +19,5 @@ pub(crate) mod resident;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod emulated;
