@@ -3,6 +3,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod compiler;
+pub(crate) mod device;
 pub(crate) mod driver;
 #[cfg(test)]
 mod fake_driver;
