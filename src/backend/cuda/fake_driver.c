@@ -46,7 +46,8 @@ static struct work *first, **last = &first;
 static size_t used;
 static int ready, contexts, modules, streams, events, dead;
 static int context, module, stream;
-static __thread void *current;
+static __thread void *current[8];
+static __thread int depth;
 
 static void fail(const char *what) { fprintf(stderr, "FAKE DRIVER: %s\n", what); abort(); }
 
@@ -58,7 +59,7 @@ static void fail(const char *what) { fprintf(stderr, "FAKE DRIVER: %s\n", what);
 #define LEAVE                                                                                          \
     pthread_mutex_unlock(&lock);                                                                       \
     return result
-#define IN_CONTEXT ENTER(current == &context && contexts > 0, INVALID_CONTEXT)
+#define IN_CONTEXT ENTER(depth > 0 && current[depth - 1] == &context && contexts > 0, INVALID_CONTEXT)
 
 static int inside(const struct block *list, const char *at, size_t bytes) {
     for (; list; list = list->next)
@@ -192,8 +193,19 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
     return OK;
 }
 #endif
-#ifndef WITHOUT_cuCtxSetCurrent
-int cuCtxSetCurrent(void *handle) { current = handle; return handle == &context ? OK : INVALID_CONTEXT; }
+#ifndef WITHOUT_cuCtxPushCurrent_v2
+int cuCtxPushCurrent_v2(void *handle) {
+    if (depth == 8) fail("contexts are pushed and not popped");
+    current[depth++] = handle;
+    return handle == &context ? OK : INVALID_CONTEXT;
+}
+#endif
+#ifndef WITHOUT_cuCtxPopCurrent_v2
+int cuCtxPopCurrent_v2(void **handle) {
+    if (depth == 0) fail("a context is popped that was not pushed");
+    *handle = current[--depth];
+    return OK;
+}
 #endif
 #ifndef WITHOUT_cuMemGetInfo_v2
 int cuMemGetInfo_v2(size_t *available, size_t *total) {
@@ -319,6 +331,7 @@ int cuEventDestroy_v2(void *event) {
 #ifndef WITHOUT_cuModuleLoadData
 int cuModuleLoadData(void **out, const void *image) {
     IN_CONTEXT {
+        if ((size_t)image % 8) fail("an image is not aligned");
         if (strcmp(image, "FAKE")) result = INVALID_IMAGE;
         else { modules++; *out = &module; }
     }

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 pub(crate) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so", "libcuda.so.1"] };
 
-/// Every function of the driver that the backend calls, those of [`api`](super::api) among them.
+/// Every function of the driver that is called, here and by [`device`](super::device).
 pub(crate) const SYMBOLS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
@@ -28,7 +28,8 @@ pub(crate) const SYMBOLS: &[&str] = &[
     "cuDeviceTotalMem_v2",
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
-    "cuCtxSetCurrent",
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
     "cuMemGetInfo_v2",
     "cuMemAlloc_v2",
     "cuMemFree_v2",

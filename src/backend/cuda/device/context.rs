@@ -1,0 +1,344 @@
+//! The calls of the driver for one device: the lowest floor, where the unsafe code is.
+//!
+//! Each call is made with the device's primary context current on the calling thread and leaves the
+//! thread as it was, so that a program that uses CUDA itself keeps its own device. All work goes to
+//! one stream, in the order of the calls.
+//!
+//! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
+
+use super::codes::check;
+use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties};
+use cudarc::driver::{result, sys};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+
+/// A device's primary context with a stream.
+#[derive(Debug)]
+pub(super) struct Context {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+}
+
+// SAFETY: the handles are names that the driver knows on every thread, and its functions may be
+// called from any thread; which context is current is seen to by each call.
+unsafe impl Send for Context {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Context {}
+
+/// A loaded module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModuleHandle(sys::CUmodule);
+// SAFETY: a name that the driver knows on every thread.
+unsafe impl Send for ModuleHandle {}
+
+/// A kernel of a loaded module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernel(sys::CUfunction);
+// SAFETY: a name that the driver knows on every thread.
+unsafe impl Send for Kernel {}
+
+/// Makes a context current on this thread until it is dropped.
+struct Current;
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let mut popped = ptr::null_mut();
+        // SAFETY: takes off what was pushed on this thread when `self` was made. A failure, of a
+        // context that is lost, is found by the next call.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+    }
+}
+
+impl Context {
+    pub(super) fn open(ordinal: usize) -> Result<Context, DriverError> {
+        check("cuInit", 0, result::init())?;
+        let ordinal = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
+        let device = check("cuDeviceGet", 0, result::device::get(ordinal))?;
+        // SAFETY: the device comes from `cuDeviceGet`.
+        let context = unsafe { result::primary_ctx::retain(device) };
+        let context = check("cuDevicePrimaryCtxRetain", 0, context)?;
+        let mut opened = Context { device, context, stream: ptr::null_mut() };
+        let stream = opened.enter().and_then(|_current| {
+            let created = result::stream::create(result::stream::StreamKind::NonBlocking);
+            check("cuStreamCreate", 0, created)
+        });
+        opened.stream = stream?;
+        Ok(opened)
+    }
+
+    fn enter(&self) -> Result<Current, DriverError> {
+        // SAFETY: the context is retained as long as `self` lives.
+        let pushed = unsafe { sys::cuCtxPushCurrent_v2(self.context) }.result();
+        check("cuCtxPushCurrent", 0, pushed).map(|()| Current)
+    }
+
+    /// An attribute of the device, 0 where the driver does not know it.
+    fn attribute(&self, attribute: sys::CUdevice_attribute) -> u32 {
+        // SAFETY: the device comes from `cuDeviceGet`.
+        let value = unsafe { result::device::get_attribute(self.device, attribute) };
+        value.map_or(0, |value| value.max(0) as u32)
+    }
+
+    pub(super) fn properties(&self, ordinal: usize, driver_version: (u32, u32)) -> Properties {
+        use sys::CUdevice_attribute as Attribute;
+        let mut name: [c_char; 256] = [0; 256];
+        // SAFETY: the buffer is of the length that is told, and its last byte stays 0.
+        let named = unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 255, self.device) };
+        let name = match named {
+            // SAFETY: the text lies in `name` and ends there.
+            sys::CUresult::CUDA_SUCCESS => {
+                unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
+            }
+            _ => "CUDA device".into(),
+        };
+        let kilohertz = |attribute| 1e3 * f64::from(self.attribute(attribute));
+        let bus = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
+        let memory_clock = kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+        Properties {
+            ordinal,
+            name,
+            capability: (
+                self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+            ),
+            multiprocessors: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+            clock_hertz: kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+            // Two transfers a clock over a bus of so many bits.
+            memory_bytes_per_second: 2.0 * memory_clock * bus / 8.0,
+            driver_version,
+        }
+    }
+
+    pub(super) fn memory(&self) -> Result<Memory, DriverError> {
+        let _current = self.enter()?;
+        let (free, total) = check("cuMemGetInfo", 0, result::mem_get_info())?;
+        Ok(Memory { free, total })
+    }
+
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
+        let _current = self.enter()?;
+        // SAFETY: the context is current. No memory at all has no address.
+        let address = unsafe { result::malloc_sync(bytes.max(1)) };
+        check("cuMemAlloc", bytes.max(1), address).map(Address)
+    }
+
+    /// Frees memory when the work that may use it is done.
+    pub(super) fn free(&self, address: Address) -> Result<(), DriverError> {
+        self.synchronize()?;
+        let _current = self.enter()?;
+        // SAFETY: the address comes from `allocate` by the contract of the driver seam, which asks
+        // for one release; no work is under way.
+        check("cuMemFree", 0, unsafe { result::free_sync(address.0) })
+    }
+
+    /// Waits for all work.
+    pub(super) fn synchronize(&self) -> Result<(), DriverError> {
+        let _current = self.enter()?;
+        // SAFETY: the stream lives as long as `self`.
+        check("cuStreamSynchronize", 0, unsafe { result::stream::synchronize(self.stream) })
+    }
+
+    /// Copies from any host memory and waits for it: the driver may read `bytes` until then.
+    pub(super) fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        let current = self.enter()?;
+        // SAFETY: `to` is device memory of this length by the contract of the driver seam, `bytes`
+        // is borrowed until the copy is done.
+        let started = unsafe { result::memcpy_htod_async(to.0, bytes, self.stream) };
+        let started = check("cuMemcpyHtoDAsync", 0, started);
+        drop(current);
+        self.synchronize().and(started)
+    }
+
+    /// Waits for all work and copies to any host memory.
+    pub(super) fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+        let current = self.enter()?;
+        // SAFETY: `from` is device memory of this length by the contract of the driver seam, `bytes`
+        // is borrowed until the copy is done.
+        let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, self.stream) };
+        let started = check("cuMemcpyDtoHAsync", 0, started);
+        drop(current);
+        self.synchronize().and(started)
+    }
+
+    pub(super) fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
+        let _current = self.enter()?;
+        // SAFETY: `at` is device memory of this length by the contract of the driver seam.
+        let started = unsafe { result::memset_d8_async(at.0, 0, bytes, self.stream) };
+        check("cuMemsetD8Async", 0, started)
+    }
+
+    pub(super) fn load(&self, image: &[u8]) -> Result<ModuleHandle, DriverError> {
+        // The driver finds the length itself: of machine code in its header, of PTX by the NUL that
+        // is appended here. Numbers of 8 bytes align it as machine code is in a file.
+        let mut words = vec![0_u64; image.len() / 8 + 1];
+        for (word, bytes) in words.iter_mut().zip(image.chunks(8)) {
+            let mut padded = [0; 8];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_ne_bytes(padded);
+        }
+        let _current = self.enter()?;
+        // SAFETY: the image comes from a compiler and ends with a NUL, and the driver copies it.
+        let module = unsafe { result::module::load_data(words.as_ptr().cast()) };
+        check("cuModuleLoadData", image.len(), module).map(ModuleHandle)
+    }
+
+    /// Unloads a module when the work that may use it is done.
+    pub(super) fn unload(&self, module: ModuleHandle) -> Result<(), DriverError> {
+        self.synchronize()?;
+        let _current = self.enter()?;
+        // SAFETY: the module was loaded here, and its owner gives it up; no work is under way.
+        check("cuModuleUnload", 0, unsafe { result::module::unload(module.0) })
+    }
+
+    pub(super) fn kernel(&self, module: ModuleHandle, name: &str) -> Result<Kernel, DriverError> {
+        let call = "cuModuleGetFunction";
+        let not_found = |_| result::DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
+        let name = check(call, 0, CString::new(name).map_err(not_found))?;
+        let _current = self.enter()?;
+        // SAFETY: the module is loaded as long as its owner has it.
+        check(call, 0, unsafe { result::module::get_function(module.0, name) }).map(Kernel)
+    }
+
+    pub(super) fn launch(
+        &self,
+        kernel: Kernel,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError> {
+        let mut pointers: Vec<*mut c_void> =
+            arguments.iter().map(|argument| argument.as_ptr().cast_mut().cast()).collect();
+        let _current = self.enter()?;
+        // SAFETY: the kernel's module is loaded as long as its owner has it. By the contract of the
+        // driver seam the arguments are the bytes of the kernel's parameters; the driver reads them
+        // before it returns, and writes nothing to them.
+        let started = unsafe {
+            result::launch_kernel(
+                kernel.0,
+                (geometry.blocks, 1, 1),
+                (geometry.threads, 1, 1),
+                0,
+                self.stream,
+                &mut pointers,
+            )
+        };
+        check("cuLaunchKernel", 0, started)
+    }
+
+    /// Page-locked host memory, which the device reads and writes by itself.
+    pub(super) fn pinned(&self, bytes: usize) -> Result<Pinned, DriverError> {
+        let _current = self.enter()?;
+        // SAFETY: the context is current; the memory is given back when `Pinned` is freed.
+        let memory = unsafe { result::malloc_host(bytes, 0) };
+        let memory = check("cuMemHostAlloc", 0, memory)?.cast::<u8>();
+        // SAFETY: the memory is that many bytes; from here on they all have a value.
+        unsafe { memory.write_bytes(0, bytes) };
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+        match check("cuEventCreate", 0, result::event::create(flags)) {
+            Ok(event) => Ok(Pinned { memory, bytes, event, in_use: false }),
+            Err(error) => {
+                // SAFETY: allocated just now, used by no work.
+                let _ = unsafe { result::free_host(memory.cast()) };
+                Err(error)
+            }
+        }
+    }
+
+    /// The bytes of page-locked memory, when the device no longer uses them.
+    pub(super) fn claim<'a>(&self, pinned: &'a mut Pinned) -> Result<&'a mut [u8], DriverError> {
+        if pinned.in_use {
+            let _current = self.enter()?;
+            // SAFETY: the event lives as long as `pinned` and has been recorded.
+            check("cuEventSynchronize", 0, unsafe { result::event::synchronize(pinned.event) })?;
+            pinned.in_use = false;
+        }
+        // SAFETY: the memory is that many bytes with values, borrowed as `pinned` is, and the device
+        // is done with it.
+        Ok(unsafe { std::slice::from_raw_parts_mut(pinned.memory, pinned.bytes) })
+    }
+
+    /// Starts a copy of the first `bytes` of page-locked memory, which is in use until then.
+    pub(super) fn upload_pinned(
+        &self,
+        to: Address,
+        pinned: &mut Pinned,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.claim(pinned)?;
+        let bytes = bytes.min(pinned.bytes);
+        let _current = self.enter()?;
+        // SAFETY: `to` is device memory of this length by the contract of the driver seam; the source
+        // is not written before `claim` has waited for the copy, nor freed before.
+        let started = unsafe {
+            let source = std::slice::from_raw_parts(pinned.memory, bytes);
+            result::memcpy_htod_async(to.0, source, self.stream)
+        };
+        check("cuMemcpyHtoDAsync", 0, started)?;
+        // SAFETY: event and stream live.
+        let marked = unsafe { result::event::record(pinned.event, self.stream) };
+        match check("cuEventRecord", 0, marked) {
+            Ok(()) => {
+                pinned.in_use = true;
+                Ok(())
+            }
+            // Without a mark there is only the end of all work to wait for.
+            Err(error) => self.synchronize().and(Err(error)),
+        }
+    }
+
+    /// Waits for all work and copies to the first `bytes` of page-locked memory.
+    pub(super) fn download_pinned<'a>(
+        &self,
+        from: Address,
+        pinned: &'a mut Pinned,
+        bytes: usize,
+    ) -> Result<&'a [u8], DriverError> {
+        let target = self.claim(pinned)?;
+        let bytes = bytes.min(target.len());
+        self.download(from, &mut target[..bytes])?;
+        Ok(&target[..bytes])
+    }
+
+    /// Gives back page-locked memory that no work uses any more.
+    pub(super) fn free_pinned(&self, pinned: Pinned) {
+        let Ok(_current) = self.enter() else { return };
+        // SAFETY: both were made by `pinned`, are given up by their owner, and all work has been
+        // waited for; on a device that is lost there is none.
+        unsafe {
+            let _ = result::event::destroy(pinned.event);
+            let _ = result::free_host(pinned.memory.cast());
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if !self.stream.is_null() {
+            let _ = self.synchronize();
+            if let Ok(_current) = self.enter() {
+                // SAFETY: the stream was made by `open` and is destroyed once.
+                let _ = unsafe { result::stream::destroy(self.stream) };
+            }
+        }
+        // SAFETY: retained once by `open`.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+/// Page-locked host memory with an event that tells when the device is done with it.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    memory: *mut u8,
+    bytes: usize,
+    event: sys::CUevent,
+    in_use: bool,
+}
+
+// SAFETY: it owns its memory, and the event is a name that the driver knows on every thread.
+unsafe impl Send for Pinned {}
+
+impl Pinned {
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

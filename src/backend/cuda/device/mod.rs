@@ -1,0 +1,227 @@
+//! A real device behind the driver seam, through cudarc.
+//!
+//! A driver is used from any thread. Once its device is lost it says so at every call and makes none
+//! of them: after a fault of a kernel CUDA answers every call of the process with the same error.
+
+mod codes;
+mod context;
+mod staging;
+
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use super::probe;
+use crate::error::no_cuda::NoCuda;
+use context::{Context, Kernel, ModuleHandle};
+use staging::Staging;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+
+/// Bytes of a buffer for parameters and results.
+const SMALL: usize = 64 << 10;
+
+/// Bytes of a buffer for data: at 50 GB/s 40 µs of the bus, well above the cost of starting a copy,
+/// and a tenth of a column of a million points, so that filling the first and fetching the last,
+/// which nothing overlaps, are a small part.
+const LARGE: usize = 2 << 20;
+
+/// A device with its memory, modules and stream.
+#[derive(Debug)]
+pub(crate) struct CudaDriver {
+    context: Context,
+    properties: Properties,
+    modules: Mutex<Modules>,
+    small: Mutex<Option<Staging>>,
+    large: Mutex<Option<Staging>>,
+    lost: OnceLock<DriverError>,
+}
+
+/// Modules by their number, with the kernels that were asked for.
+#[derive(Debug, Default)]
+struct Modules {
+    loaded: HashMap<u64, (ModuleHandle, HashMap<String, Kernel>)>,
+    last: u64,
+}
+
+/// The driver of device `ordinal`, opened once for the process, and again if it was lost.
+pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaDriver>, NoCuda> {
+    static OPEN: Mutex<Vec<Arc<CudaDriver>>> = Mutex::new(Vec::new());
+    let mut open = lock(&OPEN);
+    open.retain(|driver| driver.lost.get().is_none());
+    if let Some(driver) = open.iter().find(|driver| driver.properties.ordinal == ordinal) {
+        return Ok(driver.clone());
+    }
+    let driver = Arc::new(CudaDriver::new(ordinal)?);
+    open.push(driver.clone());
+    Ok(driver)
+}
+
+impl CudaDriver {
+    fn new(ordinal: usize) -> Result<CudaDriver, NoCuda> {
+        let found = probe::device(ordinal)?;
+        let context = Context::open(ordinal).map_err(refused)?;
+        Ok(CudaDriver {
+            properties: context.properties(ordinal, found.driver_version),
+            modules: Mutex::default(),
+            small: Mutex::new(Staging::new(&context, SMALL)),
+            large: Mutex::new(Staging::new(&context, LARGE)),
+            lost: OnceLock::new(),
+            context,
+        })
+    }
+
+    /// Makes calls, unless the device is lost, and notes if they find it lost.
+    fn call<T>(
+        &self,
+        calls: impl FnOnce(&Context) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        if let Some(lost) = self.lost.get() {
+            return Err(lost.clone());
+        }
+        calls(&self.context).inspect_err(|error| {
+            if let DriverError::Lost { .. } = error {
+                self.lost.get_or_init(|| error.clone());
+            }
+        })
+    }
+
+    fn kernel(&self, module: Module, name: &str) -> Result<Kernel, DriverError> {
+        let mut modules = lock(&self.modules);
+        let Some((handle, kernels)) = modules.loaded.get_mut(&module.0) else {
+            let (call, text) = ("cuModuleGetFunction", "the module is not loaded".into());
+            return Err(DriverError::Failed { call, code: 400, text });
+        };
+        if let Some(&kernel) = kernels.get(name) {
+            return Ok(kernel);
+        }
+        let kernel = self.context.kernel(*handle, name)?;
+        kernels.insert(name.to_owned(), kernel);
+        Ok(kernel)
+    }
+}
+
+impl Driver for CudaDriver {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn memory(&self) -> Result<Memory, DriverError> {
+        self.call(Context::memory)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
+        self.call(|context| context.allocate(bytes))
+    }
+
+    fn release(&self, address: Address) {
+        // What cannot be freed belongs to a device that is lost, which the next call tells.
+        let _ = self.call(|context| context.free(address));
+    }
+
+    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.call(|context| {
+            if bytes.len() <= SMALL {
+                return match &mut *lock(&self.small) {
+                    Some(staging) => staging.upload(context, to, bytes),
+                    None => context.upload(to, bytes),
+                };
+            }
+            // While it waits for pieces a thread of the pool may be given another fit's upload:
+            // waiting for this lock it would wait for itself. Without it the copy is slower.
+            let large = match self.large.try_lock() {
+                Ok(large) => Some(large),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            match large {
+                Some(mut large) => match &mut *large {
+                    Some(staging) => staging.upload(context, to, bytes),
+                    None => context.upload(to, bytes),
+                },
+                None => context.upload(to, bytes),
+            }
+        })
+    }
+
+    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+        if bytes.is_empty() {
+            return self.call(Context::synchronize);
+        }
+        self.call(|context| {
+            if bytes.len() <= SMALL
+                && let Some(staging) = &mut *lock(&self.small)
+            {
+                return staging.download(context, from, bytes);
+            }
+            context.download(from, bytes)
+        })
+    }
+
+    fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
+        match bytes {
+            0 => Ok(()),
+            _ => self.call(|context| context.clear(at, bytes)),
+        }
+    }
+
+    fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
+        let handle = self.call(|context| context.load(image))?;
+        let mut modules = lock(&self.modules);
+        modules.last += 1;
+        let number = modules.last;
+        modules.loaded.insert(number, (handle, HashMap::new()));
+        Ok(Module(number))
+    }
+
+    fn unload(&self, module: Module) {
+        if let Some((handle, _)) = lock(&self.modules).loaded.remove(&module.0) {
+            let _ = self.call(|context| context.unload(handle));
+        }
+    }
+
+    fn launch(
+        &self,
+        module: Module,
+        kernel: &str,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError> {
+        self.call(|context| context.launch(self.kernel(module, kernel)?, geometry, arguments))
+    }
+}
+
+impl Drop for CudaDriver {
+    fn drop(&mut self) {
+        let _ = self.call(Context::synchronize);
+        let modules = std::mem::take(&mut *lock(&self.modules));
+        for (handle, _) in modules.loaded.into_values() {
+            let _ = self.call(|context| context.unload(handle));
+        }
+        for staging in [&self.small, &self.large] {
+            if let Some(staging) = lock(staging).take() {
+                staging.free(&self.context);
+            }
+        }
+    }
+}
+
+/// Why a device that is there cannot be opened.
+fn refused(error: DriverError) -> NoCuda {
+    match error {
+        DriverError::OutOfMemory { requested } => {
+            NoCuda::InitFailed { code: 2, text: format!("no {requested} bytes of memory left") }
+        }
+        DriverError::Lost { call, code, text } | DriverError::Failed { call, code, text } => {
+            NoCuda::InitFailed { code, text: format!("{text} in {call}") }
+        }
+    }
+}
+
+/// Locks; a thread that panicked while it held the lock left nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
