@@ -2,7 +2,8 @@
 //! fails if the caller did not insist on it.
 
 use super::driver::DriverError;
-use super::evaluator::{Cuda, MAX_IN_PLACE};
+use super::evaluator::Cuda;
+use super::source::FEW_PARAMETERS;
 use crate::backend::cpu::Cpu;
 use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
@@ -47,7 +48,7 @@ impl Evaluator for Careful<'_> {
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
-        if self.failed.is_none() && out.n <= MAX_IN_PLACE {
+        if self.failed.is_none() && out.n <= FEW_PARAMETERS {
             let pass = self.device.factor(params, columns, out);
             if self.answered(pass)? {
                 return Ok(());

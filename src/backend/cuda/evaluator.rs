@@ -1,7 +1,7 @@
 //! Summaries of points on a device, for a solver on the host.
 //!
 //! The points lie in the device's memory as a whole, or go through it chunk by chunk where there is no
-//! room for all of them; summaries of chunks merge in order. Up to [`MAX_IN_PLACE`] parameters a pass
+//! room for all of them; summaries of chunks merge in order. Up to [`FEW_PARAMETERS`] parameters a pass
 //! is one launch. For more, weighted rows of a stretch of points are written to device memory and
 //! multiplied there.
 
@@ -9,13 +9,11 @@ use super::device::Kernels;
 use super::driver::{DriverError, Geometry};
 use super::memory::Buffer;
 use super::resident::{Resident, bytes_per_point};
-use super::source::THREADS;
+use super::source::{FEW_PARAMETERS, THREADS};
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary, pair};
 use std::sync::Arc;
 
-/// Free parameters up to which a pass sums up in registers or shared memory.
-pub(crate) const MAX_IN_PLACE: usize = 32;
 /// Bytes of rows written at a time for models of more parameters.
 const ROWS_BYTES: usize = 64 << 20;
 /// Chunks smaller than this are not worth a pass: if there is no room for so many points, there is
@@ -93,7 +91,7 @@ impl<'a> Cuda<'a> {
         let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
         let ticket = Buffer::of::<u32>(driver, 1)?;
         ticket.clear()?;
-        let rows = match free > MAX_IN_PLACE {
+        let rows = match free > FEW_PARAMETERS {
             true => Some(Rows::new(driver, k, points.used)?),
             false => None,
         };
@@ -154,7 +152,7 @@ impl<'a> Cuda<'a> {
         })
     }
 
-    /// The triangular factor at `params`; for at most [`MAX_IN_PLACE`] free parameters.
+    /// The triangular factor at `params`; for at most [`FEW_PARAMETERS`] free parameters.
     pub(crate) fn factor(
         &mut self,
         params: &[f64],
@@ -257,8 +255,8 @@ impl Pass<'_> {
 
 /// Blocks of a pass over `points` points: enough to keep the device busy, no more than there is work.
 pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
-    let wanted = points.div_ceil(THREADS as usize).clamp(1, u32::MAX as usize) as u32;
-    Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS }
+    let wanted = points.div_ceil(THREADS).clamp(1, u32::MAX as usize) as u32;
+    Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS as u32 }
 }
 
 /// As many blocks as are resident at once: what registers and shared memory of a pass allow.

@@ -5,6 +5,7 @@ pub(crate) mod cache;
 pub(crate) mod careful;
 mod codegen;
 pub(crate) mod compiler;
+mod cuda_driver;
 pub(crate) mod device;
 pub(crate) mod driver;
 pub(crate) mod evaluator;

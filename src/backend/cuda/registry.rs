@@ -1,10 +1,11 @@
 //! The devices of this process, each opened once and kept.
 
 use super::cache::Cache;
+use super::cuda_driver;
 use super::device::Device;
+use super::driver::Driver;
 use super::nvrtc::Nvrtc;
 use super::probe;
-use super::real_driver::RealDriver;
 use crate::error::no_cuda::NoCuda;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,16 +17,16 @@ fn opened() -> MutexGuard<'static, Vec<(usize, Arc<Device>)>> {
 
 /// The device of this number with a compiler for it. One that was lost is opened again.
 pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
-    let found = probe::device(ordinal)?;
+    probe::device(ordinal)?;
     let mut devices = opened();
     devices.retain(|(_, device)| !device.driver.is_lost());
     if let Some((_, device)) = devices.iter().find(|(n, _)| *n == ordinal) {
         return Ok(device.clone());
     }
-    let driver = RealDriver::open(ordinal, found)?;
-    let capability = driver.capability();
-    let nvrtc = Nvrtc::find(capability, found.driver_version)?;
-    let device = Arc::new(Device::new(Arc::new(driver), nvrtc, Cache::shared()));
+    let driver = cuda_driver::open(ordinal)?;
+    let properties = driver.properties();
+    let nvrtc = Nvrtc::find(properties.capability, properties.driver_version)?;
+    let device = Arc::new(Device::new(driver, nvrtc, Cache::shared()));
     devices.push((ordinal, device.clone()));
     Ok(device)
 }

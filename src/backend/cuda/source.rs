@@ -51,7 +51,13 @@ macro_rules! kernels {
 
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// Kernels of fits of at most [`FEW_PARAMETERS`].
-const FEW: &[(&str, &str)] = kernels![];
+const FEW: &[(&str, &str)] = kernels![
+    "loss.cuh",
+    "reduce.cuh",
+    "row.cuh",
+    "normal.cuh",
+    "entry.cu",
+];
 /// Kernels of fits of more.
 const MANY: &[(&str, &str)] = kernels![];
 
@@ -107,6 +113,13 @@ fn include(text: &mut String, files: &[(&str, &str)]) {
 }
 
 impl Storage {
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Storage::F32 => 4,
+            Storage::F64 => 8,
+        }
+    }
+
     /// The type in C++.
     pub(super) fn name(self) -> &'static str {
         match self {

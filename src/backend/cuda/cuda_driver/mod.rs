@@ -99,6 +99,10 @@ impl CudaDriver {
 }
 
 impl Driver for CudaDriver {
+    fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
     fn properties(&self) -> &Properties {
         &self.properties
     }
