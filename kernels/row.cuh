@@ -1,6 +1,11 @@
 // One point's weighted row of [J r]: FREE partials and the residual.
 
 constexpr int K = FREE + 1;
+// Products of the columns of [J r], upper triangle by columns, then the cost.
+constexpr int PRODUCTS = K * (K + 1) / 2;
+constexpr int SUMS = PRODUCTS + 1;
+// What is summed over the points: a linear cost is half of the last product.
+constexpr int SUMMED = LOSS == 0 ? PRODUCTS : SUMS;
 
 // What all points of a pass share, in shared memory. `u`: the model's numbers that do not depend on
 // the point. `columns`: the factor of each column of J.
