@@ -1,0 +1,8 @@
+// Entry points that pass over the points of one fit. Launch: THREADS threads, any number of blocks.
+
+// The normal equations at `params`: `out` receives SUMS numbers (see normal_pass).
+extern "C" __global__ void __launch_bounds__(THREADS) normal(
+    Data data, const double* params, const double* columns, double floor, double* partial,
+    unsigned* ticket, double* out) {
+    normal_pass(data, params, columns, floor, partial, ticket, out);
+}
