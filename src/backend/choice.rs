@@ -142,9 +142,8 @@ mod tests {
     #[test]
     fn small_fits_belong_on_the_cpu_and_large_ones_on_a_computing_card() {
         let costs = Costs::default();
-        let faster = |n: usize| {
-            costs.on_device(&work(n), &device((9, 0))) < costs.on_cpu(&work(n), 2)
-        };
+        let faster =
+            |n: usize| costs.on_device(&work(n), &device((9, 0))) < costs.on_cpu(&work(n), 2);
         assert!(!faster(1_000) && faster(1_000_000));
     }
 

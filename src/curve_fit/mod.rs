@@ -1,6 +1,8 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
 pub(crate) mod device;
+#[cfg(test)]
+mod emulated;
 mod models;
 mod parameters;
 

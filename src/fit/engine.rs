@@ -5,8 +5,8 @@ use super::covariance::{Covariance, Direction, Inputs};
 use super::execution::Execution;
 use super::stats::Stats;
 use super::warning::Warning;
-use crate::backend::cpu::kernels;
 use crate::backend::cpu::Prepared;
+use crate::backend::cpu::kernels;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -117,7 +117,9 @@ impl Request<'_> {
         let failed = used.as_ref().and_then(|u| u.failed.clone());
         let reason = match (failed, &self.execution.reason) {
             (None, reason) => reason.clone(),
-            (Some(failed), reason) => format!("{reason}; the CPU went on after a failure: {failed}"),
+            (Some(failed), reason) => {
+                format!("{reason}; the CPU went on after a failure: {failed}")
+            }
         };
         Stats {
             backend: if on.is_some() { "CUDA" } else { "CPU" },

@@ -279,7 +279,9 @@ fn refused(error: CompileError, source: &str) -> Error {
     let message = match error {
         CompileError::Refused { log } => log,
         CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
-            format!("{identity} does not know compute capability {major}.{minor}; install a newer NVRTC")
+            format!(
+                "{identity} does not know compute capability {major}.{minor}; install a newer NVRTC"
+            )
         }
         CompileError::Unavailable { reason } => reason,
     };

@@ -21,7 +21,14 @@ fn compare(what: &str, model: &CurveFit, data: &Data<'_>, start: &[f64], place: 
     let device = place(model.clone()).fit(data.clone(), start);
     let (cpu, device) = match (cpu, device) {
         (Ok(cpu), Ok(device)) => (cpu, device),
-        (cpu, device) => panic!("{what}: {cpu:?} on the CPU, {device:?} on the device"),
+        (cpu, device) => {
+            // A kernel that does not compile is quoted whole, far below its message.
+            let said = |fit: Result<Fit, Error>| match fit {
+                Ok(fit) => fit.termination().to_string(),
+                Err(error) => error.to_string().chars().take(2000).collect(),
+            };
+            panic!("{what}: on the CPU {}; on the device {}", said(cpu), said(device))
+        }
     };
     assert_eq!(device.stats().backend, "CUDA", "{what}: {}", device.stats());
     assert_eq!(device.termination(), cpu.termination(), "{what}");
@@ -157,11 +164,17 @@ pub fn shapes(place: Place<'_>) {
                 _ => 0.5,
             })
             .collect();
-        let start: Vec<f64> = truth.iter().enumerate().map(|(k, t)| t * (1.0 + 0.05 * noise(k + 77))).collect();
+        let start: Vec<f64> =
+            truth.iter().enumerate().map(|(k, t)| t * (1.0 + 0.05 * noise(k + 77))).collect();
         let n = 60 * peaks + 40;
-        let x: Vec<f64> = (0..n).map(|i| (1.5 * peaks as f64 + 1.0) * i as f64 / n as f64).collect();
+        let x: Vec<f64> =
+            (0..n).map(|i| (1.5 * peaks as f64 + 1.0) * i as f64 / n as f64).collect();
         let program = model.program().unwrap();
-        let y: Vec<f64> = x.iter().enumerate().map(|(i, &x)| program.evaluate(&[x], &truth) + 0.02 * noise(i)).collect();
+        let y: Vec<f64> = x
+            .iter()
+            .enumerate()
+            .map(|(i, &x)| program.evaluate(&[x], &truth) + 0.02 * noise(i))
+            .collect();
         compare(&format!("{p} parameters"), &model, &Data::new(&x, &y).unwrap(), &start, place);
     }
 }
@@ -230,7 +243,8 @@ pub fn repeats(place: Place<'_>) {
     let once = || bits(model.fit(Data::new(&x, &y).unwrap(), START).unwrap());
     let first = once();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| (0..3).map(|_| once()).collect::<Vec<_>>())).collect();
+        let threads: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| (0..3).map(|_| once()).collect::<Vec<_>>())).collect();
         for thread in threads {
             assert!(thread.join().unwrap().iter().all(|bits| *bits == first));
         }

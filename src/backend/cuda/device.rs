@@ -34,7 +34,10 @@ pub(crate) struct Kernels {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LoadError {
     /// With the source that was to be compiled.
-    Compile { error: CompileError, source: Arc<str> },
+    Compile {
+        error: CompileError,
+        source: Arc<str>,
+    },
     Driver(DriverError),
 }
 

@@ -92,7 +92,11 @@ impl<'a> Cuda<'a> {
         let ticket = Buffer::of::<u32>(driver, 1)?;
         ticket.clear()?;
         let rows = match free > FEW_PARAMETERS {
-            true => Some(Rows::new(driver, k, points.used)?),
+            true => Some(Rows {
+                matrix: Buffer::of::<f64>(driver, 1)?,
+                terms: Buffer::of::<f64>(driver, 1)?,
+                stride: k,
+            }),
             false => None,
         };
         Ok(Cuda {
@@ -142,7 +146,7 @@ impl<'a> Cuda<'a> {
         self.each_chunk(|pass, data| {
             let sums = match &pass.rows {
                 None => pass.run("normal", data, ITERATION_FLOOR)?,
-                Some(rows) => pass.run_rows(rows, data)?,
+                Some(_) => pass.run("gram", data, ITERATION_FLOOR)?,
             };
             let (products, cost) = sums.split_at(part.products.len());
             part.products.copy_from_slice(products);

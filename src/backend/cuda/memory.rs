@@ -13,7 +13,10 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// Room for `count` values of type `T`, at least one; the contents are undefined.
-    pub(crate) fn of<T: Pod>(driver: &Arc<dyn Driver>, count: usize) -> Result<Buffer, DriverError> {
+    pub(crate) fn of<T: Pod>(
+        driver: &Arc<dyn Driver>,
+        count: usize,
+    ) -> Result<Buffer, DriverError> {
         let bytes = count.max(1).checked_mul(size_of::<T>());
         let bytes = bytes.ok_or(DriverError::OutOfMemory { requested: usize::MAX })?;
         let address = driver.allocate(bytes)?;

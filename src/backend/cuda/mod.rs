@@ -8,6 +8,8 @@ pub(crate) mod compiler;
 mod cuda_driver;
 pub(crate) mod device;
 pub(crate) mod driver;
+#[cfg(test)]
+pub(crate) mod emulated;
 pub(crate) mod evaluator;
 #[cfg(test)]
 mod fake_driver;
@@ -20,5 +22,3 @@ pub(crate) mod resident;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) mod emulated;

@@ -52,9 +52,11 @@ macro_rules! kernels {
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// Kernels of fits of at most [`FEW_PARAMETERS`].
 const FEW: &[(&str, &str)] = kernels![
-    "loss.cuh",
     "reduce.cuh",
+    "loss.cuh",
     "row.cuh",
+    "registers.cuh",
+    "tiles.cuh",
     "normal.cuh",
     "entry.cu",
 ];
