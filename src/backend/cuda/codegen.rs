@@ -11,6 +11,8 @@ use super::source::{Arithmetic, Storage};
 use crate::model::op::{Id, Node};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
+#[cfg(test)]
+pub(super) use expression::to_f32;
 use expression::{Scope, comment, literal};
 use std::fmt::Write;
 

@@ -91,21 +91,28 @@ fn binary(op: Binary) -> &'static str {
     }
 }
 
-/// The shortest literal that is exactly `number`, or in arithmetic other than `double` exactly the
-/// f32 next to it.
+/// The shortest literal that is exactly `number`, or of arithmetic other than `double` exactly the f32
+/// that stands for it.
 pub(super) fn literal(number: f64, real: &str) -> String {
-    let double = real == "double";
-    let (finite, text) = match double {
-        true => (number.is_finite(), format!("{number:?}")),
-        false => ((number as f32).is_finite(), format!("{:?}f", number as f32)),
-    };
-    let special = if number.is_nan() { "NOT_A_NUMBER" } else { "INFINITE" };
-    match (finite, double) {
-        (true, _) => text,
-        (false, true) if number == f64::NEG_INFINITY => format!("-{special}"),
-        (false, true) => special.to_owned(),
-        (false, false) if number < 0.0 => format!("-{real}({special})"),
-        (false, false) => format!("{real}({special})"),
+    let single = real != "double";
+    if number.is_finite() {
+        return if single { format!("{:?}f", to_f32(number)) } else { format!("{number:?}") };
+    }
+    let name = if number.is_nan() { "NOT_A_NUMBER" } else { "INFINITE" };
+    let sign = if number == f64::NEG_INFINITY { "-" } else { "" };
+    if single { format!("{sign}{real}({name})") } else { format!("{sign}{name}") }
+}
+
+/// The nearest f32, but finite, and not 0 unless the number is: what bounds a function away from
+/// infinity or a divisor away from 0 still does so.
+pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
+    let nearest = number as f32;
+    if nearest.is_infinite() {
+        f32::MAX.copysign(nearest)
+    } else if nearest == 0.0 && number != 0.0 {
+        f32::MIN_POSITIVE.copysign(nearest)
+    } else {
+        nearest
     }
 }
 

@@ -1,3 +1,6 @@
 //! What is tested of the CUDA backend without a device.
 
+mod cxx;
 mod generated;
+mod random_programs;
+mod trial;
