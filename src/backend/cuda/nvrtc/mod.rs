@@ -65,6 +65,12 @@ impl Nvrtc {
         self.version
     }
 
+    /// Whether it makes machine code of this architecture.
+    #[cfg(test)]
+    pub(crate) fn knows(&self, capability: Version) -> bool {
+        self.architectures.binary_search(&capability).is_ok()
+    }
+
     fn target(&self, capability: Version) -> Option<Target> {
         match self.architectures.binary_search(&capability) {
             Ok(_) => Some(Target::Machine(capability)),

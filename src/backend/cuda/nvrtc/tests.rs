@@ -30,7 +30,7 @@ pub(crate) fn available(capability: Version) -> Option<Arc<Nvrtc>> {
 }
 
 /// Every NVRTC of another version that is found.
-fn all() -> Vec<Nvrtc> {
+pub(crate) fn all() -> Vec<Nvrtc> {
     let mut all: Vec<Nvrtc> = Vec::new();
     for nvrtc in candidates().files.iter().filter_map(|file| Nvrtc::open(file).ok()) {
         if all.iter().all(|known| known.version != nvrtc.version) {

@@ -1,0 +1,197 @@
+//! What the real compiler makes of the kernels: registers, spills and seconds, held to a budget.
+//!
+//! NVRTC needs no device. `tests/data/kernels/budget.csv` has the registers of each kernel of each
+//! model on each architecture; a kernel may not take more. With `-- --nocapture` the table of
+//! `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
+
+use crate::CurveFit;
+use crate::backend::cuda::compiler::Compiler;
+use crate::backend::cuda::nvrtc::tests::all;
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, translation_unit};
+use crate::data::loss::Loss;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+/// Architectures of the budget, as far as a compiler knows them.
+const ARCHITECTURES: [(u32, u32); 4] = [(7, 5), (8, 0), (9, 0), (10, 0)];
+/// Free parameters up to which no kernel in f64 may spill.
+const WITHOUT_SPILLS: usize = 8;
+/// Seconds that a model of 16 parameters may take to compile.
+const SECONDS: f64 = 2.0;
+
+struct Case {
+    name: &'static str,
+    model: CurveFit,
+    columns: usize,
+    loss: Loss,
+    arithmetic: Arithmetic,
+}
+
+/// Gaussian peaks on an offset.
+fn peaks(count: usize) -> CurveFit {
+    CurveFit::dynamic(3 * count + 1, move |x, p| {
+        (0..count).fold(p[3 * count] + 0.0 * x, |sum, g| {
+            sum + p[3 * g] * (-((x - p[3 * g + 1]) / p[3 * g + 2]).powi(2)).exp()
+        })
+    })
+}
+
+fn cases() -> Vec<Case> {
+    let decay = || CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+    let spot = CurveFit::multivariate(|[x, y], [a, x0, y0, s, b]| {
+        a * (-((x - x0).powi(2) + (y - y0).powi(2)) / (2.0 * s.powi(2))).exp() + b
+    });
+    let sine = CurveFit::new(|x, [a, b, w, p, c]| a * (-b * x).exp() * (w * x + p).sin() + c);
+    let logistic =
+        CurveFit::new(|x, [a, b, c, d, e]| a + (b - a) / (1.0 + (x / c).powf(d)).powf(e));
+    let eight = CurveFit::new(|x, [a, b, c, d, e, f, g, h]| {
+        a * (-((x - b) / c).powi(2)).exp() + d * (-((x - e) / f).powi(2)).exp() + g * x + h
+    });
+    let line = CurveFit::new(|x, [a, b]| a * x + b);
+    let (linear, double) = (Loss::Linear, Arithmetic::Double);
+    let single = |compensated| Arithmetic::Single { compensated };
+    let case =
+        |name, model, columns| Case { name, model, columns, loss: linear, arithmetic: double };
+    vec![
+        case("line, 2", line, 1),
+        case("decay, 3", decay(), 1),
+        Case { loss: Loss::Cauchy { scale: 1.0 }, ..case("decay, 3, Cauchy", decay(), 1) },
+        Case { arithmetic: single(false), ..case("decay, 3, f32", decay(), 1) },
+        Case { arithmetic: single(true), ..case("decay, 3, f32 in pairs", decay(), 1) },
+        case("spot, 5", spot, 2),
+        case("damped sine, 5", sine, 1),
+        case("logistic, 5", logistic, 1),
+        case("two peaks, 8", eight, 1),
+        case("three peaks, 10", peaks(3), 1),
+        case("five peaks, 16", peaks(5), 1),
+        case("ten peaks, 31", peaks(10), 1),
+        case("thirteen peaks, 40", peaks(13), 1),
+    ]
+}
+
+/// What the compiler's log says of one kernel.
+#[derive(Debug, PartialEq)]
+struct Use {
+    kernel: String,
+    registers: u32,
+    spilled_bytes: u32,
+}
+
+/// A number before `unit`, in the part of the log after the last comma or blank.
+fn number_before(text: &str, unit: &str) -> Option<u32> {
+    text.split(unit).next()?.rsplit([' ', ',']).find(|w| !w.is_empty())?.parse().ok()
+}
+
+fn uses(log: &str) -> Vec<Use> {
+    log.split("Compiling entry function '")
+        .skip(1)
+        .map(|part| Use {
+            kernel: part.split('\'').next().unwrap().to_owned(),
+            registers: number_before(part, " registers").expect(part),
+            spilled_bytes: number_before(part, " bytes spill stores").expect(part),
+        })
+        .collect()
+}
+
+#[test]
+fn the_log_of_the_compiler_is_understood() {
+    let log = "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'normal' for 'sm_90'\nptxas info    : Function properties for normal\nptxas         .     24 bytes stack frame, 20 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 84 registers, used 1 barriers\n";
+    let normal = Use { kernel: "normal".into(), registers: 84, spilled_bytes: 20 };
+    assert_eq!(uses(log), [normal]);
+}
+
+fn path() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels/budget.csv")
+}
+
+/// Registers by model, architecture and kernel.
+fn budget() -> BTreeMap<(String, String, String), u32> {
+    let text = std::fs::read_to_string(path()).unwrap_or_default();
+    let row = |line: &str| {
+        let fields: Vec<String> = line.split(';').map(|f| f.trim().to_owned()).collect();
+        let [model, architecture, kernel, registers] = <[String; 4]>::try_from(fields).unwrap();
+        ((model, architecture, kernel), registers.parse().unwrap())
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+#[test]
+fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
+    let (budget, write) = (budget(), std::env::var_os("DUALFIT_WRITE_BUDGET").is_some());
+    let (mut found, mut wrong) = (BTreeMap::new(), Vec::new());
+    for nvrtc in all() {
+        println!(
+            "{}\n| model | architecture | seconds | registers (bytes spilled) |\n|---|---|---|---|",
+            nvrtc.identity()
+        );
+        for case in cases() {
+            let program = case.model.program().unwrap();
+            let free = program.partials.len();
+            let source = translation_unit(&Spec {
+                program: &program,
+                free,
+                columns: vec![Storage::F64; case.columns],
+                response: Storage::F64,
+                loss: case.loss,
+                arithmetic: case.arithmetic,
+            });
+            for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
+                let architecture = format!("sm_{}{}", capability.0, capability.1);
+                // The better of a few: other tests compete for the processor.
+                let mut seconds = f64::INFINITY;
+                let mut log = String::new();
+                for _ in 0..3 {
+                    let begun = Instant::now();
+                    log = nvrtc.compile(&source, capability).expect(case.name).log;
+                    seconds = seconds.min(begun.elapsed().as_secs_f64());
+                    if free != 16 || seconds < SECONDS {
+                        break;
+                    }
+                }
+                if free == 16 && seconds >= SECONDS {
+                    wrong.push(format!("{}, {architecture}: {seconds:.1} s to compile", case.name));
+                }
+                let uses = uses(&log);
+                assert!(!uses.is_empty(), "{log}");
+                let each = |u: &Use| match u.spilled_bytes {
+                    0 => format!("{} {}", u.kernel, u.registers),
+                    bytes => format!("{} {} ({bytes})", u.kernel, u.registers),
+                };
+                let list: Vec<String> = uses.iter().map(each).collect();
+                println!("| {} | {architecture} | {seconds:.2} | {} |", case.name, list.join(", "));
+                for u in uses {
+                    if u.spilled_bytes > 0
+                        && free <= WITHOUT_SPILLS
+                        && case.arithmetic == Arithmetic::Double
+                    {
+                        wrong.push(format!(
+                            "{}, {architecture}, {}: spills {} bytes",
+                            case.name, u.kernel, u.spilled_bytes
+                        ));
+                    }
+                    let key = (case.name.to_owned(), architecture.clone(), u.kernel);
+                    match budget.get(&key) {
+                        Some(&most) if u.registers > most => {
+                            wrong.push(format!(
+                                "{key:?}: {} registers, {most} allowed",
+                                u.registers
+                            ));
+                        }
+                        None if !write => wrong.push(format!("{key:?}: not in the budget")),
+                        _ => {}
+                    }
+                    let most: &mut u32 = found.entry(key).or_default();
+                    *most = u.registers.max(*most);
+                }
+            }
+        }
+    }
+    if write {
+        let row =
+            |((m, a, k), r): (&(String, String, String), &u32)| format!("{m}; {a}; {k}; {r}\n");
+        let rows: String = found.iter().map(row).collect();
+        std::fs::write(path(), format!("model; architecture; kernel; registers\n{rows}")).unwrap();
+    }
+    assert!(write || wrong.is_empty(), "{}", wrong.join("\n"));
+}
