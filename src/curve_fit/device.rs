@@ -2,8 +2,8 @@
 
 use super::CurveFit;
 use crate::backend::cuda::device::Device as Cuda;
+use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::registry;
-use crate::backend::cuda::resident::Resident;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ impl Device {
             let (what, remedy) = ("a covariance matrix of y", "use Backend::Cpu");
             return Err(Error::NotOnDevice { what, remedy });
         }
-        let resident = Resident::of(&self.device.driver, &points);
+        let resident = DevicePoints::of(&self.device.driver, &points);
         let resident = resident.map_err(|error| failed(&self.device, error))?;
         Ok(DeviceData { device: self.device.clone(), points, resident })
     }
@@ -89,7 +89,7 @@ impl fmt::Debug for Device {
 pub struct DeviceData<'a> {
     device: Arc<Cuda>,
     points: Points<'a>,
-    resident: Resident,
+    resident: DevicePoints,
 }
 
 impl fmt::Debug for DeviceData<'_> {

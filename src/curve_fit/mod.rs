@@ -10,8 +10,8 @@ use crate::backend::Backend;
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::printed::Printed;
-use crate::backend::cuda::resident::Resident;
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::loss::Loss;
@@ -238,7 +238,7 @@ impl CurveFit {
         &self,
         points: &Points<'_>,
         start: Vec<f64>,
-        place: Option<(&Arc<Device>, Option<&Resident>)>,
+        place: Option<(&Arc<Device>, Option<&DevicePoints>)>,
         begun: Instant,
     ) -> Result<Fit> {
         let validated = Instant::now();

@@ -5,11 +5,11 @@ use crate::backend::cpu::{Cpu, Prepared, Whitened};
 use crate::backend::cuda::careful::Careful;
 use crate::backend::cuda::compiler::CompileError;
 use crate::backend::cuda::device::{Device, Kernels, LoadError};
+use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
 use crate::backend::cuda::printed::Printed;
 use crate::backend::cuda::registry;
-use crate::backend::cuda::resident::{self, Resident, bytes_per_point};
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator};
 use crate::data::loss::Loss;
@@ -29,7 +29,7 @@ pub(crate) struct Wish<'a> {
     pub(crate) costs: Costs,
     pub(crate) loss: Loss,
     /// A device that takes the place of the registered ones, with the points if they are on it.
-    pub(crate) device: Option<(&'a Arc<Device>, Option<&'a Resident>)>,
+    pub(crate) device: Option<(&'a Arc<Device>, Option<&'a DevicePoints>)>,
 }
 
 /// Where a fit is computed, and why there.
@@ -53,8 +53,8 @@ pub(crate) struct OnDevice<'a> {
 
 /// Points on a device.
 enum Held<'a> {
-    Borrowed(&'a Resident),
-    Owned(Resident),
+    Borrowed(&'a DevicePoints),
+    Owned(DevicePoints),
     /// There is no room for all of them.
     Chunks,
 }
@@ -169,7 +169,7 @@ fn worthwhile(
     }
     let startup = if registry::is_open() { 0.0 } else { costs.startup_seconds };
     let device = registry::preferred().map_err(|reason| reason.to_string())?;
-    let storages = resident::storages(points);
+    let storages = device_points::storages(points);
     let loaded = printed.is_loaded(&device, storages, wish.loss, Arithmetic::Double);
     let compile = if loaded { 0.0 } else { costs.compile_seconds };
     let on_device = startup + compile + costs.on_device(work, device.properties());
@@ -182,7 +182,7 @@ impl<'a> OnDevice<'a> {
         device: Arc<Device>,
         printed: &'a Printed,
         points: &Points<'_>,
-        uploaded: Option<&'a Resident>,
+        uploaded: Option<&'a DevicePoints>,
         loss: Loss,
         take_over: bool,
     ) -> Result<OnDevice<'a>> {
@@ -214,7 +214,7 @@ impl<'a> OnDevice<'a> {
 
     /// The kernels for a loss, compiled and loaded if they are not yet.
     pub(crate) fn kernels(&self, points: &Points<'_>, loss: Loss) -> Result<Arc<Kernels>> {
-        let storages = resident::storages(points);
+        let storages = device_points::storages(points);
         self.printed.kernels(&self.device, storages, loss, Arithmetic::Double).map_err(|error| {
             match error {
                 LoadError::Driver(error) => failed(&self.device, error),
@@ -224,7 +224,7 @@ impl<'a> OnDevice<'a> {
     }
 
     /// All points on the device, unless they go through it in chunks.
-    pub(crate) fn whole(&self) -> Option<&Resident> {
+    pub(crate) fn whole(&self) -> Option<&DevicePoints> {
         match &self.points {
             Held::Borrowed(resident) => Some(resident),
             Held::Owned(resident) => Some(resident),
@@ -254,7 +254,7 @@ fn hold<'a>(device: &Device, points: &Points<'_>) -> std::result::Result<Held<'a
     if needed > FILL * device.driver.memory()?.free as f64 {
         return Ok(Held::Chunks);
     }
-    match Resident::of(&device.driver, points) {
+    match DevicePoints::of(&device.driver, points) {
         Ok(resident) => Ok(Held::Owned(resident)),
         Err(DriverError::OutOfMemory { .. }) => Ok(Held::Chunks),
         Err(error) => Err(error),

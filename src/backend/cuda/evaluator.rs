@@ -6,9 +6,9 @@
 //! multiplied there.
 
 use super::device::Kernels;
+use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{DriverError, Geometry};
 use super::memory::Buffer;
-use super::resident::{Resident, bytes_per_point};
 use super::source::{FEW_PARAMETERS, THREADS};
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary, pair};
@@ -25,9 +25,9 @@ const ITERATION_FLOOR: f64 = 0.1;
 /// Where the points of a fit are.
 pub(crate) enum Place<'a> {
     /// All of them on the device.
-    Whole(&'a Resident),
+    Whole(&'a DevicePoints),
     /// On the host; a chunk at a time is brought to the device.
-    Chunks(Resident),
+    Chunks(DevicePoints),
 }
 
 impl Place<'_> {
@@ -41,7 +41,7 @@ impl Place<'_> {
         let fitting = free / 2 / bytes_per_point(points).max(1);
         let mut capacity = points.used.min(fitting).max(LEAST_CHUNK);
         loop {
-            match Resident::room(&kernels.driver, points, capacity) {
+            match DevicePoints::room(&kernels.driver, points, capacity) {
                 Err(DriverError::OutOfMemory { .. }) if capacity > LEAST_CHUNK => {
                     capacity = (capacity / 2).max(LEAST_CHUNK);
                 }
@@ -218,7 +218,7 @@ struct Data {
 }
 
 impl Data {
-    fn of(resident: &Resident, loss_scale: f64) -> Data {
+    fn of(resident: &DevicePoints, loss_scale: f64) -> Data {
         Data { bytes: resident.data(loss_scale), points: resident.points }
     }
 }

@@ -7,6 +7,7 @@ mod codegen;
 pub(crate) mod compiler;
 mod cuda_driver;
 pub(crate) mod device;
+pub(crate) mod device_points;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod emulated;
@@ -18,7 +19,6 @@ pub(crate) mod nvrtc;
 pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;
-pub(crate) mod resident;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;

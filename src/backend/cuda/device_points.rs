@@ -12,7 +12,7 @@ use std::sync::Arc;
 const STAGED: usize = 1 << 16;
 
 /// Room for a number of points on a device, and how many are in it.
-pub(crate) struct Resident {
+pub(crate) struct DevicePoints {
     x: Vec<(Storage, Buffer)>,
     y: (Storage, Buffer),
     weight: Option<Buffer>,
@@ -43,13 +43,13 @@ pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
     columns.map(|c| storage(c).bytes()).sum::<usize>() + weight
 }
 
-impl Resident {
+impl DevicePoints {
     /// Room for `capacity` points of the kind of `points`.
     pub(crate) fn room(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
         capacity: usize,
-    ) -> Result<Resident, DriverError> {
+    ) -> Result<DevicePoints, DriverError> {
         let column = |values: &Values<'_>| {
             let storage = storage(values);
             let buffer = match storage {
@@ -58,7 +58,7 @@ impl Resident {
             };
             Ok((storage, buffer?))
         };
-        Ok(Resident {
+        Ok(DevicePoints {
             x: points.columns.iter().map(column).collect::<Result<_, DriverError>>()?,
             y: column(&points.y)?,
             weight: match points.sigmas() {
@@ -75,8 +75,8 @@ impl Resident {
     pub(crate) fn of(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
-    ) -> Result<Resident, DriverError> {
-        let mut resident = Resident::room(driver, points, points.used)?;
+    ) -> Result<DevicePoints, DriverError> {
+        let mut resident = DevicePoints::room(driver, points, points.used)?;
         resident.fill(points, 0..points.len())?;
         Ok(resident)
     }
