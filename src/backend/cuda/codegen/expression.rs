@@ -103,11 +103,11 @@ pub(super) fn literal(number: f64, real: &str) -> String {
     if single { format!("{sign}{real}({name})") } else { format!("{sign}{name}") }
 }
 
-/// The nearest f32, but finite, and not 0 unless the number is: what bounds a function away from
+/// The nearest f32, but finite if the number is, and not 0 unless the number is: what bounds a function away from
 /// infinity or a divisor away from 0 still does so.
 pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
     let nearest = number as f32;
-    if nearest.is_infinite() {
+    if nearest.is_infinite() && number.is_finite() {
         f32::MAX.copysign(nearest)
     } else if nearest == 0.0 && number != 0.0 {
         f32::MIN_POSITIVE.copysign(nearest)

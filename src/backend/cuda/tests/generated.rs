@@ -1,5 +1,6 @@
 //! The text of typical models, as it is read in reviews.
 
+use super::trial::Trial;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, model_unit, translation_unit};
 use crate::data::loss::Loss;
 use crate::model::program::Program;
@@ -96,8 +97,11 @@ fn hostile_names() {
         ["*/ ??/", "// #define real int\r\n#error", "\u{202e}\u{2028}βλ\\"],
         |x, [a, b, c]| a * x[0] + b * x[1] + c,
     );
-    let text = generated(&spec(&program));
-    insta::assert_snapshot!(text);
+    let spec = spec(&program);
+    insta::assert_snapshot!(generated(&spec));
+    let Some(trial) = Trial::build(&[spec.clone()], "#include <math.h>", "", "") else { return };
+    let found = trial.outputs(0, &spec, &[vec![5.0], vec![7.0]], &[2.0, 3.0, 4.0]);
+    assert_eq!(found, [[35.0, 5.0, 7.0, 1.0]]);
 }
 
 #[test]

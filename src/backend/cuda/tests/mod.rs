@@ -2,6 +2,7 @@
 
 mod budget;
 mod cxx;
+mod functions;
 mod generated;
 mod random_programs;
 mod trial;
