@@ -42,6 +42,8 @@ mod model;
 mod normal;
 mod solver;
 
+pub use backend::cuda::bandwidth::Bandwidth;
+pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use curve_fit::{Backend, CurveFit, curve_fit};
 pub use data::columns::{Arguments, Columns};
 pub use data::loss::Loss;
