@@ -48,6 +48,8 @@ mod solver;
 
 pub use backend::Backend;
 pub use backend::choice::Costs;
+pub use backend::cuda::bandwidth::Bandwidth;
+pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::columns::{Arguments, Columns};

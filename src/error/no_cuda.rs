@@ -91,6 +91,12 @@ pub enum NoCuda {
         /// Major and minor version of CUDA that the driver speaks.
         driver: (u32, u32),
     },
+    /// NVRTC is there and failed.
+    #[error("NVRTC failed: {reason}; set DUALFIT_NVRTC to another one, or reinstall it")]
+    CompilerFailed {
+        /// What NVRTC says.
+        reason: String,
+    },
     /// `DUALFIT_FORCE_CPU` is set.
     #[error("DUALFIT_FORCE_CPU is set, so no CUDA device is used; unset it to use one")]
     ForcedCpu,

@@ -1,6 +1,7 @@
 //! The CUDA backend: programs printed as CUDA C++, compiled at run time, run on the device where the
 //! data is.
 
+pub(crate) mod bandwidth;
 pub(crate) mod cache;
 pub(crate) mod careful;
 mod codegen;
@@ -8,6 +9,9 @@ pub(crate) mod compiler;
 mod cuda_driver;
 pub(crate) mod device;
 pub(crate) mod device_points;
+pub(crate) mod devices;
+#[cfg(test)]
+pub(crate) mod double;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod emulated;

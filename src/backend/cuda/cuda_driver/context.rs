@@ -26,6 +26,60 @@ unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
+/// What device `ordinal` is and the bytes of its memory. This needs no context, which takes memory of
+/// the device and which another process may withhold.
+pub(super) fn describe(
+    ordinal: usize,
+    driver_version: (u32, u32),
+) -> Result<(Properties, usize), DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    let device = device(ordinal)?;
+    // SAFETY: the device comes from `cuDeviceGet`. An attribute that the driver does not know is 0.
+    let attribute = |attribute| {
+        unsafe { result::device::get_attribute(device, attribute) }
+            .map_or(0, |value| value.max(0) as u32)
+    };
+    let kilohertz = |clock| 1e3 * f64::from(attribute(clock));
+    let bus = f64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
+    // SAFETY: the device comes from `cuDeviceGet`.
+    let total = check("cuDeviceTotalMem", 0, unsafe { result::device::total_mem(device) })?;
+    let properties = Properties {
+        ordinal,
+        name: name(device),
+        capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+        ),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        clock_hertz: kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        // Two transfers a clock over a bus of so many bits.
+        memory_bytes_per_second: 2.0
+            * kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)
+            * bus
+            / 8.0,
+        driver_version,
+    };
+    Ok((properties, total))
+}
+
+fn device(ordinal: usize) -> Result<sys::CUdevice, DriverError> {
+    check("cuInit", 0, result::init())?;
+    let ordinal = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
+    check("cuDeviceGet", 0, result::device::get(ordinal))
+}
+
+fn name(device: sys::CUdevice) -> String {
+    let mut name: [c_char; 256] = [0; 256];
+    // SAFETY: the buffer is longer than is told, so that its last byte stays 0.
+    match unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 255, device) } {
+        sys::CUresult::CUDA_SUCCESS => {
+            // SAFETY: the text lies in `name` and ends there.
+            unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
+        }
+        _ => "CUDA device".into(),
+    }
+}
+
 /// A loaded module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModuleHandle(sys::CUmodule);
@@ -52,9 +106,7 @@ impl Drop for Current {
 
 impl Context {
     pub(super) fn open(ordinal: usize) -> Result<Context, DriverError> {
-        check("cuInit", 0, result::init())?;
-        let ordinal = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
-        let device = check("cuDeviceGet", 0, result::device::get(ordinal))?;
+        let device = device(ordinal)?;
         // SAFETY: the device comes from `cuDeviceGet`.
         let context = unsafe { result::primary_ctx::retain(device) };
         let context = check("cuDevicePrimaryCtxRetain", 0, context)?;
@@ -71,43 +123,6 @@ impl Context {
         // SAFETY: the context is retained as long as `self` lives.
         let pushed = unsafe { sys::cuCtxPushCurrent_v2(self.context) }.result();
         check("cuCtxPushCurrent", 0, pushed).map(|()| Current)
-    }
-
-    /// An attribute of the device, 0 where the driver does not know it.
-    fn attribute(&self, attribute: sys::CUdevice_attribute) -> u32 {
-        // SAFETY: the device comes from `cuDeviceGet`.
-        let value = unsafe { result::device::get_attribute(self.device, attribute) };
-        value.map_or(0, |value| value.max(0) as u32)
-    }
-
-    pub(super) fn properties(&self, ordinal: usize, driver_version: (u32, u32)) -> Properties {
-        use sys::CUdevice_attribute as Attribute;
-        let mut name: [c_char; 256] = [0; 256];
-        // SAFETY: the buffer is of the length that is told, and its last byte stays 0.
-        let named = unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 255, self.device) };
-        let name = match named {
-            // SAFETY: the text lies in `name` and ends there.
-            sys::CUresult::CUDA_SUCCESS => {
-                unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
-            }
-            _ => "CUDA device".into(),
-        };
-        let kilohertz = |attribute| 1e3 * f64::from(self.attribute(attribute));
-        let bus = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
-        let memory_clock = kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-        Properties {
-            ordinal,
-            name,
-            capability: (
-                self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
-            ),
-            multiprocessors: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-            clock_hertz: kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-            // Two transfers a clock over a bus of so many bits.
-            memory_bytes_per_second: 2.0 * memory_clock * bus / 8.0,
-            driver_version,
-        }
     }
 
     pub(super) fn memory(&self) -> Result<Memory, DriverError> {

@@ -54,12 +54,18 @@ pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaDriver>, NoCuda> {
     Ok(driver)
 }
 
+/// What device `ordinal` is and the bytes of its memory; the device need not be free to be used.
+pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
+    let found = probe::device(ordinal)?;
+    context::describe(ordinal, found.driver_version).map_err(refused)
+}
+
 impl CudaDriver {
     fn new(ordinal: usize) -> Result<CudaDriver, NoCuda> {
-        let found = probe::device(ordinal)?;
+        let (properties, _) = describe(ordinal)?;
         let context = Context::open(ordinal).map_err(refused)?;
         Ok(CudaDriver {
-            properties: context.properties(ordinal, found.driver_version),
+            properties,
             modules: Mutex::default(),
             small: Mutex::new(Staging::new(&context, SMALL)),
             large: Mutex::new(Staging::new(&context, LARGE)),
@@ -211,7 +217,7 @@ impl Drop for CudaDriver {
 }
 
 /// Why a device that is there cannot be opened.
-fn refused(error: DriverError) -> NoCuda {
+pub(crate) fn refused(error: DriverError) -> NoCuda {
     match error {
         DriverError::OutOfMemory { requested } => {
             NoCuda::InitFailed { code: 2, text: format!("no {requested} bytes of memory left") }

@@ -146,6 +146,7 @@ fn every_reason_is_one_sentence() {
         NoCuda::DeviceVariable { value: "x".into() },
         NoCuda::NvrtcNotFound { searched: vec!["a".into()] },
         NoCuda::NvrtcTooNew { nvrtc: (13, 5), driver: (12, 2) },
+        NoCuda::CompilerFailed { reason: "out of memory".into() },
         NoCuda::ForcedCpu,
     ];
     for reason in reasons {

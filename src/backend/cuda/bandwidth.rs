@@ -1,0 +1,189 @@
+//! How fast data come to a device, back from it, and through its memory, measured.
+
+use super::cache::Cache;
+use super::compiler::CompileError;
+use super::driver::{Address, Driver, DriverError, Geometry, Module};
+use super::nvrtc::Nvrtc;
+use super::{cuda_driver, probe};
+use crate::error::no_cuda::NoCuda;
+use std::fmt;
+use std::time::Instant;
+
+const SOURCE: &str = include_str!("../../../kernels/bandwidth.cuh");
+
+/// Bytes that are copied within the device and read: well beyond its caches.
+const DEVICE_BYTES: usize = 256 << 20;
+/// Bytes that go to the host and back.
+const HOST_BYTES: usize = 64 << 20;
+/// Launches that are timed together, so that the start of one hides behind the one before.
+const LAUNCHES: usize = 20;
+/// Repetitions of each measurement, of which the best counts: what disturbs one makes it slower.
+const REPETITIONS: usize = 5;
+
+/// Bytes per second of each way, from ordinary (pageable) memory of the host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Bandwidth {
+    /// From the host to the device.
+    pub host_to_device: f64,
+    /// From the device to the host.
+    pub device_to_host: f64,
+    /// Copies within the device: bytes read and bytes written.
+    pub device_to_device: f64,
+    /// Reading the device's memory.
+    pub memory_read: f64,
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} GB/s to the device, {:.1} GB/s from it, {:.0} GB/s copying in it, {:.0} GB/s reading its memory",
+            1e-9 * self.host_to_device,
+            1e-9 * self.device_to_host,
+            1e-9 * self.device_to_device,
+            1e-9 * self.memory_read
+        )
+    }
+}
+
+/// Measures device `ordinal`, in about a second.
+pub(super) fn of_device(ordinal: usize) -> Result<Bandwidth, NoCuda> {
+    let found = probe::device(ordinal)?;
+    let driver = cuda_driver::open(ordinal)?;
+    let capability = driver.properties().capability;
+    let nvrtc = Nvrtc::find(capability, found.driver_version)?;
+    let image = Cache::shared().image(&*nvrtc, SOURCE, capability).map_err(failed)?.0;
+    measure(&*driver, &image.bytes, DEVICE_BYTES, HOST_BYTES).map_err(cuda_driver::refused)
+}
+
+fn failed(error: CompileError) -> NoCuda {
+    let reason = match error {
+        CompileError::Refused { log } => log,
+        CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
+            format!("{identity} knows no compute capability {major}.{minor}")
+        }
+        CompileError::Unavailable { reason } => reason,
+    };
+    NoCuda::CompilerFailed { reason }
+}
+
+/// Device memory and a module, given back at the end.
+struct Held<'driver> {
+    driver: &'driver dyn Driver,
+    memory: Vec<Address>,
+    module: Option<Module>,
+}
+
+impl Held<'_> {
+    fn allocate(&mut self, bytes: usize) -> Result<Address, DriverError> {
+        let address = self.driver.allocate(bytes)?;
+        self.memory.push(address);
+        Ok(address)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.memory.drain(..).for_each(|address| self.driver.release(address));
+        if let Some(module) = self.module.take() {
+            self.driver.unload(module);
+        }
+    }
+}
+
+fn measure(
+    driver: &dyn Driver,
+    image: &[u8],
+    device_bytes: usize,
+    host_bytes: usize,
+) -> Result<Bandwidth, DriverError> {
+    let mut held = Held { driver, memory: Vec::new(), module: None };
+    let module = driver.load(image)?;
+    held.module = Some(module);
+    // Two buffers at most in a quarter of what is free each; pairs of doubles.
+    let bytes = device_bytes.min(driver.memory()?.free / 4).max(16) / 16 * 16;
+    let (from, to) = (held.allocate(bytes)?, held.allocate(bytes)?);
+    // All zeros, as the kernel that reads asks for.
+    let mut host = vec![0_u8; host_bytes.min(bytes)];
+    driver.clear(from, bytes)?;
+    driver.clear(to, bytes)?;
+    let wait = || driver.download(to, &mut [0; 8]);
+
+    let upload = || driver.upload(from, &host).and_then(|()| wait());
+    let host_to_device = best(host.len(), upload)?;
+    let device_to_host = best(host.len(), || driver.download(from, &mut host))?;
+
+    let pairs = (bytes as i64 / 16).to_ne_bytes();
+    let geometry =
+        Geometry { blocks: 8 * driver.properties().multiprocessors.max(1), threads: 256 };
+    let arguments: [&[u8]; 3] = [&from.0.to_ne_bytes(), &to.0.to_ne_bytes(), &pairs];
+    let launches = |kernel| {
+        let launch = |_| driver.launch(module, kernel, geometry, &arguments);
+        (0..LAUNCHES).try_for_each(launch).and_then(|()| wait())
+    };
+    let device_to_device = best(2 * LAUNCHES * bytes, || launches("copy_pairs"))?;
+    let memory_read = best(LAUNCHES * bytes, || launches("read_pairs"))?;
+    Ok(Bandwidth { host_to_device, device_to_host, device_to_device, memory_read })
+}
+
+/// Bytes per second of the fastest repetition, after one that warms up.
+fn best(
+    bytes: usize,
+    mut work: impl FnMut() -> Result<(), DriverError>,
+) -> Result<f64, DriverError> {
+    work()?;
+    let mut seconds = f64::INFINITY;
+    for _ in 0..REPETITIONS {
+        let begun = Instant::now();
+        work()?;
+        seconds = seconds.min(begun.elapsed().as_secs_f64());
+    }
+    Ok(bytes as f64 / seconds.max(1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::compiler::Compiler;
+    use crate::backend::cuda::double::{Call, Faulty, Idle, Injected};
+    use crate::backend::cuda::nvrtc::tests::available;
+
+    #[test]
+    fn whatever_fails_everything_is_given_back() {
+        let all = Faulty::new(Idle::new(), Injected::Nothing);
+        let measured = measure(&all, b"", 1 << 20, 1 << 16).unwrap();
+        assert!(measured.host_to_device > 0.0 && measured.memory_read.is_finite());
+        assert_eq!(all.count(Call::Launch), 2 * LAUNCHES * (REPETITIONS + 1));
+        all.assert_clean();
+        for call in 0..all.calls() {
+            let driver = Faulty::new(Idle::new(), Injected::Lost { call });
+            assert!(measure(&driver, b"", 1 << 20, 1 << 16).is_err() && driver.has_fired());
+            driver.assert_clean();
+        }
+        for allocation in 0..2 {
+            let driver = Faulty::new(Idle::new(), Injected::OutOfMemory { allocation });
+            let refused = measure(&driver, b"", 1 << 20, 1 << 16);
+            assert!(matches!(refused, Err(DriverError::OutOfMemory { .. })), "{refused:?}");
+            driver.assert_clean();
+        }
+    }
+
+    #[test]
+    fn a_device_with_little_memory_is_measured_with_less() {
+        let driver = Faulty::new(Idle::new(), Injected::Nothing).with_memory(4096);
+        measure(&driver, b"", DEVICE_BYTES, HOST_BYTES).unwrap();
+        assert!(driver.peak_bytes() <= 4096);
+        driver.assert_clean();
+    }
+
+    #[test]
+    fn the_kernels_compile_for_every_architecture_without_spills() {
+        for capability in [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)] {
+            let Some(nvrtc) = available(capability) else { return };
+            let image = nvrtc.compile(SOURCE, capability).unwrap();
+            let spills = image.log.matches(" 0 bytes spill stores, 0 bytes spill loads").count();
+            assert_eq!(spills, 2, "{}", image.log);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What devices there are, for a person to read.
+
+use super::bandwidth::{self, Bandwidth};
+use super::cuda_driver;
+use super::driver::Driver;
+use super::nvrtc::Nvrtc;
+use super::probe;
+use crate::error::no_cuda::NoCuda;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// A CUDA device. `Display` prints it on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// The device's number, as [`Backend::Cuda`](crate::Backend::Cuda) takes it.
+    pub ordinal: usize,
+    /// The product's name.
+    pub name: String,
+    /// Bytes of the device's memory.
+    pub memory_total: usize,
+    /// Bytes that no process uses, where the device lets itself be asked.
+    pub memory_free: Option<usize>,
+    /// Compute capability, major and minor: 9.0 is sm_90.
+    pub compute_capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: usize,
+    /// Major and minor version of CUDA that the driver speaks.
+    pub driver_version: (u32, u32),
+    /// Major and minor version of the NVRTC that compiles for this device, where there is one.
+    pub nvrtc_version: Option<(u32, u32)>,
+    /// Why nothing can be computed on the device, if so: another process has it, or NVRTC is missing.
+    pub problem: Option<NoCuda>,
+}
+
+impl DeviceInfo {
+    fn of(ordinal: usize) -> std::result::Result<DeviceInfo, NoCuda> {
+        let (properties, memory_total) = cuda_driver::describe(ordinal)?;
+        let memory = cuda_driver::open(ordinal)
+            .and_then(|driver| driver.memory().map_err(cuda_driver::refused));
+        let nvrtc = Nvrtc::find(properties.capability, properties.driver_version);
+        Ok(DeviceInfo {
+            ordinal,
+            name: properties.name,
+            memory_total,
+            memory_free: memory.as_ref().ok().map(|memory| memory.free),
+            compute_capability: properties.capability,
+            multiprocessors: properties.multiprocessors as usize,
+            driver_version: properties.driver_version,
+            nvrtc_version: nvrtc.as_ref().ok().map(|nvrtc| nvrtc.version()),
+            problem: memory.err().or(nvrtc.err()),
+        })
+    }
+
+    /// Measures how fast data come to the device and through its memory, in about a second.
+    ///
+    /// # Errors
+    /// [`Error::CudaUnavailable`] where nothing can be computed on the device, or where it failed.
+    pub fn bandwidth(&self) -> Result<Bandwidth> {
+        bandwidth::of_device(self.ordinal).map_err(|reason| unavailable(Some(self.ordinal), reason))
+    }
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
+        write!(
+            f,
+            "CUDA device {}: {}, compute capability {}.{}, {} multiprocessors, ",
+            self.ordinal,
+            self.name,
+            self.compute_capability.0,
+            self.compute_capability.1,
+            self.multiprocessors
+        )?;
+        if let Some(free) = self.memory_free {
+            write!(f, "{:.1} GiB free of ", gib(free))?;
+        }
+        let (major, minor) = self.driver_version;
+        write!(f, "{:.1} GiB, driver for CUDA {major}.{minor}", gib(self.memory_total))?;
+        if let Some((major, minor)) = self.nvrtc_version {
+            write!(f, ", NVRTC {major}.{minor}")?;
+        }
+        match &self.problem {
+            Some(reason) => write!(f, "; nothing can be computed on it: {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The CUDA devices that there are, at least one; in the order of their numbers.
+///
+/// ```no_run
+/// for device in dualfit::devices()? {
+///     println!("{device}");
+/// }
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::CudaUnavailable`] with the reason why there is none: no driver, a driver that is too
+/// old, that lacks a function or that does not start, no device, or `DUALFIT_FORCE_CPU`.
+pub fn devices() -> Result<Vec<DeviceInfo>> {
+    let found = probe::driver().map_err(|reason| unavailable(None, reason))?;
+    let info =
+        |ordinal| DeviceInfo::of(ordinal).map_err(|reason| unavailable(Some(ordinal), reason));
+    (0..found.devices).map(info).collect()
+}
+
+fn unavailable(ordinal: Option<usize>, reason: NoCuda) -> Error {
+    Error::CudaUnavailable { ordinal, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_one_line() {
+        let whole = DeviceInfo {
+            ordinal: 1,
+            name: "H200".into(),
+            memory_total: 141 << 30,
+            memory_free: Some(70 << 30),
+            compute_capability: (9, 0),
+            multiprocessors: 132,
+            driver_version: (13, 1),
+            nvrtc_version: Some((12, 9)),
+            problem: None,
+        };
+        assert_eq!(
+            whole.to_string(),
+            "CUDA device 1: H200, compute capability 9.0, 132 multiprocessors, 70.0 GiB free of \
+             141.0 GiB, driver for CUDA 13.1, NVRTC 12.9"
+        );
+        let problem = Some(NoCuda::NvrtcNotFound { searched: vec!["here".into()] });
+        let unusable = DeviceInfo { nvrtc_version: None, memory_free: None, problem, ..whole };
+        let line = unusable.to_string();
+        assert!(line.contains("132 multiprocessors, 141.0 GiB, driver for CUDA 13.1; nothing can"));
+        assert!(line.contains("(searched: here)") && !line.contains('\n'), "{line}");
+    }
+}

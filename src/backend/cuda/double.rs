@@ -1,0 +1,400 @@
+//! A double of the driver seam for tests: it passes every call on to a driver, keeps the books, and
+//! fails when it is told to.
+//!
+//! The books say how often each call was made, what is held, and what was done that a device would
+//! not forgive: memory used beyond its end or after its release, a release of what is not held.
+
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The calls of a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Call {
+    Memory,
+    Allocate,
+    Release,
+    Upload,
+    Download,
+    Clear,
+    Load,
+    Unload,
+    Launch,
+}
+
+/// What is to go wrong, once; calls are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Injected {
+    Nothing,
+    /// This allocation finds no memory; the next may.
+    OutOfMemory {
+        allocation: usize,
+    },
+    /// This launch is refused.
+    Refused {
+        launch: usize,
+    },
+    /// The device is lost at this call of any kind that can fail, and stays so.
+    Lost {
+        call: usize,
+    },
+}
+
+#[derive(Debug, Default)]
+struct Books {
+    counts: BTreeMap<Call, usize>,
+    /// Calls that can fail.
+    fallible: usize,
+    /// Bytes of each allocation by its address.
+    held: BTreeMap<u64, usize>,
+    modules: HashSet<Module>,
+    bytes: usize,
+    peak_bytes: usize,
+    has_fired: bool,
+    is_lost: bool,
+    misuse: Vec<String>,
+}
+
+/// A driver that keeps books and fails at a call.
+#[derive(Debug)]
+pub(crate) struct Faulty<D> {
+    inner: D,
+    injected: Injected,
+    /// Bytes of device memory that there are.
+    limit: usize,
+    books: Mutex<Books>,
+}
+
+impl<D: Driver> Faulty<D> {
+    pub(crate) fn new(inner: D, injected: Injected) -> Faulty<D> {
+        Faulty { inner, injected, limit: usize::MAX, books: Mutex::default() }
+    }
+
+    /// With less memory than the inner driver has.
+    pub(crate) fn with_memory(mut self, bytes: usize) -> Faulty<D> {
+        self.limit = bytes;
+        self
+    }
+
+    /// Whether what was injected has happened: a loop over all calls ends where it has not.
+    pub(crate) fn has_fired(&self) -> bool {
+        self.books().has_fired
+    }
+
+    pub(crate) fn count(&self, call: Call) -> usize {
+        self.books().counts.get(&call).copied().unwrap_or(0)
+    }
+
+    /// Calls that can fail, of all kinds.
+    pub(crate) fn calls(&self) -> usize {
+        self.books().fallible
+    }
+
+    /// The most bytes that were held at once.
+    pub(crate) fn peak_bytes(&self) -> usize {
+        self.books().peak_bytes
+    }
+
+    /// Allocations and modules that are held.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let books = self.books();
+        (books.held.len(), books.modules.len())
+    }
+
+    /// Panics unless everything was given back, once, and nothing was used wrongly.
+    pub(crate) fn assert_clean(&self) {
+        assert_eq!(self.held(), (0, 0), "allocations and modules that were not given back");
+        self.assert_proper();
+    }
+
+    /// Panics if anything was used wrongly.
+    pub(crate) fn assert_proper(&self) {
+        let misuse = self.books().misuse.join("\n");
+        assert!(misuse.is_empty(), "{misuse}");
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call that can fail, and fails it if its turn has come.
+    fn enter(&self, call: Call, bytes: usize) -> Result<MutexGuard<'_, Books>, DriverError> {
+        let mut books = self.books();
+        let number = books.fallible;
+        books.fallible += 1;
+        let of_kind = books.counts.entry(call).or_default();
+        let (nth, name) = (*of_kind, name(call));
+        *of_kind += 1;
+        if self.injected == (Injected::Lost { call: number }) {
+            (books.has_fired, books.is_lost) = (true, true);
+        }
+        if books.is_lost {
+            return Err(DriverError::Lost { call: name, code: 719, text: "injected".into() });
+        }
+        match self.injected {
+            Injected::OutOfMemory { allocation } if call == Call::Allocate && nth == allocation => {
+                books.has_fired = true;
+                Err(DriverError::OutOfMemory { requested: bytes })
+            }
+            Injected::Refused { launch } if call == Call::Launch && nth == launch => {
+                books.has_fired = true;
+                Err(DriverError::Failed { call: name, code: 701, text: "injected".into() })
+            }
+            _ => Ok(books),
+        }
+    }
+
+    /// As [`enter`](Self::enter), for a call that uses memory.
+    fn enter_memory(&self, call: Call, at: Address, bytes: usize) -> Result<(), DriverError> {
+        let mut books = self.enter(call, 0)?;
+        let allocation = books.held.range(..=at.0).next_back();
+        let inside = allocation.is_some_and(|(&start, &length)| {
+            (at.0 - start).checked_add(bytes as u64).is_some_and(|end| end <= length as u64)
+        });
+        if inside || bytes == 0 {
+            return Ok(());
+        }
+        books.misuse.push(format!("{call:?} of {bytes} bytes at {:#x}, which are not held", at.0));
+        Err(DriverError::Failed { call: name(call), code: 1, text: "outside of memory".into() })
+    }
+}
+
+fn name(call: Call) -> &'static str {
+    match call {
+        Call::Memory => "memory",
+        Call::Allocate => "allocate",
+        Call::Release => "release",
+        Call::Upload => "upload",
+        Call::Download => "download",
+        Call::Clear => "clear",
+        Call::Load => "load",
+        Call::Unload => "unload",
+        Call::Launch => "launch",
+    }
+}
+
+impl<D: Driver> Driver for Faulty<D> {
+    fn properties(&self) -> &Properties {
+        self.inner.properties()
+    }
+
+    fn memory(&self) -> Result<Memory, DriverError> {
+        let held = self.enter(Call::Memory, 0)?.bytes;
+        let Memory { free, total } = self.inner.memory()?;
+        let left = self.limit.saturating_sub(held);
+        Ok(Memory { free: free.min(left), total: total.min(self.limit) })
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
+        let mut books = self.enter(Call::Allocate, bytes)?;
+        if books.bytes.checked_add(bytes).is_none_or(|bytes| bytes > self.limit) {
+            return Err(DriverError::OutOfMemory { requested: bytes });
+        }
+        let address = self.inner.allocate(bytes)?;
+        books.held.insert(address.0, bytes);
+        books.bytes += bytes;
+        books.peak_bytes = books.peak_bytes.max(books.bytes);
+        Ok(address)
+    }
+
+    fn release(&self, address: Address) {
+        let mut books = self.books();
+        *books.counts.entry(Call::Release).or_default() += 1;
+        match books.held.remove(&address.0) {
+            Some(bytes) => {
+                books.bytes -= bytes;
+                self.inner.release(address);
+            }
+            None => books.misuse.push(format!("release of {:#x}, which is not held", address.0)),
+        }
+    }
+
+    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        self.enter_memory(Call::Upload, to, bytes.len())?;
+        self.inner.upload(to, bytes)
+    }
+
+    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+        self.enter_memory(Call::Download, from, bytes.len())?;
+        self.inner.download(from, bytes)
+    }
+
+    fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
+        self.enter_memory(Call::Clear, at, bytes)?;
+        self.inner.clear(at, bytes)
+    }
+
+    fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
+        let mut books = self.enter(Call::Load, 0)?;
+        let module = self.inner.load(image)?;
+        books.modules.insert(module);
+        Ok(module)
+    }
+
+    fn unload(&self, module: Module) {
+        let mut books = self.books();
+        *books.counts.entry(Call::Unload).or_default() += 1;
+        match books.modules.remove(&module) {
+            true => self.inner.unload(module),
+            false => books.misuse.push(format!("unload of {module:?}, which is not held")),
+        }
+    }
+
+    fn launch(
+        &self,
+        module: Module,
+        kernel: &str,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError> {
+        let mut books = self.enter(Call::Launch, 0)?;
+        if !books.modules.contains(&module) {
+            books.misuse.push(format!("launch of {kernel} of {module:?}, which is not held"));
+        }
+        if geometry.blocks == 0 || geometry.threads == 0 || geometry.threads > 1024 {
+            books.misuse.push(format!("launch of {kernel} with {geometry:?}"));
+        }
+        drop(books);
+        self.inner.launch(module, kernel, geometry, arguments)
+    }
+}
+
+/// A device that does nothing, of 1 GiB.
+#[derive(Debug)]
+pub(crate) struct Idle {
+    properties: Properties,
+    next: Mutex<u64>,
+}
+
+impl Idle {
+    pub(crate) fn new() -> Idle {
+        let properties = Properties {
+            ordinal: 0,
+            name: "idle".into(),
+            capability: (9, 0),
+            multiprocessors: 1,
+            clock_hertz: 1e9,
+            memory_bytes_per_second: 1e9,
+            driver_version: (13, 0),
+        };
+        Idle { properties, next: Mutex::new(4096) }
+    }
+}
+
+impl Driver for Idle {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn memory(&self) -> Result<Memory, DriverError> {
+        Ok(Memory { free: 1 << 30, total: 1 << 30 })
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        *next += bytes as u64 + 256;
+        Ok(Address(*next - bytes as u64))
+    }
+
+    fn release(&self, _: Address) {}
+
+    fn upload(&self, _: Address, _: &[u8]) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    fn download(&self, _: Address, _: &mut [u8]) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    fn clear(&self, _: Address, _: usize) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    fn load(&self, _: &[u8]) -> Result<Module, DriverError> {
+        Ok(Module(1))
+    }
+
+    fn unload(&self, _: Module) {}
+
+    fn launch(&self, _: Module, _: &str, _: Geometry, _: &[&[u8]]) -> Result<(), DriverError> {
+        Ok(())
+    }
+}
+
+mod tests {
+    use super::*;
+
+    /// Some work that gives back what it took, whatever fails.
+    fn work(driver: &dyn Driver) -> Result<(), DriverError> {
+        let address = driver.allocate(100)?;
+        let with_memory = |module| {
+            driver.upload(address, &[0; 100])?;
+            driver.launch(module, "k", Geometry { blocks: 1, threads: 32 }, &[])?;
+            driver.clear(Address(address.0 + 50), 50)?;
+            driver.download(address, &mut [0; 8])
+        };
+        let done = driver.load(b"").and_then(|module| {
+            let done = with_memory(module);
+            driver.unload(module);
+            done
+        });
+        driver.release(address);
+        done
+    }
+
+    #[test]
+    fn each_call_fails_in_its_turn_and_the_books_are_balanced() {
+        let mut call = 0;
+        loop {
+            let driver = Faulty::new(Idle::new(), Injected::Lost { call });
+            let done = work(&driver);
+            driver.assert_clean();
+            if !driver.has_fired() {
+                assert_eq!((done, call, driver.calls()), (Ok(()), 6, 6));
+                break;
+            }
+            assert!(matches!(done, Err(DriverError::Lost { .. })), "call {call}: {done:?}");
+            assert!(matches!(driver.memory(), Err(DriverError::Lost { .. })), "lost for a while");
+            call += 1;
+        }
+        let driver = Faulty::new(Idle::new(), Injected::OutOfMemory { allocation: 0 });
+        assert_eq!(work(&driver), Err(DriverError::OutOfMemory { requested: 100 }));
+        assert_eq!(work(&driver), Ok(()));
+        let driver = Faulty::new(Idle::new(), Injected::Refused { launch: 1 });
+        assert_eq!(work(&driver), Ok(()));
+        assert!(matches!(work(&driver), Err(DriverError::Failed { call: "launch", .. })));
+        assert_eq!((work(&driver), driver.count(Call::Launch)), (Ok(()), 3));
+        driver.assert_clean();
+    }
+
+    #[test]
+    fn memory_is_counted_to_its_limit() {
+        let driver = Faulty::new(Idle::new(), Injected::Nothing).with_memory(250);
+        let first = driver.allocate(200).unwrap();
+        assert_eq!(driver.memory(), Ok(Memory { free: 50, total: 250 }));
+        assert_eq!(driver.allocate(51), Err(DriverError::OutOfMemory { requested: 51 }));
+        driver.release(first);
+        driver.allocate(10).unwrap();
+        assert_eq!((driver.peak_bytes(), driver.held()), (200, (1, 0)));
+    }
+
+    #[test]
+    fn misuse_is_found() {
+        let found = |misuse: &dyn Fn(&Faulty<Idle>, Address), words: &str| {
+            let driver = Faulty::new(Idle::new(), Injected::Nothing);
+            let address = driver.allocate(100).unwrap();
+            misuse(&driver, address);
+            let said = driver.books().misuse.join("\n");
+            assert!(said.contains(words), "{words}: {said}");
+        };
+        let geometry = Geometry { blocks: 1, threads: 32 };
+        found(&|d, a| drop(d.upload(a, &[0; 101])), "Upload of 101 bytes");
+        found(&|d, a| drop(d.download(Address(a.0 - 1), &mut [0; 1])), "Download of 1 bytes");
+        found(&|d, a| drop(d.clear(Address(a.0 + 100), 1)), "Clear of 1 bytes");
+        found(&|d, a| (0..2).for_each(|_| d.release(a)), "release of");
+        found(&|d, _| d.unload(Module(7)), "unload of Module(7)");
+        found(&|d, _| drop(d.launch(Module(7), "k", geometry, &[])), "launch of k of Module(7)");
+        let none = Geometry { blocks: 0, threads: 32 };
+        found(&|d, _| drop(d.launch(Module(7), "k", none, &[])), "blocks: 0");
+    }
+}
