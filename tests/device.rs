@@ -112,7 +112,7 @@ fn a_thousand_fits_leave_the_memory_as_it_was() {
     let (x, y) = line(1 << 16);
     let model = decay().backend(Backend::Cuda(ordinal));
     let fit = || model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
-    let free = || dualfit::devices().unwrap()[ordinal].memory_free;
+    let free = || dualfit::devices().unwrap()[ordinal].memory_free.expect("the free memory");
     (0..10).for_each(|_| assert!(fit().converged()));
     let before = free();
     (0..1000).for_each(|_| assert!(fit().converged()));

@@ -8,7 +8,7 @@ use crate::data::Data;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::fit::execution::failed;
+use crate::fit::execution::{Handed, failed};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -115,7 +115,8 @@ impl CurveFit {
     pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
         let begun = Instant::now();
         let start = self.accepts(data.points.columns.len(), start.as_ref())?;
-        let place = Some((&data.device, Some(&data.resident)));
+        let place =
+            Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
         self.fit_points(&data.points, start, place, begun)
     }
 }

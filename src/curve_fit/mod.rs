@@ -20,7 +20,7 @@ use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Request;
-use crate::fit::execution::{Execution, Wish};
+use crate::fit::execution::{Execution, Handed, Wish};
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
@@ -99,6 +99,9 @@ pub struct CurveFit {
     /// A device that takes the place of the real ones.
     #[cfg(test)]
     pub(crate) device: Option<Arc<Device>>,
+    /// Whether the CPU goes on where that device fails.
+    #[cfg(test)]
+    pub(crate) take_over: bool,
 }
 
 /// A model with partials by its free parameters, in the form that each backend takes.
@@ -126,6 +129,8 @@ impl CurveFit {
             ready: OnceLock::new(),
             #[cfg(test)]
             device: None,
+            #[cfg(test)]
+            take_over: false,
         }
     }
 
@@ -216,7 +221,11 @@ impl CurveFit {
         let start = self.accepts(data.columns.len(), start.as_ref())?;
         let points = Points::validate(&data)?;
         #[cfg(test)]
-        let place = self.device.as_ref().map(|device| (device, None));
+        let place = self.device.as_ref().map(|device| Handed {
+            device,
+            points: None,
+            take_over: self.take_over,
+        });
         #[cfg(not(test))]
         let place = None;
         self.fit_points(&points, start, place, begun)
@@ -238,7 +247,7 @@ impl CurveFit {
         &self,
         points: &Points<'_>,
         start: Vec<f64>,
-        place: Option<(&Arc<Device>, Option<&DevicePoints>)>,
+        place: Option<Handed<'_>>,
         begun: Instant,
     ) -> Result<Fit> {
         let validated = Instant::now();

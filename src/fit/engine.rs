@@ -114,21 +114,21 @@ impl Request<'_> {
         let [begun, solved, analysed] = clock;
         let on = self.execution.device.as_ref();
         let used = evaluator.device();
-        let failed = used.as_ref().and_then(|u| u.failed.clone());
-        let reason = match (failed, &self.execution.reason) {
-            (None, reason) => reason.clone(),
-            (Some(failed), reason) => {
-                format!("{reason}; the CPU went on after a failure: {failed}")
-            }
-        };
+        let failed = used.as_ref().and_then(|u| u.failed.as_ref());
+        let reason = &self.execution.reason;
         Stats {
-            backend: if on.is_some() { "CUDA" } else { "CPU" },
+            backend: if on.is_some() && failed.is_none() { "CUDA" } else { "CPU" },
             instruction_set: match on {
-                None => kernels::detect().name.to_owned(),
-                Some(on) => on.architecture(),
+                Some(on) if failed.is_none() => on.architecture(),
+                _ => kernels::detect().name.to_owned(),
+            },
+            reason: match failed {
+                None => reason.clone(),
+                Some(failed) => {
+                    format!("{reason}; the CPU went on where the device failed: {failed}")
+                }
             },
             device: on.map(|on| on.device.properties().name.clone()),
-            reason,
             threads: evaluator.threads(),
             evaluations: outcome.work.evaluations,
             passes: outcome.work.evaluations + outcome.work.other_passes + last_passes,

@@ -28,8 +28,17 @@ pub(crate) struct Wish<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
     pub(crate) loss: Loss,
-    /// A device that takes the place of the registered ones, with the points if they are on it.
-    pub(crate) device: Option<(&'a Arc<Device>, Option<&'a DevicePoints>)>,
+    pub(crate) device: Option<Handed<'a>>,
+}
+
+/// A device that takes the place of the registered ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Handed<'a> {
+    pub(crate) device: &'a Arc<Device>,
+    /// The points of the fit, if they are on it.
+    pub(crate) points: Option<&'a DevicePoints>,
+    /// Whether the CPU goes on if the device fails.
+    pub(crate) take_over: bool,
 }
 
 /// Where a fit is computed, and why there.
@@ -95,21 +104,22 @@ impl<'a> Execution<'a> {
             points: points.used,
             bytes_per_point: bytes_per_point(points),
             units: printed.units,
-            uploaded: matches!(wish.device, Some((_, Some(_)))),
+            uploaded: wish.device.is_some_and(|handed| handed.points.is_some()),
         };
-        let (device, take_over, reason) = if let Some((device, _)) = wish.device {
-            (device.clone(), false, "asked for".to_owned())
-        } else if let Backend::Cuda(ordinal) = wish.backend {
-            let device = registry::open(ordinal)
-                .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
-            (device, false, "asked for".to_owned())
-        } else {
-            match worthwhile(wish, printed, points, &work) {
-                Ok((device, reason)) => (device, true, reason),
-                Err(reason) => return Ok(Execution::on_cpu(reason)),
-            }
-        };
-        let uploaded = wish.device.and_then(|(_, resident)| resident);
+        let (device, take_over, reason) =
+            if let Some(Handed { device, take_over, .. }) = wish.device {
+                (device.clone(), take_over, "asked for".to_owned())
+            } else if let Backend::Cuda(ordinal) = wish.backend {
+                let device = registry::open(ordinal)
+                    .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
+                (device, false, "asked for".to_owned())
+            } else {
+                match worthwhile(wish, printed, points, &work) {
+                    Ok((device, reason)) => (device, true, reason),
+                    Err(reason) => return Ok(Execution::on_cpu(reason)),
+                }
+            };
+        let uploaded = wish.device.and_then(|handed| handed.points);
         match OnDevice::place(device, printed, points, uploaded, wish.loss, take_over) {
             Ok(device) => Ok(Execution { reason, device: Some(device) }),
             Err(error) if take_over => Ok(Execution::on_cpu(format!("the device failed: {error}"))),
@@ -140,7 +150,9 @@ impl<'a> Execution<'a> {
         match (&self.device, &points.correlation) {
             (Some(on), _) => match on.passes(points, loss) {
                 Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.take_over))),
-                Err(_) if on.take_over => Ok(Box::new(cpu)),
+                Err(error) if on.take_over => {
+                    Ok(Box::new(Careful::without_device(cpu, error.to_string())))
+                }
                 Err(error) => Err(error),
             },
             (None, None) => Ok(Box::new(cpu)),

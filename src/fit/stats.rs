@@ -5,12 +5,12 @@ use std::fmt;
 /// Where the work was done, and how much of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
-    /// Where the points were evaluated: `CPU` or `CUDA`.
+    /// Where the points were evaluated, at the end if a device failed: `CPU` or `CUDA`.
     pub backend: &'static str,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
     /// device its architecture, as `sm_90`.
     pub instruction_set: String,
-    /// Name of the device, if one was used.
+    /// Name of the device, if one was used or tried.
     pub device: Option<String>,
     /// Why the fit was computed there, and what went wrong with a device, in words.
     pub reason: String,

@@ -10,24 +10,35 @@ use crate::normal::{Normal, RFactor};
 
 /// An evaluator on a device that asks the CPU for bad points and magnitudes.
 pub(crate) struct Careful<'a> {
-    device: Cuda<'a>,
+    /// Gone once it failed, with the memory that it held.
+    device: Option<Cuda<'a>>,
     cpu: Cpu<'a>,
     /// Whether a failure of the device is answered by going on with the CPU.
     take_over: bool,
-    failed: Option<DriverError>,
+    failed: Option<String>,
 }
 
 impl<'a> Careful<'a> {
     pub(crate) fn new(device: Cuda<'a>, cpu: Cpu<'a>, take_over: bool) -> Careful<'a> {
-        Careful { device, cpu, take_over, failed: None }
+        Careful { device: Some(device), cpu, take_over, failed: None }
     }
 
-    /// Whether a pass on the device answered; if not, the CPU must.
-    fn answered(&mut self, pass: Result<(), DriverError>) -> Result<bool, Fault> {
-        match pass {
+    /// With a device that failed before the first pass, for this reason.
+    pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> Careful<'a> {
+        Careful { device: None, cpu, take_over: true, failed: Some(failed) }
+    }
+
+    /// Whether the device did it; if not, the CPU must.
+    fn on_device(
+        &mut self,
+        pass: impl FnOnce(&mut Cuda<'a>) -> Result<(), DriverError>,
+    ) -> Result<bool, Fault> {
+        let Some(device) = &mut self.device else { return Ok(false) };
+        match pass(device) {
             Ok(()) => Ok(true),
             Err(error) if self.take_over => {
-                self.failed = Some(error);
+                self.failed = Some(error.to_string());
+                self.device = None;
                 Ok(false)
             }
             Err(error) => Err(Fault::Device(error)),
@@ -37,24 +48,17 @@ impl<'a> Careful<'a> {
 
 impl Evaluator for Careful<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        if self.failed.is_none() {
-            let pass = self.device.normal(params, columns, out);
-            if self.answered(pass)? {
-                return Ok(());
-            }
+        match self.on_device(|device| device.normal(params, columns, out))? {
+            true => Ok(()),
+            false => self.cpu.normal(params, columns, out),
         }
-        self.cpu.normal(params, columns, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
-        if self.failed.is_none() && out.n <= FEW_PARAMETERS {
-            let pass = self.device.factor(params, columns, out);
-            if self.answered(pass)? {
-                return Ok(());
-            }
-        }
-        self.cpu.factor(params, columns, out)
+        let done = out.n <= FEW_PARAMETERS
+            && self.on_device(|device| device.factor(params, columns, out))?;
+        if done { Ok(()) } else { self.cpu.factor(params, columns, out) }
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
@@ -75,9 +79,9 @@ impl Evaluator for Careful<'_> {
 
     fn device(&self) -> Option<DeviceUse> {
         Some(DeviceUse {
-            bytes: self.device.bytes(),
-            chunks: self.device.chunks(),
-            failed: self.failed.as_ref().map(ToString::to_string),
+            bytes: self.device.as_ref().map_or(0, Cuda::bytes),
+            chunks: self.device.as_ref().map_or(1, Cuda::chunks),
+            failed: self.failed.clone(),
         })
     }
 }

@@ -23,6 +23,8 @@ pub(crate) mod nvrtc;
 pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;
+#[cfg(test)]
+mod shared_driver;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;

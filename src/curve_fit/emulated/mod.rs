@@ -1,8 +1,9 @@
 //! The suite of all devices on the emulated one, through the public front.
 
-#[path = "../../tests/support/nist.rs"]
+mod faults;
+#[path = "../../../tests/support/nist.rs"]
 mod nist;
-#[path = "../../tests/support/suite.rs"]
+#[path = "../../../tests/support/suite.rs"]
 mod suite;
 
 use crate::CurveFit;

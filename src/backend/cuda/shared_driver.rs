@@ -1,0 +1,56 @@
+//! A driver behind an `Arc` is a driver, so that a double can wrap one that others hold too.
+
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use std::sync::Arc;
+
+impl<D: Driver + ?Sized> Driver for Arc<D> {
+    fn properties(&self) -> &Properties {
+        (**self).properties()
+    }
+
+    fn memory(&self) -> Result<Memory, DriverError> {
+        (**self).memory()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
+        (**self).allocate(bytes)
+    }
+
+    fn release(&self, address: Address) {
+        (**self).release(address);
+    }
+
+    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        (**self).upload(to, bytes)
+    }
+
+    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+        (**self).download(from, bytes)
+    }
+
+    fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
+        (**self).clear(at, bytes)
+    }
+
+    fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
+        (**self).load(image)
+    }
+
+    fn unload(&self, module: Module) {
+        (**self).unload(module);
+    }
+
+    fn is_lost(&self) -> bool {
+        (**self).is_lost()
+    }
+
+    fn launch(
+        &self,
+        module: Module,
+        kernel: &str,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError> {
+        (**self).launch(module, kernel, geometry, arguments)
+    }
+}

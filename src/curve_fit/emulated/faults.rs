@@ -1,0 +1,173 @@
+//! What a device can do to a fit: refuse memory, refuse launches, vanish. At every call of a fit, in
+//! turn; nothing panics, nothing leaks, and a fit that may go on with the CPU ends where it ends.
+
+use super::SHARED;
+use crate::backend::cuda::cache::Cache;
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::double::{Call, Faulty, Injected};
+use crate::backend::cuda::emulated::Emulator;
+use crate::{Backend, CurveFit, Data, Error, Fit, Sigma};
+use std::sync::Arc;
+
+const START: [f64; 3] = [2.5, 0.8, 0.1];
+
+fn decay() -> CurveFit {
+    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+}
+
+fn data(n: usize) -> [Vec<f64>; 3] {
+    let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / n as f64).collect();
+    let y = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3 + 0.02 * (37.0 * x).sin()).collect();
+    let sigma = x.iter().map(|x| 0.1 + 0.01 * x).collect();
+    [x, y, sigma]
+}
+
+/// A device that fails as told, and the books of its driver.
+struct Trial {
+    driver: Arc<Faulty<Arc<Emulator>>>,
+    device: Arc<Device>,
+}
+
+impl Trial {
+    fn new(injected: Injected, memory: usize) -> Option<Trial> {
+        let (emulator, _) = SHARED.as_ref()?;
+        let driver = Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
+        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
+        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
+        Some(Trial { driver, device })
+    }
+
+    /// A fit on the device; `take_over`: whether the CPU may go on.
+    fn fit(&self, take_over: bool, [x, y, sigma]: &[Vec<f64>; 3]) -> Result<Fit, Error> {
+        let data = Data::new(x, y)?.sigma(Sigma::Absolute(sigma))?;
+        let model = CurveFit { device: Some(self.device.clone()), take_over, ..decay() };
+        model.fit(data, START)
+    }
+
+    /// Everything is given back once the device itself is gone.
+    fn assert_clean(self) {
+        let Trial { driver, device } = self;
+        drop(device);
+        driver.assert_clean();
+    }
+}
+
+fn same(fit: &Fit, cpu: &Fit) {
+    assert_eq!(fit.termination(), cpu.termination());
+    for (a, b) in fit.params().iter().zip(cpu.params()) {
+        assert!((a - b).abs() <= 1e-9 * b.abs(), "{:?} against {:?}", fit.params(), cpu.params());
+    }
+    for (a, b) in fit.std_errors().iter().zip(cpu.std_errors()) {
+        assert!((a - b).abs() <= 1e-6 * b, "{:?} against {:?}", fit.std_errors(), cpu.std_errors());
+    }
+}
+
+fn on_cpu([x, y, sigma]: &[Vec<f64>; 3]) -> Fit {
+    let data = Data::new(x, y).unwrap().sigma(Sigma::Absolute(sigma)).unwrap();
+    decay().backend(Backend::Cpu).fit(data, START).unwrap()
+}
+
+/// Every call of a fit in turn, until the fit makes no more calls.
+fn at_every_call(
+    injected: impl Fn(usize) -> Injected,
+    mut judge: impl FnMut(&Result<Fit, Error>, bool),
+) {
+    let data = data(600);
+    for take_over in [true, false] {
+        for k in 0.. {
+            let Some(trial) = Trial::new(injected(k), usize::MAX) else { return };
+            let fit = trial.fit(take_over, &data);
+            let fired = trial.driver.has_fired();
+            if fired {
+                judge(&fit, take_over);
+            }
+            trial.assert_clean();
+            if !fired {
+                assert!(k > 3, "only {k} calls were made");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_lost_at_any_call_is_said_or_the_cpu_goes_on() {
+    let cpu = on_cpu(&data(600));
+    at_every_call(
+        |call| Injected::Lost { call },
+        |fit, take_over| match (fit, take_over) {
+            (Ok(fit), true) => {
+                same(fit, &cpu);
+                assert!(fit.stats().reason.contains("fail"), "{}", fit.stats().reason);
+            }
+            (Err(Error::DeviceLost { message, .. }), false) => assert!(message.contains("719")),
+            (other, _) => panic!("{other:?}"),
+        },
+    );
+}
+
+#[test]
+fn a_launch_refused_at_any_call_is_said_or_the_cpu_goes_on() {
+    let cpu = on_cpu(&data(600));
+    at_every_call(
+        |launch| Injected::Refused { launch },
+        |fit, take_over| match (fit, take_over) {
+            (Ok(fit), true) => same(fit, &cpu),
+            (Err(Error::DeviceFailed { .. }), false) => {}
+            (other, _) => panic!("{other:?}"),
+        },
+    );
+}
+
+#[test]
+fn an_allocation_refused_at_any_call_loses_nothing() {
+    let cpu = on_cpu(&data(600));
+    at_every_call(
+        |allocation| Injected::OutOfMemory { allocation },
+        |fit, take_over| match (fit, take_over) {
+            (Ok(fit), _) => same(fit, &cpu),
+            (Err(Error::DeviceOutOfMemory { .. }), false) => {}
+            (other, _) => panic!("{other:?}"),
+        },
+    );
+}
+
+#[test]
+fn data_larger_than_the_memory_go_through_it_in_chunks() {
+    let data = data(20_000);
+    let cpu = on_cpu(&data);
+    let all = 20_000 * 3 * 8;
+    let Some(trial) = Trial::new(Injected::Nothing, all / 2) else { return };
+    let fit = trial.fit(false, &data).unwrap();
+    same(&fit, &cpu);
+    assert!(fit.stats().chunks > 1, "{}", fit.stats());
+    assert!(fit.stats().device_bytes < all / 2, "{}", fit.stats().device_bytes);
+    assert!(trial.driver.peak_bytes() <= all / 2);
+    trial.assert_clean();
+}
+
+#[test]
+fn no_room_for_even_a_small_chunk_is_said() {
+    let Some(trial) = Trial::new(Injected::Nothing, 10_000) else { return };
+    match trial.fit(false, &data(5000)) {
+        Err(Error::DeviceOutOfMemory { free, .. }) => assert!(free <= 10_000),
+        other => panic!("{other:?}"),
+    }
+    trial.assert_clean();
+}
+
+#[test]
+fn a_thousand_fits_leave_nothing_behind() {
+    let data = data(40);
+    let Some(trial) = Trial::new(Injected::Nothing, usize::MAX) else { return };
+    let first = trial.fit(false, &data).unwrap();
+    let (after_one, peak) = (trial.driver.held(), trial.driver.peak_bytes());
+    assert!(first.stats().device_bytes <= peak);
+    for _ in 0..1000 {
+        trial.fit(false, &data).unwrap();
+    }
+    assert_eq!(trial.driver.held(), after_one);
+    assert_eq!(trial.driver.peak_bytes(), peak, "later fits take no more memory than the first");
+    assert_eq!(trial.driver.count(Call::Load), 1, "kernels are loaded once");
+    trial.assert_clean();
+}
