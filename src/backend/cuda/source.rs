@@ -82,6 +82,7 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     text
 }
 
+/// No kernel uses every constant.
 fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
     let (columns, params, free) =
         (spec.program.columns.len(), spec.program.params.len(), spec.free);
@@ -96,13 +97,13 @@ fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
     let (name, real) = (spec.loss.name(), spec.arithmetic.real());
     let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
     format!(
-        "constexpr int COLUMNS = {columns};
-constexpr int PARAMS = {params};
-constexpr int FREE = {free};
-constexpr int UNIFORMS = {uniforms};
-constexpr int THREADS = {THREADS};
-constexpr int LOSS = {loss};  // {name}
-constexpr bool COMPENSATED = {compensated};
+        "[[maybe_unused]] constexpr int COLUMNS = {columns};
+[[maybe_unused]] constexpr int PARAMS = {params};
+[[maybe_unused]] constexpr int FREE = {free};
+[[maybe_unused]] constexpr int UNIFORMS = {uniforms};
+[[maybe_unused]] constexpr int THREADS = {THREADS};
+[[maybe_unused]] constexpr int LOSS = {loss};  // {name}
+[[maybe_unused]] constexpr bool COMPENSATED = {compensated};
 typedef {real} real;
 "
     )

@@ -6,7 +6,6 @@ use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
 use crate::data::loss::Loss;
 use crate::model::op::{Binary, Unary};
 use crate::model::program::Program;
-use crate::model::scalar::Scalar;
 use crate::model::var::Var;
 
 const UNARY: [Unary; 28] = [

@@ -4,7 +4,7 @@ use super::trial::Trial;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, model_unit, translation_unit};
 use crate::data::loss::Loss;
 use crate::model::program::Program;
-use crate::model::scalar::{Mask, Scalar};
+use crate::model::scalar::Mask;
 use crate::model::var::Var;
 
 /// A traced model with partials by all parameters.
@@ -99,7 +99,9 @@ fn hostile_names() {
     );
     let spec = spec(&program);
     insta::assert_snapshot!(generated(&spec));
-    let Some(trial) = Trial::build(&[spec.clone()], "#include <math.h>", "", "") else { return };
+    let Some(trial) = Trial::build(std::slice::from_ref(&spec), "#include <math.h>", "", "") else {
+        return;
+    };
     let found = trial.outputs(0, &spec, &[vec![5.0], vec![7.0]], &[2.0, 3.0, 4.0]);
     assert_eq!(found, [[35.0, 5.0, 7.0, 1.0]]);
 }
