@@ -1,5 +1,5 @@
 //! The numbered lessons in `examples/` are short, run to their ends, and end with the truth; the report
-//! in the README is the one that the first prints.
+//! in the README is the one that the first prints. What is no lesson is a tool, which runs everywhere.
 //!
 //! `cargo test` builds the examples and puts them beside this test's own folder.
 
@@ -10,18 +10,27 @@ use std::process::Command;
 const LESSONS: [&str; 4] =
     ["01_curve_fit", "02_uncertainties", "03_bounds_and_losses", "04_two_variables_and_text"];
 
+/// Programs to use, not to learn from.
+const TOOLS: [&str; 1] = ["devices"];
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
 /// What the lesson prints.
 fn run(lesson: &str) -> String {
+    run_with(lesson, &[])
+}
+
+/// What the example prints where these environment variables are set.
+fn run_with(lesson: &str, variables: &[(&str, &str)]) -> String {
     let test = std::env::current_exe().expect("the path of this test");
     let target = test.ancestors().nth(2).expect("this test lies in `deps` of the target folder");
     let program = target.join("examples").join(format!("{lesson}{}", std::env::consts::EXE_SUFFIX));
-    let output = Command::new(&program).output().unwrap_or_else(|e| {
-        panic!("{}: {e}; `cargo test` and `cargo build --examples` build it", program.display())
-    });
+    let output =
+        Command::new(&program).envs(variables.iter().copied()).output().unwrap_or_else(|e| {
+            panic!("{}: {e}; `cargo test` and `cargo build --examples` build it", program.display())
+        });
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     assert!(output.status.success(), "{lesson} failed: {}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "", "{lesson}");
@@ -35,13 +44,14 @@ fn reproducible(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_lesson_is_listed_here() {
+fn every_lesson_and_every_tool_is_listed_here() {
     let entries = fs::read_dir(folder()).expect("the folder of examples");
     let mut found: Vec<String> = entries
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
-    assert_eq!(found, LESSONS.map(|lesson| format!("{lesson}.rs")));
+    let listed = LESSONS.iter().chain(&TOOLS).map(|name| format!("{name}.rs"));
+    assert_eq!(found, listed.collect::<Vec<_>>());
 }
 
 #[test]
@@ -73,4 +83,31 @@ fn the_readme_shows_the_report_of_the_first_lesson() {
     // The lines after the statistics tell of the machine and of the last digits.
     let statistics = |text: &str| text.split("\nCPU (").next().map(str::to_owned);
     assert_eq!(statistics(shown), statistics(&run(LESSONS[0])), "README.md shows another report");
+}
+
+#[test]
+fn tools_say_what_they_are() {
+    for tool in TOOLS {
+        let text = fs::read_to_string(folder().join(format!("{tool}.rs"))).expect(tool);
+        assert!(text.starts_with("//! A tool: "), "{tool} has no header");
+    }
+}
+
+/// There is a device or there is none; where there is none, the tool says what was looked for and what
+/// to do about it.
+#[test]
+fn the_devices_are_listed_or_it_is_explained_why_there_are_none() {
+    let said = run("devices");
+    match dualfit::devices() {
+        Ok(devices) => {
+            assert!(devices.iter().all(|device| said.contains(&device.name)), "{said}");
+            assert!(said.contains("capability") && said.contains("GiB"), "{said}");
+        }
+        Err(error) => {
+            assert_eq!(said, format!("No CUDA device: fits run on the CPU.\n{error}\n"));
+            assert!(said.contains("CUDA is not available: ") && said.contains("; "), "{said}");
+        }
+    }
+    let forced = run_with("devices", &[("DUALFIT_FORCE_CPU", "1")]);
+    assert!(forced.contains("DUALFIT_FORCE_CPU is set"), "{forced}");
 }

@@ -2,7 +2,6 @@
 
 use super::bandwidth::{self, Bandwidth};
 use super::cuda_driver;
-use super::driver::Driver;
 use super::nvrtc::Nvrtc;
 use super::probe;
 use crate::error::no_cuda::NoCuda;
@@ -36,8 +35,7 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     fn of(ordinal: usize) -> std::result::Result<DeviceInfo, NoCuda> {
         let (properties, memory_total) = cuda_driver::describe(ordinal)?;
-        let memory = cuda_driver::open(ordinal)
-            .and_then(|driver| driver.memory().map_err(cuda_driver::refused));
+        let memory = device::memory(ordinal);
         let nvrtc = Nvrtc::find(properties.capability, properties.driver_version);
         Ok(DeviceInfo {
             ordinal,
@@ -97,6 +95,17 @@ impl fmt::Display for DeviceInfo {
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 ///
+/// The environment has a say:
+///
+/// | variable | meaning |
+/// |---|---|
+/// | `DUALFIT_FORCE_CPU=1` | no device is used, nor looked for |
+/// | `DUALFIT_DEVICE=n` | the device of [`Backend::Auto`](crate::Backend::Auto); 0 by default |
+/// | `CUDA_VISIBLE_DEVICES` | the driver shows these devices only, numbered from 0 |
+/// | `DUALFIT_NVRTC` | NVRTC's library or folder; several as in `PATH` |
+/// | `DUALFIT_CACHE_DIR` | the folder of compiled kernels; `off` keeps them in memory only |
+/// | `DUALFIT_CACHE_LIMIT` | bytes of that folder; 256 MiB by default |
+///
 /// # Errors
 /// [`Error::CudaUnavailable`] with the reason why there is none: no driver, a driver that is too
 /// old, that lacks a function or that does not start, no device, or `DUALFIT_FORCE_CPU`.
@@ -114,6 +123,64 @@ fn unavailable(ordinal: Option<usize>, reason: NoCuda) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cuda::fake_driver::run_inside;
+
+    #[test]
+    fn all_devices_are_told() {
+        let test = "backend::cuda::devices::tests::all_devices_are_told";
+        run_inside(test, &["DEVICES=2", "VERSION=99000"], "1 passed", || {
+            let devices = devices().unwrap();
+            assert_eq!(devices.iter().map(|device| device.ordinal).collect::<Vec<_>>(), [0, 1]);
+            let second = &devices[1];
+            assert_eq!((second.name.as_str(), second.multiprocessors), ("Fake device 1", 132));
+            assert_eq!((second.memory_total, second.memory_free), (1 << 28, Some(1 << 28)));
+            assert_eq!((second.compute_capability, second.driver_version), ((9, 0), (99, 0)));
+            let without = matches!(second.problem, Some(NoCuda::NvrtcNotFound { .. }));
+            assert_eq!(second.nvrtc_version.is_none(), without, "{second}");
+            // The fake driver loads no real image, which is told and ends nothing.
+            let refused = second.bandwidth().unwrap_err().to_string();
+            assert!(refused.starts_with("device 1 was asked for but CUDA is not"), "{refused}");
+        });
+    }
+
+    #[test]
+    fn no_broken_driver_panics() {
+        let test = "backend::cuda::devices::tests::no_broken_driver_panics";
+        for (definition, words) in [
+            ("EMPTY", "the driver's library libcuda.so has no function `cuInit`"),
+            ("WITHOUT_cuLaunchKernel", "has no function `cuLaunchKernel`"),
+            ("WITHOUT_cuGetErrorString", "has no function `cuGetErrorString`"),
+            ("VERSION=10020", "the NVIDIA driver speaks CUDA 10.2 but 11.2 is needed"),
+            ("INIT=100", "the NVIDIA driver sees no device"),
+            ("INIT=803", "the NVIDIA driver failed with code 803"),
+            ("INIT=999", "the NVIDIA driver failed with code 999"),
+            ("DEVICES=0", "the NVIDIA driver sees no device"),
+        ] {
+            run_inside(test, &[definition], words, || {
+                let error = devices().unwrap_err();
+                assert!(matches!(error, Error::CudaUnavailable { ordinal: None, .. }));
+                println!("{error}");
+                let line = crate::CurveFit::new(|x, [a]| a * x).backend(crate::Backend::Cuda(0));
+                let refused = line.fit(crate::Data::new(&[1.0, 2.0], &[1.0, 2.0]).unwrap(), [1.0]);
+                let refused = refused.unwrap_err();
+                assert!(matches!(refused, Error::CudaUnavailable { ordinal: Some(0), .. }));
+            });
+        }
+    }
+
+    #[test]
+    fn a_device_that_another_process_holds_is_told_of() {
+        let test = "backend::cuda::devices::tests::a_device_that_another_process_holds_is_told_of";
+        run_inside(test, &["BUSY"], "1 passed", || {
+            let devices = devices().unwrap();
+            let [device] = &devices[..] else { panic!("{devices:?}") };
+            assert_eq!((device.memory_total, device.memory_free), (1 << 28, None));
+            assert!(
+                matches!(device.problem, Some(NoCuda::InitFailed { code: 46, .. })),
+                "{device}"
+            );
+        });
+    }
 
     #[test]
     fn a_device_is_one_line() {

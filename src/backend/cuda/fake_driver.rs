@@ -1,6 +1,7 @@
 //! A library that claims to be the driver's, made for a test by the system's C compiler from
 //! `fake_driver.c`: a device whose memory is the host's.
 
+use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ pub(crate) struct Fake {
 /// `DUALFIT_REQUIRE` contains `cc`.
 pub(crate) fn compiler_is_there() -> bool {
     let there = cfg!(unix) && Command::new("cc").arg("--version").output().is_ok();
-    let required = std::env::var("DUALFIT_REQUIRE").unwrap_or_default();
+    let required = env::var("DUALFIT_REQUIRE").unwrap_or_default();
     assert!(there || !required.split(',').any(|word| word == "cc"), "a C compiler is required");
     if !there {
         let _ = writeln!(std::io::stderr(), "SKIP (no C compiler `cc`, which makes a fake driver)");
@@ -48,4 +49,31 @@ impl Fake {
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Tells a process that it was started with a fake driver in the loader's search path.
+const INSIDE: &str = "DUALFIT_TEST_FAKE_DRIVER";
+
+/// Runs `body` of the test with this full name in a process of its own, where the loader finds a fake
+/// driver made with `definitions`; what the process says must contain `words`.
+pub(crate) fn run_inside(test: &str, definitions: &[&str], words: &str, body: impl FnOnce()) {
+    if env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    if !compiler_is_there() {
+        return;
+    }
+    let fake = Fake::new(definitions);
+    let output = Command::new(env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env("LD_LIBRARY_PATH", fake.folder())
+        .env(INSIDE, "1")
+        .env("DUALFIT_CACHE_DIR", "off")
+        .env_remove("DUALFIT_FORCE_CPU")
+        .output()
+        .unwrap();
+    let text = [&output.stdout[..], &output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert!(text.contains(words), "{text}");
 }

@@ -34,10 +34,11 @@ pub(super) fn describe(
 ) -> Result<(Properties, usize), DriverError> {
     use sys::CUdevice_attribute as Attribute;
     let device = device(ordinal)?;
-    // SAFETY: the device comes from `cuDeviceGet`. An attribute that the driver does not know is 0.
     let attribute = |attribute| {
-        unsafe { result::device::get_attribute(device, attribute) }
-            .map_or(0, |value| value.max(0) as u32)
+        // SAFETY: the device comes from `cuDeviceGet`.
+        let value = unsafe { result::device::get_attribute(device, attribute) };
+        // What the driver does not know is 0.
+        value.map_or(0, |value| value.max(0) as u32)
     };
     let kilohertz = |clock| 1e3 * f64::from(attribute(clock));
     let bus = f64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));

@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 /// Bytes of a buffer for parameters and results.
 const SMALL: usize = 64 << 10;
 
-/// Bytes of a buffer for data: at 50 GB/s 40 µs of the bus, well above the cost of starting a copy,
-/// and a tenth of a column of a million points, so that filling the first and fetching the last,
-/// which nothing overlaps, are a small part.
+/// Bytes of a buffer for data. At 50 GB/s the bus takes 40 µs for it, well above the cost of starting
+/// a copy; and a million points with one variable fill it eight times, so that filling the first and
+/// fetching the last, which nothing overlaps, are a small part.
 const LARGE: usize = 2 << 20;
 
 /// A device with its memory, modules and stream.
@@ -58,6 +58,12 @@ pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaDriver>, NoCuda> {
 pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
     let found = probe::device(ordinal)?;
     context::describe(ordinal, found.driver_version).map_err(refused)
+}
+
+/// The memory of device `ordinal`, which is used no longer than that takes.
+pub(crate) fn memory(ordinal: usize) -> Result<Memory, NoCuda> {
+    probe::device(ordinal)?;
+    Context::open(ordinal).and_then(|context| context.memory()).map_err(refused)
 }
 
 impl CudaDriver {

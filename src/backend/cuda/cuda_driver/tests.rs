@@ -2,37 +2,13 @@
 //! test runs in a process of its own, where the loader finds that library.
 
 use super::*;
-use crate::backend::cuda::fake_driver::{Fake, compiler_is_there};
+use crate::backend::cuda::fake_driver::run_inside;
 use rayon::prelude::*;
-use std::env;
-use std::process::Command;
 use std::thread;
 
-/// Tells a process that it was started with a fake driver in the loader's search path.
-const INSIDE: &str = "DUALFIT_TEST_FAKE_DRIVER";
-
-/// Runs `body` in a process with a fake driver made with `definitions`; what it says at the end must
-/// contain `words`.
+/// Runs `body` in a process with a fake driver.
 fn with_driver(test: &str, definitions: &[&str], words: &str, body: impl FnOnce()) {
-    if env::var_os(INSIDE).is_some() {
-        return body();
-    }
-    if !compiler_is_there() {
-        return;
-    }
-    let fake = Fake::new(definitions);
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "--nocapture", "--test-threads=1"])
-        .arg(format!("backend::cuda::device::tests::{test}"))
-        .env("LD_LIBRARY_PATH", fake.folder())
-        .env(INSIDE, "1")
-        .env_remove("DUALFIT_FORCE_CPU")
-        .output()
-        .unwrap();
-    let text = [&output.stdout[..], &output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    assert!(text.contains(words), "{text}");
+    run_inside(&format!("backend::cuda::device::tests::{test}"), definitions, words, body);
 }
 
 const WHOLE: &str = "FAKE DRIVER: nothing leaks";

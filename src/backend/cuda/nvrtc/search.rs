@@ -39,18 +39,16 @@ fn collect(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Candidat
         false => "libnvrtc.so of the loader".into(),
     });
     found.files.extend(names().into_iter().map(PathBuf::from));
-    for toolkit in toolkits(variable, root) {
-        for folder in ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin"]
-        {
-            found.look_in(&toolkit.join(folder), folder == "lib64");
+    for toolkit in toolkits(variable, root, &mut found.searched) {
+        for folder in TOOLKIT_FOLDERS {
+            found.add_folder(&toolkit.join(folder));
         }
-        found.look_in(&toolkit.join("bin").join("x64"), false);
     }
     for packages in site_packages(variable, root) {
         found.searched.push(packages.display().to_string());
         for wheel in entries(&packages.join("nvidia"), "cu") {
             for folder in ["lib", "bin", "bin/x86_64"] {
-                found.look_in(&wheel.join(folder), false);
+                found.add_folder(&wheel.join(folder));
             }
         }
     }
@@ -58,14 +56,7 @@ fn collect(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Candidat
 }
 
 impl Candidates {
-    /// Adds what lies in `folder`, and mentions the folder if it exists or must be mentioned.
-    fn look_in(&mut self, folder: &Path, mention: bool) {
-        if mention || folder.is_dir() {
-            self.searched.push(folder.display().to_string());
-        }
-        self.add_folder(folder);
-    }
-
+    /// Adds what lies in `folder`.
     fn add_folder(&mut self, folder: &Path) {
         let files = names().into_iter().map(|name| folder.join(name));
         // The plain name is a link to one of the others, unless it is alone.
@@ -96,13 +87,28 @@ fn names() -> Vec<String> {
     }
 }
 
-/// Folders of CUDA toolkits.
-fn toolkits(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec<PathBuf> {
-    let named = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
-    let mut found: Vec<PathBuf> =
-        named.into_iter().filter_map(variable).map(PathBuf::from).collect();
-    found.extend(entries(&root.join("usr/local"), "cuda"));
-    found.push(root.join("opt/cuda"));
+/// Where a toolkit has its libraries.
+const TOOLKIT_FOLDERS: [&str; 6] =
+    ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin", "bin/x64"];
+
+/// Folders of CUDA toolkits; what was looked for is added to `searched`.
+fn toolkits(
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    root: &Path,
+    searched: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+        if let Some(toolkit) = variable(name).map(PathBuf::from) {
+            searched.push(format!("{} of {name}", toolkit.display()));
+            found.push(toolkit);
+        }
+    }
+    if !cfg!(windows) {
+        searched.extend(["/usr/local/cuda*".into(), "/opt/cuda".into()]);
+        found.extend(entries(&root.join("usr/local"), "cuda"));
+        found.push(root.join("opt/cuda"));
+    }
     found
 }
 
@@ -225,7 +231,7 @@ mod tests {
             ]
         );
         assert_eq!(searched[0], "libnvrtc.so of the loader");
-        assert!(searched.iter().any(|place| place.ends_with("mine/lib64")), "{searched:?}");
+        assert!(searched.iter().any(|place| place.ends_with("mine of CUDA_HOME")), "{searched:?}");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
 use std::sync::OnceLock;
 
 /// The driver's library under the names that cudarc tries, in its order.
-pub(crate) const LIBRARIES: &[&str] =
-    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so", "libcuda.so.1"] };
+pub(crate) const LIBRARIES: [&str; 2] =
+    if cfg!(windows) { ["cuda.dll", "nvcuda.dll"] } else { ["libcuda.so", "libcuda.so.1"] };
 
 /// Every function of the driver that is called, here and by [`device`](super::device).
 pub(crate) const SYMBOLS: &[&str] = &[
@@ -69,7 +69,7 @@ pub(crate) fn driver() -> Result<Found, NoCuda> {
     if is_forced(env::var_os("DUALFIT_FORCE_CPU").as_deref()) {
         return Err(NoCuda::ForcedCpu);
     }
-    FOUND.get_or_init(|| probe(LIBRARIES)).clone()
+    FOUND.get_or_init(|| probe(&LIBRARIES)).clone()
 }
 
 /// The driver, if it has device `ordinal`.

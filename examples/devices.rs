@@ -1,0 +1,73 @@
+//! A tool: which CUDA devices there are and how fast they move data, or why there is none.
+
+use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+use dualfit::DeviceInfo;
+
+fn main() {
+    match dualfit::devices() {
+        Ok(devices) => print(&devices),
+        Err(reason) => println!("No CUDA device: fits run on the CPU.\n{reason}"),
+    }
+}
+
+fn print(devices: &[DeviceInfo]) {
+    let mut table = table(
+        ["device", "", "memory", "free", "capability", "SMs", "driver", "NVRTC"],
+        &[0, 2, 3, 4, 5],
+    );
+    for device in devices {
+        let gib = |bytes: usize| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+        let version = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+        table.add_row([
+            device.ordinal.to_string(),
+            device.name.clone(),
+            gib(device.memory_total),
+            device.memory_free.map_or("unknown".into(), gib),
+            version(device.compute_capability),
+            device.multiprocessors.to_string(),
+            format!("CUDA {}", version(device.driver_version)),
+            device.nvrtc_version.map_or("none".into(), version),
+        ]);
+    }
+    println!("{table}\n");
+
+    let mut table = self::table(
+        ["device", "host to device", "device to host", "copy in device", "read in device"],
+        &[0, 1, 2, 3, 4],
+    );
+    let mut problems = Vec::new();
+    for device in devices {
+        match (&device.problem, device.bandwidth()) {
+            (Some(problem), _) => problems.push(format!("Device {}: {problem}", device.ordinal)),
+            (None, Err(reason)) => problems.push(reason.to_string()),
+            (None, Ok(measured)) => {
+                let rate = |bytes: f64| format!("{:.1} GB/s", 1e-9 * bytes);
+                table.add_row([
+                    device.ordinal.to_string(),
+                    rate(measured.host_to_device),
+                    rate(measured.device_to_host),
+                    rate(measured.device_to_device),
+                    rate(measured.memory_read),
+                ]);
+            }
+        }
+    }
+    if !table.is_empty() {
+        println!(
+            "{table}\nThe host's memory is ordinary, not page-locked; copies count reads and writes."
+        );
+    }
+    problems.iter().for_each(|problem| println!("{problem}"));
+}
+
+/// An empty table with numbers on the right of the columns `right`.
+fn table<const N: usize>(header: [&str; N], right: &[usize]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_header(header);
+    for column in right {
+        if let Some(column) = table.column_mut(*column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
