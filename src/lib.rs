@@ -49,6 +49,7 @@ mod solver;
 pub use backend::Backend;
 pub use backend::choice::Costs;
 pub use backend::cuda::bandwidth::Bandwidth;
+pub use backend::cuda::cache::Origin as KernelOrigin;
 pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::{CurveFit, curve_fit};

@@ -60,11 +60,6 @@ impl Device {
         let resident = resident.map_err(|error| failed(&self.device, error))?;
         Ok(DeviceData { device: self.device.clone(), points, resident })
     }
-
-    #[cfg(test)]
-    pub(crate) fn around(device: Arc<Cuda>) -> Device {
-        Device { device }
-    }
 }
 
 impl fmt::Display for Device {

@@ -9,8 +9,8 @@ mod parameters;
 use crate::backend::Backend;
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
+#[cfg(test)]
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::printed::Printed;
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};

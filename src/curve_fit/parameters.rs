@@ -1,6 +1,6 @@
 //! What may be said of a model's parameters: names, bounds, which are fixed.
 
-use super::{Backend, CurveFit};
+use super::CurveFit;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use std::ops::{Bound, RangeBounds};

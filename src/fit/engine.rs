@@ -142,6 +142,7 @@ impl Request<'_> {
             validate_seconds: self.validate_time.as_secs_f64(),
             upload_seconds: on.map_or(0.0, |on| on.upload_seconds),
             compile_seconds: on.map_or(0.0, |on| on.compile_seconds),
+            kernels: on.map(|on| on.origin),
             solve_seconds: (solved - begun).as_secs_f64(),
             covariance_seconds: (analysed - solved).as_secs_f64(),
             scratch_bytes: evaluator.scratch_bytes(),

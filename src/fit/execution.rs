@@ -2,6 +2,7 @@
 
 use crate::backend::choice::{Costs, Work};
 use crate::backend::cpu::{Cpu, Prepared, Whitened};
+use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::careful::Careful;
 use crate::backend::cuda::compiler::CompileError;
 use crate::backend::cuda::device::{Device, Kernels, LoadError};
@@ -58,6 +59,7 @@ pub(crate) struct OnDevice<'a> {
     pub(crate) upload_seconds: f64,
     /// For the kernels of the fit's own loss.
     pub(crate) compile_seconds: f64,
+    pub(crate) origin: Origin,
 }
 
 /// Points on a device.
@@ -211,9 +213,10 @@ impl<'a> OnDevice<'a> {
             take_over,
             upload_seconds,
             compile_seconds: 0.0,
+            origin: Origin::Memory,
         };
         let begun = Instant::now();
-        on.kernels(points, loss)?;
+        on.origin = on.kernels(points, loss)?.1;
         on.compile_seconds = begun.elapsed().as_secs_f64();
         Ok(on)
     }
@@ -225,7 +228,11 @@ impl<'a> OnDevice<'a> {
     }
 
     /// The kernels for a loss, compiled and loaded if they are not yet.
-    pub(crate) fn kernels(&self, points: &Points<'_>, loss: Loss) -> Result<Arc<Kernels>> {
+    pub(crate) fn kernels(
+        &self,
+        points: &Points<'_>,
+        loss: Loss,
+    ) -> Result<(Arc<Kernels>, Origin)> {
         let storages = device_points::storages(points);
         self.printed.kernels(&self.device, storages, loss, Arithmetic::Double).map_err(|error| {
             match error {
@@ -245,7 +252,7 @@ impl<'a> OnDevice<'a> {
     }
 
     fn passes<'e>(&'e self, points: &'e Points<'e>, loss: Loss) -> Result<Cuda<'e>> {
-        let kernels = self.kernels(points, loss)?;
+        let (kernels, _) = self.kernels(points, loss)?;
         let failed = |error| failed(&self.device, error);
         let place = match self.whole() {
             Some(resident) => Place::Whole(resident),

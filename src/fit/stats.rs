@@ -1,5 +1,6 @@
 //! How a fit was computed.
 
+use crate::backend::cuda::cache::Origin as KernelOrigin;
 use std::fmt;
 
 /// Where the work was done, and how much of it.
@@ -36,6 +37,8 @@ pub struct Stats {
     /// Seconds for the kernels of a device: compiling them, or reading them from the cache, and
     /// loading them; 0 if they were loaded.
     pub compile_seconds: f64,
+    /// Where a device's kernels came from.
+    pub kernels: Option<KernelOrigin>,
     /// Seconds in the solver.
     pub solve_seconds: f64,
     /// Seconds for the covariance.

@@ -4,7 +4,6 @@ use super::cache::{Cache, Origin};
 use super::compiler::{CompileError, Compiler};
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 /// Translation units that stay loaded; the one that was not used for longest goes first.
 const MAX_LOADED: usize = 64;
@@ -24,10 +23,6 @@ type Loaded = Vec<(Arc<str>, Arc<Kernels>)>;
 pub(crate) struct Kernels {
     pub(crate) driver: Arc<dyn Driver>,
     module: Module,
-    /// Seconds that compiling or reading the cache, and loading, took.
-    pub(crate) seconds: f64,
-    /// Where their image came from.
-    pub(crate) origin: Origin,
 }
 
 /// Why kernels cannot be had.
@@ -56,24 +51,18 @@ impl Device {
 
     /// The kernels of `source`, compiled and loaded unless they are already. Other fits are not held
     /// up while it compiles; two that want the same source at once may both compile it.
-    pub(crate) fn kernels(&self, source: &Arc<str>) -> Result<Arc<Kernels>, LoadError> {
+    pub(crate) fn kernels(&self, source: &Arc<str>) -> Result<(Arc<Kernels>, Origin), LoadError> {
         if let Some(ready) = self.ready(source) {
-            return Ok(ready);
+            return Ok((ready, Origin::Memory));
         }
-        let begun = Instant::now();
         let (module, origin) = self.module(source)?;
-        let kernels = Arc::new(Kernels {
-            driver: self.driver.clone(),
-            module,
-            seconds: begun.elapsed().as_secs_f64(),
-            origin,
-        });
+        let kernels = Arc::new(Kernels { driver: self.driver.clone(), module });
         let mut loaded = self.loaded();
         if loaded.len() >= MAX_LOADED {
             loaded.remove(0);
         }
         loaded.push((source.clone(), kernels.clone()));
-        Ok(kernels)
+        Ok((kernels, origin))
     }
 
     /// An image of `source` in the device. One from the cache that the driver refuses is made anew.

@@ -35,7 +35,7 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     fn of(ordinal: usize) -> std::result::Result<DeviceInfo, NoCuda> {
         let (properties, memory_total) = cuda_driver::describe(ordinal)?;
-        let memory = device::memory(ordinal);
+        let memory = cuda_driver::memory(ordinal);
         let nvrtc = Nvrtc::find(properties.capability, properties.driver_version);
         Ok(DeviceInfo {
             ordinal,

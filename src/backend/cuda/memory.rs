@@ -23,16 +23,6 @@ impl Buffer {
         Ok(Buffer { driver: driver.clone(), address, bytes })
     }
 
-    /// Room for exactly these values, and the values in it.
-    pub(crate) fn holding<T: Pod>(
-        driver: &Arc<dyn Driver>,
-        values: &[T],
-    ) -> Result<Buffer, DriverError> {
-        let buffer = Buffer::of::<T>(driver, values.len())?;
-        buffer.write(0, values)?;
-        Ok(buffer)
-    }
-
     /// Writes `values` from the value at `first` on; the buffer has room for them.
     pub(crate) fn write<T: Pod>(&self, first: usize, values: &[T]) -> Result<(), DriverError> {
         let offset = first * size_of::<T>();

@@ -1,5 +1,6 @@
 //! A program's CUDA C++, printed once for each way in which data and losses come.
 
+use super::cache::Origin;
 use super::device::{Device, Kernels, LoadError};
 use super::source::{Arithmetic, Spec, Storage, translation_unit};
 use crate::data::loss::Loss;
@@ -43,7 +44,7 @@ impl Printed {
         (columns, response): (Vec<Storage>, Storage),
         loss: Loss,
         arithmetic: Arithmetic,
-    ) -> Result<Arc<Kernels>, LoadError> {
+    ) -> Result<(Arc<Kernels>, Origin), LoadError> {
         let kind = Kind { columns, response, loss: discriminant(&loss), arithmetic };
         device.kernels(&self.source(kind, loss))
     }

@@ -43,11 +43,14 @@ impl fmt::Display for Key {
     }
 }
 
-/// Where an image came from.
+/// Where the kernels of a fit came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
+    /// An earlier fit of this process had them.
     Memory,
+    /// They were in the cache on disk.
     Disk,
+    /// They were compiled.
     Compiler,
 }
 
