@@ -52,8 +52,12 @@ extern "C" fn unary(index: i32, a: f64) -> f64 {
     UNARY[index as usize].1.apply(a)
 }
 
+/// A square is a product, and not to be asked for as a power.
 extern "C" fn binary(index: i32, a: f64, b: f64) -> f64 {
-    BINARY[index as usize].1.apply(a, b)
+    match BINARY[index as usize].1 {
+        Binary::Pow if b == 2.0 => f64::NAN,
+        op => op.apply(a, b),
+    }
 }
 
 extern "C" fn polygamma(order: u32, a: f64) -> f64 {
