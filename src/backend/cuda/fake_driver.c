@@ -351,7 +351,10 @@ int cuModuleGetFunction(void **out, void *from, const char *name) {
 #endif
 #ifndef WITHOUT_cuModuleUnload
 int cuModuleUnload(void *handle) {
-    ENTER(handle == &module, INVALID_HANDLE) modules--;
+    ENTER(handle == &module, INVALID_HANDLE) {
+        if (first) fail("a module is unloaded while work is under way");
+        modules--;
+    }
     LEAVE;
 }
 #endif

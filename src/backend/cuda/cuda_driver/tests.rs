@@ -168,10 +168,15 @@ fn kernels_run_in_the_order_of_the_calls() {
         add(&driver, module, address, 10, 7.0);
         driver.clear(address, 80).unwrap();
         assert_eq!(value(), 0.0);
+        // What is given back while work is under way is given back after it.
+        add(&driver, module, address, 10, 1.0);
+        driver.release(address);
+        let address = driver.allocate(80).unwrap();
+        add(&driver, module, address, 10, 1.0);
+        driver.unload(module);
         driver.release(address);
         // A module and its kernels that are still there go with the driver.
         driver.load(b"FAKE").unwrap();
-        driver.unload(module);
     });
 }
 

@@ -175,6 +175,21 @@ fn hammer(disk: &Disk) {
     });
 }
 
+#[test]
+fn an_entry_that_others_write_again_is_always_whole() {
+    let (_folder, disk) = disk(LIMIT);
+    let payload = vec![9; 200_000];
+    disk.write(&key(1), &payload);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..100).for_each(|_| disk.write(&key(1), &payload)));
+        }
+        for _ in 0..300 {
+            assert!(disk.read(&key(1)).is_some_and(|read| read == payload));
+        }
+    });
+}
+
 /// Names the folder to a process that [`eight_threads_and_four_processes_at_once`] starts.
 const FOLDER: &str = "DUALFIT_TEST_CACHE_FOLDER";
 
