@@ -3,3 +3,5 @@
 
 pub(crate) mod compiler;
 pub(crate) mod driver;
+#[cfg(test)]
+pub(crate) mod emulated;
