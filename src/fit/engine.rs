@@ -232,6 +232,7 @@ impl Request<'_> {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
+            Failure::Device(error) => Error::DeviceFailed { message: error.to_string() },
             Failure::Backend(Fault::Panicked { message, index, params }) => {
                 let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
                 let params = NamedValues::new(self.names, &params);

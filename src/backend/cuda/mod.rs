@@ -5,3 +5,5 @@ pub(crate) mod compiler;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod emulated;
+pub(crate) mod resident;
+pub(crate) mod state;
