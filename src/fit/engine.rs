@@ -261,7 +261,9 @@ impl Request<'_> {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
-            Failure::Backend(Fault::Device(error)) => self.execution.failed(error),
+            Failure::Backend(Fault::Device(error)) | Failure::Device(error) => {
+                self.execution.failed(error)
+            }
             Failure::Backend(Fault::Panicked { message, index, params }) => {
                 let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
                 let params = NamedValues::new(self.names, &params);

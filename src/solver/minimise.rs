@@ -2,17 +2,17 @@
 
 use super::bounds::Limits;
 use super::convergence::Prospect;
-use super::observe::{Observer, Progress};
+use super::observe::{Observer, Progress, wants_to_stop};
 use super::options::Options;
 use super::problem::Problem;
-use super::search::{Scaling, Search};
+use super::run::{Run, Scaling, best_of_runs};
+use super::search::Search;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use super::work::Work;
+use crate::backend::cuda::driver::DriverError;
 use crate::backend::{BadPoint, Evaluator, Fault};
-use crate::model::program::panic_message;
 use crate::normal::{Normal, Summary};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// A step is accepted if the cost falls by this part of what was predicted (Moré 1978).
@@ -58,6 +58,8 @@ pub(crate) enum Failure {
     Overflow,
     /// The backend failed.
     Backend(Fault),
+    /// The device failed.
+    Device(DriverError),
     /// The observer panicked, with this message.
     Observer(String),
 }
@@ -68,10 +70,14 @@ impl From<Fault> for Failure {
     }
 }
 
-/// Minimises the cost from `problem.start`. A run that ends badly is made once more, with the other
-/// scaling of the columns or, if nothing had an effect at the start, from a start beside it; the
-/// better of the two is returned. `work` is what an earlier stage has done; counts and limits go on
-/// from there.
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Failure {
+        Failure::Device(error)
+    }
+}
+
+/// Minimises the cost from `problem.start` on the host. `work` is what an earlier stage has done;
+/// counts and limits go on from there.
 pub(crate) fn minimise(
     evaluator: &mut dyn Evaluator,
     problem: &Problem,
@@ -81,30 +87,7 @@ pub(crate) fn minimise(
     work: Work,
 ) -> Result<Outcome, Failure> {
     let mut search = Search::new(evaluator, problem, options, observer, begun, work);
-    search.begin(&problem.start, Scaling::Monotone)?;
-    let termination = search.run()?;
-    let first = search.outcome(termination);
-    let again = match termination {
-        Termination::ZeroGradientAtStart => beside(problem),
-        Termination::NoProgress | Termination::Degenerate | Termination::ModelNonFinite => {
-            problem.start.clone()
-        }
-        _ => return Ok(first),
-    };
-    if search.interrupted().is_some() {
-        return Ok(first);
-    }
-    let second = match search.begin(&again, Scaling::Present) {
-        Ok(()) => {
-            let termination = search.run()?;
-            search.outcome(termination)
-        }
-        Err(Failure::Start(_) | Failure::Overflow) => first.clone(),
-        Err(failure) => return Err(failure),
-    };
-    let rank = |o: &Outcome| (!o.termination.is_converged(), o.cost);
-    let better = if rank(&second) < rank(&first) { &second } else { &first };
-    Ok(Outcome { work: search.work, retried: true, ..better.clone() })
+    best_of_runs(&mut search, problem)
 }
 
 /// Evaluates at `problem.start` and takes no step: where a fit ends that was ended before this stage,
@@ -122,23 +105,22 @@ pub(crate) fn evaluate(
     Ok(search.outcome(termination))
 }
 
-/// A start beside the given one, within the bounds.
-fn beside(problem: &Problem) -> Vec<f64> {
-    let mut start = problem.start.clone();
-    for &k in &problem.free {
-        start[k] = moved(start[k], problem.bounds[k]);
+impl Run for Search<'_> {
+    fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
+        self.begin(start, scaling)
     }
-    start
-}
 
-/// A value a hundredth away from `p`, outwards or, where a bound is in the way, inwards; halfway to
-/// the farther bound if both are near.
-fn moved(p: f64, (lower, upper): (f64, f64)) -> f64 {
-    let step = if p == 0.0 { 0.01 } else { 0.01 * p };
-    let inside = |v: &f64| v.is_finite() && (lower..=upper).contains(v);
-    let halfway =
-        if upper - p >= p - lower { p + 0.5 * (upper - p) } else { p - 0.5 * (p - lower) };
-    [p + step, p - step].into_iter().find(inside).unwrap_or(halfway)
+    fn run(&mut self) -> Result<Termination, Failure> {
+        self.run()
+    }
+
+    fn outcome(&self, termination: Termination) -> Outcome {
+        self.outcome(termination)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted().is_some()
+    }
 }
 
 impl Search<'_> {
@@ -260,10 +242,8 @@ impl Search<'_> {
             damping,
             elapsed: self.begun.elapsed(),
         };
-        if let Some(observe) = self.observer {
-            let answer = catch_unwind(AssertUnwindSafe(|| observe(&progress)))
-                .map_err(|panic| Failure::Observer(panic_message(&*panic)))?;
-            self.stopped |= answer.is_break();
+        if let Some(observer) = self.observer {
+            self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
         }
         Ok(())
     }

@@ -8,6 +8,8 @@ pub(crate) mod minimise;
 pub(crate) mod observe;
 pub(crate) mod options;
 pub(crate) mod problem;
+pub(crate) mod resident;
+pub(crate) mod run;
 mod search;
 pub(crate) mod termination;
 mod trust_region;

@@ -1,6 +1,8 @@
 //! Watching a fit, and stopping it.
 
+use crate::model::program::panic_message;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// Where a fit stands after an accepted step.
@@ -25,3 +27,10 @@ pub struct Progress<'a> {
 
 /// Called after every accepted step; `ControlFlow::Break(())` stops the fit.
 pub(crate) type Observer = dyn Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync;
+
+/// Tells the observer; whether it asks to stop, or the message of its panic.
+pub(super) fn wants_to_stop(observer: &Observer, progress: &Progress<'_>) -> Result<bool, String> {
+    catch_unwind(AssertUnwindSafe(|| observer(progress)))
+        .map(|answer| answer.is_break())
+        .map_err(|panic| panic_message(&*panic))
+}

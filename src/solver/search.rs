@@ -7,6 +7,7 @@ use super::minimise::{Failure, Outcome};
 use super::observe::Observer;
 use super::options::Options;
 use super::problem::Problem;
+use super::run::Scaling;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use super::work::Work;
@@ -17,15 +18,6 @@ use std::time::Instant;
 
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-
-/// How columns are scaled against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scaling {
-    /// By the largest norm seen so far (Moré): protects problems of wild scales.
-    Monotone,
-    /// By the present norm: lets far starts forget where they came from.
-    Present,
-}
 
 /// The state of a minimisation. `q` are the free parameters in units of the columns' powers of two.
 pub(super) struct Search<'a> {

@@ -33,7 +33,7 @@ use worker::Worker;
 const PARALLEL_WORK: usize = 400_000;
 
 /// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
-const ITERATION_FLOOR: f64 = 0.1;
+pub(crate) const ITERATION_FLOOR: f64 = 0.1;
 
 /// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
 /// not depend on data and serves many fits.

@@ -23,8 +23,10 @@ pub(crate) mod nvrtc;
 pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;
+pub(crate) mod resident;
 #[cfg(test)]
 mod shared_driver;
 pub(crate) mod source;
+pub(crate) mod state;
 #[cfg(test)]
 mod tests;

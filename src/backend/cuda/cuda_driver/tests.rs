@@ -8,7 +8,7 @@ use std::thread;
 
 /// Runs `body` in a process with a fake driver.
 fn with_driver(test: &str, definitions: &[&str], words: &str, body: impl FnOnce()) {
-    run_inside(&format!("backend::cuda::device::tests::{test}"), definitions, words, body);
+    run_inside(&format!("backend::cuda::cuda_driver::tests::{test}"), definitions, words, body);
 }
 
 const WHOLE: &str = "FAKE DRIVER: nothing leaks";

@@ -1,0 +1,290 @@
+//! The solver of the device against that of the host: the same sums, made by the CPU, go to both, and
+//! both take the same way to the same end.
+
+use super::minimise_resident;
+use crate::backend::cpu::{Cpu, Prepared};
+use crate::backend::cuda::compiler::Compiler;
+use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
+use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
+use crate::backend::cuda::resident::{Request, ResidentFit, SOLVER};
+use crate::backend::cuda::state::{Layout, sums};
+use crate::backend::{BadPoint, Evaluator, Fault};
+use crate::data::Data;
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::model::Expression;
+use crate::model::program::Program;
+use crate::normal::{Normal, RFactor};
+use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::options::Options;
+use crate::solver::problem::Problem;
+use crate::solver::work::Work;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+#[path = "../../../tests/support/nist.rs"]
+mod nist;
+
+/// Who takes the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Warp,
+    Solo,
+}
+
+/// The solver of the kernels, to be run by a warp or by one thread.
+fn solver_text(layout: &Layout) -> String {
+    let Layout { n, p, words, .. } = layout;
+    let mut text = format!(
+        "typedef long long i64;
+         constexpr int PARAMS = {p}, FREE = {n}, SUMS = {};
+         constexpr double INFINITE = __builtin_huge_val(), NOT_A_NUMBER = __builtin_nan(\"\");\n",
+        sums(*n)
+    );
+    SOLVER.iter().for_each(|(name, part)| text += &format!("#line 1 \"{name}\"\n{part}"));
+    text + &format!(
+        "#line 1 \"tests.rs\"
+         static_assert(sizeof(State) == {} && sizeof(Scratch) == {}, \"layout\");
+         extern \"C\" __global__ void Warp_step(State* state, const double* factor) {{
+             take_step(state, factor);
+         }}
+         extern \"C\" __global__ void Solo_step(State* state, const double* factor) {{
+             Solo g;
+             Scratch& w = *reinterpret_cast<Scratch*>(state + 1);
+             if (state->request == FACTOR) factored(g, *state, factor);
+             else if (state->stopped != NONE) stop(g, *state);
+             else evaluated(g, *state);
+             advance(g, *state, w);
+         }}",
+        8 * words,
+        8 * layout.scratch_words()
+    )
+}
+
+/// A fit on the emulated device that has its sums from the CPU.
+struct Stepped<'a> {
+    device: Arc<Emulator>,
+    module: Module,
+    evaluator: &'a mut dyn Evaluator,
+    layout: Layout,
+    state: Address,
+    factor: Address,
+    by: By,
+}
+
+impl<'a> Stepped<'a> {
+    fn new(
+        device: &Arc<Emulator>,
+        evaluator: &'a mut dyn Evaluator,
+        problem: &Problem,
+        by: By,
+    ) -> Self {
+        let layout = Layout::new(problem.free.len(), problem.start.len());
+        let image = device.compile(&solver_text(&layout), (9, 0)).expect("an image");
+        let module = device.load(&image.bytes).expect("a module");
+        let state = device.allocate(8 * (layout.words + layout.scratch_words())).expect("memory");
+        let factor = device.allocate(8 * (layout.n + 1).pow(2)).expect("memory");
+        Stepped { device: device.clone(), module, evaluator, layout, state, factor, by }
+    }
+
+    fn words(&self, at: Range<usize>) -> Vec<u64> {
+        let mut bytes = vec![0; 8 * at.len()];
+        self.device
+            .download(Address(self.state.0 + 8 * at.start as u64), &mut bytes)
+            .expect("words");
+        bytes.chunks(8).map(|b| u64::from_ne_bytes(b.try_into().expect("8 bytes"))).collect()
+    }
+
+    fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
+        self.words(at.clone()).into_iter().map(f64::from_bits).collect()
+    }
+
+    fn step(&self, factor: Option<Address>) -> Result<(), DriverError> {
+        let (kernel, threads) = match self.by {
+            By::Warp => ("Warp_step", 32),
+            By::Solo => ("Solo_step", 1),
+        };
+        let arguments = [self.state.0.to_ne_bytes(), factor.map_or(0, |f| f.0).to_ne_bytes()];
+        let geometry = Geometry { blocks: 1, threads };
+        self.device.launch(self.module, kernel, geometry, &[&arguments[0], &arguments[1]])
+    }
+}
+
+impl Drop for Stepped<'_> {
+    fn drop(&mut self) {
+        self.device.release(self.state);
+        self.device.release(self.factor);
+        self.device.unload(self.module);
+    }
+}
+
+fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    words.into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+impl ResidentFit for Stepped<'_> {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
+        self.device.upload(Address(self.state.0 + 8 * at as u64), &bytes(words.iter().copied()))
+    }
+
+    fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
+        words.copy_from_slice(&self.words(at));
+        Ok(())
+    }
+
+    fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
+        for _ in 0..launches {
+            let request = self.words(self.layout.request.clone())[0];
+            if Request::from_word(request) != Request::Evaluate {
+                continue;
+            }
+            let params = self.numbers(&self.layout.trial_params);
+            let columns = self.numbers(&self.layout.columns);
+            let mut normal = Normal::zero(self.layout.n);
+            self.evaluator.normal(&params, &columns, &mut normal).expect("no fault");
+            let sums = normal.products.iter().copied().chain([normal.cost]).map(f64::to_bits);
+            let words: Vec<u64> = sums.collect();
+            self.write(self.layout.trial_sums.start, &words)?;
+            self.step(None)?;
+        }
+        Ok(())
+    }
+
+    fn factor(&mut self) -> Result<(), DriverError> {
+        let params = self.numbers(&self.layout.present_params);
+        let columns = self.numbers(&self.layout.columns);
+        let mut factor = RFactor::zero(self.layout.n);
+        self.evaluator.factor(&params, &columns, &mut factor).expect("no fault");
+        self.device.upload(self.factor, &bytes(factor.r.iter().map(|v| v.to_bits())))?;
+        self.step(Some(self.factor))
+    }
+
+    fn stop(&mut self) -> Result<(), DriverError> {
+        self.step(None)
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        self.evaluator.first_bad_point(params)
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        self.evaluator.magnitudes(params, out)
+    }
+}
+
+/// A model of one or more variables as text, with data.
+struct Case {
+    program: Program,
+    columns: Vec<Vec<f64>>,
+    y: Vec<f64>,
+    start: Vec<f64>,
+    bounds: Vec<(f64, f64)>,
+    fixed: Vec<usize>,
+    loss: Loss,
+    options: Options,
+}
+
+impl Case {
+    fn new(model: &str, variables: &[&str], columns: Vec<Vec<f64>>, y: Vec<f64>) -> Case {
+        let expression = Expression::parse(model, variables).expect("a model");
+        let params = expression.parameters().to_vec();
+        let trace = |x: &[_], p: &[_]| expression.evaluate(x, p);
+        let mut program = Program::trace(variables.len(), params.len(), trace).expect("a trace");
+        program.params = params;
+        Case {
+            bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); program.params.len()],
+            start: Vec::new(),
+            program,
+            columns,
+            y,
+            fixed: Vec::new(),
+            loss: Loss::Linear,
+            options: Options::default(),
+        }
+    }
+
+    fn of(model: &str, x: impl Fn(usize) -> f64, y: impl Fn(f64, usize) -> f64, n: usize) -> Case {
+        let x: Vec<f64> = (0..n).map(x).collect();
+        let y = x.iter().enumerate().map(|(i, &x)| y(x, i)).collect();
+        Case::new(model, &["x"], vec![x], y)
+    }
+
+    /// Does something with the points and the problem.
+    fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
+        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let points = Points::validate(&Data::new(columns, &self.y).expect("data")).expect("points");
+        let free: Vec<usize> = (0..self.start.len()).filter(|k| !self.fixed.contains(k)).collect();
+        let partials = self.program.with_partials(&free).expect("partials");
+        let prepared = Prepared::traced(&partials, &free);
+        let problem = Problem {
+            unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
+            free,
+            start: self.start.clone(),
+            bounds: self.bounds.clone(),
+            rounding: (16.0 * f64::EPSILON).powi(2) * points.summary.square,
+            square: points.summary.square,
+            points: points.used,
+            cost_unit: 1.0,
+        };
+        let mut cpu = Cpu::new(&prepared, &points, self.loss, &self.start);
+        go(&mut cpu, &problem)
+    }
+
+    fn on_host(&self) -> Result<Outcome, Failure> {
+        self.with(|evaluator, problem| {
+            minimise(evaluator, problem, &self.options, None, Instant::now(), Work::default())
+        })
+    }
+
+    fn on_device(&self, device: &Arc<Emulator>, by: By) -> Result<Outcome, Failure> {
+        self.with(|evaluator, problem| {
+            let mut fit = Stepped::new(device, evaluator, problem, by);
+            let begun = Instant::now();
+            minimise_resident(&mut fit, problem, &self.options, None, begun, Work::default())
+        })
+    }
+
+    /// Both solvers take the same way to the same place: all of their sums are in the same order.
+    #[track_caller]
+    fn check(&self, device: &Arc<Emulator>, by: By, name: &str) -> Outcome {
+        let host = self.on_host().expect("an outcome");
+        let found = self.on_device(device, by).expect("an outcome");
+        assert_eq!(found.termination, host.termination, "{name}");
+        assert_eq!(found.work, host.work, "{name}");
+        assert_eq!(found.retried, host.retried, "{name}");
+        assert_eq!(found.columns, host.columns, "{name}");
+        assert_eq!(found.effects, host.effects, "{name}");
+        assert_eq!(found.params, host.params, "{name}");
+        assert_eq!(found.cost, host.cost, "{name}");
+        assert_eq!(found.normal, host.normal, "{name}");
+        host
+    }
+}
+
+fn certified(problem: &nist::Problem, start: &[f64]) -> Case {
+    let names: Vec<&str> = problem.variables.iter().map(String::as_str).collect();
+    let mut case = Case::new(&problem.model, &names, problem.predictors.clone(), problem.y.clone());
+    let position = |name: &String| problem.parameters.iter().position(|p| p == name);
+    let order = case.program.params.iter().map(|name| position(name).expect("a parameter"));
+    case.start = order.map(|i| start[i]).collect();
+    case
+}
+
+#[test]
+fn nist_takes_the_same_way_on_both() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    for problem in nist::problems() {
+        for start in [&problem.start1, &problem.start2] {
+            let case = certified(&problem, start);
+            let end = case.check(&device, By::Warp, &problem.name);
+            assert!(end.termination.is_converged(), "{}", problem.name);
+            case.check(&device, By::Solo, &problem.name);
+        }
+    }
+    assert_eq!(device.live(), 0);
+}
