@@ -232,12 +232,6 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
-    /// The device failed during the fit.
-    #[error("{message}; the fit was abandoned")]
-    DeviceFailed {
-        /// Which call failed, and what the driver said of it.
-        message: String,
-    },
     /// The model has no finite value at the start.
     #[error(
         "the model is {value} at point {index} ({point}) for the start {params}; choose a start where it is finite"

@@ -1,6 +1,7 @@
 //! What the solver asks of a backend, and what a backend may answer instead.
 
 use super::cuda::driver::DriverError;
+use super::cuda::resident::ResidentFit;
 use crate::normal::{Normal, RFactor};
 
 /// Evaluates a model over the points of one fit and sums them up.
@@ -30,6 +31,16 @@ pub(crate) trait Evaluator {
 
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
+
+    /// The fit as one whose loop runs on a device, if it can.
+    fn resident(&mut self) -> Option<&mut dyn ResidentFit> {
+        None
+    }
+
+    /// Goes on without the device that failed, or says that it may not.
+    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
+        Err(Fault::Device(error))
+    }
 
     /// What the passes took of a device, if they ran on one.
     fn device(&self) -> Option<DeviceUse> {

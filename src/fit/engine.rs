@@ -261,7 +261,7 @@ impl Request<'_> {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
-            Failure::Backend(Fault::Device(error)) | Failure::Device(error) => {
+            Failure::Backend(Fault::Device(error)) | Failure::Device { error, .. } => {
                 self.execution.failed(error)
             }
             Failure::Backend(Fault::Panicked { message, index, params }) => {

@@ -5,6 +5,7 @@ use super::convergence::Prospect;
 use super::observe::{Observer, Progress, wants_to_stop};
 use super::options::Options;
 use super::problem::Problem;
+use super::resident::minimise_resident;
 use super::run::{Run, Scaling, best_of_runs};
 use super::search::Search;
 use super::termination::Termination;
@@ -58,8 +59,8 @@ pub(crate) enum Failure {
     Overflow,
     /// The backend failed.
     Backend(Fault),
-    /// The device failed.
-    Device(DriverError),
+    /// The device failed, after this was reached.
+    Device { error: DriverError, reached: Option<(Vec<f64>, Work)> },
     /// The observer panicked, with this message.
     Observer(String),
 }
@@ -72,12 +73,13 @@ impl From<Fault> for Failure {
 
 impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Failure {
-        Failure::Device(error)
+        Failure::Device { error, reached: None }
     }
 }
 
-/// Minimises the cost from `problem.start` on the host. `work` is what an earlier stage has done;
-/// counts and limits go on from there.
+/// Minimises the cost from `problem.start`, on the device where the evaluator has a loop there. Where
+/// the device fails and may be done without, the host goes on from the best parameters that it saw.
+/// `work` is what an earlier stage has done; counts and limits go on from there.
 pub(crate) fn minimise(
     evaluator: &mut dyn Evaluator,
     problem: &Problem,
@@ -86,8 +88,20 @@ pub(crate) fn minimise(
     begun: Instant,
     work: Work,
 ) -> Result<Outcome, Failure> {
-    let mut search = Search::new(evaluator, problem, options, observer, begun, work);
-    best_of_runs(&mut search, problem)
+    let on_device = evaluator
+        .resident()
+        .map(|fit| minimise_resident(fit, problem, options, observer, begun, work));
+    let (start, work) = match on_device {
+        None => (problem.start.clone(), work),
+        Some(Err(Failure::Device { error, reached })) => {
+            evaluator.abandon_device(error)?;
+            reached.unwrap_or_else(|| (problem.start.clone(), work))
+        }
+        Some(outcome) => return outcome,
+    };
+    let problem = Problem { start, ..problem.clone() };
+    let mut search = Search::new(evaluator, &problem, options, observer, begun, work);
+    best_of_runs(&mut search, &problem)
 }
 
 /// Evaluates at `problem.start` and takes no step: where a fit ends that was ended before this stage,

@@ -46,21 +46,10 @@ pub(crate) fn minimise_resident(
     work: Work,
 ) -> Result<Outcome, Failure> {
     let mut run = ResidentRun::new(fit, problem, options, observer, begun, work);
-    best_of_runs(&mut run, problem)
-}
-
-/// Evaluates at `problem.start` on a device and takes no step; as [`evaluate`](super::minimise::evaluate).
-pub(crate) fn evaluate_resident(
-    fit: &mut dyn ResidentFit,
-    problem: &Problem,
-    options: &Options,
-    begun: Instant,
-    work: Work,
-    termination: Termination,
-) -> Result<Outcome, Failure> {
-    let mut run = ResidentRun::new(fit, problem, options, None, begun, work);
-    run.begin(&problem.start, Scaling::Monotone)?;
-    Ok(run.outcome(termination))
+    best_of_runs(&mut run, problem).map_err(|failure| match failure {
+        Failure::Device { error, .. } => Failure::Device { error, reached: run.reached() },
+        failure => failure,
+    })
 }
 
 struct ResidentRun<'a> {
@@ -168,6 +157,13 @@ impl<'a> ResidentRun<'a> {
         };
         run.set_counts();
         run
+    }
+
+    /// The best parameters that the host has seen, and what they cost.
+    fn reached(&self) -> Option<(Vec<f64>, Work)> {
+        let params = self.state.numbers(&self.state.layout.present_params);
+        let whole = params.iter().all(|p| p.is_finite());
+        whole.then(|| (params, self.work()))
     }
 
     /// Says what the fit is and where it begins.

@@ -1,12 +1,16 @@
 //! Passes on a device, with the CPU at hand: for what only diagnoses, and to go on where the device
 //! fails if the caller did not insist on it.
 
+use super::device_loop::no_loop;
 use super::driver::DriverError;
 use super::evaluator::Cuda;
+use super::resident::ResidentFit;
 use super::source::FEW_PARAMETERS;
+use super::state::Layout;
 use crate::backend::cpu::Cpu;
 use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
+use std::ops::Range;
 
 /// An evaluator on a device that asks the CPU for bad points and magnitudes.
 pub(crate) struct Careful<'a> {
@@ -16,16 +20,19 @@ pub(crate) struct Careful<'a> {
     /// Whether a failure of the device is answered by going on with the CPU.
     take_over: bool,
     failed: Option<String>,
+    layout: Layout,
 }
 
 impl<'a> Careful<'a> {
     pub(crate) fn new(device: Cuda<'a>, cpu: Cpu<'a>, take_over: bool) -> Careful<'a> {
-        Careful { device: Some(device), cpu, take_over, failed: None }
+        let layout = device.layout().clone();
+        Careful { device: Some(device), cpu, take_over, failed: None, layout }
     }
 
     /// With a device that failed before the first pass, for this reason.
     pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> Careful<'a> {
-        Careful { device: None, cpu, take_over: true, failed: Some(failed) }
+        let layout = Layout::new(0, 0);
+        Careful { device: None, cpu, take_over: true, failed: Some(failed), layout }
     }
 
     /// Whether the device did it; if not, the CPU must.
@@ -36,13 +43,13 @@ impl<'a> Careful<'a> {
         let Some(device) = &mut self.device else { return Ok(false) };
         match pass(device) {
             Ok(()) => Ok(true),
-            Err(error) if self.take_over => {
-                self.failed = Some(error.to_string());
-                self.device = None;
-                Ok(false)
-            }
-            Err(error) => Err(Fault::Device(error)),
+            Err(error) => self.abandon_device(error).map(|()| false),
         }
+    }
+
+    /// The device, where a loop runs on it.
+    fn looping(&mut self) -> Result<&mut Cuda<'a>, DriverError> {
+        self.device.as_mut().ok_or_else(no_loop)
     }
 }
 
@@ -77,11 +84,58 @@ impl Evaluator for Careful<'_> {
         self.cpu.first_bad_point(params)
     }
 
+    fn resident(&mut self) -> Option<&mut dyn ResidentFit> {
+        if self.device.as_ref()?.has_loop() { Some(self) } else { None }
+    }
+
+    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
+        if !self.take_over {
+            return Err(Fault::Device(error));
+        }
+        self.failed = Some(error.to_string());
+        self.device = None;
+        Ok(())
+    }
+
     fn device(&self) -> Option<DeviceUse> {
         Some(DeviceUse {
             bytes: self.device.as_ref().map_or(0, Cuda::bytes),
             chunks: self.device.as_ref().map_or(1, Cuda::chunks),
             failed: self.failed.clone(),
         })
+    }
+}
+
+impl ResidentFit for Careful<'_> {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
+        self.looping()?.write_state(at, words)
+    }
+
+    fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
+        self.looping()?.read_state(at, words)
+    }
+
+    fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
+        self.looping()?.iterate(launches)
+    }
+
+    fn factor(&mut self) -> Result<(), DriverError> {
+        self.looping()?.factor_and_step()
+    }
+
+    fn stop(&mut self) -> Result<(), DriverError> {
+        self.looping()?.step_alone()
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        self.cpu.first_bad_point(params)
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        self.cpu.magnitudes(params, out)
     }
 }

@@ -10,6 +10,7 @@ use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{DriverError, Geometry};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
+use super::state::Layout;
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary, pair};
 use std::sync::Arc;
@@ -53,19 +54,22 @@ impl Place<'_> {
 
 /// The passes of one fit on a device.
 pub(crate) struct Cuda<'a> {
-    kernels: Arc<Kernels>,
+    pub(super) kernels: Arc<Kernels>,
     points: &'a Points<'a>,
-    place: Place<'a>,
+    pub(super) place: Place<'a>,
     /// The loss's scale in row units; 1 for least squares.
-    loss_scale: f64,
-    free: usize,
+    pub(super) loss_scale: f64,
+    pub(super) free: usize,
     /// All parameters, then the factors of the columns.
     inputs: Buffer,
-    partial: Buffer,
-    ticket: Buffer,
-    out: Buffer,
+    pub(super) partial: Buffer,
+    pub(super) ticket: Buffer,
+    pub(super) out: Buffer,
     /// Weighted rows, for models of many parameters.
     rows: Option<Rows>,
+    /// The state of a loop on the device, where there is one.
+    pub(super) state: Option<Buffer>,
+    pub(super) layout: Layout,
     staged: Vec<f64>,
 }
 
@@ -99,7 +103,16 @@ impl<'a> Cuda<'a> {
             }),
             false => None,
         };
+        let layout = Layout::new(free, params);
+        let state = match (&place, free <= FEW_PARAMETERS) {
+            (Place::Whole(_), true) => {
+                Some(Buffer::of::<u64>(driver, layout.words + layout.scratch_words())?)
+            }
+            _ => None,
+        };
         Ok(Cuda {
+            state,
+            layout,
             inputs: Buffer::of::<f64>(driver, params + free)?,
             partial: Buffer::of::<f64>(driver, blocks * sums.max(k * k))?,
             ticket,
@@ -122,7 +135,8 @@ impl<'a> Cuda<'a> {
         };
         let own = [&self.inputs, &self.partial, &self.ticket, &self.out];
         let rows = self.rows.as_ref().map_or(0, |r| r.matrix.bytes() + r.terms.bytes());
-        data + own.into_iter().map(Buffer::bytes).sum::<usize>() + rows
+        let state = self.state.as_ref().map_or(0, Buffer::bytes);
+        data + own.into_iter().map(Buffer::bytes).sum::<usize>() + rows + state
     }
 
     /// Chunks that a pass takes.
@@ -252,7 +266,7 @@ impl Pass<'_> {
             bytemuck::bytes_of(&addresses[2]),
         ];
         self.kernels.launch(kernel, geometry, &arguments)?;
-        self.out.read(self.staged)?;
+        self.out.read(0, self.staged)?;
         Ok(self.staged)
     }
 }

@@ -31,10 +31,12 @@ impl Buffer {
         self.driver.upload(to, bytemuck::cast_slice(values))
     }
 
-    /// Waits for the device and reads the first `out.len()` values.
-    pub(crate) fn read<T: Pod>(&self, out: &mut [T]) -> Result<(), DriverError> {
-        debug_assert!(size_of_val(out) <= self.bytes);
-        self.driver.download(self.address, bytemuck::cast_slice_mut(out))
+    /// Waits for the device and reads `out.len()` values from the value at `first` on.
+    pub(crate) fn read<T: Pod>(&self, first: usize, out: &mut [T]) -> Result<(), DriverError> {
+        let offset = first * size_of::<T>();
+        debug_assert!(offset + size_of_val(out) <= self.bytes);
+        let from = Address(self.address.0 + offset as u64);
+        self.driver.download(from, bytemuck::cast_slice_mut(out))
     }
 
     /// Sets every byte to 0.

@@ -8,6 +8,7 @@ mod codegen;
 pub(crate) mod compiler;
 mod cuda_driver;
 pub(crate) mod device;
+mod device_loop;
 pub(crate) mod device_points;
 pub(crate) mod devices;
 #[cfg(test)]

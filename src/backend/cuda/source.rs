@@ -50,23 +50,47 @@ macro_rules! kernels {
 }
 
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
-/// Kernels of fits of at most [`FEW_PARAMETERS`].
+/// What passes of all kinds build on.
+const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
+/// Passes of fits of at most [`FEW_PARAMETERS`].
 const FEW: &[(&str, &str)] = kernels![
-    "reduce.cuh",
-    "loss.cuh",
-    "row.cuh",
     "registers.cuh",
     "tiles.cuh",
     "normal.cuh",
+    "reflection.cuh",
+    "factor.cuh",
     "entry.cu",
 ];
-/// Kernels of fits of more.
-const MANY: &[(&str, &str)] = kernels![];
+/// The solver of such fits; it builds on the prelude and on `SUMS`.
+pub(crate) const SOLVER: &[(&str, &str)] = kernels![
+    "group.cuh",
+    "cholesky.cuh",
+    "householder.cuh",
+    "jacobi_svd.cuh",
+    "solver_state.cuh",
+    "linear_model.cuh",
+    "trust_region.cuh",
+    "bounds.cuh",
+    "convergence.cuh",
+    "anderson.cuh",
+    "solver.cuh",
+    "step.cuh",
+    "covariance.cuh",
+];
+/// The loop of such fits.
+const LOOP: &[(&str, &str)] = kernels!["resident.cu"];
+/// Passes of fits of more parameters.
+const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
 
 /// The whole text for a compiler; equal fits give equal texts.
 pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
     let mut text = model_unit(spec);
-    include(&mut text, if spec.free <= FEW_PARAMETERS { FEW } else { MANY });
+    include(&mut text, ROWS);
+    if spec.free <= FEW_PARAMETERS {
+        [FEW, SOLVER, LOOP].into_iter().for_each(|part| include(&mut text, part));
+    } else {
+        include(&mut text, MANY);
+    }
     text
 }
 
