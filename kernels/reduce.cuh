@@ -5,6 +5,9 @@
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 constexpr int WARPS = THREADS / 32;
+// What kernels that pass over points ask for in their launch bounds. Left to itself the compiler
+// spills a few registers to fit a block more, which no pass needs.
+constexpr int RESIDENT_BLOCKS = 2;
 
 // A sum of floats to about 48 bits: `high` is the sum, `low` what its roundings lost.
 struct Pair {
