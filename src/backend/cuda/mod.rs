@@ -1,5 +1,9 @@
 //! The CUDA backend: programs printed as CUDA C++, compiled at run time, run on the device where the
 //! data is.
 
+mod codegen;
 pub(crate) mod compiler;
 pub(crate) mod driver;
+pub(crate) mod source;
+#[cfg(test)]
+mod tests;
