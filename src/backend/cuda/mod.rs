@@ -4,6 +4,8 @@
 mod codegen;
 pub(crate) mod compiler;
 pub(crate) mod driver;
+#[cfg(test)]
+pub(crate) mod emulated;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;

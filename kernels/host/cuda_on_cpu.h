@@ -1,0 +1,44 @@
+// CUDA C++ as plain C++17, so that the text of the kernels runs where there is no device.
+//
+// Included before the text, which stands in an unnamed namespace: functions that no kernel uses then
+// cost nothing, and shared variables of templates may lie in a section. One block runs at a time, on
+// the thread that launches; the threads of a block are fibres (fibre.h) that wait for each other as
+// those of the device do (block.h). What a serial schedule cannot show stays unseen: races between
+// warps that no order of fibres brings out, the memory model, performance, registers, contraction.
+#pragma once
+
+#include "intrinsics.h"
+#include "launch.h"
+
+#define __host__
+#define __device__
+#define __global__
+#define __constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+// A compiler must not conclude from the text that what nobody writes is zero: launch.h writes it.
+// GCC does not for a variable with a section of its own; Clang has to be told.
+#ifdef __clang__
+#define __shared__ static __attribute__((section("cuda_shared"), used))
+#else
+#define __shared__ static __attribute__((section("cuda_shared")))
+#endif
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+#define threadIdx (::cuda_on_cpu::current->index)
+#define blockIdx (::cuda_on_cpu::block_index)
+#define blockDim (::cuda_on_cpu::block_size)
+#define gridDim (::cuda_on_cpu::grid_size)
+#define warpSize 32
+
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) double2 { double x, y; };
+struct alignas(8) int2 { int x, y; };
+struct alignas(8) uint2 { unsigned x, y; };
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline double2 make_double2(double x, double y) { return {x, y}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }

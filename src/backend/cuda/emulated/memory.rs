@@ -1,0 +1,172 @@
+//! The memory of the emulated device: every buffer ends at a page that cannot be touched, and what
+//! is allocated is counted.
+//!
+//! A buffer costs three system calls, which is nothing beside a launch, and finds every access past
+//! its end at the instruction that makes it, reads included; checked margins would find writes only,
+//! and later. The few bytes between a buffer's end and its last multiple of the alignment, and the
+//! bytes before it in its first page, hold a pattern that is looked at when it is given back.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ptr::NonNull;
+
+/// Enough for every type of CUDA C++.
+const ALIGNMENT: usize = 16;
+const MARGIN: u8 = 0xA5;
+/// Fresh memory is a NaN wherever it is read.
+const FRESH: u8 = 0xFF;
+
+/// One allocation: margin, buffer, margin, and then a page that cannot be touched.
+struct Buffer {
+    mapping: NonNull<u8>,
+    /// Bytes that can be touched.
+    open: usize,
+    page: usize,
+    /// From the mapping's start.
+    offset: usize,
+    bytes: usize,
+}
+
+// SAFETY: a buffer owns its mapping, whose address any thread may use.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    fn new(bytes: usize) -> Option<Buffer> {
+        // SAFETY: a query without arguments in memory.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        let padded = bytes.checked_next_multiple_of(ALIGNMENT)?.max(ALIGNMENT);
+        let open = padded.checked_next_multiple_of(page)?;
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at an address of the system's choice; its last page is closed.
+        let mapping = unsafe {
+            let at = libc::mmap(std::ptr::null_mut(), open + page, protection, flags, -1, 0);
+            if at == libc::MAP_FAILED {
+                return None;
+            }
+            libc::mprotect(at.byte_add(open), page, libc::PROT_NONE);
+            NonNull::new(at.cast::<u8>())?
+        };
+        let mut buffer = Buffer { mapping, open, page, offset: open - padded, bytes };
+        let range = buffer.offset..buffer.offset + bytes;
+        buffer.opened().fill(MARGIN);
+        buffer.opened()[range].fill(FRESH);
+        Some(buffer)
+    }
+
+    fn opened(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is open for this many bytes and the borrow is exclusive here.
+        unsafe { std::slice::from_raw_parts_mut(self.mapping.as_ptr(), self.open) }
+    }
+
+    fn address(&self) -> u64 {
+        (self.mapping.as_ptr() as usize + self.offset) as u64
+    }
+
+    /// Gives back the memory and keeps the addresses, so that a late access faults.
+    fn close(&mut self) {
+        let at = self.mapping.as_ptr().cast();
+        // SAFETY: the mapping is this buffer's, and nobody looks at its bytes again.
+        unsafe {
+            libc::madvise(at, self.open, libc::MADV_DONTNEED);
+            libc::mprotect(at, self.open, libc::PROT_NONE);
+        }
+    }
+
+    fn margins_are_whole(&mut self) -> bool {
+        let range = self.offset..self.offset + self.bytes;
+        let all = self.opened();
+        all[..range.start].iter().chain(&all[range.end..]).all(|&b| b == MARGIN)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this length and nothing borrows it.
+        unsafe { libc::munmap(self.mapping.as_ptr().cast(), self.open + self.page) };
+    }
+}
+
+/// Released buffers whose addresses nothing else gets yet.
+const QUARANTINE: usize = 256;
+
+/// The live buffers by address.
+#[derive(Default)]
+pub(super) struct Heap {
+    buffers: BTreeMap<u64, Buffer>,
+    released: VecDeque<Buffer>,
+    pub(super) live_bytes: usize,
+    pub(super) peak_bytes: usize,
+}
+
+impl Heap {
+    pub(super) fn live(&self) -> usize {
+        self.buffers.len()
+    }
+
+    pub(super) fn allocate(&mut self, bytes: usize) -> Option<u64> {
+        let buffer = Buffer::new(bytes)?;
+        let address = buffer.address();
+        self.buffers.insert(address, buffer);
+        self.live_bytes += bytes;
+        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+        Some(address)
+    }
+
+    /// Gives back a buffer, or says what is wrong with that.
+    pub(super) fn release(&mut self, address: u64) -> Result<(), String> {
+        let Some(mut buffer) = self.buffers.remove(&address) else {
+            return Err(format!("{address:#x} is no buffer: {}", self.describe(address)));
+        };
+        let (bytes, whole) = (buffer.bytes, buffer.margins_are_whole());
+        self.live_bytes -= bytes;
+        buffer.close();
+        self.released.push_back(buffer);
+        if self.released.len() > QUARANTINE {
+            self.released.pop_front();
+        }
+        if whole {
+            return Ok(());
+        }
+        Err(format!(
+            "something was written just outside the buffer of {bytes} bytes at {address:#x}"
+        ))
+    }
+
+    /// The bytes from `address` on, which must lie in one buffer.
+    pub(super) fn bytes(&mut self, address: u64, count: usize) -> Result<&mut [u8], String> {
+        let described = self.describe(address);
+        let outside = || format!("{count} bytes at {address:#x} leave a buffer: {described}");
+        let (&start, buffer) =
+            self.buffers.range_mut(..=address).next_back().ok_or_else(outside)?;
+        let first = (address - start) as usize;
+        if first.checked_add(count).is_none_or(|end| end > buffer.bytes) {
+            return Err(outside());
+        }
+        let offset = buffer.offset + first;
+        Ok(&mut buffer.opened()[offset..offset + count])
+    }
+
+    /// Where an address lies among the buffers.
+    pub(super) fn describe(&self, address: u64) -> String {
+        let before = self.buffers.range(..=address).next_back();
+        let after = self.buffers.range(address..).next();
+        let past = before.map(|(start, buffer)| {
+            let (inside, bytes) = (address - start, buffer.bytes as u64);
+            match inside.checked_sub(bytes) {
+                None => (0, format!("byte {inside} of a buffer of {bytes} bytes")),
+                Some(past) => {
+                    (past, format!("{past} bytes past the end of a buffer of {bytes} bytes"))
+                }
+            }
+        });
+        let ahead = after.map(|(start, buffer)| {
+            let ahead = start - address;
+            (ahead, format!("{ahead} bytes before a buffer of {} bytes", buffer.bytes))
+        });
+        let near = past.into_iter().chain(ahead).min_by_key(|(distance, _)| *distance);
+        match near {
+            Some((distance, text)) if distance < 1 << 20 => text,
+            _ => "far from every buffer".into(),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The C++ compiler of the emulation: found once, given each text once per process.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tempfile::TempDir;
+
+use super::entries::{Entry, MARK, entries};
+use crate::backend::cuda::compiler::{CompileError, Image};
+
+/// What stands in `kernels/host`, under the names by which it includes itself.
+const HEADERS: [(&str, &str); 5] = [
+    ("cuda_on_cpu.h", include_str!("../../../../kernels/host/cuda_on_cpu.h")),
+    ("block.h", include_str!("../../../../kernels/host/block.h")),
+    ("fibre.h", include_str!("../../../../kernels/host/fibre.h")),
+    ("intrinsics.h", include_str!("../../../../kernels/host/intrinsics.h")),
+    ("launch.h", include_str!("../../../../kernels/host/launch.h")),
+];
+
+/// Refused where NVRTC is silent, because each of them is a mistake in a kernel. Contraction is off:
+/// the emulation gives the same bits on every processor.
+const FLAGS: [&str; 17] = [
+    "-std=c++17",
+    "-O1",
+    "-g1",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-ffp-contract=off",
+    "-U_FORTIFY_SOURCE",
+    "-fstack-clash-protection",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-function",
+    "-Wno-unknown-pragmas",
+    "-Wno-unused-parameter",
+    "-Werror=return-type",
+    "-Werror=uninitialized",
+    "-Werror=vla",
+];
+
+const SANITIZERS: [&str; 3] =
+    ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"];
+
+/// Static shared memory of a block that every device has.
+const SHARED_BYTES: u64 = 48 << 10;
+
+/// Why nothing can be emulated here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoToolchain {
+    /// No C++ compiler answers.
+    NoCompiler { looked_for: Vec<OsString> },
+    /// There is no place for what it makes.
+    NoFolder { reason: String },
+}
+
+impl fmt::Display for NoToolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoToolchain::NoCompiler { looked_for } => {
+                let names: Vec<_> = looked_for.iter().map(|name| name.to_string_lossy()).collect();
+                write!(f, "no C++ compiler: looked for {}", names.join(", "))
+            }
+            NoToolchain::NoFolder { reason } => {
+                write!(f, "no folder for the emulation's libraries: {reason}")
+            }
+        }
+    }
+}
+
+/// A compiler that answers and a folder for its files.
+pub(crate) struct Toolchain {
+    program: OsString,
+    pub(super) version: String,
+    folder: TempDir,
+    sanitized: bool,
+    made: Mutex<HashMap<String, Made>>,
+}
+
+static FOUND: OnceLock<Result<Toolchain, NoToolchain>> = OnceLock::new();
+
+/// Statics are not dropped, and the folder would stay.
+extern "C" fn remove_folder() {
+    if let Some(Ok(toolchain)) = FOUND.get() {
+        let _ = fs::remove_dir_all(toolchain.folder.path());
+    }
+}
+
+/// One text's image, or the one attempt to make it.
+type Made = Arc<OnceLock<Result<Image, CompileError>>>;
+
+impl Toolchain {
+    /// The one of this process; its folder goes when the process ends.
+    pub(crate) fn shared() -> Result<&'static Toolchain, NoToolchain> {
+        let named = std::env::var_os("CXX").into_iter();
+        let usual = ["g++", "clang++", "c++"].map(OsString::from);
+        let found = FOUND.get_or_init(|| {
+            // SAFETY: a plain function that does not unwind.
+            unsafe { libc::atexit(remove_folder) };
+            Toolchain::find(named.chain(usual).collect())
+        });
+        found.as_ref().map_err(Clone::clone)
+    }
+
+    /// The first of these programs that answers.
+    pub(super) fn find(looked_for: Vec<OsString>) -> Result<Toolchain, NoToolchain> {
+        let Some((program, version)) =
+            looked_for.iter().find_map(|program| Some((program.clone(), version_of(program)?)))
+        else {
+            return Err(NoToolchain::NoCompiler { looked_for });
+        };
+        let no_folder = |e: std::io::Error| NoToolchain::NoFolder { reason: e.to_string() };
+        let folder = tempfile::Builder::new().prefix("dualfit-emulation-").tempdir();
+        let folder = folder.map_err(no_folder)?;
+        for (name, text) in HEADERS {
+            fs::write(folder.path().join(name), text).map_err(no_folder)?;
+        }
+        let sanitized = std::env::var_os("DUALFIT_SANITIZE").is_some_and(|v| v == "1");
+        Ok(Toolchain { program, version, folder, sanitized, made: Mutex::default() })
+    }
+
+    /// Compiles a text, or gives what came of it the first time.
+    pub(super) fn compile(&self, source: &str) -> Result<Image, CompileError> {
+        let (made, number) = {
+            let mut all = self.made.lock().unwrap();
+            let number = all.len();
+            (all.entry(source.to_owned()).or_default().clone(), number)
+        };
+        made.get_or_init(|| self.build(source, number)).clone()
+    }
+
+    fn build(&self, source: &str, number: usize) -> Result<Image, CompileError> {
+        let entries = entries(source);
+        if entries.is_empty() {
+            let log = "no `extern \"C\" __global__` in the text".into();
+            return Err(CompileError::Refused { log });
+        }
+        let name = format!("unit{number}");
+        let (bytes, log) = self.library(&name, source, &entries)?;
+        self.check_shared(&name, source, &entries)?;
+        Ok(Image { bytes, log })
+    }
+
+    /// What `ptxas` refuses too. The section of a library holds the shared variables of all its
+    /// kernels, so only if it is too large each of them is looked at alone.
+    fn check_shared(
+        &self,
+        name: &str,
+        source: &str,
+        entries: &[Entry],
+    ) -> Result<(), CompileError> {
+        if self.shared_bytes(name)? <= SHARED_BYTES {
+            return Ok(());
+        }
+        // Without C linkage the kernels of an unnamed namespace go when nothing refers to them.
+        let source = source.replace(MARK, "__global__");
+        for entry in entries {
+            let alone = format!("{name}-{}", entry.name);
+            self.library(&alone, &source, std::slice::from_ref(entry))?;
+            let used = self.shared_bytes(&alone)?;
+            if used > SHARED_BYTES {
+                let log = format!(
+                    "entry `{}` uses too much shared data ({used} bytes, {SHARED_BYTES} max)",
+                    entry.name
+                );
+                return Err(CompileError::Refused { log });
+            }
+        }
+        Ok(())
+    }
+
+    fn shared_bytes(&self, name: &str) -> Result<u64, CompileError> {
+        let unavailable =
+            |e: libloading::Error| CompileError::Unavailable { reason: e.to_string() };
+        // SAFETY: the library was built here from headers whose initialisers do nothing, and the
+        // symbol has this type in launch.h.
+        unsafe {
+            let library = libloading::Library::new(self.folder.path().join(format!("{name}.so")))
+                .map_err(unavailable)?;
+            let bytes = library
+                .get::<unsafe extern "C" fn() -> u64>(b"cuda_on_cpu__shared_bytes")
+                .map_err(unavailable)?;
+            Ok(bytes())
+        }
+    }
+
+    /// Builds `name.so` with these kernels; its bytes and what the compiler said.
+    fn library(
+        &self,
+        name: &str,
+        source: &str,
+        entries: &[Entry],
+    ) -> Result<(Vec<u8>, String), CompileError> {
+        let unavailable =
+            |e: std::io::Error| CompileError::Unavailable { reason: format!("{name}: {e}") };
+        let unit = self.folder.path().join(format!("{name}.cpp"));
+        let library = self.folder.path().join(format!("{name}.so"));
+        let mut text = format!(
+            "#include \"cuda_on_cpu.h\"\nnamespace {{\n#line 1 \"unit.cu\"\n{source}\n}}\n#line 1 \"entries\"\n"
+        );
+        for Entry { name, bound } in entries {
+            text += &format!("CUDA_ON_CPU_KERNEL({name}, (cuda_on_cpu::first_of({bound})))\n");
+        }
+        fs::write(&unit, text).map_err(unavailable)?;
+        let mut command = Command::new(&self.program);
+        command.args(FLAGS);
+        if self.sanitized {
+            command.args(SANITIZERS);
+        }
+        command.arg("-o").arg(&library).arg(&unit);
+        let output = command.output().map_err(unavailable)?;
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            return Err(CompileError::Refused { log });
+        }
+        Ok((fs::read(&library).map_err(unavailable)?, log))
+    }
+
+    /// A file for a copy of a library: each copy has state of its own once it is loaded.
+    pub(super) fn copy(&self, image: &[u8], number: u64) -> std::io::Result<PathBuf> {
+        let path = self.folder.path().join(format!("module{number}.so"));
+        fs::write(&path, image)?;
+        Ok(path)
+    }
+}
+
+fn version_of(program: &OsString) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
+}
