@@ -8,6 +8,7 @@
 use super::device::Kernels;
 use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{DriverError, Geometry};
+use super::many::Rows;
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
 use super::state::Layout;
@@ -15,8 +16,6 @@ use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary, pair};
 use std::sync::Arc;
 
-/// Bytes of rows written at a time for models of more parameters.
-const ROWS_BYTES: usize = 64 << 20;
 /// Chunks smaller than this are not worth a pass: if there is no room for so many points, there is
 /// none for the fit.
 const LEAST_CHUNK: usize = 1024;
@@ -73,13 +72,6 @@ pub(crate) struct Cuda<'a> {
     staged: Vec<f64>,
 }
 
-/// Room for the weighted rows of `stride` points.
-struct Rows {
-    matrix: Buffer,
-    terms: Buffer,
-    stride: usize,
-}
-
 impl<'a> Cuda<'a> {
     /// `params`: parameters of the model, fixed ones included; `free` of them free.
     pub(crate) fn new(
@@ -96,11 +88,7 @@ impl<'a> Cuda<'a> {
         let ticket = Buffer::of::<u32>(driver, 1)?;
         ticket.clear()?;
         let rows = match free > FEW_PARAMETERS {
-            true => Some(Rows {
-                matrix: Buffer::of::<f64>(driver, 1)?,
-                terms: Buffer::of::<f64>(driver, 1)?,
-                stride: k,
-            }),
+            true => Some(Rows::new(driver, k, points.used)?),
             false => None,
         };
         let layout = Layout::new(free, params);
@@ -134,7 +122,7 @@ impl<'a> Cuda<'a> {
             Place::Chunks(resident) => resident.bytes(),
         };
         let own = [&self.inputs, &self.partial, &self.ticket, &self.out];
-        let rows = self.rows.as_ref().map_or(0, |r| r.matrix.bytes() + r.terms.bytes());
+        let rows = self.rows.as_ref().map_or(0, Rows::bytes);
         let state = self.state.as_ref().map_or(0, Buffer::bytes);
         data + own.into_iter().map(Buffer::bytes).sum::<usize>() + rows + state
     }
@@ -160,7 +148,7 @@ impl<'a> Cuda<'a> {
         self.each_chunk(|pass, data| {
             let sums = match &pass.rows {
                 None => pass.run("normal", data, ITERATION_FLOOR)?,
-                Some(_) => pass.run("gram", data, ITERATION_FLOOR)?,
+                Some(rows) => pass.run_rows(rows, data, ITERATION_FLOOR)?,
             };
             let (products, cost) = sums.split_at(part.products.len());
             part.products.copy_from_slice(products);
@@ -266,6 +254,14 @@ impl Pass<'_> {
             bytemuck::bytes_of(&addresses[2]),
         ];
         self.kernels.launch(kernel, geometry, &arguments)?;
+        self.out.read(0, self.staged)?;
+        Ok(self.staged)
+    }
+
+    /// The same by way of rows in device memory.
+    fn run_rows(&mut self, rows: &Rows, data: &Data, floor: f64) -> Result<&[f64], DriverError> {
+        let at = (self.params, self.columns, floor);
+        rows.sum(self.kernels, (&data.bytes, data.points), at, self.out)?;
         self.out.read(0, self.staged)?;
         Ok(self.staged)
     }

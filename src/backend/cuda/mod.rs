@@ -19,6 +19,7 @@ pub(crate) mod emulated;
 pub(crate) mod evaluator;
 #[cfg(test)]
 mod fake_driver;
+mod many;
 mod memory;
 pub(crate) mod nvrtc;
 pub(crate) mod printed;
