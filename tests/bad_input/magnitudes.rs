@@ -232,7 +232,8 @@ fn covariance_matrices_of_any_size() {
         assert!(fit.converged(), "{}", fit.termination());
         fit
     };
-    for y in [noisy(), vec![0.0; N]] {
+    let large = noisy().iter().map(|y| y * 2f64.powi(40)).collect();
+    for y in [noisy(), vec![0.0; N], large] {
         let usual = fitted(&y, &matrix);
         // Generalised least squares by the normal equations.
         let design = DMatrix::from_fn(N, 2, |i, j| if j == 0 { x[i] } else { 1.0 });
