@@ -7,12 +7,7 @@
 // warps that no order of fibres brings out, the memory model, performance, registers, contraction.
 #pragma once
 
-#include "fibre.h"
-
-#include "block.h"
-
 #include "intrinsics.h"
-
 #include "launch.h"
 
 #define __host__
@@ -22,7 +17,13 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+// A compiler must not conclude from the text that what nobody writes is zero: launch.h writes it.
+// GCC does not for a variable with a section of its own; Clang has to be told.
+#ifdef __clang__
+#define __shared__ static __attribute__((section("cuda_shared"), used))
+#else
 #define __shared__ static __attribute__((section("cuda_shared")))
+#endif
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 #define threadIdx (::cuda_on_cpu::current->index)

@@ -25,7 +25,7 @@
     ((int)::cuda_on_cpu::block_barrier((predicate) != 0, CUDA_ON_CPU_SITE("__syncthreads_count")).result)
 
 // Exchanges of the lanes of a mask.
-#define __syncwarp(...) (::cuda_on_cpu::sync_warp(CUDA_ON_CPU_SITE("__syncwarp"), ##__VA_ARGS__))
+#define __syncwarp(...) (::cuda_on_cpu::WarpBarrier{CUDA_ON_CPU_SITE("__syncwarp")}(__VA_ARGS__))
 #define __shfl_sync(mask, ...) \
     (::cuda_on_cpu::shuffle_index(CUDA_ON_CPU_SITE("__shfl_sync"), mask, __VA_ARGS__))
 #define __shfl_up_sync(mask, ...) \
@@ -47,9 +47,12 @@ namespace cuda_on_cpu {
 
 inline int all_agree(const Thread& t) { return t.result == t.participants; }
 
-inline void sync_warp(Site site, unsigned mask = 0xffffffffu) {
-    warp_exchange(Exchange::Sync, mask, 0, 0, site);
-}
+struct WarpBarrier {
+    Site site;
+    void operator()(unsigned mask = 0xffffffffu) const {
+        warp_exchange(Exchange::Sync, mask, 0, 0, site);
+    }
+};
 
 struct Vote {
     unsigned ballot, participants;

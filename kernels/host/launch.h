@@ -69,9 +69,9 @@ void call(void (*kernel)(T...)) {
     call(kernel, std::index_sequence_for<T...>{});
 }
 
-static void refuse(int code, const char* what, u64 found, u64 allowed) {
+static void refuse(int code, const char* what, u64 found, u64 expected) {
     outcome->code = code;
-    say("%s: %llu, not %llu", what, found, allowed);
+    say("%s: %llu where it takes %llu", what, found, expected);
 }
 
 template <class... T>
@@ -92,8 +92,11 @@ void launch(void (*)(T...), void (*with_arguments)(), u64 bound, const Request& 
         return refuse(INVALID_VALUE, "threads of a block", request.threads, MAX_THREADS);
     if (bound && request.threads > bound)
         return refuse(OUT_OF_RESOURCES, "threads beyond __launch_bounds__", request.threads, bound);
+    for (u64 i = 0; request.chosen && i < request.chosen_count; ++i)
+        if (request.chosen[i] >= request.blocks)
+            return refuse(INVALID_VALUE, "chosen block", request.chosen[i], request.blocks - 1);
     if (!stacks.reserve(request.threads))
-        return refuse(OUT_OF_MEMORY, "no memory for stacks of threads", request.threads, 0);
+        return refuse(OUT_OF_MEMORY, "no memory for stacks of as many threads", request.threads, 0);
     grid_size = {request.blocks, 1, 1};
     block_size = {request.threads, 1, 1};
     arguments = request.arguments;

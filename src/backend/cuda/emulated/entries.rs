@@ -8,7 +8,8 @@ pub(super) struct Entry {
     pub(super) bound: String,
 }
 
-const MARK: &str = "extern \"C\" __global__";
+/// What every kernel begins with.
+pub(super) const MARK: &str = "extern \"C\" __global__";
 const BOUNDS: &str = "__launch_bounds__";
 
 /// The kernels of `source` in its order; comments do not count.

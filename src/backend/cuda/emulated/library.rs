@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, Once};
+use std::sync::{Mutex, OnceLock};
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 
@@ -33,7 +33,7 @@ struct Outcome {
 }
 
 type Launch = unsafe extern "C" fn(*const Request, *mut Outcome);
-type Fault = unsafe extern "C-unwind" fn(u64, *const c_char);
+type Fault = unsafe extern "C" fn(u64, *const c_char);
 
 /// How a launch ended that did not succeed: a code of `cuda.h` and a text.
 pub(super) struct Failure {
@@ -43,8 +43,8 @@ pub(super) struct Failure {
     pub(super) address: Option<u64>,
 }
 
-/// One copy of a library. Its state is its own, so that one launch runs in it at a time and others
-/// run beside it. It is never unloaded: coverage and sanitizers look at it when the process ends.
+/// One copy of a library. Its state is its own: one launch runs in it at a time, and others run in
+/// other copies beside it.
 pub(super) struct Library {
     loaded: Loaded,
     fault: Fault,
@@ -125,47 +125,39 @@ const SIGNALS: [(c_int, &CStr); 4] = [
     (libc::SIGILL, c"illegal instruction"),
 ];
 
-/// The handlers before ours.
-static BEFORE: Mutex<Vec<(c_int, usize)>> = Mutex::new(Vec::new());
+/// What was done about each signal before.
+static BEFORE: OnceLock<Vec<libc::sigaction>> = OnceLock::new();
 
+/// Installs the handler, once per process.
 fn catch_faults() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        for (signal, _) in SIGNALS {
-            // SAFETY: plain old data that the call fills; the handler only leaves a launch or
-            // restores what was there before. It runs on the signal stack that every thread of
-            // Rust's library has, because the stack that faulted may be full.
+    BEFORE.get_or_init(|| {
+        let install = |&(signal, _): &(c_int, &CStr)| {
+            // SAFETY: plain old data that the call fills. The handler runs on the signal stack that
+            // every thread of Rust's library has, because the stack that faulted may be full. As it
+            // does not return from a fault of a kernel, the signal must not stay blocked.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 let mut before: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handle as *const () as usize;
-                // The handler does not return, so the signal must not stay blocked.
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
                 libc::sigaction(signal, &action, &mut before);
-                BEFORE.lock().unwrap().push((signal, before.sa_sigaction));
+                before
             }
-        }
+        };
+        SIGNALS.iter().map(install).collect()
     });
 }
 
-unsafe extern "C-unwind" fn handle(
-    signal: c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut c_void,
-) {
+unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    let Some(known) = SIGNALS.iter().position(|(s, _)| *s == signal) else { return };
     if let Some(fault) = FAULT.get() {
-        let said = SIGNALS.iter().find(|(s, _)| *s == signal).map_or(c"signal", |(_, text)| text);
-        // SAFETY: the signal came from the thread that runs the launch, in a kernel, and the call
-        // abandons that kernel's stack; it returns only if no kernel was running.
-        unsafe { fault((*info).si_addr() as u64, said.as_ptr()) };
+        // SAFETY: the signal came on the thread that runs the launch. The call abandons the stack
+        // that faulted together with this frame, which owns nothing; it returns only if the
+        // fault was not a kernel's.
+        unsafe { fault((*info).si_addr() as u64, SIGNALS[known].1.as_ptr()) };
     }
-    previous(signal, info, context);
-}
-
-/// Not a kernel's fault: as if there were no handler here.
-fn previous(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the default action for a signal that is repeated when the handler returns.
-    unsafe {
-        libc::signal(signal, libc::SIG_DFL);
-    }
+    // Not ours: the instruction is tried again under what was there before.
+    let before = BEFORE.get().map_or(std::ptr::null(), |all| &raw const all[known]);
+    // SAFETY: the action was filled when ours was installed; without it nothing is changed.
+    unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
 }

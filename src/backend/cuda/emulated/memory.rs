@@ -6,7 +6,7 @@
 //! and later. The few bytes between a buffer's end and its last multiple of the alignment, and the
 //! bytes before it in its first page, hold a pattern that is looked at when it is given back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
 
 /// Enough for every type of CUDA C++.
@@ -62,6 +62,16 @@ impl Buffer {
         (self.mapping.as_ptr() as usize + self.offset) as u64
     }
 
+    /// Gives back the memory and keeps the addresses, so that a late access faults.
+    fn close(&mut self) {
+        let at = self.mapping.as_ptr().cast();
+        // SAFETY: the mapping is this buffer's, and nobody looks at its bytes again.
+        unsafe {
+            libc::madvise(at, self.open, libc::MADV_DONTNEED);
+            libc::mprotect(at, self.open, libc::PROT_NONE);
+        }
+    }
+
     fn margins_are_whole(&mut self) -> bool {
         let range = self.offset..self.offset + self.bytes;
         let all = self.opened();
@@ -76,10 +86,14 @@ impl Drop for Buffer {
     }
 }
 
+/// Released buffers whose addresses nothing else gets yet.
+const QUARANTINE: usize = 256;
+
 /// The live buffers by address.
 #[derive(Default)]
 pub(super) struct Heap {
     buffers: BTreeMap<u64, Buffer>,
+    released: VecDeque<Buffer>,
     pub(super) live_bytes: usize,
     pub(super) peak_bytes: usize,
 }
@@ -103,14 +117,19 @@ impl Heap {
         let Some(mut buffer) = self.buffers.remove(&address) else {
             return Err(format!("{address:#x} is no buffer: {}", self.describe(address)));
         };
-        self.live_bytes -= buffer.bytes;
-        if !buffer.margins_are_whole() {
-            return Err(format!(
-                "something was written just outside the buffer of {} bytes at {address:#x}",
-                buffer.bytes
-            ));
+        let (bytes, whole) = (buffer.bytes, buffer.margins_are_whole());
+        self.live_bytes -= bytes;
+        buffer.close();
+        self.released.push_back(buffer);
+        if self.released.len() > QUARANTINE {
+            self.released.pop_front();
         }
-        Ok(())
+        if whole {
+            return Ok(());
+        }
+        Err(format!(
+            "something was written just outside the buffer of {bytes} bytes at {address:#x}"
+        ))
     }
 
     /// The bytes from `address` on, which must lie in one buffer.

@@ -11,9 +11,11 @@
 //! `LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)"
 //! ASAN_OPTIONS=detect_leaks=0 cargo test --lib`.
 
+pub(crate) mod bench;
 mod entries;
 mod library;
 mod memory;
+mod tests;
 mod toolchain;
 
 use std::collections::{BTreeMap, HashMap};
@@ -282,6 +284,3 @@ pub(crate) fn emulator_or_skip(settings: Settings) -> Option<Arc<Emulator>> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::entries::{Entry, entries};
+use tempfile::TempDir;
+
+use super::entries::{Entry, MARK, entries};
 use crate::backend::cuda::compiler::{CompileError, Image};
 
 /// What stands in `kernels/host`, under the names by which it includes itself.
@@ -22,7 +24,7 @@ const HEADERS: [(&str, &str); 5] = [
 
 /// Refused where NVRTC is silent, because each of them is a mistake in a kernel. Contraction is off:
 /// the emulation gives the same bits on every processor.
-const FLAGS: [&str; 16] = [
+const FLAGS: [&str; 17] = [
     "-std=c++17",
     "-O1",
     "-g1",
@@ -31,6 +33,7 @@ const FLAGS: [&str; 16] = [
     "-fvisibility=hidden",
     "-ffp-contract=off",
     "-U_FORTIFY_SOURCE",
+    "-fstack-clash-protection",
     "-Wall",
     "-Wextra",
     "-Wno-unused-function",
@@ -74,27 +77,38 @@ impl fmt::Display for NoToolchain {
 pub(crate) struct Toolchain {
     program: OsString,
     pub(super) version: String,
-    folder: PathBuf,
+    folder: TempDir,
     sanitized: bool,
     made: Mutex<HashMap<String, Made>>,
+}
+
+static FOUND: OnceLock<Result<Toolchain, NoToolchain>> = OnceLock::new();
+
+/// Statics are not dropped, and the folder would stay.
+extern "C" fn remove_folder() {
+    if let Some(Ok(toolchain)) = FOUND.get() {
+        let _ = fs::remove_dir_all(toolchain.folder.path());
+    }
 }
 
 /// One text's image, or the one attempt to make it.
 type Made = Arc<OnceLock<Result<Image, CompileError>>>;
 
 impl Toolchain {
-    /// The one of this process. Its folder is left behind when the process ends: it holds
-    /// libraries that are still loaded.
+    /// The one of this process; its folder goes when the process ends.
     pub(crate) fn shared() -> Result<&'static Toolchain, NoToolchain> {
-        static FOUND: OnceLock<Result<Toolchain, NoToolchain>> = OnceLock::new();
-        FOUND.get_or_init(Toolchain::find).as_ref().map_err(Clone::clone)
+        let named = std::env::var_os("CXX").into_iter();
+        let usual = ["g++", "clang++", "c++"].map(OsString::from);
+        let found = FOUND.get_or_init(|| {
+            // SAFETY: a plain function that does not unwind.
+            unsafe { libc::atexit(remove_folder) };
+            Toolchain::find(named.chain(usual).collect())
+        });
+        found.as_ref().map_err(Clone::clone)
     }
 
-    fn find() -> Result<Toolchain, NoToolchain> {
-        let looked_for: Vec<OsString> = std::env::var_os("CXX")
-            .into_iter()
-            .chain(["g++", "clang++", "c++"].map(OsString::from))
-            .collect();
+    /// The first of these programs that answers.
+    pub(super) fn find(looked_for: Vec<OsString>) -> Result<Toolchain, NoToolchain> {
         let Some((program, version)) =
             looked_for.iter().find_map(|program| Some((program.clone(), version_of(program)?)))
         else {
@@ -102,22 +116,22 @@ impl Toolchain {
         };
         let no_folder = |e: std::io::Error| NoToolchain::NoFolder { reason: e.to_string() };
         let folder = tempfile::Builder::new().prefix("dualfit-emulation-").tempdir();
-        let folder = folder.map_err(no_folder)?.keep();
+        let folder = folder.map_err(no_folder)?;
         for (name, text) in HEADERS {
-            fs::write(folder.join(name), text).map_err(no_folder)?;
+            fs::write(folder.path().join(name), text).map_err(no_folder)?;
         }
         let sanitized = std::env::var_os("DUALFIT_SANITIZE").is_some_and(|v| v == "1");
         Ok(Toolchain { program, version, folder, sanitized, made: Mutex::default() })
     }
 
+    /// Compiles a text, or gives what came of it the first time.
     pub(super) fn compile(&self, source: &str) -> Result<Image, CompileError> {
-        let made = {
+        let (made, number) = {
             let mut all = self.made.lock().unwrap();
             let number = all.len();
-            let made = all.entry(source.to_owned()).or_default();
-            (made.clone(), number)
+            (all.entry(source.to_owned()).or_default().clone(), number)
         };
-        made.0.get_or_init(|| self.build(source, made.1)).clone()
+        made.get_or_init(|| self.build(source, number)).clone()
     }
 
     fn build(&self, source: &str, number: usize) -> Result<Image, CompileError> {
@@ -143,9 +157,11 @@ impl Toolchain {
         if self.shared_bytes(name)? <= SHARED_BYTES {
             return Ok(());
         }
+        // Without C linkage the kernels of an unnamed namespace go when nothing refers to them.
+        let source = source.replace(MARK, "__global__");
         for entry in entries {
             let alone = format!("{name}-{}", entry.name);
-            self.library(&alone, source, std::slice::from_ref(entry))?;
+            self.library(&alone, &source, std::slice::from_ref(entry))?;
             let used = self.shared_bytes(&alone)?;
             if used > SHARED_BYTES {
                 let log = format!(
@@ -164,7 +180,7 @@ impl Toolchain {
         // SAFETY: the library was built here from headers whose initialisers do nothing, and the
         // symbol has this type in launch.h.
         unsafe {
-            let library = libloading::Library::new(self.folder.join(format!("{name}.so")))
+            let library = libloading::Library::new(self.folder.path().join(format!("{name}.so")))
                 .map_err(unavailable)?;
             let bytes = library
                 .get::<unsafe extern "C" fn() -> u64>(b"cuda_on_cpu__shared_bytes")
@@ -182,8 +198,8 @@ impl Toolchain {
     ) -> Result<(Vec<u8>, String), CompileError> {
         let unavailable =
             |e: std::io::Error| CompileError::Unavailable { reason: format!("{name}: {e}") };
-        let unit = self.folder.join(format!("{name}.cpp"));
-        let library = self.folder.join(format!("{name}.so"));
+        let unit = self.folder.path().join(format!("{name}.cpp"));
+        let library = self.folder.path().join(format!("{name}.so"));
         let mut text = format!(
             "#include \"cuda_on_cpu.h\"\nnamespace {{\n#line 1 \"unit.cu\"\n{source}\n}}\n#line 1 \"entries\"\n"
         );
@@ -207,7 +223,7 @@ impl Toolchain {
 
     /// A file for a copy of a library: each copy has state of its own once it is loaded.
     pub(super) fn copy(&self, image: &[u8], number: u64) -> std::io::Result<PathBuf> {
-        let path = self.folder.join(format!("module{number}.so"));
+        let path = self.folder.path().join(format!("module{number}.so"));
         fs::write(&path, image)?;
         Ok(path)
     }
