@@ -1,0 +1,209 @@
+// What every translation unit starts with: the points of a fit, and the functions of a model that CUDA
+// lacks or defines differently from `Scalar`.
+//
+// Expects the generated constants (COLUMNS, real). Includes nothing, so that NVRTC needs no files.
+// Functions are overloaded for double and float, take and give numbers by value, use no shared memory and
+// may be called by any thread. Costs are in operations of that type; a division or a logarithm
+// counts as 20.
+
+typedef long long i64;
+
+// One fit's points, passed to kernels by value; all members take 8 bytes.
+struct Data {
+    const void* x[COLUMNS > 0 ? COLUMNS : 1];  // independent variables, `points` numbers each, f32 or f64
+    const void* y;                             // responses, f32 or f64
+    const double* weight;                      // per point row unit / sigma, or null
+    double constant_weight;                    // the same for all points where `weight` is null
+    double loss_scale;                         // C of the loss, in row units
+    i64 points;
+};
+
+constexpr double INFINITE = __builtin_bit_cast(double, 0x7ff0000000000000LL);
+constexpr double NOT_A_NUMBER = __builtin_bit_cast(double, 0x7ff8000000000000LL);
+
+// The smaller of two, NaN if either is (fmin drops a NaN); of equal ones the second. 3 operations.
+template <typename T>
+__device__ __forceinline__ T minimum(T a, T b) {
+    return a < b || a != a ? a : b;
+}
+
+// The larger of two, NaN if either is; of equal ones the second. 3 operations.
+template <typename T>
+__device__ __forceinline__ T maximum(T a, T b) {
+    return a > b || a != a ? a : b;
+}
+
+// x to the power y, a square as the product that rounds correctly. About 150 operations (pow), or 1.
+template <typename T>
+__device__ __forceinline__ T power(T x, T y) {
+    return y == T(2) ? x * x : pow(x, y);
+}
+
+// psi(x) for x > 0, NaN and infinity: on [1, 2) as (x - x0) D(x - 3/2) with the zero x0 in two numbers, so
+// that the zero keeps its relative accuracy; below 8 by psi(x + 1) = psi(x) + 1/x; beyond by the
+// asymptotic series (polynomials: src/math/digamma.rs). 60 to 180 operations.
+template <typename T>
+__device__ T digamma_positive(T x) {
+    if (x >= T(8)) {
+        const T inverse = T(1) / x;
+        const T u = inverse * inverse;
+        T tail = T(0.06367567188841604);
+        tail = tail * u + T(-0.020700529973054816);
+        tail = tail * u + T(0.007571734391558332);
+        tail = tail * u + T(-0.004166645186570482);
+        tail = tail * u + T(0.003968253913288774);
+        tail = tail * u + T(-0.008333333333280431);
+        tail = tail * u + T(0.08333333333333333);
+        return log(x) - (T(0.5) * inverse + u * tail);
+    }
+    T sum = T(0);
+    T v = x - T(1);  // psi(1 + v) + sum is what is left to compute, 0 <= v < 1
+    if (x < T(1)) {
+        sum = T(-1) / x;
+        v = x;
+    }
+    while (v >= T(1)) {
+        sum += T(1) / v;
+        v -= T(1);
+    }
+    const T t = v - T(0.5);
+    T d = T(0.00012117310858438019);
+    d = d * t + T(-0.00017833328107915613);
+    d = d * t + T(9.329550310889988e-05);
+    d = d * t + T(-0.00014465651785959817);
+    d = d * t + T(0.0003258804328035476);
+    d = d * t + T(-0.00048603455218437113);
+    d = d * t + T(0.000690282276899667);
+    d = d * t + T(-0.0010364320458174823);
+    d = d * t + T(0.0015635033648922897);
+    d = d * t + T(-0.002345499829502925);
+    d = d * t + T(0.0035180887100832612);
+    d = d * t + T(-0.005279936636971803);
+    d = d * t + T(0.007927023327015456);
+    d = d * t + T(-0.011908220153058894);
+    d = d * t + T(0.017907248235593514);
+    d = d * t + T(-0.026975796657632285);
+    d = d * t + T(0.04076083394339082);
+    d = d * t + T(-0.06192213327554247);
+    d = d * t + T(0.09498872445284977);
+    d = d * t + T(-0.14840492305388028);
+    d = d * t + T(0.24054248424078722);
+    d = d * t + T(-0.4236274212814606);
+    d = d * t + T(0.9510558760318328);
+    constexpr double zero = 0.46163214496836236;  // x0 - 1, and what rounding it loses
+    constexpr T high = T(zero);
+    constexpr T low = T((zero - double(high)) - 1.5522348162858677e-17);
+    return ((v - high) - low) * d + sum;
+}
+
+// psi(x) = Gamma'(x)/Gamma(x): for negative x by reflection, -/+ infinity at +/-0, NaN at the other poles.
+// At most 300 operations. Error measured: 3.3e-16 of the value for x > 0 (f32: 1.3e-7); left of 0 it is
+// relative to the larger of the value and 1.
+template <typename T>
+__device__ T digamma(T x) {
+    if (!(x < T(0))) {
+        return x == T(0) ? T(-1) / x : digamma_positive(x);
+    }
+    const T a = -x;
+    const T fraction = a - rint(a);  // all digits before the point, and with them the poles, are gone
+    if (!(fraction != T(0)) || a == T(INFINITE)) {
+        return T(NOT_A_NUMBER);
+    }
+    const T angle = T(3.141592653589793) * fraction;
+    const T cotangent = T(3.141592653589793) * (cos(angle) / sin(angle));
+    return a < T(1e-17) ? T(1) / a : digamma_positive(T(1) + a) + cotangent;
+}
+
+// B_2k / (2k)! for k = 1 to 13 (Bernoulli numbers).
+constexpr int EULER_MACLAURIN_TERMS = 13;
+__constant__ const double EULER_MACLAURIN[EULER_MACLAURIN_TERMS] = {
+    0.08333333333333333,    -0.001388888888888889,   3.306878306878307e-05,   -8.267195767195768e-07,
+    2.08767569878681e-08,   -5.284190138687493e-10,  1.3382536530684679e-11,  -3.3896802963225827e-13,
+    8.586062056277845e-15,  -2.174868698558062e-16,  5.5090028283602295e-18,  -1.3954464685812522e-19,
+    3.534707039629467e-21};
+
+// z to the power s >= 1 by repeated squaring, 2 operations for each binary digit of s.
+__device__ inline double whole_power(double z, unsigned s) {
+    double result = s & 1 ? z : 1.0;
+    for (s >>= 1; s > 0; s >>= 1) {
+        z *= z;
+        result *= s & 1 ? z : 1.0;
+    }
+    return result;
+}
+
+// x^s zeta(s, x) for x > 0, s >= 2, zeta being Hurwitz's function: the first terms one by one, the rest by
+// the formula of Euler and Maclaurin (src/math/polygamma.rs). At most s + 10 divisions and powers.
+__device__ inline double relative_zeta(unsigned s, double x) {
+    double sum = 0.0;
+    double b = x;
+    for (int i = 1; b < s + 10.0; ++i) {
+        const double term = whole_power(x / b, s);
+        sum += term;
+        if (term * (1.0 + b / (s - 1.0)) < 1e-18 * sum) {
+            return sum;  // the terms behind this one add up to less
+        }
+        b = x + i;
+    }
+    double tail = 0.0;
+    double factor = s / b;
+    double next = s;
+    for (int k = 0; k < EULER_MACLAURIN_TERMS; ++k) {
+        tail += EULER_MACLAURIN[k] * factor;
+        factor *= ((next + 1.0) / b) * ((next + 2.0) / b);
+        next += 2.0;
+    }
+    return sum + whole_power(x / b, s) * (b / (s - 1.0) + (0.5 + tail));
+}
+
+// n! zeta(n + 1, x) for x > 0: a relative_zeta and a power more.
+__device__ inline double polygamma_magnitude(unsigned n, double x) {
+    const double s = n + 1.0;
+    const double zeta = relative_zeta(n + 1, x);
+    if (n > 170) {  // n! overflows
+        return exp(lgamma(s) - s * log(x)) * zeta;
+    }
+    double factorial = 1.0;
+    for (unsigned k = 2; k <= n; ++k) {
+        factorial *= k;
+    }
+    const double first = pow(x, -s);
+    if (first >= 1e-290 && first < 1e290) {
+        return first * zeta * factorial;
+    }
+    const double root = pow(x, -0.5 * s);  // x^-s alone leaves the range where the result need not
+    return root * zeta * factorial * root;
+}
+
+// The derivative of order n >= 1 of psi. Poles: infinity for odd n; NaN for even n, but -/+ infinity at +/-0.
+// One polygamma_magnitude for x > 0, else three.
+__device__ inline double polygamma(unsigned n, double x) {
+    const bool odd = n & 1;
+    if (x != x || x == -INFINITE) {
+        return NOT_A_NUMBER;
+    }
+    if (x == INFINITE) {
+        return odd ? 0.0 : -0.0;
+    }
+    if (x > 0.0) {
+        return odd ? polygamma_magnitude(n, x) : -polygamma_magnitude(n, x);
+    }
+    if (x == 0.0) {
+        return odd ? INFINITE : -1.0 / x;
+    }
+    // The terms left of the origin, 1/(x + i)^s, are a difference of two sums, mirrored.
+    const double a = -x;
+    const double below = a - floor(a);
+    if (below == 0.0) {
+        return odd ? INFINITE : NOT_A_NUMBER;
+    }
+    const double right = polygamma_magnitude(n, 1.0 - below);
+    const double left = polygamma_magnitude(n, below);
+    const double beyond = polygamma_magnitude(n, 1.0 + a);
+    return odd ? right + (left - beyond) : (left - right) - beyond;
+}
+
+// In double as well: its powers leave the range of float long before its values do.
+__device__ inline float polygamma(unsigned n, float x) {
+    return float(polygamma(n, double(x)));
+}

@@ -1,0 +1,156 @@
+//! A program as CUDA C++: the part of a translation unit that a model decides.
+//!
+//! What is the same at every point goes to `model_uniforms`, in f64 whatever the arithmetic of the model,
+//! for it is computed once per block; `model_point` takes those of its numbers that it needs as `u`.
+//! The rest is one statement per operation, in the order and with the numbers of the program's
+//! listing. The same program always gives the same text. Names are in comments only.
+
+mod expression;
+
+use super::source::{Arithmetic, Storage};
+use crate::model::op::{Id, Node};
+use crate::model::optimise::depends_on_point;
+use crate::model::program::Program;
+#[cfg(test)]
+pub(super) use expression::to_f32;
+use expression::{Scope, comment, literal};
+use std::fmt::Write;
+
+/// The generated functions.
+pub(super) struct Generated {
+    /// How many numbers `model_uniforms` gives; at least 1, for C++ has no empty arrays.
+    pub(super) uniforms: usize,
+    pub(super) text: String,
+}
+
+/// Writes the functions `load_x`, `load_y`, `model_uniforms` and `model_point` of `program`, whose
+/// columns and response are stored as told.
+pub(super) fn generate(
+    program: &Program,
+    columns: &[Storage],
+    response: Storage,
+    arithmetic: Arithmetic,
+) -> Generated {
+    let model = Model::new(program, arithmetic);
+    let mut text = String::new();
+    model.load(columns, response, &mut text);
+    model.uniforms(&mut text);
+    model.point(&mut text);
+    Generated { uniforms: model.stored.len().max(1), text }
+}
+
+struct Model<'a> {
+    program: &'a Program,
+    arithmetic: Arithmetic,
+    per_point: Vec<bool>,
+    /// The nodes whose numbers `model_uniforms` stores, in the order of `u`.
+    stored: Vec<Id>,
+}
+
+impl<'a> Model<'a> {
+    fn new(program: &'a Program, arithmetic: Arithmetic) -> Model<'a> {
+        let nodes = &program.nodes;
+        let per_point = depends_on_point(nodes);
+        let mut needed = vec![false; nodes.len()];
+        for (node, _) in nodes.iter().zip(&per_point).filter(|&(_, &p)| p) {
+            node.operands().for_each(|id| needed[id as usize] = true);
+        }
+        program.outputs.iter().for_each(|&id| needed[id as usize] = true);
+        let stored = (0..nodes.len())
+            .filter(|&i| needed[i] && !per_point[i] && !matches!(nodes[i], Node::Const(_)))
+            .map(|i| i as Id)
+            .collect();
+        Model { program, arithmetic, per_point, stored }
+    }
+
+    fn load(&self, columns: &[Storage], response: Storage, text: &mut String) {
+        let real = self.arithmetic.real();
+        line(text, "__device__ __forceinline__ void load_x(const Data& data, i64 i, real* x) {");
+        for (c, (name, storage)) in self.program.columns.iter().zip(columns).enumerate() {
+            if self.program.nodes.contains(&Node::Column(c as u32)) {
+                let stored = storage.name();
+                let widened = format!("static_cast<const {stored}*>(data.x[{c}])[i]");
+                let value = match stored == real || real == "double" {
+                    true => widened,
+                    false => format!("real({widened})"),
+                };
+                line(text, &format!("    x[{c}] = {value};  // {}", comment(name)));
+            } else {
+                line(text, &format!("    x[{c}] = 0;  // {}: not in the model", comment(name)));
+            }
+        }
+        line(text, "}\n");
+        line(text, "__device__ __forceinline__ double load_y(const Data& data, i64 i) {");
+        line(text, &format!("    return static_cast<const {}*>(data.y)[i];", response.name()));
+        line(text, "}\n");
+    }
+
+    fn uniforms(&self, text: &mut String) {
+        let nodes = &self.program.nodes;
+        let names = nodes.iter().enumerate().map(|(i, &node)| match node {
+            Node::Const(bits) => literal(f64::from_bits(bits), "double"),
+            Node::Param(k) => format!("p{k}"),
+            _ => format!("v{i}"),
+        });
+        let scope = Scope::new("double", nodes, names.collect(), |_| true);
+        line(text, "// Everything that is the same at every point; u has UNIFORMS numbers.");
+        line(text, "__device__ inline void model_uniforms(const double* params, real* u) {");
+        for (i, &node) in nodes.iter().enumerate().filter(|&(i, _)| !self.per_point[i]) {
+            match node {
+                Node::Const(_) => {}
+                Node::Param(k) => {
+                    let name = comment(&self.program.params[k as usize]);
+                    line(text, &format!("    const double p{k} = params[{k}];  // {name}"));
+                }
+                _ => line(text, &scope.statement(i)),
+            }
+        }
+        for (k, &id) in self.stored.iter().enumerate() {
+            let value = match self.arithmetic.real() {
+                "double" => scope.value(id),
+                _ => format!("real({})", scope.value(id)),
+            };
+            line(text, &format!("    u[{k}] = {value};"));
+        }
+        if self.stored.is_empty() {
+            line(text, "    u[0] = 0;  // the model needs none");
+        }
+        line(text, "}\n");
+    }
+
+    fn point(&self, text: &mut String) {
+        let (nodes, real) = (&self.program.nodes, self.arithmetic.real());
+        let names = nodes.iter().enumerate().map(|(i, &node)| match node {
+            Node::Const(bits) => literal(f64::from_bits(bits), real),
+            Node::Column(c) => format!("x[{c}]"),
+            _ => match self.stored.binary_search(&(i as Id)) {
+                Ok(k) => format!("u[{k}]"),
+                Err(_) => format!("v{i}"),
+            },
+        });
+        let scope = Scope::new("real", nodes, names.collect(), |i| self.per_point[i]);
+        line(text, "// out[0] is the model's value, out[1 + j] its partial by free parameter j.");
+        line(
+            text,
+            "__device__ __forceinline__ void model_point(const real* u, const real* x, real* out) {",
+        );
+        for i in (0..nodes.len()).filter(|&i| self.per_point[i]) {
+            if !matches!(nodes[i], Node::Column(_)) {
+                line(text, &scope.statement(i));
+            }
+        }
+        for (k, &output) in self.program.outputs.iter().enumerate() {
+            let label = match k.checked_sub(1).map(|j| self.program.partials[j]) {
+                None => "value".to_owned(),
+                Some(p) => format!("d/d {}", comment(&self.program.params[p])),
+            };
+            line(text, &format!("    out[{k}] = {};  // {label}", scope.value(output)));
+        }
+        line(text, "}\n");
+    }
+}
+
+fn line(text: &mut String, content: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{content}");
+}

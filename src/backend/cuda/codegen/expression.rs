@@ -1,0 +1,129 @@
+//! One operation of a program as a C++ statement, numbers as literals, names as comments.
+
+use crate::model::op::{Binary, Id, Node, Unary};
+
+/// The nodes of a program as one generated function sees them.
+pub(super) struct Scope<'a> {
+    /// C++ type of its numbers.
+    real: &'static str,
+    nodes: &'a [Node],
+    /// What stands for each node: a variable, an element or a literal.
+    names: Vec<String>,
+    /// Whether a name stands for a `bool`; the truth values of other functions are numbers here.
+    truth: Vec<bool>,
+}
+
+impl<'a> Scope<'a> {
+    /// A function whose numbers are of type `real`; `computed` says which nodes it computes itself.
+    pub(super) fn new(
+        real: &'static str,
+        nodes: &'a [Node],
+        names: Vec<String>,
+        computed: impl Fn(usize) -> bool,
+    ) -> Scope<'a> {
+        let truth = nodes.iter().enumerate().map(|(i, &n)| computed(i) && is_truth(n)).collect();
+        Scope { real, nodes, names, truth }
+    }
+
+    /// The statement that computes node `i`.
+    pub(super) fn statement(&self, i: usize) -> String {
+        let kind = if self.truth[i] { "bool" } else { self.real };
+        format!("    const {kind} {} = {};", self.names[i], self.expression(self.nodes[i], i))
+    }
+
+    /// A node as a number; a truth value counts as 1 or 0.
+    pub(super) fn value(&self, id: Id) -> String {
+        let name = &self.names[id as usize];
+        if self.truth[id as usize] { format!("{}({name})", self.real) } else { name.clone() }
+    }
+
+    /// A node as a truth value; a number is true unless it is 0, so NaN is.
+    fn mask(&self, id: Id) -> String {
+        let name = &self.names[id as usize];
+        if self.truth[id as usize] { name.clone() } else { format!("({name} != 0)") }
+    }
+
+    fn expression(&self, node: Node, i: usize) -> String {
+        let v = |id: Id| self.value(id);
+        let m = |id: Id| self.mask(id);
+        match node {
+            Node::Const(_) | Node::Column(_) | Node::Param(_) => self.names[i].clone(),
+            // A blank, for `--` before a negative literal would be another operator.
+            Node::Unary(Unary::Neg, a) if v(a).starts_with('-') => format!("- {}", v(a)),
+            Node::Unary(Unary::Neg, a) => format!("-{}", v(a)),
+            Node::Unary(Unary::Not, a) => format!("!{}", m(a)),
+            Node::Unary(Unary::Polygamma(0), a) => format!("digamma({})", v(a)),
+            Node::Unary(Unary::Polygamma(n), a) => format!("polygamma({n}u, {})", v(a)),
+            Node::Unary(op, a) => format!("{}({})", unary(op), v(a)),
+            Node::Binary(Binary::And, a, b) => format!("{} && {}", m(a), m(b)),
+            Node::Binary(Binary::Or, a, b) => format!("{} || {}", m(a), m(b)),
+            Node::Binary(op, a, b) if op.is_infix() => format!("{} {} {}", v(a), op.name(), v(b)),
+            Node::Binary(op, a, b) => format!("{}({}, {})", binary(op), v(a), v(b)),
+            Node::Select(mask, a, b) => format!("{} ? {} : {}", m(mask), v(a), v(b)),
+        }
+    }
+}
+
+fn is_truth(node: Node) -> bool {
+    use Binary::{And, Eq, Le, Lt, Or};
+    matches!(node, Node::Unary(Unary::Not, _) | Node::Binary(Lt | Le | Eq | And | Or, ..))
+}
+
+/// The function of CUDA, or of kernels/prelude.cuh, of this meaning.
+fn unary(op: Unary) -> &'static str {
+    match op {
+        Unary::Abs => "fabs",
+        Unary::ExpM1 => "expm1",
+        Unary::Ln => "log",
+        Unary::Ln1p => "log1p",
+        Unary::LnGamma => "lgamma",
+        _ => op.name(),
+    }
+}
+
+/// The function of CUDA, or of kernels/prelude.cuh, of this meaning.
+fn binary(op: Binary) -> &'static str {
+    match op {
+        Binary::Pow => "power",
+        Binary::Min => "minimum",
+        Binary::Max => "maximum",
+        _ => op.name(),
+    }
+}
+
+/// The shortest literal that is exactly `number`, or of arithmetic other than `double` exactly the f32
+/// that stands for it.
+pub(super) fn literal(number: f64, real: &str) -> String {
+    let single = real != "double";
+    if number.is_finite() {
+        return if single { format!("{:?}f", to_f32(number)) } else { format!("{number:?}") };
+    }
+    let name = if number.is_nan() { "NOT_A_NUMBER" } else { "INFINITE" };
+    let sign = if number == f64::NEG_INFINITY { "-" } else { "" };
+    if single { format!("{sign}{real}({name})") } else { format!("{sign}{name}") }
+}
+
+/// The nearest f32, but finite if the number is, and not 0 unless the number is: what bounds a function away from
+/// infinity or a divisor away from 0 still does so.
+pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
+    let nearest = number as f32;
+    if nearest.is_infinite() && number.is_finite() {
+        f32::MAX.copysign(nearest)
+    } else if nearest == 0.0 && number != 0.0 {
+        f32::MIN_POSITIVE.copysign(nearest)
+    } else {
+        nearest
+    }
+}
+
+/// Longest name in a comment, in characters.
+const LONGEST_NAME: usize = 60;
+
+/// A name as it may stand in a comment to the end of a line: letters and digits of any script and
+/// harmless signs, so that no line ends early, goes on or is shown in another order.
+pub(super) fn comment(name: &str) -> String {
+    let harmless = |c: char| c.is_alphanumeric() || " _.,:;'()[]<>=+-^".contains(c);
+    let cut = if name.chars().count() > LONGEST_NAME { "..." } else { "" };
+    let shown = name.chars().take(LONGEST_NAME).map(|c| if harmless(c) { c } else { '_' });
+    shown.collect::<String>() + cut
+}

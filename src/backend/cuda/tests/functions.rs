@@ -1,0 +1,179 @@
+//! Every function by the name that generated text gives it, with the system's mathematics in the place of
+//! a device's and the prelude's own, against this crate's over whole ranges.
+
+use super::trial::{COLUMNS, Trial};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::data::loss::Loss;
+use crate::model::op::{Binary, Unary};
+use crate::model::program::Program;
+use crate::model::var::Var;
+
+const UNARY: [Unary; 28] = [
+    Unary::Neg,
+    Unary::Abs,
+    Unary::Floor,
+    Unary::Sqrt,
+    Unary::Cbrt,
+    Unary::Exp,
+    Unary::ExpM1,
+    Unary::Ln,
+    Unary::Ln1p,
+    Unary::Log2,
+    Unary::Log10,
+    Unary::Sin,
+    Unary::Cos,
+    Unary::Tan,
+    Unary::Asin,
+    Unary::Acos,
+    Unary::Atan,
+    Unary::Sinh,
+    Unary::Cosh,
+    Unary::Tanh,
+    Unary::Erf,
+    Unary::Erfc,
+    Unary::LnGamma,
+    Unary::Polygamma(0),
+    Unary::Polygamma(1),
+    Unary::Polygamma(2),
+    Unary::Polygamma(7),
+    Unary::Polygamma(180),
+];
+const BINARY: [Binary; 9] = [
+    Binary::Add,
+    Binary::Sub,
+    Binary::Mul,
+    Binary::Div,
+    Binary::Pow,
+    Binary::Atan2,
+    Binary::Hypot,
+    Binary::Min,
+    Binary::Max,
+];
+
+const SPECIAL: [f64; 12] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    f64::MAX,
+    5e-324,
+    1e22,
+    1.4616321449683622, // the zero of digamma
+];
+
+/// Pairs through the ranges of both numbers.
+fn grid() -> Vec<[f64; 2]> {
+    let mut first: Vec<f64> = (-3000..3000).map(|i| 0.0113 * f64::from(i)).collect();
+    for k in (-1074..=1023).step_by(3) {
+        let power = 2f64.powi(k);
+        first.extend([power, -power, 1.37 * power, -1.91 * power]);
+    }
+    let turned = first.iter().cycle().skip(4567).copied();
+    let mut pairs: Vec<[f64; 2]> = first.iter().zip(turned).map(|(&a, b)| [a, b]).collect();
+    pairs.extend(SPECIAL.iter().flat_map(|&a| SPECIAL.map(|b| [a, b])));
+    pairs
+}
+
+/// A program whose value is one function; its one partial is 0.
+fn program(model: impl FnOnce(&[Var]) -> Var) -> Program {
+    let value = Program::trace(COLUMNS, 1, |x, _| model(x)).expect("a trace");
+    value.with_partials(&[0]).expect("a replay")
+}
+
+/// Every function by its name, and what it must give.
+struct Function {
+    name: String,
+    program: Program,
+    value: Box<dyn Fn([f64; 2]) -> f64>,
+    /// Below this magnitude the error is absolute: zeros between the poles of gamma's relatives.
+    unit: fn(f64) -> f64,
+    /// How often the common tolerance may be exceeded.
+    allowance: f64,
+}
+
+fn functions() -> Vec<Function> {
+    let gamma = |x: f64| if x < 0.0 { 1.0 } else { 0.0 };
+    let unary = UNARY.map(|op| Function {
+        name: format!("{op:?}"),
+        program: program(|x| op.apply(x[0])),
+        value: Box::new(move |x| op.apply(x[0])),
+        unit: match op {
+            Unary::LnGamma | Unary::Polygamma(_) => gamma,
+            _ => |_| 0.0,
+        },
+        // n! overflows, and its logarithm is large.
+        allowance: if op == Unary::Polygamma(180) { 10.0 } else { 1.0 },
+    });
+    let binary = BINARY.map(|op| Function {
+        name: format!("{op:?}"),
+        program: program(|x| op.apply(x[0], x[1])),
+        value: Box::new(move |x| op.apply(x[0], x[1])),
+        unit: |_| 0.0,
+        allowance: 1.0,
+    });
+    unary.into_iter().chain(binary).collect()
+}
+
+/// Compares every function in `arithmetic` with columns stored as `storage`. `tolerance` is relative;
+/// values beyond `range` may be infinite, values below `least` are equal to 0.
+fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64, least: f64) {
+    let functions = functions();
+    let spec = |f| Spec {
+        program: f,
+        free: 1,
+        columns: vec![storage; COLUMNS],
+        response: Storage::F64,
+        loss: Loss::Linear,
+        arithmetic,
+    };
+    let specs: Vec<Spec<'_>> = functions.iter().map(|f| spec(&f.program)).collect();
+    let Some(trial) = Trial::build(&specs, "#include <math.h>", "", "") else { return };
+    let points: Vec<[f64; 2]> = grid()
+        .into_iter()
+        .map(|p| match storage {
+            Storage::F32 => p.map(|v| f64::from(v as f32)),
+            Storage::F64 => p,
+        })
+        .collect();
+    let columns = [0, 1].map(|c| points.iter().map(|p| p[c]).collect());
+    let mut failures = Vec::new();
+    for (n, (function, spec)) in functions.iter().zip(&specs).enumerate() {
+        let found = trial.outputs(n, spec, &columns, &[0.0]);
+        let mut worst = (0.0, [0.0; 2]);
+        for (&point, found) in points.iter().zip(found) {
+            let (found, expected) = (found[0], (function.value)(point));
+            let beyond = expected.abs() > range && found.abs() >= range;
+            if found.is_nan() && expected.is_nan() || found == expected || beyond {
+                continue;
+            }
+            let scale = expected.abs().max((function.unit)(point[0])) * function.allowance;
+            let error = ((found - expected).abs() - least).max(0.0) / scale;
+            if error.is_nan() || error > worst.0 {
+                worst = (if error.is_nan() { f64::INFINITY } else { error }, point);
+            }
+            if error.is_nan() || error > tolerance {
+                let text = format!("{} at {point:?}: {found:e}, not {expected:e}", function.name);
+                failures.push(text);
+            }
+        }
+        println!("{:14} {:.1e} at {:?}", function.name, worst.0, worst.1);
+    }
+    let shown = failures.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+    assert!(failures.is_empty(), "{} failures:\n{shown}", failures.len());
+}
+
+#[test]
+fn functions_of_doubles_agree_with_the_crate() {
+    compare(Arithmetic::Double, Storage::F64, 1e-13, f64::MAX, 1e-323);
+}
+
+#[test]
+fn functions_of_floats_agree_with_the_crate() {
+    let arithmetic = Arithmetic::Single { compensated: false };
+    let (range, least) = (f64::from(f32::MAX), f64::from(f32::from_bits(2)));
+    compare(arithmetic, Storage::F32, 1e-6, range, least);
+}

@@ -1,0 +1,7 @@
+//! What is tested of the CUDA backend without a device.
+
+mod cxx;
+mod functions;
+mod generated;
+mod random_programs;
+mod trial;

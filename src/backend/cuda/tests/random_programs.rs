@@ -1,0 +1,207 @@
+//! Generated models of random programs give the bits of the interpreter, when C++ is lent this
+//! crate's own elementary functions: the structure of the text, apart from the accuracy of a device's
+//! mathematics.
+
+use super::trial::{COLUMNS, Trial};
+use crate::backend::cuda::codegen::to_f32;
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::data::loss::Loss;
+use crate::model::op::{Binary, Id, Node, Unary};
+use crate::model::optimise::depends_on_point;
+use crate::model::program::Program;
+use crate::model::scalar::{Mask, Scalar};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::fmt::Write;
+
+#[path = "../../../../tests/support/tree.rs"]
+mod tree;
+use tree::{PARAMS, SPECIAL, Tree, any_number, ordinary, same};
+
+/// The functions of CUDA by name, and the meaning they must have.
+const UNARY: [(&str, Unary); 23] = [
+    ("fabs", Unary::Abs),
+    ("floor", Unary::Floor),
+    ("sqrt", Unary::Sqrt),
+    ("cbrt", Unary::Cbrt),
+    ("exp", Unary::Exp),
+    ("expm1", Unary::ExpM1),
+    ("log", Unary::Ln),
+    ("log1p", Unary::Ln1p),
+    ("log2", Unary::Log2),
+    ("log10", Unary::Log10),
+    ("sin", Unary::Sin),
+    ("cos", Unary::Cos),
+    ("tan", Unary::Tan),
+    ("asin", Unary::Asin),
+    ("acos", Unary::Acos),
+    ("atan", Unary::Atan),
+    ("sinh", Unary::Sinh),
+    ("cosh", Unary::Cosh),
+    ("tanh", Unary::Tanh),
+    ("erf", Unary::Erf),
+    ("erfc", Unary::Erfc),
+    ("lgamma", Unary::LnGamma),
+    ("lent_digamma", Unary::Polygamma(0)),
+];
+const BINARY: [(&str, Binary); 3] =
+    [("pow", Binary::Pow), ("atan2", Binary::Atan2), ("hypot", Binary::Hypot)];
+
+extern "C" fn unary(index: i32, a: f64) -> f64 {
+    UNARY[index as usize].1.apply(a)
+}
+
+/// A square is a product, and not to be asked for as a power.
+extern "C" fn binary(index: i32, a: f64, b: f64) -> f64 {
+    match BINARY[index as usize].1 {
+        Binary::Pow if b == 2.0 => f64::NAN,
+        op => op.apply(a, b),
+    }
+}
+
+extern "C" fn polygamma(order: u32, a: f64) -> f64 {
+    a.polygamma(order)
+}
+
+type Connect = unsafe extern "C" fn(
+    extern "C" fn(i32, f64) -> f64,
+    extern "C" fn(i32, f64, f64) -> f64,
+    extern "C" fn(u32, f64) -> f64,
+);
+
+/// C++ that lends the functions of this crate; those of f32 are those of f64, rounded.
+fn lent_functions() -> String {
+    let mut text = String::from(
+        "static double (*unary)(int, double);
+static double (*binary)(int, double, double);
+static double (*lent)(unsigned, double);
+extern \"C\" void connect(double (*u)(int, double), double (*b)(int, double, double),
+                        double (*p)(unsigned, double)) { unary = u; binary = b; lent = p; }
+static double lent_polygamma(unsigned n, double a) { return lent(n, a); }
+static float lent_polygamma(unsigned n, float a) { return lent(n, a); }
+static double rint(double a) { return a; }  // the prelude names it, nothing calls it
+static float rint(float a) { return a; }
+",
+    );
+    for (i, (name, _)) in UNARY.iter().enumerate() {
+        for real in ["double", "float"] {
+            let _ = writeln!(text, "static {real} {name}({real} a) {{ return unary({i}, a); }}");
+        }
+    }
+    for (i, (name, _)) in BINARY.iter().enumerate() {
+        for real in ["double", "float"] {
+            let head = format!("static {real} {name}({real} a, {real} b)");
+            let _ = writeln!(text, "{head} {{ return binary({i}, a, b); }}");
+        }
+    }
+    text
+}
+
+/// The interpreter in the arithmetic of f32: what is the same at every point in f64, and an operation on
+/// f32 as that of f64, rounded, which for + - · / √ is the rounded exact result.
+fn outputs_in_single(program: &Program, x: &[f64], params: &[f64]) -> Vec<f64> {
+    let per_point = depends_on_point(&program.nodes);
+    let mut values: Vec<f64> = Vec::new();
+    let narrow = |id: Id, values: &[f64]| match program.nodes[id as usize] {
+        Node::Const(bits) => f64::from(to_f32(f64::from_bits(bits))),
+        _ => f64::from(values[id as usize] as f32),
+    };
+    for (&node, &per_point) in program.nodes.iter().zip(&per_point) {
+        let v = |id: Id| if per_point { narrow(id, &values) } else { values[id as usize] };
+        let value = match node {
+            Node::Const(bits) => f64::from_bits(bits),
+            Node::Column(c) => x[c as usize],
+            Node::Param(k) => params[k as usize],
+            Node::Unary(op, a) => op.apply(v(a)),
+            Node::Binary(op, a, b) => op.apply(v(a), v(b)),
+            Node::Select(m, a, b) => {
+                if v(m) != 0.0 {
+                    v(a)
+                } else {
+                    v(b)
+                }
+            }
+        };
+        values.push(if per_point { f64::from(value as f32) } else { value });
+    }
+    program.outputs.iter().map(|&o| narrow(o, &values)).collect()
+}
+
+/// `count` random values, always the same ones.
+fn samples<T: std::fmt::Debug>(strategy: impl Strategy<Value = T>, count: usize) -> Vec<T> {
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    (0..count).map(|_| strategy.new_tree(&mut runner).expect("a sample").current()).collect()
+}
+
+fn program(tree: &Tree) -> Program {
+    let value = Program::trace(COLUMNS, PARAMS, |x, p| tree.evaluate(x, p)).expect("a trace");
+    value.with_partials(&[0, 1, 2]).expect("a replay")
+}
+
+#[test]
+fn random_programs_give_the_bits_of_the_interpreter() {
+    let trees = samples(tree::tree(6, any_number()), 240);
+    let programs: Vec<Program> = trees.iter().map(program).collect();
+    let specs: Vec<Spec<'_>> = programs
+        .iter()
+        .enumerate()
+        .map(|(n, program)| Spec {
+            program,
+            free: PARAMS,
+            columns: vec![
+                [Storage::F64, Storage::F32][n % 2],
+                [Storage::F64, Storage::F32][n / 2 % 2],
+            ],
+            response: Storage::F64,
+            loss: Loss::Linear,
+            arithmetic: match n % 3 {
+                0 => Arithmetic::Single { compensated: false },
+                _ => Arithmetic::Double,
+            },
+        })
+        .collect();
+    let own = "#define digamma(x) lent_digamma(x)\n#define polygamma(n, x) lent_polygamma(n, x)";
+    let undo = "#undef digamma\n#undef polygamma";
+    let Some(trial) = Trial::build(&specs, &lent_functions(), own, undo) else { return };
+    // SAFETY: `connect` has this interface, and keeps pointers to functions that live as long.
+    unsafe {
+        let connect = trial.built.library.get::<Connect>(b"connect").expect("a function");
+        connect(unary, binary, polygamma);
+    }
+
+    let mut points: Vec<[f64; COLUMNS]> = samples([ordinary(), ordinary()], 40);
+    points.extend(SPECIAL.iter().flat_map(|&a| [[a, 0.7], [-1.3, a], [a, a]]));
+    points.extend(samples([any_number(), any_number()], 40));
+    let starts = samples([any_number(), any_number(), any_number()], 6);
+    let columns: [Vec<f64>; COLUMNS] =
+        std::array::from_fn(|c| points.iter().map(|p| p[c]).collect());
+    let (mut compared, mut finite) = (0, 0);
+    for (n, spec) in specs.iter().enumerate() {
+        for params in &starts {
+            let found = trial.outputs(n, spec, &columns, params);
+            for (point, found) in points.iter().zip(&found) {
+                let stored: [f64; COLUMNS] = std::array::from_fn(|c| match spec.columns[c] {
+                    Storage::F32 => f64::from(point[c] as f32),
+                    Storage::F64 => point[c],
+                });
+                let expected = match spec.arithmetic {
+                    Arithmetic::Double => spec.program.outputs(&stored, params),
+                    Arithmetic::Single { .. } => outputs_in_single(spec.program, &stored, params),
+                };
+                for (output, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
+                    assert!(
+                        same(found, expected),
+                        "output {output} of {n} at {stored:?} {params:?}: {found:e}, not {expected:e}\n{}",
+                        spec.program
+                    );
+                    compared += 1;
+                    finite += usize::from(expected.is_finite() && expected != 0.0);
+                }
+            }
+        }
+    }
+    println!("{compared} outputs compared, {finite} of them finite and not 0");
+    assert!(finite > compared / 5, "only {finite} of {compared} outputs said anything");
+}
