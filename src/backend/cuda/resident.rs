@@ -65,27 +65,3 @@ pub(crate) trait ResidentFit {
     /// As [`Evaluator::magnitudes`](crate::backend::Evaluator::magnitudes).
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 }
-
-/// A text of `kernels/` with its name.
-macro_rules! kernels {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../kernels/", $name)))),*]
-    };
-}
-
-/// The solver, in the order in which it is compiled; it builds on the prelude and on SUMS.
-pub(crate) const SOLVER: &[(&str, &str)] = kernels![
-    "group.cuh",
-    "cholesky.cuh",
-    "householder.cuh",
-    "jacobi_svd.cuh",
-    "solver_state.cuh",
-    "linear_model.cuh",
-    "trust_region.cuh",
-    "bounds.cuh",
-    "convergence.cuh",
-    "anderson.cuh",
-    "solver.cuh",
-    "step.cuh",
-    "covariance.cuh",
-];

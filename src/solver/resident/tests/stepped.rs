@@ -3,7 +3,8 @@
 use crate::backend::cuda::compiler::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
 use crate::backend::cuda::emulated::Emulator;
-use crate::backend::cuda::resident::{Request, ResidentFit, SOLVER};
+use crate::backend::cuda::resident::{Request, ResidentFit};
+use crate::backend::cuda::source::{SOLVER, include};
 use crate::backend::cuda::state::{Layout, sums};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
@@ -27,7 +28,7 @@ fn solver_text(layout: &Layout) -> String {
          constexpr double INFINITE = __builtin_huge_val(), NOT_A_NUMBER = __builtin_nan(\"\");\n",
         sums(*n)
     );
-    SOLVER.iter().for_each(|(name, part)| text += &format!("#line 1 \"{name}\"\n{part}"));
+    include(&mut text, SOLVER);
     text + &format!(
         "#line 1 \"tests.rs\"
          static_assert(sizeof(State) == {} && sizeof(Scratch) == {}, \"layout\");

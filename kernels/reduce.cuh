@@ -1,0 +1,196 @@
+// Sums over the threads of a warp, of a block and of a grid, always in the same order.
+//
+// Terms are doubles, or floats whose sums are kept in two floats (COMPENSATED). The order depends
+// on the number of threads and blocks only, so that the same launch gives the same bits.
+
+constexpr unsigned ALL_LANES = 0xffffffffu;
+constexpr int WARPS = THREADS / 32;
+// What kernels that pass over points ask for in their launch bounds. Left to itself the compiler
+// spills a few registers to fit a block more, which no pass needs.
+constexpr int RESIDENT_BLOCKS = 2;
+
+// A sum of floats to about 48 bits: `high` is the sum, `low` what its roundings lost.
+struct Pair {
+    float high, low;
+};
+
+template <bool IN_FLOATS>
+struct Arithmetic {
+    typedef double Term;
+    typedef double Sum;
+};
+template <>
+struct Arithmetic<true> {
+    typedef float Term;
+    typedef Pair Sum;
+};
+// Numbers of a weighted row, and sums of their products.
+typedef Arithmetic<COMPENSATED>::Term Term;
+typedef Arithmetic<COMPENSATED>::Sum Sum;
+
+__device__ __forceinline__ void clear(double& sum) { sum = 0.0; }
+__device__ __forceinline__ void clear(Pair& sum) { sum.high = sum.low = 0.0f; }
+
+// sum += value
+__device__ __forceinline__ void add(double& sum, double value) { sum += value; }
+// The error of high + value is known exactly (Knuth's two-sum; Higham, 2nd ed., section 4.3).
+__device__ __forceinline__ void add(Pair& sum, float value) {
+    float total = sum.high + value;
+    float seen = total - sum.high;
+    sum.low += (sum.high - (total - seen)) + (value - seen);
+    sum.high = total;
+}
+
+// sum += a b
+__device__ __forceinline__ void add_product(double& sum, double a, double b) { sum = fma(a, b, sum); }
+__device__ __forceinline__ void add_product(Pair& sum, float a, float b) {
+    float product = a * b;
+    float rest = fmaf(a, b, -product);
+    add(sum, product);
+    sum.low += rest;
+}
+
+__device__ __forceinline__ double merged(double a, double b) { return a + b; }
+__device__ __forceinline__ Pair merged(Pair a, Pair b) {
+    add(a, b.high);
+    a.low += b.low;
+    return a;
+}
+
+__device__ __forceinline__ double widened(double sum) { return sum; }
+__device__ __forceinline__ double widened(Pair sum) { return (double)sum.high + (double)sum.low; }
+
+__device__ __forceinline__ double from_lane(double value, int mask) {
+    return __shfl_xor_sync(ALL_LANES, value, mask);
+}
+__device__ __forceinline__ Pair from_lane(Pair sum, int mask) {
+    Pair other;
+    other.high = __shfl_xor_sync(ALL_LANES, sum.high, mask);
+    other.low = __shfl_xor_sync(ALL_LANES, sum.low, mask);
+    return other;
+}
+
+// The total of one number per lane, the same bits in every lane.
+__device__ __forceinline__ double warp_total(double value) {
+#pragma unroll
+    for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(ALL_LANES, value, mask);
+    return value;
+}
+
+// The totals of four numbers per lane, the same bits in every lane: 10 exchanges in place of 20.
+__device__ __forceinline__ void warp_totals4(double* v) {
+    int lane = threadIdx.x & 31;
+    bool upper = lane & 16, odd = lane & 8;
+    double a = (upper ? v[2] : v[0]) + __shfl_xor_sync(ALL_LANES, upper ? v[0] : v[2], 16);
+    double b = (upper ? v[3] : v[1]) + __shfl_xor_sync(ALL_LANES, upper ? v[1] : v[3], 16);
+    double total = (odd ? b : a) + __shfl_xor_sync(ALL_LANES, odd ? a : b, 8);
+#pragma unroll
+    for (int mask = 4; mask > 0; mask /= 2) total += __shfl_xor_sync(ALL_LANES, total, mask);
+#pragma unroll
+    for (int c = 0; c < 4; ++c) v[c] = __shfl_sync(ALL_LANES, total, 8 * c);
+}
+
+// Which of the numbers 0..COUNT a lane holds the totals of.
+struct Share {
+    int first, count;
+};
+
+// Totals of `COUNT` numbers per lane by recursive halving: at each exchange a lane keeps one half of
+// its numbers and gives the other away, COUNT exchanges in all where a tree for each number takes
+// 5 COUNT. Afterwards sums[0..share.count] of a lane are totals over the warp.
+template <int COUNT, int MASK = 16>
+__device__ __forceinline__ void warp_totals(Sum* sums, Share& share) {
+    constexpr int HALF = (COUNT + 1) / 2;
+    bool upper = (threadIdx.x & MASK) != 0;
+#pragma unroll
+    for (int i = 0; i < HALF; ++i) {
+        Sum other;
+        clear(other);
+        if (HALF + i < COUNT) other = sums[HALF + i];
+        Sum given = upper ? sums[i] : other;
+        Sum kept = upper ? other : sums[i];
+        sums[i] = merged(kept, from_lane(given, MASK));
+    }
+    if (upper) {
+        share.first += HALF;
+        share.count = share.count > HALF ? share.count - HALF : 0;
+    } else {
+        share.count = share.count < HALF ? share.count : HALF;
+    }
+    if constexpr (MASK > 1) warp_totals<HALF, MASK / 2>(sums, share);
+}
+
+// Totals of `COUNT` numbers per thread over the block, into `out[0..COUNT]`. One barrier; whoever
+// uses `out` in other threads needs a second one.
+template <int COUNT>
+__device__ __forceinline__ void block_totals(Sum* sums, double* out) {
+    __shared__ double warps[WARPS * COUNT];
+    Share share = {0, COUNT};
+    warp_totals<COUNT>(sums, share);
+    double* warp = warps + threadIdx.x / 32 * COUNT + share.first;
+#pragma unroll
+    for (int i = 0; i < (COUNT + 31) / 32; ++i)
+        if (i < share.count) warp[i] = widened(sums[i]);
+    __syncthreads();
+    for (int m = threadIdx.x; m < COUNT; m += THREADS) {
+        double total = warps[m];
+#pragma unroll
+        for (int w = 1; w < WARPS; ++w) total += warps[w * COUNT + m];
+        out[m] = total;
+    }
+}
+
+// To be called by all threads of every block, each having written its part of the block's results to
+// global memory. True in the last block to arrive, where the results of all blocks are visible; the
+// ticket is 0 again.
+__device__ __forceinline__ bool arrives_last(unsigned* ticket) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+        if (last) *ticket = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
+// out[m] = the sum of partial[b * COUNT + m] over the blocks b, by all threads of one block.
+//
+// Threads lie along the rows of `partial`, several rows beside each other where they fit, so that
+// loads are coalesced; 16 of them are in flight in each thread, since all that this waits for is
+// the latency of L2.
+template <int COUNT>
+__device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
+    constexpr int SLICES = COUNT < THREADS ? THREADS / COUNT : 1;
+    __shared__ double slices[SLICES > 1 ? SLICES * COUNT : 1];
+    const i64 blocks = gridDim.x;
+    for (int item = threadIdx.x; item < SLICES * COUNT; item += THREADS) {
+        const int m = item % COUNT;
+        double total = 0.0;
+        i64 b = item / COUNT;
+        for (; b + 15 * SLICES < blocks; b += 16 * SLICES) {
+            double loaded[16];
+#pragma unroll
+            for (int l = 0; l < 16; ++l) loaded[l] = partial[(b + l * SLICES) * COUNT + m];
+#pragma unroll
+            for (int l = 0; l < 16; ++l) total += loaded[l];
+        }
+        for (; b < blocks; b += SLICES) total += partial[b * COUNT + m];
+        if (SLICES > 1)
+            slices[item] = total;
+        else
+            out[m] = total;
+    }
+    if (SLICES > 1) {
+        __syncthreads();
+        if (threadIdx.x < COUNT) {
+            double total = slices[threadIdx.x];
+#pragma unroll
+            for (int s = 1; s < SLICES; ++s) total += slices[s * COUNT + threadIdx.x];
+            out[threadIdx.x] = total;
+        }
+    }
+    __syncthreads();
+}

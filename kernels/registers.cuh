@@ -1,0 +1,54 @@
+// Sums of products for few parameters: every thread keeps the sums of its points in registers.
+//
+// Per point K (K + 1) / 2 fused multiply-adds beside the model, and 2 FREE multiplications for the
+// weights; nothing but the points is read in the loop.
+
+// Points of a thread that are evaluated together: more independent work where registers allow.
+constexpr int ABREAST = FREE <= 3 ? 2 : 1;
+
+__device__ __forceinline__ void add_row(const Term* row, Sum* sums) {
+#pragma unroll
+    for (int j = 0; j < K; ++j)
+#pragma unroll
+        for (int i = 0; i <= j; ++i) add_product(sums[j * (j + 1) / 2 + i], row[i], row[j]);
+}
+
+// The points first, first + stride, ... of a thread. Those beyond the end repeat the last one with
+// weight 0: they add zeros, or what is not a number where that point is not one.
+__device__ __forceinline__ void load_points(const Data& data, i64 first, i64 stride, Point* points) {
+#pragma unroll
+    for (int a = 0; a < ABREAST; ++a) {
+        i64 i = first + a * stride;
+        bool inside = i < data.points;
+        points[a] = load_point(data, inside ? i : data.points - 1);
+        if (!inside) points[a].weight = 0;
+    }
+}
+
+// Writes the block's SUMMED sums to `block_sums`.
+__device__ __forceinline__ void sum_in_registers(
+    const Data& data, const Common& common, double floor, double* block_sums) {
+    Sum sums[SUMS];
+#pragma unroll
+    for (int m = 0; m < SUMS; ++m) clear(sums[m]);
+    const i64 stride = (i64)gridDim.x * THREADS;
+    i64 first = (i64)blockIdx.x * THREADS + threadIdx.x;
+    Point next[ABREAST];
+    if (first < data.points) load_points(data, first, stride, next);
+    // The next points are on their way while these are evaluated.
+    while (first < data.points) {
+        Point points[ABREAST];
+#pragma unroll
+        for (int a = 0; a < ABREAST; ++a) points[a] = next[a];
+        first += ABREAST * stride;
+        load_points(data, first, stride, next);
+#pragma unroll
+        for (int a = 0; a < ABREAST; ++a) {
+            Term row[K], cost;
+            weighted_row(points[a], data, common, floor, row, cost);
+            add_row(row, sums);
+            if constexpr (LOSS != LINEAR) add(sums[PRODUCTS], cost);
+        }
+    }
+    block_totals<SUMMED>(sums, block_sums);
+}

@@ -1,0 +1,50 @@
+// One point's weighted row of [J r]: FREE partials and the residual.
+
+constexpr int K = FREE + 1;
+// Products of the columns of [J r], upper triangle by columns, then the cost.
+constexpr int PRODUCTS = K * (K + 1) / 2;
+constexpr int SUMS = PRODUCTS + 1;
+// What is summed over the points: a linear cost is half of the last product.
+constexpr int SUMMED = LOSS == 0 ? PRODUCTS : SUMS;
+
+// What all points of a pass share, in shared memory. `u`: the model's numbers that do not depend on
+// the point. `columns`: the factor of each column of J.
+struct Common {
+    real u[UNIFORMS];
+    Term columns[FREE];
+};
+
+// Fills `common`; all threads of the block call, and all may read it afterwards.
+__device__ __forceinline__ void prepare(const double* params, const double* columns, Common& common) {
+    if (threadIdx.x == 0) model_uniforms(params, common.u);
+    for (int j = threadIdx.x; j < FREE; j += THREADS) common.columns[j] = (Term)columns[j];
+    __syncthreads();
+}
+
+// One point as it is read from memory.
+struct Point {
+    real x[COLUMNS > 0 ? COLUMNS : 1];
+    Term y, weight;
+};
+
+__device__ __forceinline__ Point load_point(const Data& data, i64 i) {
+    Point point;
+    load_x(data, i, point.x);
+    point.y = (Term)load_y(data, i);
+    point.weight = (Term)(data.weight ? __ldg(data.weight + i) : data.constant_weight);
+    return point;
+}
+
+// `row`: K numbers. `cost`: the point's loss, left alone where the loss is linear.
+__device__ __forceinline__ void weighted_row(
+    const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost) {
+    real out[K];
+    model_point(common.u, point.x, out);
+    Term residual = ((Term)out[0] - point.y) * point.weight;
+    Term factor = point.weight;
+    if constexpr (LOSS != LINEAR)
+        factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost);
+#pragma unroll
+    for (int j = 0; j < FREE; ++j) row[j] = (Term)out[1 + j] * factor * common.columns[j];
+    row[FREE] = residual;
+}
