@@ -10,7 +10,7 @@
 // or the host has set `stopped`. Returns at once where the state does not ask for what is there, so
 // that launches can be queued before the host looks. Per point the cost of `normal`; the last block's
 // first warp then takes a step, about 4 FREE^3 flops.
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     iterate(Data data, State* state, double* partial, unsigned* ticket, const double* factor) {
     const i64 request = state->request;
     const bool evaluates = request == EVALUATE && state->stopped == NONE;

@@ -133,7 +133,7 @@ typedef {real} real;
     )
 }
 
-fn include(text: &mut String, files: &[(&str, &str)]) {
+pub(crate) fn include(text: &mut String, files: &[(&str, &str)]) {
     for (name, content) in files {
         text.push_str(&format!("#line 1 \"{name}\"\n{content}"));
     }

@@ -1,270 +1,22 @@
 //! The solver of the device against that of the host: the same sums, made by the CPU, go to both, and
 //! both take the same way to the same end.
 
-use super::minimise_resident;
-use crate::backend::cpu::{Cpu, Prepared};
-use crate::backend::cuda::compiler::Compiler;
-use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
-use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
-use crate::backend::cuda::resident::{Request, ResidentFit, SOLVER};
-use crate::backend::cuda::state::{Layout, sums};
-use crate::backend::{BadPoint, Evaluator, Fault};
-use crate::data::Data;
+use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
-use crate::data::points::Points;
-use crate::model::Expression;
-use crate::model::program::Program;
-use crate::normal::{Normal, RFactor};
-use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::minimise::{Failure, Outcome};
+use crate::solver::observe::Progress;
 use crate::solver::options::Options;
-use crate::solver::problem::Problem;
-use crate::solver::work::Work;
-use std::ops::Range;
-use std::sync::Arc;
-use std::time::Instant;
+use crate::solver::termination::Termination;
+use case::Case;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stepped::By;
 
+mod case;
 #[path = "../../../tests/support/nist.rs"]
 mod nist;
-
-/// Who takes the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    Warp,
-    Solo,
-}
-
-/// The solver of the kernels, to be run by a warp or by one thread.
-fn solver_text(layout: &Layout) -> String {
-    let Layout { n, p, words, .. } = layout;
-    let mut text = format!(
-        "typedef long long i64;
-         constexpr int PARAMS = {p}, FREE = {n}, SUMS = {};
-         constexpr double INFINITE = __builtin_huge_val(), NOT_A_NUMBER = __builtin_nan(\"\");\n",
-        sums(*n)
-    );
-    SOLVER.iter().for_each(|(name, part)| text += &format!("#line 1 \"{name}\"\n{part}"));
-    text + &format!(
-        "#line 1 \"tests.rs\"
-         static_assert(sizeof(State) == {} && sizeof(Scratch) == {}, \"layout\");
-         extern \"C\" __global__ void Warp_step(State* state, const double* factor) {{
-             take_step(state, factor);
-         }}
-         extern \"C\" __global__ void Solo_step(State* state, const double* factor) {{
-             Solo g;
-             Scratch& w = *reinterpret_cast<Scratch*>(state + 1);
-             if (state->request == FACTOR) factored(g, *state, factor);
-             else if (state->stopped != NONE) stop(g, *state);
-             else evaluated(g, *state);
-             advance(g, *state, w);
-         }}",
-        8 * words,
-        8 * layout.scratch_words()
-    )
-}
-
-/// A fit on the emulated device that has its sums from the CPU.
-struct Stepped<'a> {
-    device: Arc<Emulator>,
-    module: Module,
-    evaluator: &'a mut dyn Evaluator,
-    layout: Layout,
-    state: Address,
-    factor: Address,
-    by: By,
-}
-
-impl<'a> Stepped<'a> {
-    fn new(
-        device: &Arc<Emulator>,
-        evaluator: &'a mut dyn Evaluator,
-        problem: &Problem,
-        by: By,
-    ) -> Self {
-        let layout = Layout::new(problem.free.len(), problem.start.len());
-        let image = device.compile(&solver_text(&layout), (9, 0)).expect("an image");
-        let module = device.load(&image.bytes).expect("a module");
-        let state = device.allocate(8 * (layout.words + layout.scratch_words())).expect("memory");
-        let factor = device.allocate(8 * (layout.n + 1).pow(2)).expect("memory");
-        Stepped { device: device.clone(), module, evaluator, layout, state, factor, by }
-    }
-
-    fn words(&self, at: Range<usize>) -> Vec<u64> {
-        let mut bytes = vec![0; 8 * at.len()];
-        self.device
-            .download(Address(self.state.0 + 8 * at.start as u64), &mut bytes)
-            .expect("words");
-        bytes.chunks(8).map(|b| u64::from_ne_bytes(b.try_into().expect("8 bytes"))).collect()
-    }
-
-    fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
-        self.words(at.clone()).into_iter().map(f64::from_bits).collect()
-    }
-
-    fn step(&self, factor: Option<Address>) -> Result<(), DriverError> {
-        let (kernel, threads) = match self.by {
-            By::Warp => ("Warp_step", 32),
-            By::Solo => ("Solo_step", 1),
-        };
-        let arguments = [self.state.0.to_ne_bytes(), factor.map_or(0, |f| f.0).to_ne_bytes()];
-        let geometry = Geometry { blocks: 1, threads };
-        self.device.launch(self.module, kernel, geometry, &[&arguments[0], &arguments[1]])
-    }
-}
-
-impl Drop for Stepped<'_> {
-    fn drop(&mut self) {
-        self.device.release(self.state);
-        self.device.release(self.factor);
-        self.device.unload(self.module);
-    }
-}
-
-fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
-    words.into_iter().flat_map(u64::to_ne_bytes).collect()
-}
-
-impl ResidentFit for Stepped<'_> {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.device.upload(Address(self.state.0 + 8 * at as u64), &bytes(words.iter().copied()))
-    }
-
-    fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
-        words.copy_from_slice(&self.words(at));
-        Ok(())
-    }
-
-    fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
-        for _ in 0..launches {
-            let request = self.words(self.layout.request.clone())[0];
-            if Request::from_word(request) != Request::Evaluate {
-                continue;
-            }
-            let params = self.numbers(&self.layout.trial_params);
-            let columns = self.numbers(&self.layout.columns);
-            let mut normal = Normal::zero(self.layout.n);
-            self.evaluator.normal(&params, &columns, &mut normal).expect("no fault");
-            let sums = normal.products.iter().copied().chain([normal.cost]).map(f64::to_bits);
-            let words: Vec<u64> = sums.collect();
-            self.write(self.layout.trial_sums.start, &words)?;
-            self.step(None)?;
-        }
-        Ok(())
-    }
-
-    fn factor(&mut self) -> Result<(), DriverError> {
-        let params = self.numbers(&self.layout.present_params);
-        let columns = self.numbers(&self.layout.columns);
-        let mut factor = RFactor::zero(self.layout.n);
-        self.evaluator.factor(&params, &columns, &mut factor).expect("no fault");
-        self.device.upload(self.factor, &bytes(factor.r.iter().map(|v| v.to_bits())))?;
-        self.step(Some(self.factor))
-    }
-
-    fn stop(&mut self) -> Result<(), DriverError> {
-        self.step(None)
-    }
-
-    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
-        self.evaluator.first_bad_point(params)
-    }
-
-    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        self.evaluator.magnitudes(params, out)
-    }
-}
-
-/// A model of one or more variables as text, with data.
-struct Case {
-    program: Program,
-    columns: Vec<Vec<f64>>,
-    y: Vec<f64>,
-    start: Vec<f64>,
-    bounds: Vec<(f64, f64)>,
-    fixed: Vec<usize>,
-    loss: Loss,
-    options: Options,
-}
-
-impl Case {
-    fn new(model: &str, variables: &[&str], columns: Vec<Vec<f64>>, y: Vec<f64>) -> Case {
-        let expression = Expression::parse(model, variables).expect("a model");
-        let params = expression.parameters().to_vec();
-        let trace = |x: &[_], p: &[_]| expression.evaluate(x, p);
-        let mut program = Program::trace(variables.len(), params.len(), trace).expect("a trace");
-        program.params = params;
-        Case {
-            bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); program.params.len()],
-            start: Vec::new(),
-            program,
-            columns,
-            y,
-            fixed: Vec::new(),
-            loss: Loss::Linear,
-            options: Options::default(),
-        }
-    }
-
-    fn of(model: &str, x: impl Fn(usize) -> f64, y: impl Fn(f64, usize) -> f64, n: usize) -> Case {
-        let x: Vec<f64> = (0..n).map(x).collect();
-        let y = x.iter().enumerate().map(|(i, &x)| y(x, i)).collect();
-        Case::new(model, &["x"], vec![x], y)
-    }
-
-    /// Does something with the points and the problem.
-    fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
-        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
-        let points = Points::validate(&Data::new(columns, &self.y).expect("data")).expect("points");
-        let free: Vec<usize> = (0..self.start.len()).filter(|k| !self.fixed.contains(k)).collect();
-        let partials = self.program.with_partials(&free).expect("partials");
-        let prepared = Prepared::traced(&partials, &free);
-        let problem = Problem {
-            unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
-            free,
-            start: self.start.clone(),
-            bounds: self.bounds.clone(),
-            rounding: (16.0 * f64::EPSILON).powi(2) * points.summary.square,
-            square: points.summary.square,
-            points: points.used,
-            cost_unit: 1.0,
-        };
-        let mut cpu = Cpu::new(&prepared, &points, self.loss, &self.start);
-        go(&mut cpu, &problem)
-    }
-
-    fn on_host(&self) -> Result<Outcome, Failure> {
-        self.with(|evaluator, problem| {
-            minimise(evaluator, problem, &self.options, None, Instant::now(), Work::default())
-        })
-    }
-
-    fn on_device(&self, device: &Arc<Emulator>, by: By) -> Result<Outcome, Failure> {
-        self.with(|evaluator, problem| {
-            let mut fit = Stepped::new(device, evaluator, problem, by);
-            let begun = Instant::now();
-            minimise_resident(&mut fit, problem, &self.options, None, begun, Work::default())
-        })
-    }
-
-    /// Both solvers take the same way to the same place: all of their sums are in the same order.
-    #[track_caller]
-    fn check(&self, device: &Arc<Emulator>, by: By, name: &str) -> Outcome {
-        let host = self.on_host().expect("an outcome");
-        let found = self.on_device(device, by).expect("an outcome");
-        assert_eq!(found.termination, host.termination, "{name}");
-        assert_eq!(found.work, host.work, "{name}");
-        assert_eq!(found.retried, host.retried, "{name}");
-        assert_eq!(found.columns, host.columns, "{name}");
-        assert_eq!(found.effects, host.effects, "{name}");
-        assert_eq!(found.params, host.params, "{name}");
-        assert_eq!(found.cost, host.cost, "{name}");
-        assert_eq!(found.normal, host.normal, "{name}");
-        host
-    }
-}
+mod stepped;
 
 fn certified(problem: &nist::Problem, start: &[f64]) -> Case {
     let names: Vec<&str> = problem.variables.iter().map(String::as_str).collect();
@@ -285,6 +37,228 @@ fn nist_takes_the_same_way_on_both() {
             assert!(end.termination.is_converged(), "{}", problem.name);
             case.check(&device, By::Solo, &problem.name);
         }
+    }
+    assert_eq!(device.live(), 0);
+}
+
+/// Without pattern, within ±0.5, the same in every run.
+fn scatter(i: usize) -> f64 {
+    ((37 * i * i + 11 * i) % 101) as f64 / 101.0 - 0.5
+}
+
+fn decay() -> Case {
+    let y = |x: f64, i| 2.5 * (-1.3 * x).exp() + 0.5 + 0.06 * scatter(i);
+    Case::of("a * exp(-b * x) + c", |i| 0.08 * i as f64, y, 50).start(&[2.0, 1.0, 0.3])
+}
+
+/// A decay with outliers.
+fn spoilt() -> Case {
+    let mut case = decay();
+    (0..50).step_by(7).for_each(|i| case.y[i] += 3.0);
+    case
+}
+
+const WILD: [(&str, f64, f64); 3] =
+    [("inside", -10.0, 10.0), ("at the solution's side", 1.5, 2.0), ("beyond", 0.0, 1.1)];
+
+#[test]
+fn bounds_and_fixed_parameters() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let mut ends = Vec::new();
+    for (name, lower, upper) in WILD {
+        for start in [lower, upper, 0.5 * (lower + upper)] {
+            let case = decay().start(&[2.0, start, 0.3]).bound(1, lower, upper);
+            ends.push(case.check(&device, By::Warp, name).params[1]);
+            let both = case.bound(0, 2.6, 9.0).bound(2, -1.0, 0.45);
+            both.check(&device, By::Warp, name);
+            both.fixed(0).check(&device, By::Solo, name);
+        }
+    }
+    assert!(ends.iter().any(|b| WILD.iter().any(|w| *b == w.1 || *b == w.2)), "{ends:?}");
+    assert!(ends.iter().any(|b| (b - 1.3).abs() < 0.1), "{ends:?}");
+    let corner = decay().start(&[2.0, 1.0, 0.3]).bound(0, 3.0, 4.0).bound(1, 2.0, 3.0);
+    corner.bound(2, 1.0, 2.0).start(&[3.0, 2.0, 1.0]).check(&device, By::Warp, "a corner");
+}
+
+#[test]
+fn robust_losses() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let scale = 0.1;
+    for loss in [
+        Loss::SoftL1 { scale },
+        Loss::Huber { scale },
+        Loss::Cauchy { scale },
+        Loss::Arctan { scale },
+        Loss::Tukey { scale: 0.5 },
+    ] {
+        let end = spoilt().loss(loss).check(&device, By::Warp, &format!("{loss:?}"));
+        assert!(end.termination.is_converged(), "{loss:?}: {:?}", end.termination);
+        spoilt().loss(loss).bound(1, 0.5, 1.2).check(&device, By::Solo, &format!("{loss:?}"));
+    }
+}
+
+/// Every way to end, as often as there are ways to come there.
+#[test]
+fn ends_of_all_kinds() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let line = |x: f64, i: usize| 2.0 * x + 1.0 + scatter(i);
+    let to_20 = |i: usize| i as f64;
+    let far = Options { initial_radius: 1e6, ..Options::default() };
+    let unattainable = Options { ftol: 0.0, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let only = |ftol, xtol, gtol| Options { ftol, xtol, gtol, ..Options::default() };
+    let cases = [
+        ("a line", Case::of("a * x + b", to_20, line, 20).start(&[0.0, 0.0])),
+        ("exact", Case::of("a * x + b", to_20, |x, _| 2.0 * x + 1.0, 20).start(&[1.0, 1.0])),
+        ("no effect at the start", {
+            Case::of(
+                "exp(-(x - a)^2)",
+                |i| 0.1 * i as f64,
+                |x, _| (-(x - 1.0f64).powi(2)).exp(),
+                30,
+            )
+            .start(&[90.0])
+        }),
+        ("nothing to gain beside it", {
+            Case::of("a * b * x", to_20, line, 20).start(&[0.0, 0.0])
+        }),
+        ("loses a parameter", {
+            Case::of("a * exp(-b * x) + c", |i| 1.0 + i as f64, |_, i| 3.0 + scatter(i), 25)
+                .start(&[1.0, 5.0, 0.0])
+                .options(far)
+        }),
+        ("a wall", {
+            Case::of(
+                "a * sqrt(b - x)",
+                |i| 0.1 * i as f64,
+                |x, i| (3.0 - x).sqrt() + 0.1 * scatter(i),
+                30,
+            )
+            .start(&[2.0, 2.95])
+        }),
+        ("a wall before the solution", {
+            Case::of("log(a - x) + b", |i| 0.1 * i as f64, |x, i| -x * x + scatter(i), 30)
+                .start(&[2.9001, 0.0])
+        }),
+        ("singular", Case::of("a * x + b * x + c", to_20, line, 20).start(&[1.0, 0.5, 0.0])),
+        ("nearly singular", {
+            Case::of("a * x + b * (x + 1e-7 * x * x) + c", to_20, line, 20).start(&[1.0, 0.5, 0.0])
+        }),
+        ("unused", Case::of("a * x + 0 * b + c", to_20, line, 20).start(&[1.0, 1.0, 1.0])),
+        ("huge", {
+            Case::of("a * x + b", |i| 1e160 * i as f64, |x, i| 1e-160 * x + scatter(i), 20)
+                .start(&[1e-160, 0.5])
+        }),
+        ("tiny", {
+            Case::of("a * x + b", |i| 1e-170 * i as f64, |x, i| 1e170 * x + scatter(i), 20)
+                .start(&[1e169, 0.5])
+        }),
+        ("one evaluation", {
+            decay().options(Options { max_evaluations: Some(1), ..Options::default() })
+        }),
+        ("seven", decay().options(Options { max_evaluations: Some(7), ..Options::default() })),
+        ("no tolerance", decay().options(unattainable)),
+        ("the cost's", decay().options(only(1e-6, 0.0, 0.0))),
+        ("the step's", decay().options(only(0.0, 1e-6, 0.0))),
+        ("the gradient's", decay().options(only(0.0, 0.0, 1e-6))),
+        ("from the origin", decay().start(&[0.0, 0.0, 0.0])),
+        ("from afar", decay().start(&[1e6, 40.0, -1e6])),
+        ("finite nowhere else", {
+            Case::of("if(a == 1, a * x, log(-1))", to_20, line, 20).start(&[1.0])
+        }),
+        ("effect beside it", Case::of("a^2 * x", to_20, line, 20).start(&[0.0])),
+        ("a step", Case::of("floor(a * x)", to_20, line, 20).start(&[1.0])),
+    ];
+    let mut kinds = Vec::new();
+    let (mut retried, mut rescaled) = (0, 0);
+    for (name, case) in cases {
+        let end = case.check(&device, By::Warp, name);
+        case.check(&device, By::Solo, name);
+        println!("{name}: {:?} after {:?}", end.termination, end.work);
+        kinds.push(format!("{:?}", end.termination));
+        retried += usize::from(end.retried);
+        rescaled += usize::from(end.columns.iter().any(|&c| c != 1.0));
+    }
+    for kind in [
+        "Gradient",
+        "Cost",
+        "Step",
+        "ExactFit",
+        "NoProgress",
+        "MaxEvaluations",
+        "ModelNonFinite",
+        "ZeroGradientAtStart",
+        "Degenerate",
+    ] {
+        assert!(kinds.iter().any(|k| k == kind), "no case ends with {kind}: {kinds:?}");
+    }
+    assert!(retried >= 2 && rescaled >= 1, "{retried} {rescaled}");
+}
+
+/// What an observer saw, without the time.
+type Seen = (usize, usize, Vec<u64>, u64, u64, u64);
+
+fn seen(p: &Progress<'_>) -> Seen {
+    let params = p.params.iter().map(|v| v.to_bits()).collect();
+    let [cost, step, damping] = [p.cost, p.step, p.damping].map(f64::to_bits);
+    (p.iteration, p.evaluations, params, cost, step, damping)
+}
+
+#[test]
+fn an_observer_sees_the_same_and_stops_both_where_it_likes() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let retried = Case::of("a^2 * x + b", |i| i as f64, |x, i| 3.0 * x + scatter(i), 20);
+    let cases = [decay(), decay().start(&[1e6, 40.0, -1e6]), retried.start(&[0.0, 0.0])];
+    let mut stops = 0;
+    for case in &cases {
+        for last in [1, 2, 4, usize::MAX] {
+            let notes = Arc::new(Mutex::new(Vec::new()));
+            let there = notes.clone();
+            let observer = move |p: &Progress<'_>| {
+                there.lock().unwrap().push(seen(p));
+                if p.iteration == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let host = case.on_host(Some(&observer)).expect("an outcome");
+            let told = std::mem::take(&mut *notes.lock().unwrap());
+            let found = case.on_device(&device, By::Warp, Some(&observer)).expect("an outcome");
+            assert_eq!(*notes.lock().unwrap(), told, "{last}");
+            assert!(!told.is_empty());
+            assert_eq!(found.termination, host.termination, "{last}");
+            assert_eq!((found.params, found.cost, found.work), (host.params, host.cost, host.work));
+            stops += usize::from(host.termination == Termination::Stopped);
+        }
+    }
+    assert!(stops >= 5, "{stops}");
+}
+
+#[test]
+fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let failure = |case: &Case| case.on_device(&device, By::Warp, None).expect_err("no outcome");
+    let panics = |_: &Progress<'_>| -> ControlFlow<()> { panic!("no paper") };
+    match decay().on_device(&device, By::Warp, Some(&panics)) {
+        Err(Failure::Observer(message)) => assert_eq!(message, "no paper"),
+        other => panic!("{other:?}"),
+    }
+
+    let options = Options { max_time: Some(Duration::ZERO), ..Options::default() };
+    let Outcome { termination, work, params, .. } =
+        decay().options(options).check(&device, By::Warp, "no time");
+    assert_eq!((termination, work.evaluations), (Termination::TimeLimit, 1));
+    assert_eq!(params, decay().start);
+
+    let bad = Case::of("log(x - a) + b", |i| i as f64, |x, _| x, 20).start(&[5.5, 0.0]);
+    match (failure(&bad), bad.on_host(None)) {
+        (Failure::Start(found), Err(Failure::Start(expected))) => {
+            assert_eq!((found.index, found.x, found.partial), (expected.index, expected.x, None));
+        }
+        other => panic!("{other:?}"),
+    }
+    let wide = |i| if i < 10 { 1e-200 } else { 1e300 * i as f64 };
+    let vast = Case::of("a * x + b * x", wide, |_, i| scatter(i), 20).start(&[1e10, -1e10]);
+    match (failure(&vast), vast.on_host(None)) {
+        (Failure::Start(_), Err(Failure::Start(_)))
+        | (Failure::Overflow, Err(Failure::Overflow)) => {}
+        other => panic!("{other:?}"),
     }
     assert_eq!(device.live(), 0);
 }
