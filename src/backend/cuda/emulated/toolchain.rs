@@ -44,8 +44,13 @@ const FLAGS: [&str; 17] = [
     "-Werror=vla",
 ];
 
-const SANITIZERS: [&str; 3] =
-    ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"];
+/// Null pointers and divisions by zero are left to the signals that tell about them anyway.
+const SANITIZERS: [&str; 4] = [
+    "-fsanitize=address,undefined",
+    "-fno-sanitize=null,integer-divide-by-zero",
+    "-fno-sanitize-recover=undefined",
+    "-fno-omit-frame-pointer",
+];
 
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: u64 = 48 << 10;
