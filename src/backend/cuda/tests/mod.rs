@@ -3,5 +3,6 @@
 mod cxx;
 mod functions;
 mod generated;
+mod linear_algebra;
 mod random_programs;
 mod trial;
