@@ -8,7 +8,7 @@ __device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 
 
 // What a change of q[j] is compared with: q[j] or, if that is larger, the standard error that it
 // would have alone in the model.
-__device__ __forceinline__ double size_of(const State& s, int j) {
+__device__ __noinline__ double size_of(const State& s, int j) {
     const i64 points = s.points_counted > 1 ? s.points_counted : 1;
     const double deviation = sqrt(2.0 * cost_of(s.present) / double(points));
     return fmax(fabs(s.present.q[j]), deviation / s.norms[j]);

@@ -1,6 +1,6 @@
-// The threads that work on one fit together: lanes of a warp, or a single thread.
+// The threads that work on one fit together: a warp, or a single thread.
 //
-// What is written over a Group runs with any of them. Its rules: every thread of the group comes by
+// What is written over a Group runs with any of them, also with fewer lanes of a warp. Its rules: every thread of the group comes by
 // with the same arguments; vectors are shared out by `for (i = g.rank; i < n; i += g.size)`; scalars
 // are computed by every thread alike, from memory that all of them see, in the order of a serial
 // loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
@@ -8,27 +8,15 @@
 constexpr double EPSILON = 2.220446049250313e-16;
 constexpr double SMALLEST = 2.2250738585072014e-308;  // the least normal number
 
-// SIZE lanes of a warp, a power of two; `mask` has their bits, `rank` counts from 0 among them.
-template <int SIZE>
-struct Lanes {
-    static constexpr int size = SIZE;
-    unsigned mask;
-    int rank;
+// All lanes of the calling thread's warp.
+struct Warp {
+    static constexpr int size = 32;
+    int rank = int(threadIdx.x & 31u);
 
     // What any of them wrote before is seen by all of them after.
-    __device__ void sync() const { __syncwarp(mask); }
-    __device__ bool any(bool value) const { return __any_sync(mask, value); }
+    __device__ void sync() const { __syncwarp(); }
+    __device__ bool any(bool value) const { return __any_sync(0xffffffffu, value); }
 };
-
-typedef Lanes<32> Warp;
-
-// The warp of the calling thread, all of whose lanes must be there.
-__device__ __forceinline__ Warp whole_warp() {
-    Warp warp;
-    warp.mask = 0xffffffffu;
-    warp.rank = int(threadIdx.x & 31u);
-    return warp;
-}
 
 struct Solo {
     static constexpr int size = 1;
@@ -47,13 +35,13 @@ __device__ __forceinline__ void set(Group g, Value& place, Value value) {
 }
 
 template <class Group>
-__device__ __forceinline__ void copy(Group g, const double* from, double* to, int n) {
+__device__ __noinline__ void copy(Group g, const double* from, double* to, int n) {
 #pragma unroll 1
     for (int i = g.rank; i < n; i += g.size) to[i] = from[i];
 }
 
 template <class Group>
-__device__ __forceinline__ void fill(Group g, double* to, int n, double value) {
+__device__ __noinline__ void fill(Group g, double* to, int n, double value) {
 #pragma unroll 1
     for (int i = g.rank; i < n; i += g.size) to[i] = value;
 }

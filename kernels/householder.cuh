@@ -5,14 +5,14 @@
 //   rho' = keep rho + bring v'a,   a' = a + f v,   f = bring rho + turn v'a.
 // `householder.rs` derives it and says why rho' is not formed as rho + (alpha - beta) f.
 
-struct Reflector {
+struct Reflection {
     double keep;      // alpha / beta
     double bring;     // 1 / beta
     double turn;      // 1 / (beta (alpha - beta))
     double diagonal;  // beta in the units of R: the new diagonal element
 };
 
-__device__ __forceinline__ Reflector reflector_of_total(double alpha, double total) {
+__device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
     const double beta = -copysign(sqrt(total), alpha);
     const double bring = 1.0 / beta;
     return {alpha * bring, bring, bring / (alpha - beta), beta};
@@ -20,7 +20,7 @@ __device__ __forceinline__ Reflector reflector_of_total(double alpha, double tot
 
 // Where squares leave the range of double: v is scaled in place, which leaves the reflection as it is.
 template <class Group>
-__device__ __noinline__ Reflector rescued_reflector(Group g, double alpha, double* v, int m) {
+__device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
     double size = largest(v, m);
     if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};
     size = fmax(size, largest(&alpha, 1));
@@ -31,18 +31,18 @@ __device__ __noinline__ Reflector rescued_reflector(Group g, double alpha, doubl
     for (int l = g.rank; l < m; l += g.size) v[l] *= scale;
     g.sync();
     alpha *= scale;
-    Reflector scaled = reflector_of_total(alpha, alpha * alpha + dot(v, v, m));
+    Reflection scaled = reflection_of_total(alpha, alpha * alpha + dot(v, v, m));
     scaled.diagonal /= scale;
     return scaled;
 }
 
 // For [alpha; v] with `squares` = v'v, m numbers; the identity if v is zero, or nothing beside alpha.
 template <class Group>
-__device__ __forceinline__ Reflector reflector(Group g, double alpha, double squares, double* v, int m) {
+__device__ __forceinline__ Reflection reflection(Group g, double alpha, double squares, double* v, int m) {
     const double total = alpha * alpha + squares;
-    if (!(total > 1e-280 && total < 1e280)) return rescued_reflector(g, alpha, v, m);
+    if (!(total > 1e-280 && total < 1e280)) return rescued_reflection(g, alpha, v, m);
     if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
-    return reflector_of_total(alpha, total);
+    return reflection_of_total(alpha, total);
 }
 
 // x'y for rows of data: eight running sums of fused products, added as on the CPU.
@@ -66,7 +66,7 @@ __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, 
 #pragma unroll 1
     for (int j = 0; j < k; ++j) {
         double* v = rows + j * stride;
-        const Reflector h = reflector(g, r[j * k + j], row_dot(v, v, m), v, m);
+        const Reflection h = reflection(g, r[j * k + j], row_dot(v, v, m), v, m);
 #pragma unroll 1
         for (int i = j + 1 + g.rank; i < k; i += g.size) {
             double* a = rows + i * stride;
@@ -103,7 +103,7 @@ __device__ __noinline__ void damped(Group g, const double* r, int n, const doubl
     for (int j = 0; j < n; ++j) {
         double* v = lower + j * n;
         const int m = j + 1;
-        const Reflector h = reflector(g, s[j * n + j], dot(v, v, m), v, m);
+        const Reflection h = reflection(g, s[j * n + j], dot(v, v, m), v, m);
         // Column n is the right-hand side.
 #pragma unroll 1
         for (int i = j + 1 + g.rank; i <= n; i += g.size) {

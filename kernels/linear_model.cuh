@@ -58,7 +58,7 @@ __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
 
 // Takes R and z from the factor of [J r], (FREE + 1) x (FREE + 1).
 template <class Group>
-__device__ void set_factor(Group g, State& s, const double* factor) {
+__device__ __noinline__ void set_factor(Group g, State& s, const double* factor) {
     constexpr int K = FREE + 1;
 #pragma unroll 1
     for (int j = g.rank; j < FREE; j += g.size) {
@@ -71,7 +71,7 @@ __device__ void set_factor(Group g, State& s, const double* factor) {
 
 // The change of the cost that the model predicts for s.delta.
 template <class Group>
-__device__ double predicted_change(Group g, const State& s, Scratch& w) {
+__device__ __noinline__ double predicted_change(Group g, const State& s, Scratch& w) {
 #pragma unroll 1
     for (int i = g.rank; i < FREE; i += g.size) {
         double row = 0.0;

@@ -27,5 +27,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
 // spectrum_of. Launch: one block of one warp. About 50 FREE^3 flops.
 extern "C" __global__ void __launch_bounds__(32) covariance(const double* factor, i64 kept, Spectrum* spectrum) {
     __shared__ double rows[FREE * FREE], r[FREE * FREE];
-    spectrum_of(whole_warp(), factor, unsigned(kept), rows, r, *spectrum);
+    spectrum_of(Warp(), factor, unsigned(kept), rows, r, *spectrum);
 }

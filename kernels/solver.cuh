@@ -15,13 +15,13 @@ constexpr double LAST_DIGITS = 1e-8;
 constexpr int MAX_REFINEMENTS = 8;
 
 template <class Group>
-__device__ Phase wait_for(Group g, State& s, Request request, Phase then) {
+__device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
     set(g, s.request, i64(request));
     return then;
 }
 
 template <class Group>
-__device__ Phase end(Group g, State& s, Reason reason) {
+__device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
     const i64 why = unless_degenerate(s, reason);
     const double cost = cost_of(s.present);
     g.sync();
@@ -33,7 +33,7 @@ __device__ Phase end(Group g, State& s, Reason reason) {
 }
 
 template <class Group>
-__device__ void copy_point(Group g, const Place& from, Place& to) {
+__device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
     g.sync();
     copy(g, from.params, to.params, PARAMS);
     copy(g, from.q, to.q, FREE);
@@ -43,7 +43,7 @@ __device__ void copy_point(Group g, const Place& from, Place& to) {
 
 // What remains of bringing the linear model to the present point once R and z are there.
 template <class Group>
-__device__ void relinearised(Group g, State& s) {
+__device__ __noinline__ void relinearised(Group g, State& s) {
 #pragma unroll 1
     for (int j = g.rank; j < FREE; j += g.size)
         s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
@@ -52,7 +52,7 @@ __device__ void relinearised(Group g, State& s) {
 
 // Brings the linear model to the present point.
 template <class Group>
-__device__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
+__device__ __noinline__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
     if (!set_normal(g, s, w)) return wait_for(g, s, FACTOR, then);
     relinearised(g, s);
     return then;
@@ -60,7 +60,7 @@ __device__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
 
 // Sets the trial to the present point plus the step. Whether anything moved.
 template <class Group>
-__device__ bool move_trial(Group g, State& s) {
+__device__ __noinline__ bool move_trial(Group g, State& s) {
     bool moved = false;
     g.sync();
 #pragma unroll 1
@@ -77,7 +77,7 @@ __device__ bool move_trial(Group g, State& s) {
 
 // Asks for the sums at the trial; they are not finite if the point itself is not.
 template <class Group>
-__device__ Phase evaluate_trial(Group g, State& s, Phase then) {
+__device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
     if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
     set(g, s.trial.sums[SUMS - 1], NOT_A_NUMBER);
     return then;
@@ -289,7 +289,7 @@ __device__ __noinline__ Phase settle(Group g, State& s, Scratch& w) {
 }
 
 template <class Group>
-__device__ Phase settled(Group g, State& s) {
+__device__ __noinline__ Phase settled(Group g, State& s) {
     return end(g, s, finished(s) == EXACT_FIT ? EXACT_FIT : Reason(s.reason));
 }
 
@@ -326,7 +326,7 @@ __device__ void evaluated(Group g, State& s) {
 
 // The factor at the present point has come, (FREE + 1) x (FREE + 1).
 template <class Group>
-__device__ void factored(Group g, State& s, const double* factor) {
+__device__ __noinline__ void factored(Group g, State& s, const double* factor) {
     set(g, s.factorisations, s.factorisations + 1);
     set_factor(g, s, factor);
     relinearised(g, s);

@@ -32,7 +32,7 @@ __device__ __forceinline__ void on_state(Warp g, State* state, Go go) {
 // Goes on with what the state at `state` (room for a Scratch behind it) waits for: the factor of [J r]
 // if it asked for that, otherwise the sums at the trial, or nothing if the host has ended the fit.
 __device__ __noinline__ void take_step(State* state, const double* factor) {
-    const Warp g = whole_warp();
+    const Warp g = Warp();
     on_state(g, state, [g, factor](State& s, Scratch& w) {
         if (s.request == FACTOR)
             factored(g, s, factor);

@@ -22,7 +22,7 @@ __device__ __forceinline__ double clamp(double x, double low, double high) {
 
 // d = -S^-1 d
 template <class Group>
-__device__ void solve_step(Group g, const double* s, int n, double* d) {
+__device__ __noinline__ void solve_step(Group g, const double* s, int n, double* d) {
     solve_upper(g, s, n, d);
 #pragma unroll 1
     for (int i = g.rank; i < n; i += g.size) d[i] = -d[i];

@@ -4,5 +4,6 @@ mod budget;
 mod cxx;
 mod functions;
 mod generated;
+mod linear_algebra;
 mod random_programs;
 mod trial;
