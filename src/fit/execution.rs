@@ -5,11 +5,11 @@ use crate::backend::cpu::{Cpu, Prepared, Whitened};
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::careful::Careful;
 use crate::backend::cuda::compiler::CompileError;
-use crate::backend::cuda::device::{Device, Kernels, LoadError};
+use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
-use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::registry;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator};
@@ -228,11 +228,7 @@ impl<'a> OnDevice<'a> {
     }
 
     /// The kernels for a loss, compiled and loaded if they are not yet.
-    pub(crate) fn kernels(
-        &self,
-        points: &Points<'_>,
-        loss: Loss,
-    ) -> Result<(Arc<Kernels>, Origin)> {
+    pub(crate) fn kernels(&self, points: &Points<'_>, loss: Loss) -> Result<(FitKernels, Origin)> {
         let storages = device_points::storages(points);
         self.printed.kernels(&self.device, storages, loss, Arithmetic::Double).map_err(|error| {
             match error {
@@ -258,12 +254,12 @@ impl<'a> OnDevice<'a> {
             Some(resident) => Place::Whole(resident),
             None => {
                 let free = self.device.driver.memory().map_err(failed)?.free;
-                Place::chunks(&kernels, points, free).map_err(failed)?
+                Place::chunks(&kernels.passes, points, free).map_err(failed)?
             }
         };
         let scale = loss.scale().map_or(1.0, |scale| scale * points.units.row);
         let sizes = (self.printed.program.params.len(), self.printed.free());
-        Cuda::new(&kernels, points, place, scale, sizes).map_err(failed)
+        Cuda::new(kernels, points, place, scale, sizes).map_err(failed)
     }
 }
 

@@ -128,7 +128,7 @@ impl ResidentFit for Careful<'_> {
     }
 
     fn stop(&mut self) -> Result<(), DriverError> {
-        self.looping()?.step_alone()
+        self.looping()?.step(0)
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -1,9 +1,8 @@
-//! A fit whose loop runs on the device: launches of the kernels that hold pass and solver in one.
+//! A fit whose loop runs on the device: launches of its passes and of the steps between them.
 
 use super::driver::{DriverError, Geometry};
 use super::evaluator::{Cuda, Place, geometry};
 use super::memory::Buffer;
-use super::source::THREADS;
 use super::state::Layout;
 use std::ops::Range;
 
@@ -30,12 +29,18 @@ impl Cuda<'_> {
         self.state()?.read(at.start, words)
     }
 
-    /// Queues evaluations at the state's trial with the steps that follow them.
+    /// Queues evaluations at the state's trial, each with the step that follows it.
     pub(super) fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
         let Place::Whole(points) = &self.place else { return Err(no_loop()) };
-        let multiprocessors = self.kernels.driver.properties().multiprocessors;
-        let geometry = geometry(multiprocessors, self.free, points.points);
-        (0..launches).try_for_each(|_| self.step(geometry, 0))
+        let data = points.data(self.loss_scale);
+        let words = [self.state()?.address(), self.partial.address(), self.ticket.address()];
+        let arguments = with_data(&data, &words);
+        for _ in 0..launches {
+            let geometry = self.geometry(points.points);
+            self.kernels.passes.launch("evaluate", geometry, &arguments)?;
+            self.step(0)?;
+        }
+        Ok(())
     }
 
     /// Queues the factor at the state's present parameters and the step that waits for it.
@@ -43,34 +48,26 @@ impl Cuda<'_> {
         let Place::Whole(points) = &self.place else { return Err(no_loop()) };
         let state = self.state()?.address();
         let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
-        let multiprocessors = self.kernels.driver.properties().multiprocessors;
-        let geometry = geometry(multiprocessors, self.free, points.points);
-        let data = points.data(self.loss_scale);
         let (params, columns) = (at(&self.layout.present_params), at(&self.layout.columns));
         let out = self.out.address();
-        let words = [params, columns, 0f64.to_bits(), self.partial.address()];
-        let tail = [self.ticket.address(), out];
-        let arguments: Vec<&[u8]> = std::iter::once(data.as_slice())
-            .chain(words.iter().chain(&tail).map(bytemuck::bytes_of))
-            .collect();
-        self.kernels.launch("factor", geometry, &arguments)?;
-        self.step(ONE_BLOCK, out)
-    }
-
-    /// Queues a step without an evaluation, for a state that the host has stopped.
-    pub(super) fn step_alone(&mut self) -> Result<(), DriverError> {
-        self.step(ONE_BLOCK, 0)
-    }
-
-    /// One launch of `iterate`; `factor`: the address of a factor to go on with, or 0.
-    fn step(&self, geometry: Geometry, factor: u64) -> Result<(), DriverError> {
-        let Place::Whole(points) = &self.place else { return Err(no_loop()) };
+        let no_floor = 0f64.to_bits();
+        let words = [params, columns, no_floor, self.partial.address(), self.ticket.address(), out];
         let data = points.data(self.loss_scale);
-        let words =
-            [self.state()?.address(), self.partial.address(), self.ticket.address(), factor];
-        let arguments: Vec<&[u8]> =
-            std::iter::once(data.as_slice()).chain(words.iter().map(bytemuck::bytes_of)).collect();
-        self.kernels.launch("iterate", geometry, &arguments)
+        let geometry = self.geometry(points.points);
+        self.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
+        self.step(out)
+    }
+
+    /// Queues a step; `factor`: the address of a factor to go on with, or 0 for an evaluation, or for
+    /// a state that the host has stopped.
+    pub(super) fn step(&self, factor: u64) -> Result<(), DriverError> {
+        let state = self.state()?.address();
+        let arguments = [bytemuck::bytes_of(&state), bytemuck::bytes_of(&factor)];
+        self.kernels.solver.as_ref().ok_or_else(no_loop)?.launch("step", ONE_WARP, &arguments)
+    }
+
+    fn geometry(&self, points: usize) -> Geometry {
+        geometry(self.kernels.passes.driver.properties().multiprocessors, self.free, points)
     }
 
     fn state(&self) -> Result<&Buffer, DriverError> {
@@ -78,7 +75,12 @@ impl Cuda<'_> {
     }
 }
 
-const ONE_BLOCK: Geometry = Geometry { blocks: 1, threads: THREADS as u32 };
+const ONE_WARP: Geometry = Geometry { blocks: 1, threads: 32 };
+
+/// The bytes of a kernel's parameters: the points, then words.
+fn with_data<'a>(data: &'a [u8], words: &'a [u64]) -> Vec<&'a [u8]> {
+    std::iter::once(data).chain(words.iter().map(bytemuck::bytes_of)).collect()
+}
 
 /// The error of a loop that there is not, which no caller asks for.
 pub(super) fn no_loop() -> DriverError {

@@ -10,11 +10,11 @@ use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{DriverError, Geometry};
 use super::many::Rows;
 use super::memory::Buffer;
+use super::printed::FitKernels;
 use super::source::{FEW_PARAMETERS, THREADS};
 use super::state::Layout;
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary, pair};
-use std::sync::Arc;
 
 /// Chunks smaller than this are not worth a pass: if there is no room for so many points, there is
 /// none for the fit.
@@ -53,7 +53,7 @@ impl Place<'_> {
 
 /// The passes of one fit on a device.
 pub(crate) struct Cuda<'a> {
-    pub(super) kernels: Arc<Kernels>,
+    pub(super) kernels: FitKernels,
     points: &'a Points<'a>,
     pub(super) place: Place<'a>,
     /// The loss's scale in row units; 1 for least squares.
@@ -75,13 +75,13 @@ pub(crate) struct Cuda<'a> {
 impl<'a> Cuda<'a> {
     /// `params`: parameters of the model, fixed ones included; `free` of them free.
     pub(crate) fn new(
-        kernels: &Arc<Kernels>,
+        kernels: FitKernels,
         points: &'a Points<'a>,
         place: Place<'a>,
         loss_scale: f64,
         (params, free): (usize, usize),
     ) -> Result<Cuda<'a>, DriverError> {
-        let driver = &kernels.driver;
+        let driver = &kernels.passes.driver;
         let k = free + 1;
         let sums = pair(0, k) + 1;
         let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
@@ -107,7 +107,7 @@ impl<'a> Cuda<'a> {
             out: Buffer::of::<f64>(driver, sums.max(k * k))?,
             rows,
             staged: vec![0.0; sums.max(k * k)],
-            kernels: kernels.clone(),
+            kernels,
             points,
             place,
             loss_scale,
@@ -147,7 +147,7 @@ impl<'a> Cuda<'a> {
         let mut part = Normal::zero(out.n);
         self.each_chunk(|pass, data| {
             let sums = match &pass.rows {
-                None => pass.run("normal", data, ITERATION_FLOOR)?,
+                None => pass.run(&pass.kernels.passes, "normal", data, ITERATION_FLOOR)?,
                 Some(rows) => pass.run_rows(rows, data, ITERATION_FLOOR)?,
             };
             let (products, cost) = sums.split_at(part.products.len());
@@ -169,7 +169,7 @@ impl<'a> Cuda<'a> {
         out.clear();
         let mut part = RFactor::zero(out.n);
         self.each_chunk(|pass, data| {
-            let factor = pass.run("factor", data, 0.0)?;
+            let factor = pass.run(pass.kernels.factor()?, "factor", data, 0.0)?;
             let numbers = part.r.len();
             part.r.copy_from_slice(&factor[..numbers]);
             out.merge(&mut part);
@@ -227,7 +227,7 @@ impl Data {
 
 /// One pass over the points that are on the device.
 struct Pass<'a> {
-    kernels: &'a Kernels,
+    kernels: &'a FitKernels,
     params: u64,
     columns: u64,
     partial: &'a Buffer,
@@ -240,8 +240,14 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     /// Launches `kernel` over all points and returns what it sums up to.
-    fn run(&mut self, kernel: &str, data: &Data, floor: f64) -> Result<&[f64], DriverError> {
-        let multiprocessors = self.kernels.driver.properties().multiprocessors;
+    fn run(
+        &mut self,
+        kernels: &Kernels,
+        kernel: &str,
+        data: &Data,
+        floor: f64,
+    ) -> Result<&[f64], DriverError> {
+        let multiprocessors = kernels.driver.properties().multiprocessors;
         let geometry = geometry(multiprocessors, self.free, data.points);
         let addresses = [self.partial.address(), self.ticket.address(), self.out.address()];
         let arguments: [&[u8]; 7] = [
@@ -253,7 +259,7 @@ impl Pass<'_> {
             bytemuck::bytes_of(&addresses[1]),
             bytemuck::bytes_of(&addresses[2]),
         ];
-        self.kernels.launch(kernel, geometry, &arguments)?;
+        kernels.launch(kernel, geometry, &arguments)?;
         self.out.read(0, self.staged)?;
         Ok(self.staged)
     }
@@ -261,7 +267,7 @@ impl Pass<'_> {
     /// The same by way of rows in device memory.
     fn run_rows(&mut self, rows: &Rows, data: &Data, floor: f64) -> Result<&[f64], DriverError> {
         let at = (self.params, self.columns, floor);
-        rows.sum(self.kernels, (&data.bytes, data.points), at, self.out)?;
+        rows.sum(&self.kernels.passes, (&data.bytes, data.points), at, self.out)?;
         self.out.read(0, self.staged)?;
         Ok(self.staged)
     }

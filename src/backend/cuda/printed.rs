@@ -2,14 +2,15 @@
 
 use super::cache::Origin;
 use super::device::{Device, Kernels, LoadError};
-use super::source::{Arithmetic, Spec, Storage, translation_unit};
+use super::driver::DriverError;
+use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
 use crate::data::loss::Loss;
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 use std::mem::{Discriminant, discriminant};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What a translation unit depends on beside the program.
+/// What a text depends on beside the program.
 #[derive(Clone, PartialEq)]
 struct Kind {
     columns: Vec<Storage>,
@@ -18,18 +19,36 @@ struct Kind {
     arithmetic: Arithmetic,
 }
 
-/// A program with partials by the free parameters, and its translation units so far.
+/// The texts of one kind.
+struct Texts {
+    passes: Arc<str>,
+    /// The pass that factors, where it runs on a device.
+    factor: Option<Arc<str>>,
+    /// The solver, where it runs on a device; the same for all models of this size.
+    solver: Option<Arc<str>>,
+}
+
+/// A program with partials by the free parameters, and its texts so far.
 pub(crate) struct Printed {
     pub(crate) program: Program,
     /// Units of work at a point, as [`Costs`](crate::Costs) counts them.
     pub(crate) units: f64,
-    units_printed: Mutex<Vec<(Kind, Arc<str>)>>,
+    texts: Mutex<Vec<(Kind, Arc<Texts>)>>,
+}
+
+/// The kernels of a fit on a device.
+pub(crate) struct FitKernels {
+    device: Arc<Device>,
+    texts: Arc<Texts>,
+    pub(crate) passes: Arc<Kernels>,
+    pub(crate) solver: Option<Arc<Kernels>>,
+    factor: OnceLock<Arc<Kernels>>,
 }
 
 impl Printed {
     pub(crate) fn new(program: Program) -> Printed {
         let units = crate::backend::choice::units(&program, &depends_on_point(&program.nodes));
-        Printed { program, units, units_printed: Mutex::default() }
+        Printed { program, units, texts: Mutex::default() }
     }
 
     /// Number of free parameters.
@@ -37,19 +56,28 @@ impl Printed {
         self.program.partials.len()
     }
 
-    /// The kernels on `device` for data stored like this.
+    /// The kernels on `device` for data stored like this, and where those of the model came from.
+    /// Passes and solver are compiled side by side.
     pub(crate) fn kernels(
         &self,
-        device: &Device,
+        device: &Arc<Device>,
         (columns, response): (Vec<Storage>, Storage),
         loss: Loss,
         arithmetic: Arithmetic,
-    ) -> Result<(Arc<Kernels>, Origin), LoadError> {
+    ) -> Result<(FitKernels, Origin), LoadError> {
         let kind = Kind { columns, response, loss: discriminant(&loss), arithmetic };
-        device.kernels(&self.source(kind, loss))
+        let texts = self.texts(kind, loss);
+        let solver = || texts.solver.as_ref().map(|text| device.kernels(text)).transpose();
+        let (passes, solver) = match device.is_loaded(&texts.passes) {
+            true => (device.kernels(&texts.passes), solver()),
+            false => rayon::join(|| device.kernels(&texts.passes), solver),
+        };
+        let ((passes, origin), solver) = (passes?, solver?.map(|(kernels, _)| kernels));
+        let factor = OnceLock::new();
+        Ok((FitKernels { device: device.clone(), texts, passes, solver, factor }, origin))
     }
 
-    /// Whether [`kernels`](Self::kernels) would find them loaded.
+    /// Whether [`kernels`](Self::kernels) would find those of the model loaded.
     pub(crate) fn is_loaded(
         &self,
         device: &Device,
@@ -58,24 +86,48 @@ impl Printed {
         arithmetic: Arithmetic,
     ) -> bool {
         let kind = Kind { columns, response, loss: discriminant(&loss), arithmetic };
-        device.is_loaded(&self.source(kind, loss))
+        device.is_loaded(&self.texts(kind, loss).passes)
     }
 
-    fn source(&self, kind: Kind, loss: Loss) -> Arc<str> {
-        let mut printed = self.units_printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, source)) = printed.iter().find(|(k, _)| *k == kind) {
-            return source.clone();
+    fn texts(&self, kind: Kind, loss: Loss) -> Arc<Texts> {
+        let mut printed = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
+            return texts.clone();
         }
-        let source: Arc<str> = translation_unit(&Spec {
+        let free = self.free();
+        let spec = Spec {
             program: &self.program,
-            free: self.free(),
+            free,
             columns: kind.columns.clone(),
             response: kind.response,
             loss,
             arithmetic: kind.arithmetic,
-        })
-        .into();
-        printed.push((kind, source.clone()));
-        source
+        };
+        let few = free <= FEW_PARAMETERS;
+        let texts = Arc::new(Texts {
+            passes: source::passes(&spec).into(),
+            factor: few.then(|| source::factor_pass(&spec).into()),
+            solver: few.then(|| source::solver(free, self.program.params.len()).into()),
+        });
+        printed.push((kind, texts.clone()));
+        texts
+    }
+}
+
+impl FitKernels {
+    /// The kernel that factors, which is compiled when a fit first asks for it: few do.
+    pub(crate) fn factor(&self) -> Result<&Kernels, DriverError> {
+        if let Some(ready) = self.factor.get() {
+            return Ok(ready);
+        }
+        let failed = |text| DriverError::Failed { call: "the compiler", code: 0, text };
+        let text = self.texts.factor.as_ref();
+        let text = text.ok_or_else(|| failed("there is no such kernel".into()))?;
+        let loaded = self.device.kernels(text).map_err(|error| match error {
+            LoadError::Driver(error) => error,
+            LoadError::Compile { error, .. } => failed(format!("{error:?}")),
+        });
+        let (kernels, _) = loaded?;
+        Ok(self.factor.get_or_init(|| kernels))
     }
 }

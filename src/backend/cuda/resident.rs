@@ -50,13 +50,14 @@ pub(crate) trait ResidentFit {
     /// Waits for what was queued and reads words of the state.
     fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError>;
 
-    /// Queues launches of `iterate` over all points; those that find no evaluation wanted do nothing.
+    /// Queues evaluations over all points, each with the step that follows it; those that find no
+    /// evaluation wanted do nothing.
     fn iterate(&mut self, launches: usize) -> Result<(), DriverError>;
 
-    /// Queues `factor` at the present parameters and a launch of `iterate` that goes on with it.
+    /// Queues the factor at the present parameters and the step that goes on with it.
     fn factor(&mut self) -> Result<(), DriverError>;
 
-    /// Queues a launch of `iterate` of one block, which ends a fit whose `stopped` is set.
+    /// Queues a step, which ends a fit whose `stopped` is set.
     fn stop(&mut self) -> Result<(), DriverError>;
 
     /// As [`Evaluator::first_bad_point`](crate::backend::Evaluator::first_bad_point).

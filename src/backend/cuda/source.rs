@@ -53,15 +53,13 @@ const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// What passes of all kinds build on.
 const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
-const FEW: &[(&str, &str)] = kernels![
-    "registers.cuh",
-    "tiles.cuh",
-    "normal.cuh",
-    "reflection.cuh",
-    "factor.cuh",
-    "entry.cu",
-];
-/// The solver of such fits; it builds on the prelude and on `SUMS`.
+const FEW: &[(&str, &str)] =
+    kernels!["registers.cuh", "tiles.cuh", "normal.cuh", "solver_state.cuh", "normal.cu"];
+/// Passes of fits of more.
+const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
+/// The pass that factors, of fits of at most [`FEW_PARAMETERS`].
+const FACTOR: &[(&str, &str)] = kernels!["reflection.cuh", "factor.cuh", "factor.cu"];
+/// The solver of such fits; it builds on its constants only.
 pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "group.cuh",
     "cholesky.cuh",
@@ -77,20 +75,49 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "step.cuh",
     "covariance.cuh",
 ];
-/// The loop of such fits.
-const LOOP: &[(&str, &str)] = kernels!["resident.cu"];
-/// Passes of fits of more parameters.
-const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
+const STEP: &[(&str, &str)] = kernels!["step.cu", "covariance.cu"];
 
-/// The whole text for a compiler; equal fits give equal texts.
-pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
+/// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
+pub(crate) fn passes(spec: &Spec<'_>) -> String {
     let mut text = model_unit(spec);
     include(&mut text, ROWS);
+    include(&mut text, if spec.free <= FEW_PARAMETERS { FEW } else { MANY });
+    text
+}
+
+/// The pass that only ill-conditioned and robust fits take; of at most [`FEW_PARAMETERS`].
+pub(crate) fn factor_pass(spec: &Spec<'_>) -> String {
+    let mut text = model_unit(spec);
+    include(&mut text, ROWS);
+    include(&mut text, FACTOR);
+    text
+}
+
+/// All passes in one text.
+#[cfg(test)]
+pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
+    let mut text = passes(spec);
     if spec.free <= FEW_PARAMETERS {
-        [FEW, SOLVER, LOOP].into_iter().for_each(|part| include(&mut text, part));
-    } else {
-        include(&mut text, MANY);
+        include(&mut text, FACTOR);
     }
+    text
+}
+
+/// The solver of fits with `free` free parameters, at most [`FEW_PARAMETERS`], of `params`. It does
+/// not depend on the model: compiled once, it serves all of this size.
+pub(crate) fn solver(free: usize, params: usize) -> String {
+    let sums = super::state::sums(free);
+    let mut text = format!(
+        "typedef long long i64;
+[[maybe_unused]] constexpr int PARAMS = {params};
+constexpr int FREE = {free};
+constexpr int SUMS = {sums};
+constexpr double INFINITE = __builtin_bit_cast(double, 0x7ff0000000000000LL);
+constexpr double NOT_A_NUMBER = __builtin_bit_cast(double, 0x7ff8000000000000LL);
+"
+    );
+    include(&mut text, SOLVER);
+    include(&mut text, STEP);
     text
 }
 
