@@ -6,6 +6,7 @@ pub(crate) mod compiler;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod emulated;
+pub(crate) mod fit;
 pub(crate) mod resident;
 pub(crate) mod source;
 pub(crate) mod state;

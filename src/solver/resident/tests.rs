@@ -17,6 +17,7 @@ mod case;
 #[path = "../../../tests/support/nist.rs"]
 mod nist;
 mod stepped;
+mod whole;
 
 fn certified(problem: &nist::Problem, start: &[f64]) -> Case {
     let names: Vec<&str> = problem.variables.iter().map(String::as_str).collect();
