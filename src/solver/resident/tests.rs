@@ -7,6 +7,7 @@ use crate::solver::minimise::{Failure, Outcome};
 use crate::solver::observe::Progress;
 use crate::solver::options::Options;
 use crate::solver::termination::Termination;
+use crate::solver::work::Work;
 use case::Case;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -262,4 +263,34 @@ fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
         other => panic!("{other:?}"),
     }
     assert_eq!(device.live(), 0);
+}
+
+#[test]
+fn an_evaluation_takes_no_step() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    decay().check_evaluation(&device, Work::default());
+    let earlier = Work { evaluations: 7, other_passes: 3, iterations: 5 };
+    decay().bound(1, 0.0, 1.0).check_evaluation(&device, earlier);
+    // Its normal equations are deficient, and its columns far from 1.
+    let wide = Case::of("a * x + b * x", |i| 1e160 * i as f64, |_, i| scatter(i), 20);
+    wide.start(&[1e-160, 1e-161]).check_evaluation(&device, earlier);
+}
+
+/// Sums of decays with so many parameters that states do and do not fit shared memory.
+#[test]
+fn many_parameters() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    for n in [1, 13, 16, 32] {
+        let model: Vec<String> = (0..n).map(|j| format!("p{j} * exp(-(x - {j})^2)")).collect();
+        let y = |x: f64, i| (0.7 * x).sin() + 0.1 * scatter(i);
+        let linear = Case::of(&(model.join(" + ") + " + 0.1 * p0^3"), |i| 0.4 * i as f64, y, 90);
+        let case = linear.start(&vec![0.5; n]);
+        assert!(case.check(&device, By::Warp, &format!("{n}")).termination.is_converged());
+        // A bound in the way of most, and one that is fixed.
+        let mut bounded = case.fixed(n / 2);
+        (0..n).step_by(2).for_each(|j| bounded.bounds[j] = (0.2, 0.6));
+        if n > 1 {
+            bounded.check(&device, By::Warp, &format!("{n}, bounded"));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Fits by the host's solver and by the device's.
 
-use super::super::minimise_resident;
+use super::super::{evaluate_resident, minimise_resident};
 use super::stepped::{By, Stepped};
 use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Prepared};
@@ -10,10 +10,11 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::Expression;
 use crate::model::program::Program;
-use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::problem::Problem;
+use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::sync::Arc;
 use std::time::Instant;
@@ -137,6 +138,23 @@ impl Case {
     pub(super) fn options(mut self, options: Options) -> Case {
         self.options = options;
         self
+    }
+
+    /// Both only evaluate at the start.
+    #[track_caller]
+    pub(super) fn check_evaluation(&self, device: &Arc<Emulator>, work: Work) {
+        let (reason, begun) = (Termination::Stopped, Instant::now());
+        let host = self.with(|evaluator, problem| {
+            evaluate(evaluator, problem, &self.options, begun, work, reason).expect("an outcome")
+        });
+        let found = self.with(|evaluator, problem| {
+            let mut fit = Stepped::new(device, evaluator, problem, By::Warp);
+            evaluate_resident(&mut fit, problem, &self.options, begun, work, reason)
+                .expect("an outcome")
+        });
+        assert_eq!((found.termination, found.work), (host.termination, host.work));
+        assert_eq!((found.params, found.normal), (host.params, host.normal));
+        assert_eq!((found.columns, found.effects), (host.columns, host.effects));
     }
 
     /// Both solvers take the same way to the same place: all of their sums are in the same order.
