@@ -17,8 +17,7 @@
 //! each however many folds there were. What n rows add beyond a chunk is more of the data, not more
 //! error, and a fit of 10⁹ points would have lost seven digits to the bound alone.
 
-use crate::normal::RFactor;
-use crate::normal::small::{fold_rows, jacobi_svd};
+use crate::normal::Spectrum;
 use nalgebra::DMatrix;
 
 /// A parameter whose part in an undetermined direction is below this is determined: singular vectors
@@ -54,8 +53,8 @@ pub(crate) struct Direction {
 
 /// What the covariance is computed from.
 pub(crate) struct Inputs<'a> {
-    /// The factor of the Jacobian by the free parameters, in row and column units.
-    pub(crate) factor: &'a RFactor,
+    /// Of the Jacobian by the estimated parameters, in row and column units.
+    pub(crate) spectrum: &'a Spectrum,
     /// Positions of the free parameters.
     pub(crate) free: &'a [usize],
     /// Which of them are estimated: not held by a bound.
@@ -73,11 +72,10 @@ pub(crate) struct Inputs<'a> {
 impl Covariance {
     pub(crate) fn compute(inputs: &Inputs<'_>) -> Covariance {
         let p = inputs.params;
-        let kept: Vec<usize> = (0..inputs.free.len()).filter(|&j| inputs.estimated[j]).collect();
+        let kept = kept(inputs.estimated);
         let m = kept.len();
-        let (mut r, lengths) = scaled_factor(inputs.factor, &kept);
-        let (mut sigma, mut v) = (vec![0.0; m], vec![0.0; m * m]);
-        let found = jacobi_svd(&mut r, m, &mut sigma, &mut v);
+        let Spectrum { lengths, sigma, v, found } = inputs.spectrum;
+        let found = *found;
         let largest = sigma.first().copied().unwrap_or(0.0);
         let least = f64::EPSILON * inputs.points.min(ROWS).max(p) as f64 * largest;
         let rank = if found { sigma.iter().filter(|&&s| s > least).count() } else { 0 };
@@ -137,23 +135,9 @@ impl Covariance {
     }
 }
 
-/// The triangular factor of the kept columns, each scaled to length 1 (or left 0), and the lengths.
-fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
-    let (n, m) = (factor.n, kept.len());
-    let mut rows = vec![0.0; n * m];
-    let mut lengths = vec![1.0; m];
-    for (c, &j) in kept.iter().enumerate() {
-        let column = &mut rows[c * n..(c + 1) * n];
-        (0..=j).for_each(|i| column[i] = factor.at(i, j));
-        let length = column.iter().map(|v| v * v).sum::<f64>().sqrt();
-        if length > 0.0 {
-            lengths[c] = length;
-            column.iter_mut().for_each(|v| *v /= length);
-        }
-    }
-    let mut r = vec![0.0; m * m];
-    fold_rows(&mut r, m, &mut rows, n, n);
-    (r, lengths)
+/// The free parameters that are estimated.
+pub(crate) fn kept(estimated: &[bool]) -> Vec<usize> {
+    (0..estimated.len()).filter(|&j| estimated[j]).collect()
 }
 
 /// The parts of a direction that matter, from positions, coefficients of the scaled parameters, and
@@ -170,7 +154,7 @@ fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::{Covariance, Inputs};
-    use crate::normal::RFactor;
+    use crate::normal::{RFactor, Spectrum};
 
     /// Two columns of length √(1 + δ²) whose difference is δ, the unit errors, and n points.
     fn nearly_equal_columns(delta: f64, points: usize) -> Covariance {
@@ -178,7 +162,7 @@ mod tests {
         factor.r[..2].copy_from_slice(&[1.0, 0.0]);
         factor.r[3..5].copy_from_slice(&[1.0, delta]);
         Covariance::compute(&Inputs {
-            factor: &factor,
+            spectrum: &Spectrum::of(&factor, &[0, 1]),
             free: &[0, 1],
             estimated: &[true, true],
             columns: &[1.0, 1.0],

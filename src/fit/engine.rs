@@ -1,7 +1,7 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
-use super::covariance::{Covariance, Direction, Inputs};
+use super::covariance::{Covariance, Direction, Inputs, kept};
 use super::execution::Execution;
 use super::stats::Stats;
 use super::warning::Warning;
@@ -12,7 +12,7 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, NamedValues, Result, short};
 use crate::model::native::Model;
-use crate::normal::{Normal, Summary};
+use crate::normal::{Normal, Spectrum, Summary};
 use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
@@ -314,7 +314,7 @@ impl Request<'_> {
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };
         let covariance = Covariance::compute(&Inputs {
-            factor: &factor,
+            spectrum: &Spectrum::of(&factor, &kept(&estimated)),
             free: &problem.free,
             estimated: &estimated,
             columns: &outcome.columns,

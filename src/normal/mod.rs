@@ -4,6 +4,7 @@
 mod gram;
 mod rfactor;
 pub(crate) mod small;
+mod spectrum;
 
 /// What a pass over a set of points sums up.
 pub(crate) trait Summary: Send {
@@ -17,3 +18,4 @@ pub(crate) trait Summary: Send {
 
 pub(crate) use gram::{Normal, pair};
 pub(crate) use rfactor::RFactor;
+pub(crate) use spectrum::Spectrum;

@@ -20,6 +20,8 @@ use std::time::Instant;
 /// Launches queued before the host looks: a fit takes about a dozen evaluations, and those that come
 /// too many return at once.
 const AHEAD: usize = 6;
+/// Evaluations queued behind a factor: where one was needed the next accepted step needs one too.
+const AHEAD_OF_FACTOR: usize = 2;
 
 /// The words of `Reason` in `kernels/solver_state.cuh`, from 1 on.
 const REASONS: [Termination; 11] = [
@@ -61,6 +63,8 @@ struct ResidentRun<'a> {
     /// What the device was last seen to hold.
     state: State,
     columns: Vec<f64>,
+    /// Whether the host has a say between evaluations, so that none may be queued ahead.
+    is_watched: bool,
     /// What came before this run and beside the device's counts.
     work: Work,
     /// Whether the observer asked to stop.
@@ -75,10 +79,11 @@ impl Run for ResidentRun<'_> {
         self.told = self.work.iterations;
         self.fill(start, scaling);
         self.write(0..self.state.layout.words)?;
-        self.queue()?;
+        let ahead = if self.is_watched { 1 } else { AHEAD };
+        self.queue(ahead)?;
         if self.request() == Request::Host {
             self.measure_columns(start)?;
-            self.queue()?;
+            self.queue(ahead)?;
         }
         match self.request() {
             Request::Host => Err(Failure::Overflow),
@@ -93,16 +98,15 @@ impl Run for ResidentRun<'_> {
                 Request::Done | Request::Host => break,
                 Request::Factor => {
                     self.fit.factor()?;
-                    self.look()?;
+                    self.queue(if self.is_watched { 0 } else { AHEAD_OF_FACTOR })?;
                 }
                 Request::Evaluate => match self.ended_by_host() {
-                    None => self.queue()?,
+                    None => self.queue(if self.is_watched { 1 } else { AHEAD })?,
                     Some(reason) => self.stop(reason)?,
                 },
             }
         }
-        let all = 0..self.state.layout.words;
-        self.read(all)?;
+        self.read_all()?;
         let reason = self.state.count(&self.state.layout.termination);
         Ok(reason
             .checked_sub(1)
@@ -151,6 +155,7 @@ impl<'a> ResidentRun<'a> {
             begun,
             state,
             columns,
+            is_watched: observer.is_some() || options.max_time.is_some(),
             work,
             stopped: false,
             told: 0,
@@ -245,16 +250,18 @@ impl<'a> ResidentRun<'a> {
         self.fit.read(at.clone(), &mut self.state.words[at])
     }
 
+    fn read_all(&mut self) -> Result<(), DriverError> {
+        self.read(0..self.state.layout.words)
+    }
+
     /// Waits for the device and looks where it stands.
     fn look(&mut self) -> Result<(), DriverError> {
         self.read(self.state.layout.head())
     }
 
-    /// Queues evaluations and looks where they lead: one at a time where the host has a say between
-    /// them.
-    fn queue(&mut self) -> Result<(), DriverError> {
-        let watched = self.observer.is_some() || self.options.max_time.is_some();
-        self.fit.iterate(if watched { 1 } else { AHEAD })?;
+    /// Queues evaluations and looks where they lead.
+    fn queue(&mut self, evaluations: usize) -> Result<(), DriverError> {
+        self.fit.iterate(evaluations)?;
         self.look()
     }
 

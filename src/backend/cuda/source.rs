@@ -75,7 +75,7 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "step.cuh",
     "covariance.cuh",
 ];
-const STEP: &[(&str, &str)] = kernels!["step.cu", "covariance.cu"];
+const STEP: &[(&str, &str)] = kernels!["step.cu"];
 
 /// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
 pub(crate) fn passes(spec: &Spec<'_>) -> String {

@@ -262,3 +262,22 @@ fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
     }
     assert_eq!(device.live(), 0);
 }
+
+/// Sums of decays with so many parameters that states do and do not fit shared memory.
+#[test]
+fn many_parameters() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    for n in [1, 13, 16, 32] {
+        let model: Vec<String> = (0..n).map(|j| format!("p{j} * exp(-(x - {j})^2)")).collect();
+        let y = |x: f64, i| (0.7 * x).sin() + 0.1 * scatter(i);
+        let linear = Case::of(&(model.join(" + ") + " + 0.1 * p0^3"), |i| 0.4 * i as f64, y, 90);
+        let case = linear.start(&vec![0.5; n]);
+        assert!(case.check(&device, By::Warp, &format!("{n}")).termination.is_converged());
+        // A bound in the way of most, and one that is fixed.
+        let mut bounded = case.fixed(n / 2);
+        (0..n).step_by(2).for_each(|j| bounded.bounds[j] = (0.2, 0.6));
+        if n > 1 {
+            bounded.check(&device, By::Warp, &format!("{n}, bounded"));
+        }
+    }
+}

@@ -65,8 +65,16 @@ impl Case {
         Case::new(model, &["x"], vec![x], y)
     }
 
-    /// Does something with the points and the problem.
-    pub(super) fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
+    /// Does something with the evaluator of the host and the problem.
+    fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
+        self.with_points(|_, _, evaluator, problem| go(evaluator, problem))
+    }
+
+    /// The same with the points and the program of value and partials as well.
+    pub(super) fn with_points<T>(
+        &self,
+        go: impl FnOnce(&Points<'_>, &Program, &mut dyn Evaluator, &Problem) -> T,
+    ) -> T {
         let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
         let points = Points::validate(&Data::new(columns, &self.y).expect("data")).expect("points");
         let free: Vec<usize> = (0..self.start.len()).filter(|k| !self.fixed.contains(k)).collect();
@@ -83,7 +91,7 @@ impl Case {
             cost_unit: 1.0,
         };
         let mut cpu = Cpu::new(&prepared, &points, self.loss, &self.start);
-        go(&mut cpu, &problem)
+        go(&points, &partials, &mut cpu, &problem)
     }
 
     pub(super) fn on_host(&self, observer: Option<&Observer>) -> Result<Outcome, Failure> {
