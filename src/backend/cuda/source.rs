@@ -51,9 +51,19 @@ macro_rules! kernels {
 
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// Kernels of fits of at most [`FEW_PARAMETERS`].
-const FEW: &[(&str, &str)] = kernels![];
+const FEW: &[(&str, &str)] = kernels![
+    "reduce.cuh",
+    "loss.cuh",
+    "row.cuh",
+    "registers.cuh",
+    "tiles.cuh",
+    "normal.cuh",
+    "reflection.cuh",
+    "factor.cuh",
+    "entry.cu",
+];
 /// Kernels of fits of more.
-const MANY: &[(&str, &str)] = kernels![];
+const MANY: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh", "rows.cuh"];
 
 /// The whole text for a compiler; equal fits give equal texts.
 pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {

@@ -3,5 +3,9 @@
 mod cxx;
 mod functions;
 mod generated;
+mod many;
+mod passes;
+mod precision;
 mod random_programs;
+mod sums;
 mod trial;
