@@ -223,6 +223,18 @@ pub enum Error {
         /// The point and parameters, or the moment of tracing.
         place: String,
     },
+    /// The observer panicked.
+    #[error("the observer panicked: {message}; the fit was abandoned")]
+    ObserverPanicked {
+        /// The panic's message.
+        message: String,
+    },
+    /// The device failed during the fit.
+    #[error("{message}; the fit was abandoned")]
+    DeviceFailed {
+        /// Which call failed, and what the driver said of it.
+        message: String,
+    },
     /// The model has no finite value at the start.
     #[error(
         "the model is {value} at point {index} ({point}) for the start {params}; choose a start where it is finite"

@@ -4,8 +4,9 @@
 use dualfit::{CurveFit, Data, Error, Fit, Loss, Missing, Options, Scalar, Sigma};
 use rayon::ThreadPoolBuilder;
 
-/// Points up to one below, at and above a block; a chunk; many chunks that do not divide evenly.
-const SIZES: [usize; 7] = [10, 255, 256, 257, 4096, 100_000, 300_001];
+/// Few points; one below, at and above a block of 512, of a scan of 256, and a chunk of 4096; many
+/// chunks that do not divide evenly.
+const SIZES: [usize; 12] = [10, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097, 100_000, 300_001];
 
 fn decay<T: Scalar>(x: T, [a, b, c]: [T; 3]) -> T {
     a * (-b * x).exp() + c

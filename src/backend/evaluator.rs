@@ -8,14 +8,17 @@ use crate::normal::{Normal, RFactor};
 /// multiplied by the points' row unit over σ, column j multiplied by `columns[j]`, so that they are
 /// the derivatives by pⱼ / columns[j].
 pub(crate) trait Evaluator {
-    /// The normal equations at `params`, with the robust correction limited so that JᵀJ stays useful
-    /// far from the solution.
+    /// The normal equations at `params`. Under a robust loss rows are multiplied by
+    /// √max(ρ' + 2zρ'', 0.1 ρ', 2⁻⁵²), so that JᵀJ stays useful far from the solution.
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault>;
 
-    /// The triangular factor at `params`, with the full robust correction.
+    /// The triangular factor at `params`. Under a robust loss rows are multiplied by
+    /// √max(ρ' + 2zρ'', 2⁻⁵²). For the covariance, and for steps where the normal equations are too
+    /// ill-conditioned to give them.
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault>;
 
-    /// The largest |∂f/∂pⱼ| over the points in row units, for each free parameter j.
+    /// The largest |∂f/∂pⱼ| over the points in row units, whitened where data are correlated, for each
+    /// free parameter j.
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 
     /// Threads that share a pass.

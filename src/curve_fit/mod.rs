@@ -155,7 +155,7 @@ impl CurveFit {
     }
 
     /// Calls `observer` after every step; `ControlFlow::Break(())` stops the fit, which then returns
-    /// the best parameters so far.
+    /// the best parameters so far. An observer that panics ends it with [`Error::ObserverPanicked`].
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -190,7 +190,8 @@ impl CurveFit {
     ///
     /// # Errors
     /// Whatever makes the request senseless: something wrong with the model, the parameters' names,
-    /// bounds or start, the data or the options; or a model that has no finite value at the start.
+    /// bounds or start, the data or the options; a model that has no finite value at the start; a
+    /// model or an observer that panics.
     /// Each [`Error`] names the place, the number and the remedy.
     pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
         let begun = Instant::now();

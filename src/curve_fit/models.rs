@@ -77,7 +77,8 @@ impl CurveFit {
 
     /// A model that cannot be traced, of one independent variable and `params` parameters: an
     /// ordinary function, called for each point. Its partials are central differences unless
-    /// [`jacobian`](CurveFit::jacobian) gives them.
+    /// [`jacobian`](CurveFit::jacobian) gives them; a start of the right magnitude helps them where a
+    /// parameter goes to 0.
     ///
     /// ```
     /// let step = dualfit::CurveFit::native(|x: f64, p: &[f64]| if x < 1.0 { p[0] } else { p[1] }, 2);

@@ -35,7 +35,9 @@ pub enum Loss {
         /// Residual beyond which a point counts as an outlier.
         scale: f64,
     },
-    /// ρ(z) = (1 − (1 − z)³)/3 for z < 1, else 1/3: outliers are left out. Needs a good start.
+    /// ρ(z) = (1 − (1 − z)³)/3 for z < 1, else 1/3: outliers are left out. The fit starts from the
+    /// end of one with Cauchy's loss of the same scale, which says which points are outliers; limits
+    /// and counts are those of both.
     Tukey {
         /// Residual from which on a point is left out.
         scale: f64,

@@ -3,7 +3,7 @@
 use super::correlated::Correlation;
 use super::sigma::Sigma;
 use super::summary::{Summary, in_chunks};
-use super::units::unit_of;
+use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ pub(crate) struct Points<'a> {
     pub(crate) columns: Vec<Values<'a>>,
     pub(crate) y: Values<'a>,
     pub(crate) sigma: Sigma<'a>,
-    /// The inverse factor of the covariance of y, if one was given.
+    /// The factor L of the covariance of y, if one was given.
     pub(crate) correlation: Option<Correlation>,
     /// Whether some points must be passed over, so that blocks have to be gathered.
     filtered: bool,
@@ -239,11 +239,51 @@ impl<'a> Points<'a> {
     }
 
     fn units(&self, largest: Largest) -> Units {
+        let y = unit_of(largest.y);
+        if let Some(correlation) = &self.correlation {
+            return Units { y, weight: 1.0, row: self.correlated_unit(correlation, y) };
+        }
         let scale = if let Sigma::Constant(s) = self.sigma { 1.0 / s } else { 1.0 };
-        Units {
-            y: unit_of(largest.y),
-            weight: unit_of(largest.weight * scale),
-            row: unit_of(largest.row * scale),
+        if is_ordinary(largest.weight * scale) && is_ordinary(largest.row * scale) {
+            return Units { y, weight: 1.0, row: 1.0 };
+        }
+        let (weight, row) = self.exponents(largest.y);
+        Units { y, weight: unit_of_exponent(weight), row: unit_of_exponent(row) }
+    }
+
+    /// The exponents of the largest weight 1/σ and of the largest |y|/σ, which themselves may leave the
+    /// range of f64. A y of 0 says nothing of the size of its residual: it counts as the largest y, and
+    /// as 1 if all are 0.
+    fn exponents(&self, largest: f64) -> (i32, i32) {
+        let (mut weight, mut row) = (i32::MIN, i32::MIN);
+        let usual = if largest == 0.0 { 0 } else { exponent(largest) };
+        for i in self.kept() {
+            let sigma = match self.sigma {
+                Sigma::Constant(s) => s,
+                _ => self.sigma_at(i).unwrap_or(1.0),
+            };
+            let y = self.y.at(i).abs();
+            let w = -exponent(sigma);
+            weight = weight.max(w);
+            row = row.max(w + if y == 0.0 { usual } else { exponent(y) });
+        }
+        (weight, row)
+    }
+
+    /// The row unit for the largest of L⁻¹y, or of L⁻¹1 if y is 0. `unit`: that of y.
+    fn correlated_unit(&self, correlation: &Correlation, unit: f64) -> f64 {
+        let size = |of: &dyn Fn(usize) -> f64| {
+            let mut v: Vec<f64> = correlation.index.iter().map(|&i| of(i)).collect();
+            correlation.whiten(&mut v);
+            v.iter().fold(0.0, |m: f64, v| m.max(v.abs()))
+        };
+        let (largest, unit) = match size(&|i| self.y.at(i) * unit) {
+            0.0 => (size(&|_| 1.0), 1.0),
+            largest => (largest, unit),
+        };
+        match largest.is_finite() && largest > 0.0 {
+            true => unit_of_exponent(exponent(largest) - exponent(unit)),
+            false => 1.0,
         }
     }
 

@@ -18,7 +18,7 @@ pub enum Sigma<'a> {
     /// One standard deviation in the units of y for all points; the covariance is not scaled.
     Constant(f64),
     /// The covariance matrix of y, n × n, symmetric and positive definite, in the units of y². Its
-    /// factorisation takes n³/3 operations and n² numbers: meant for up to some thousand points.
+    /// factorisation takes n³/3 operations and n(n + 1)/2 numbers: meant for up to some thousand points.
     Covariance(&'a DMatrix<f64>),
 }
 

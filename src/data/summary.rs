@@ -3,6 +3,7 @@
 use super::correlated::Correlation;
 use super::points::{Points, Units};
 use super::sigma::Sigma;
+use super::units::unit_of;
 use rayon::prelude::*;
 
 /// Points per task of a scan over the data.
@@ -19,7 +20,8 @@ pub(crate) struct Summary {
     weight: f64,
     pub(crate) mean: f64,
     pub(crate) scatter: f64,
-    /// Σ(w y)², in row units like the scatter.
+    /// Σw²(y² + t²), in row units like the scatter, with the smallest normal number t: what a value is
+    /// rounded to is ε of it, or of t where it is smaller.
     pub(crate) square: f64,
 }
 
@@ -51,24 +53,32 @@ impl Summary {
         };
         // Summed with y and weights each in a unit of order 1; now in the units of the rows.
         let factor = units.row / units.y / units.weight;
-        total.square = (total.scatter + total.weight * total.mean * total.mean) * factor * factor;
+        let least = f64::MIN_POSITIVE * units.y;
+        let square = total.mean * total.mean + least * least;
+        total.square = (total.scatter + total.weight * square) * factor * factor;
         total.scatter *= factor * factor;
         total.mean /= units.y;
         total
     }
 
-    /// With the residuals' own whitening: L⁻¹ y, and L⁻¹ 1 in place of the weights.
+    /// With the residuals' own whitening: L⁻¹ y, and L⁻¹ 1 in place of the weights, times a power of
+    /// two k.
     fn of_correlated(points: &Points<'_>, correlation: &Correlation) -> Summary {
         let unit = points.units.row;
         let mut y: Vec<f64> = correlation.index.iter().map(|&i| points.y.at(i) * unit).collect();
         let mut one = vec![1.0; y.len()];
         correlation.whiten(&mut y);
         correlation.whiten(&mut one);
+        // Their size is that of L⁻¹ alone, which the row unit need not bring near 1.
+        let k = unit_of(one.iter().fold(0.0, |m: f64, o| m.max(o.abs())));
+        one.iter_mut().for_each(|o| *o *= k);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let weight = dot(&one, &one);
         let mean = dot(&one, &y) / weight;
         let scatter = y.iter().zip(&one).map(|(y, o)| (y - mean * o).powi(2)).sum();
-        Summary { weight, mean: mean / unit, scatter, square: dot(&y, &y) }
+        let least = f64::MIN_POSITIVE * unit / k;
+        let square = dot(&y, &y) + weight * least * least;
+        Summary { weight, mean: mean * k / unit, scatter, square }
     }
 
     /// Of the points `start..end`, in the units that the points have now.

@@ -12,16 +12,27 @@ const ORDINARY: std::ops::RangeInclusive<f64> =
 /// The power of two that `magnitude` must be multiplied with to be of order 1, or 1 if it is of
 /// ordinary size, zero, or not finite.
 pub(crate) fn unit_of(magnitude: f64) -> f64 {
-    if magnitude == 0.0 || !magnitude.is_finite() || ORDINARY.contains(&magnitude) {
+    if magnitude == 0.0 || !magnitude.is_finite() || is_ordinary(magnitude) {
         1.0
     } else {
         power_of_two(-exponent(magnitude))
     }
 }
 
+/// The unit of magnitudes of about 2 to the power `exponent`, which may be far outside the range of
+/// f64.
+pub(super) fn unit_of_exponent(exponent: i32) -> f64 {
+    if (-300..=300).contains(&exponent) { 1.0 } else { power_of_two(-exponent) }
+}
+
+/// Whether a magnitude, positive, is of ordinary size.
+pub(super) fn is_ordinary(magnitude: f64) -> bool {
+    ORDINARY.contains(&magnitude)
+}
+
 /// The power of two next below `magnitude` or equal to it, as its exponent; `magnitude` is finite
-/// and not zero.
-fn exponent(magnitude: f64) -> i32 {
+/// and positive.
+pub(super) fn exponent(magnitude: f64) -> i32 {
     const TWO_54: f64 = (1u64 << 54) as f64;
     let (normal, shift) =
         if magnitude.is_normal() { (magnitude, 0) } else { (magnitude * TWO_54, -54) };

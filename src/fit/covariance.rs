@@ -2,12 +2,20 @@
 //!
 //! With J the weighted Jacobian at the solution, its columns scaled to unit length by D, and
 //! J D⁻¹ = U Σ Vᵀ, the covariance is D⁻¹ V Σ⁻² Vᵀ D⁻¹ (times s² = χ²/(n − p) unless the errors of the
-//! data are absolute). J enters through its triangular factor, never through JᵀJ, and singular values
-//! come from one-sided Jacobi rotations, so that small ones keep their digits.
+//! data are absolute). J enters through its triangular factor R. That is folded from the rows of J
+//! themselves, but for well-conditioned fits with a linear loss: there it is the Cholesky factor of
+//! the last JᵀJ, which loses at most four digits. Singular values come from one-sided Jacobi
+//! rotations, so that small ones keep their digits.
 //!
-//! Singular values not above ε·max(n, p)·σ₁ are zero to rounding: along their vectors the parameters
-//! can change without changing the model at the points. Every parameter with a part in such a
-//! direction is undetermined and has an infinite error; nothing is silently left out.
+//! Singular values not above ε·max(p, min(n, 4096))·σ₁ are zero to rounding: along their vectors the
+//! parameters can change without changing the model at the points. Every parameter with a part in
+//! such a direction is undetermined and has an infinite error; nothing is silently left out.
+//!
+//! The usual bound ε·max(n, p)·σ₁ is that of one factorisation of n rows. Here rows are folded into R
+//! in blocks of 512, and the factors of chunks of some thousand rows into each other: a fold's
+//! backward error is relative to the rows folded and to R as it then is, and in practice a few ε of
+//! each however many folds there were. What n rows add beyond a chunk is more of the data, not more
+//! error, and a fit of 10⁹ points would have lost seven digits to the bound alone.
 
 use crate::normal::RFactor;
 use crate::normal::small::{fold_rows, jacobi_svd};
@@ -16,6 +24,9 @@ use nalgebra::DMatrix;
 /// A parameter whose part in an undetermined direction is below this is determined: singular vectors
 /// carry errors of about √ε at worst where the gap to the next singular value is wide.
 const PART: f64 = 1.5e-8;
+
+/// Rows up to which the error of the factor is taken to grow with their number: the shortest chunk.
+const ROWS: usize = 4096;
 
 /// Errors and correlations of all parameters of a model.
 #[derive(Clone, Debug)]
@@ -68,7 +79,7 @@ impl Covariance {
         let (mut sigma, mut v) = (vec![0.0; m], vec![0.0; m * m]);
         let found = jacobi_svd(&mut r, m, &mut sigma, &mut v);
         let largest = sigma.first().copied().unwrap_or(0.0);
-        let least = f64::EPSILON * inputs.points.max(p) as f64 * largest;
+        let least = f64::EPSILON * inputs.points.min(ROWS).max(p) as f64 * largest;
         let rank = if found { sigma.iter().filter(|&&s| s > least).count() } else { 0 };
 
         let row_error = (inputs.row_error)(rank);
@@ -154,4 +165,39 @@ fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize, f64)> {
         parts.iter_mut().for_each(|(_, change)| *change = -*change);
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Covariance, Inputs};
+    use crate::normal::RFactor;
+
+    /// Two columns of length √(1 + δ²) whose difference is δ, the unit errors, and n points.
+    fn nearly_equal_columns(delta: f64, points: usize) -> Covariance {
+        let mut factor = RFactor::zero(2);
+        factor.r[..2].copy_from_slice(&[1.0, 0.0]);
+        factor.r[3..5].copy_from_slice(&[1.0, delta]);
+        Covariance::compute(&Inputs {
+            factor: &factor,
+            free: &[0, 1],
+            estimated: &[true, true],
+            columns: &[1.0, 1.0],
+            params: 2,
+            points,
+            row_error: &|_| 1.0,
+        })
+    }
+
+    #[test]
+    fn the_rank_does_not_fall_with_the_number_of_points() {
+        for points in [10, 1_000_000, 1_000_000_000, usize::MAX] {
+            // The error of the second parameter is 1/δ, as elimination of the first shows.
+            let found = nearly_equal_columns(1e-11, points);
+            assert_eq!(found.rank, 2, "{points} points");
+            assert!((found.errors[1] * 1e-11 - 1.0).abs() < 1e-4, "{points}: {:?}", found.errors);
+            assert_eq!(nearly_equal_columns(1e-17, points).rank, 1, "{points} points");
+        }
+        assert_eq!(nearly_equal_columns(1e-13, 5000).rank, 1);
+        assert_eq!(nearly_equal_columns(1e-13, 50).rank, 2);
+    }
 }

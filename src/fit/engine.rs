@@ -14,11 +14,12 @@ use crate::model::native::Model;
 use crate::normal::{Normal, Summary};
 use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
-use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
+use crate::solver::work::Work;
 use std::time::{Duration, Instant};
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
@@ -30,6 +31,8 @@ const WELL_CONDITIONED: f64 = 1e-4;
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
 const POOR_SCALING: f64 = 1e-10;
+/// What a fit begins with.
+const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
 
 /// A fit to be made. Arrays have one value per parameter.
 pub(crate) struct Request<'a> {
@@ -54,22 +57,22 @@ impl Request<'_> {
         let begun = Instant::now();
         let points = self.points;
         let mut problem = self.problem();
-        let mut earlier = (0, 0);
-        if let (Loss::Tukey { scale }, false) = (self.loss, problem.free.is_empty()) {
-            // Tukey's loss leaves points out that are far from the start, good ones among them; a fit
-            // with a loss that leaves none out says which are far from the data.
-            let mut evaluator = self.evaluator(Loss::Cauchy { scale });
-            let outcome = self.minimise(&mut *evaluator, &problem, begun)?;
-            problem.start = outcome.params;
-            earlier = (outcome.evaluations, outcome.factorisations);
-        }
-        let mut evaluator = self.evaluator(self.loss);
-        let mut outcome = match problem.free.is_empty() {
-            true => self.evaluate_only(&mut *evaluator)?,
-            false => self.minimise(&mut *evaluator, &problem, begun)?,
+        let first = match self.loss {
+            Loss::Tukey { scale } => self.first_stage(scale, &problem, begun)?,
+            _ => None,
         };
-        outcome.evaluations += earlier.0;
-        outcome.factorisations += earlier.1;
+        let mut evaluator = self.evaluator(self.loss);
+        let outcome = match first {
+            Some(first) => {
+                problem.start.clone_from(&first.params);
+                self.second_stage(&mut *evaluator, &problem, first, begun)?
+            }
+            None if problem.free.is_empty() => self.evaluate_only(&mut *evaluator)?,
+            None => {
+                minimise(&mut *evaluator, &problem, self.options, self.observer, begun, NO_WORK)
+                    .map_err(|failure| self.refused(failure))?
+            }
+        };
         let solved = Instant::now();
         let end = self.analyse(&mut *evaluator, &problem, &outcome)?;
         let analysed = Instant::now();
@@ -77,9 +80,9 @@ impl Request<'_> {
             backend: "CPU",
             instruction_set: kernels::detect().name,
             threads: evaluator.threads(),
-            evaluations: outcome.evaluations,
-            passes: outcome.evaluations + outcome.factorisations + end.passes,
-            iterations: outcome.iterations,
+            evaluations: outcome.work.evaluations,
+            passes: outcome.work.evaluations + outcome.work.other_passes + end.passes,
+            iterations: outcome.work.iterations,
             retried: outcome.retried,
             operations: match self.model {
                 Model::Traced(_) => Some(self.prepared.operations()),
@@ -117,21 +120,52 @@ impl Request<'_> {
 
     /// The points under a loss, correlated or not.
     fn evaluator(&self, loss: Loss) -> Box<dyn Evaluator + '_> {
-        let cpu = Cpu::new(self.prepared, self.points, loss);
+        let cpu = Cpu::new(self.prepared, self.points, loss, &self.start);
         match &self.points.correlation {
             None => Box::new(cpu),
             Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
         }
     }
 
-    fn minimise(
+    /// Tukey's loss leaves points out that are far from the start, good ones among them; a fit with a
+    /// loss of the same scale that leaves none out says which are far from the data. `None` if there
+    /// is nothing to fit, or no evaluation to spare: one is kept for the second stage.
+    fn first_stage(
+        &self,
+        scale: f64,
+        problem: &Problem,
+        begun: Instant,
+    ) -> Result<Option<Outcome>> {
+        let most = self.options.evaluations(problem.free.len()).saturating_sub(1);
+        if problem.free.is_empty() || most == 0 {
+            return Ok(None);
+        }
+        let options = Options { max_evaluations: Some(most), ..*self.options };
+        let mut evaluator = self.evaluator(Loss::Cauchy { scale });
+        minimise(&mut *evaluator, problem, &options, self.observer, begun, NO_WORK)
+            .map(Some)
+            .map_err(|failure| self.refused(failure))
+    }
+
+    /// Goes on from the end of the first stage, which `problem` starts from; where that was ended by a
+    /// limit or the observer, only the cost is taken there. Counts and effects are those of both.
+    fn second_stage(
         &self,
         evaluator: &mut dyn Evaluator,
         problem: &Problem,
+        first: Outcome,
         begun: Instant,
     ) -> Result<Outcome> {
-        minimise(evaluator, problem, self.options, self.observer, begun)
-            .map_err(|failure| self.refused(failure))
+        use Termination::{MaxEvaluations, Stopped, TimeLimit};
+        let (options, reason) = (self.options, first.termination);
+        let second = match reason {
+            Stopped | MaxEvaluations | TimeLimit => {
+                evaluate(evaluator, problem, options, begun, first.work, reason)
+            }
+            _ => minimise(evaluator, problem, options, self.observer, begun, first.work),
+        }
+        .map_err(|failure| self.refused(failure))?;
+        Ok(Outcome { effects: first.effects, retried: first.retried || second.retried, ..second })
     }
 
     fn problem(&self) -> Problem {
@@ -147,6 +181,7 @@ impl Request<'_> {
             bounds: self.bounds.to_vec(),
             rounding,
             square,
+            points: self.points.used,
             cost_unit: 1.0 / row / row,
         }
     }
@@ -166,9 +201,7 @@ impl Request<'_> {
             cost: normal.cost,
             normal,
             termination: Termination::AllFixed,
-            evaluations: 1,
-            factorisations: 0,
-            iterations: 0,
+            work: Work { evaluations: 1, ..NO_WORK },
             columns: Vec::new(),
             effects: Vec::new(),
             retried: false,
@@ -198,6 +231,8 @@ impl Request<'_> {
             Failure::Overflow => {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
+            Failure::Observer(message) => Error::ObserverPanicked { message },
+            Failure::Device(error) => Error::DeviceFailed { message: error.to_string() },
             Failure::Backend(Fault::Panicked { message, index, params }) => {
                 let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
                 let params = NamedValues::new(self.names, &params);

@@ -26,7 +26,8 @@ impl Fit {
         (0..self.params.len()).filter(|&i| !self.fixed[i] && self.at_bound[i].is_none()).count()
     }
 
-    /// Degrees of freedom: points minus estimated parameters, at least 0.
+    /// Degrees of freedom: points minus [`rank`](Fit::rank), at least 0. The rank is the number of
+    /// estimated parameters, less the directions that the data do not determine.
     pub fn degrees_of_freedom(&self) -> usize {
         self.points.saturating_sub(self.rank())
     }
@@ -65,15 +66,21 @@ impl Fit {
         (2.0 * self.cost / self.points as f64).sqrt() / self.row_unit
     }
 
-    /// Akaike's information criterion, −2 ln L + 2k up to a constant of the data: n·ln(χ²/n) + 2k, or
-    /// χ² + 2k if sigma is absolute; k estimated parameters.
+    /// Akaike's information criterion, −2 ln L + 2k up to a constant of the data: n·ln(χ²/n) + 2k, as
+    /// in lmfit, or χ² + 2k if sigma is absolute. k is the [`rank`](Fit::rank), as in the degrees of
+    /// freedom: a parameter that the data do not determine lowers no residual and costs nothing.
+    ///
+    /// Only differences between fits of the same data with the same kind of sigma mean something.
+    /// Under a robust loss χ² is twice the loss and L a likelihood by its name only: compare fits with
+    /// the same loss and scale.
     pub fn aic(&self) -> f64 {
-        self.deviance() + 2.0 * self.estimated() as f64
+        self.deviance() + 2.0 * self.rank() as f64
     }
 
-    /// The Bayesian information criterion, −2 ln L + k·ln n up to the same constant.
+    /// The Bayesian information criterion, −2 ln L + k·ln n up to the same constant, with the same k
+    /// and the same reservations as [`aic`](Fit::aic).
     pub fn bic(&self) -> f64 {
-        self.deviance() + self.estimated() as f64 * (self.points as f64).ln()
+        self.deviance() + self.rank() as f64 * (self.points as f64).ln()
     }
 
     fn deviance(&self) -> f64 {

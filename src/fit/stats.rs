@@ -11,11 +11,12 @@ pub struct Stats {
     pub instruction_set: &'static str,
     /// Threads that shared a pass.
     pub threads: usize,
-    /// Evaluations of model and partials over all points by the solver.
+    /// Evaluations of model and partials over all points by the solver, all runs and stages together.
     pub evaluations: usize,
-    /// Passes over all points: evaluations, and factorisations of the Jacobian.
+    /// Passes over all points: evaluations, factorisations of the Jacobian, and what a start with
+    /// extreme partials takes.
     pub passes: usize,
-    /// Accepted steps.
+    /// Accepted steps, all runs and stages together.
     pub iterations: usize,
     /// Whether a second run, with another scaling or start, was made.
     pub retried: bool,

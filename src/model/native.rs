@@ -28,24 +28,46 @@ pub(crate) enum Model {
 /// The relative step of a central difference: the cube root of the precision balances truncation,
 /// h², against rounding, ε/h (Dennis and Schnabel, Numerical Methods, section 5.4).
 const STEP: f64 = 6.055_454_452_393_343e-6;
+/// The part of its start that a parameter's size is at least. A step relative to the parameter alone
+/// vanishes with it, and the difference drowns in rounding. With a part c of a start as large as the
+/// model's own scale, rounding leaves ε^⅔/c = 4e-8 of a partial; with a start 1/c times too large,
+/// truncation takes only ε^⅔, as at a parameter of the right size. A thousandth serves both.
+const PART_OF_START: f64 = 1e-3;
+
+/// The least size of each parameter that steps of differences are relative to, from where the fit
+/// starts; a start of 0 counts as 1.
+pub(crate) fn least_sizes(start: &[f64]) -> Vec<f64> {
+    let size = |&p: &f64| PART_OF_START * if p == 0.0 { 1.0 } else { p.abs() };
+    start.iter().map(size).collect()
+}
+
+/// Within what limits differences are taken; one value per parameter.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps<'a> {
+    pub(crate) bounds: &'a [(f64, f64)],
+    /// The least size of each parameter.
+    pub(crate) least: &'a [f64],
+}
 
 impl Native {
     /// The partials by the parameters `free` at one point, into `out`, from central differences over
-    /// steps relative to the size of each parameter, held within `bounds`. `work` has room for all
+    /// steps relative to the size of each parameter, held within its bounds. `work` has room for all
     /// parameters.
     pub(crate) fn differences(
         &self,
         x: &[f64],
         p: &[f64],
         free: &[usize],
-        bounds: &[(f64, f64)],
+        steps: Steps<'_>,
         work: &mut [f64],
         out: &mut [f64],
     ) {
         work.copy_from_slice(p);
         for (&k, partial) in free.iter().zip(out) {
-            let (lower, upper) = bounds[k];
-            let step = STEP * if p[k] == 0.0 { 1.0 } else { p[k].abs() };
+            let (lower, upper) = steps.bounds[k];
+            // A parameter of 0 has no size at all, and one that began there none to be compared with.
+            let size = if p[k] == 0.0 { steps.least[k] / PART_OF_START } else { p[k].abs() };
+            let step = STEP * size.max(steps.least[k]);
             let (above, below) = ((p[k] + step).min(upper), (p[k] - step).max(lower));
             work[k] = above;
             let higher = (self.value)(x, work);

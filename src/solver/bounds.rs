@@ -77,8 +77,9 @@ impl BoundedStep {
         }
     }
 
-    /// Writes the step from `q` to `delta` and returns its damping λ; parameters outside `moving`
-    /// stay. Each round sets at least one more parameter on a bound, so there are at most n rounds.
+    /// Writes the step from `q` to `delta` and returns its damping λ, and whether a bound cut it;
+    /// parameters outside `moving` stay. Each round sets at least one more parameter on a bound, so
+    /// there are at most n rounds.
     #[allow(clippy::too_many_arguments)] // the state of an iteration, each by its name
     pub(crate) fn step(
         &mut self,
@@ -90,7 +91,7 @@ impl BoundedStep {
         radius: f64,
         guess: f64,
         delta: &mut [f64],
-    ) -> f64 {
+    ) -> (f64, bool) {
         delta.fill(0.0);
         self.moving.clear();
         self.moving.extend_from_slice(moving);
@@ -122,6 +123,6 @@ impl BoundedStep {
             }
             self.moving.retain(|j| !self.left.contains(j));
         }
-        lambda
+        (lambda, self.moving.len() < moving.len())
     }
 }

@@ -11,7 +11,7 @@ use crate::normal::small::is_regular;
 pub(super) struct Prospect {
     /// The fall of the cost that a full step promises; infinite if there is no full step.
     pub(super) fall: f64,
-    /// The largest change of a parameter relative to itself.
+    /// The largest change of a parameter relative to its size.
     pub(super) change: f64,
 }
 
@@ -22,8 +22,7 @@ impl Search<'_> {
             return Some(Termination::ExactFit);
         }
         if self.model.norms.iter().all(|&norm| norm == 0.0) {
-            let start = self.iterations == 0;
-            return Some(if start {
+            return Some(if self.is_at_start() {
                 Termination::ZeroGradientAtStart
             } else {
                 Termination::Degenerate
@@ -54,7 +53,7 @@ impl Search<'_> {
         }
         let Reduced { z, step, .. } = &self.reduced;
         let (z, step) = (&z[..m], &step[..m]);
-        let relative = |(&j, d): (&usize, &f64)| d.abs() / self.q[j].abs();
+        let relative = |(&j, d): (&usize, &f64)| d.abs() / self.size(j);
         Prospect {
             fall: 0.5 * z.iter().map(|v| v * v).sum::<f64>(),
             change: self.moving.iter().zip(step.iter()).map(relative).fold(0.0, f64::max),

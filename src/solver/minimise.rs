@@ -2,12 +2,15 @@
 
 use super::bounds::Limits;
 use super::convergence::Prospect;
-use super::observe::{Observer, Progress};
+use super::observe::{Observer, Progress, wants_to_stop};
 use super::options::Options;
 use super::problem::Problem;
-use super::search::{Scaling, Search};
+use super::run::{Run, Scaling, best_of_runs};
+use super::search::Search;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
+use super::work::Work;
+use crate::backend::cuda::driver::DriverError;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::normal::{Normal, Summary};
 use std::time::Instant;
@@ -21,7 +24,7 @@ const BOLD: f64 = 100.0;
 /// Shortenings of a step into a region where the model is not finite.
 const MAX_SHORTENINGS: usize = 30;
 /// After the tolerances are met, full steps go on until no parameter changes by more than this part
-/// of itself: the cost is flat at its minimum, and says nothing of the last digits.
+/// of its size: the cost is flat at its minimum, and says nothing of the last digits.
 const LAST_DIGITS: f64 = 1e-8;
 /// Evaluations spent on the last digits at most.
 const MAX_REFINEMENTS: usize = 8;
@@ -36,12 +39,8 @@ pub(crate) struct Outcome {
     /// The normal equations at the parameters.
     pub(crate) normal: Normal,
     pub(crate) termination: Termination,
-    /// Evaluations of model and partials.
-    pub(crate) evaluations: usize,
-    /// Passes that factored the Jacobian.
-    pub(crate) factorisations: usize,
-    /// Accepted steps.
-    pub(crate) iterations: usize,
+    /// Of all runs together.
+    pub(crate) work: Work,
     /// The power of two that each free parameter's column was multiplied with.
     pub(crate) columns: Vec<f64>,
     /// ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
@@ -59,6 +58,10 @@ pub(crate) enum Failure {
     Overflow,
     /// The backend failed.
     Backend(Fault),
+    /// The device failed.
+    Device(DriverError),
+    /// The observer panicked, with this message.
+    Observer(String),
 }
 
 impl From<Fault> for Failure {
@@ -67,51 +70,57 @@ impl From<Fault> for Failure {
     }
 }
 
-/// Minimises the cost from `problem.start`. A run that ends badly is made once more, with the other
-/// scaling of the columns or, if nothing had an effect at the start, from a start beside it; the
-/// better of the two is returned.
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Failure {
+        Failure::Device(error)
+    }
+}
+
+/// Minimises the cost from `problem.start` on the host. `work` is what an earlier stage has done;
+/// counts and limits go on from there.
 pub(crate) fn minimise(
     evaluator: &mut dyn Evaluator,
     problem: &Problem,
     options: &Options,
     observer: Option<&Observer>,
     begun: Instant,
+    work: Work,
 ) -> Result<Outcome, Failure> {
-    let mut search = Search::new(evaluator, problem, options, observer, begun);
-    search.begin(&problem.start, Scaling::Monotone)?;
-    let termination = search.run()?;
-    let first = search.outcome(termination);
-    let again = match termination {
-        Termination::ZeroGradientAtStart => beside(problem),
-        Termination::NoProgress | Termination::Degenerate | Termination::ModelNonFinite => {
-            problem.start.clone()
-        }
-        _ => return Ok(first),
-    };
-    let second = match search.begin(&again, Scaling::Present) {
-        Ok(()) => {
-            let termination = search.run()?;
-            search.outcome(termination)
-        }
-        Err(Failure::Start(_) | Failure::Overflow) => first.clone(),
-        Err(failure) => return Err(failure),
-    };
-    let rank = |o: &Outcome| (!o.termination.is_converged(), o.cost);
-    let better = if rank(&second) < rank(&first) { &second } else { &first };
-    let (evaluations, factorisations) = (second.evaluations, second.factorisations);
-    let iterations = first.iterations.max(second.iterations);
-    Ok(Outcome { evaluations, factorisations, iterations, retried: true, ..better.clone() })
+    let mut search = Search::new(evaluator, problem, options, observer, begun, work);
+    best_of_runs(&mut search, problem)
 }
 
-/// A start beside the given one, within the bounds.
-fn beside(problem: &Problem) -> Vec<f64> {
-    let mut start = problem.start.clone();
-    for &k in &problem.free {
-        let (lower, upper) = problem.bounds[k];
-        let moved = if start[k] == 0.0 { 0.01 } else { start[k] * 1.01 };
-        start[k] = moved.clamp(lower, upper);
+/// Evaluates at `problem.start` and takes no step: where a fit ends that was ended before this stage,
+/// for the given reason.
+pub(crate) fn evaluate(
+    evaluator: &mut dyn Evaluator,
+    problem: &Problem,
+    options: &Options,
+    begun: Instant,
+    work: Work,
+    termination: Termination,
+) -> Result<Outcome, Failure> {
+    let mut search = Search::new(evaluator, problem, options, None, begun, work);
+    search.begin(&problem.start, Scaling::Monotone)?;
+    Ok(search.outcome(termination))
+}
+
+impl Run for Search<'_> {
+    fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
+        self.begin(start, scaling)
     }
-    start
+
+    fn run(&mut self) -> Result<Termination, Failure> {
+        self.run()
+    }
+
+    fn outcome(&self, termination: Termination) -> Outcome {
+        self.outcome(termination)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted().is_some()
+    }
 }
 
 impl Search<'_> {
@@ -141,7 +150,7 @@ impl Search<'_> {
     fn advance(&mut self, prospect: Prospect) -> Result<Advance, Failure> {
         let mut shortenings = 0;
         loop {
-            let length = self.propose(shortenings == 0);
+            let (length, cut) = self.propose(shortenings == 0);
             if !self.move_trial() {
                 return Ok(Advance::Stuck(match shortenings {
                     0 => Termination::NoProgress,
@@ -153,10 +162,12 @@ impl Search<'_> {
                 let predicted = -self.model.change(&self.delta);
                 let actual = self.normal.cost - self.trial.normal.cost;
                 let ratio = if predicted > 0.0 { actual / predicted } else { 0.0 };
-                let full = self.lambda == 0.0 || prospect.fall.is_infinite();
-                self.resize(actual, predicted, ratio, length);
+                let damping = self.lambda;
+                // A step that a bound cut says nothing of those that the new bounds leave free.
+                let full = !cut && (damping == 0.0 || prospect.fall.is_infinite());
+                self.resize(actual, ratio, length);
                 if ratio >= ACCEPT {
-                    self.accept()?;
+                    self.accept(damping)?;
                     let small = self.step_was_small(actual, predicted, ratio);
                     return Ok(Advance::Accepted(small.filter(|_| full)));
                 }
@@ -177,10 +188,11 @@ impl Search<'_> {
         }
     }
 
-    /// Sets the step for the present radius and returns its scaled length. The first step of all
-    /// also says how large the region is.
-    fn propose(&mut self, unshortened: bool) -> f64 {
-        self.lambda = self.stepper.step(
+    /// Sets the step for the present radius, and returns its scaled length and whether a bound cut
+    /// it. The first step of all also says how large the region is.
+    fn propose(&mut self, unshortened: bool) -> (f64, bool) {
+        let cut;
+        (self.lambda, cut) = self.stepper.step(
             &self.model,
             &Limits { limits: &self.limits },
             &self.q,
@@ -191,17 +203,17 @@ impl Search<'_> {
             &mut self.delta,
         );
         let length = scaled_norm(&self.delta, &self.scale);
-        if self.iterations == 0 && unshortened {
+        if self.is_at_start() && unshortened {
             self.radius = self.radius.min(length);
         }
-        length
+        (length, cut)
     }
 
     /// Moré's rules for the next radius and damping.
-    fn resize(&mut self, actual: f64, predicted: f64, ratio: f64, length: f64) {
+    fn resize(&mut self, actual: f64, ratio: f64, length: f64) {
         if ratio <= 0.25 {
             // The minimum of the parabola through both costs and the slope at the present point.
-            let slope = -predicted - self.curvature();
+            let slope: f64 = self.model.gradient.iter().zip(&self.delta).map(|(g, d)| g * d).sum();
             let parabola = if actual >= 0.0 { 0.5 } else { 0.5 * slope / (slope + actual) };
             let far = self.trial.normal.cost >= 100.0 * self.normal.cost;
             let factor = if far || parabola.is_nan() { 0.1 } else { parabola.clamp(0.1, 0.5) };
@@ -216,27 +228,23 @@ impl Search<'_> {
         }
     }
 
-    /// ½‖Rδ‖², so that the slope along the step is −(fall) − this.
-    fn curvature(&self) -> f64 {
-        let slope: f64 = self.model.gradient.iter().zip(&self.delta).map(|(g, d)| g * d).sum();
-        self.model.change(&self.delta) - slope
-    }
-
-    /// Moves to the trial point and tells the observer.
-    fn accept(&mut self) -> Result<(), Failure> {
+    /// Moves to the trial point by a step of this damping and tells the observer.
+    fn accept(&mut self, damping: f64) -> Result<(), Failure> {
         self.exchange();
-        self.iterations += 1;
+        self.work.iterations += 1;
         self.linearise()?;
         let progress = Progress {
-            iteration: self.iterations,
-            evaluations: self.evaluations,
+            iteration: self.work.iterations,
+            evaluations: self.work.evaluations,
             params: &self.params,
             cost: self.normal.cost * self.problem.cost_unit,
             step: scaled_norm(&self.delta, &self.scale) / scaled_norm(&self.q, &self.scale),
-            damping: self.lambda,
+            damping,
             elapsed: self.begun.elapsed(),
         };
-        self.stopped |= self.observer.is_some_and(|observe| observe(&progress).is_break());
+        if let Some(observer) = self.observer {
+            self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+        }
         Ok(())
     }
 
@@ -255,19 +263,21 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the last step changed no parameter by more than this part of itself: a length in terms
-    /// of D would call a step small beside effects that parameters had long ago.
+    /// Whether the last step changed no parameter by more than this part of its size: a length in
+    /// terms of D would call a step small beside effects that parameters had long ago.
     fn within(&self, tolerance: f64) -> bool {
-        self.moving.iter().all(|&j| self.delta[j].abs() <= tolerance * self.q[j].abs())
+        self.moving.iter().all(|&j| self.delta[j].abs() <= tolerance * self.size(j))
     }
 
     /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits
     /// stand still: the cost is flat there and says nothing of them. Ends at the point from which a
-    /// full step is smallest.
+    /// full step is smallest, of those whose cost is no higher than at first, to rounding.
     fn refine(&mut self, first: Prospect) -> Result<(), Failure> {
         self.mixing.restart();
         self.best.keep(&self.params, &self.q, &self.normal);
         let (mut best, mut prospect) = (first.change, first);
+        let ceiling = self.normal.cost + self.noise();
+        let mut at_best = true;
         for _ in 0..MAX_REFINEMENTS {
             let settled =
                 prospect.change <= LAST_DIGITS && prospect.fall <= LAST_DIGITS * self.normal.cost;
@@ -292,16 +302,17 @@ impl Search<'_> {
             self.exchange();
             self.linearise()?;
             prospect = self.prospect();
+            at_best = prospect.change < best && self.normal.cost <= ceiling;
             // A bound that becomes active, or steps that grow, end the refinement.
             if self.moving.len() != moving || prospect.change > 2.0 * best {
                 break;
             }
-            if prospect.change < best {
+            if at_best {
                 best = prospect.change;
                 self.best.keep(&self.params, &self.q, &self.normal);
             }
         }
-        if prospect.change > best {
+        if !at_best {
             self.trial.keep(&self.best.params, &self.best.q, &self.best.normal);
             self.exchange();
             self.linearise()?;
@@ -313,7 +324,7 @@ impl Search<'_> {
     fn interrupted(&self) -> Option<Termination> {
         if self.stopped {
             Some(Termination::Stopped)
-        } else if self.evaluations >= self.options.evaluations(self.q.len()) {
+        } else if self.work.evaluations >= self.options.evaluations(self.q.len()) {
             Some(Termination::MaxEvaluations)
         } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
             Some(Termination::TimeLimit)

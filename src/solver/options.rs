@@ -9,14 +9,15 @@ pub struct Options {
     /// Relative change of the cost below which a fit has converged. Default 1e-10, at which Moré's
     /// algorithm with exact derivatives certifies all of NIST's problems; 0 switches the test off.
     pub ftol: f64,
-    /// Relative change of the scaled parameters below which a fit has converged. Default 1e-10; 0
-    /// switches the test off.
+    /// Relative change, per parameter, of the full step below which a fit has converged: relative to
+    /// the parameter or, for one near 0, to the standard error that it would have alone in the model.
+    /// Default 1e-10; 0 switches the test off.
     pub xtol: f64,
     /// Largest cosine between the residuals and a column of partials at which a fit has converged.
     /// Default 1e-12, so that the other tests usually decide; 0 switches the test off.
     pub gtol: f64,
-    /// Evaluations of model and partials after which a fit stops; `None` is 500 · (free
-    /// parameters + 1).
+    /// Evaluations of model and partials after which a fit stops, all runs and stages together;
+    /// `None` is 500 · (free parameters + 1).
     pub max_evaluations: Option<usize>,
     /// Time after which a fit stops, checked between evaluations. Default: none.
     pub max_time: Option<Duration>,

@@ -14,6 +14,8 @@ pub(crate) struct Problem {
     pub(crate) rounding: f64,
     /// The sum of squares of the weighted response, in row units.
     pub(crate) square: f64,
+    /// Number of points that count.
+    pub(crate) points: usize,
     /// The factor from costs in row units to costs in the units of the data.
     pub(crate) cost_unit: f64,
 }

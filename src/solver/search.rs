@@ -7,8 +7,10 @@ use super::minimise::{Failure, Outcome};
 use super::observe::Observer;
 use super::options::Options;
 use super::problem::Problem;
+use super::run::Scaling;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
+use super::work::Work;
 use crate::backend::Evaluator;
 use crate::data::unit_of;
 use crate::normal::{Normal, RFactor, Summary};
@@ -16,15 +18,6 @@ use std::time::Instant;
 
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-
-/// How columns are scaled against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scaling {
-    /// By the largest norm seen so far (Moré): protects problems of wild scales.
-    Monotone,
-    /// By the present norm: lets far starts forget where they came from.
-    Present,
-}
 
 /// The state of a minimisation. `q` are the free parameters in units of the columns' powers of two.
 pub(super) struct Search<'a> {
@@ -56,9 +49,9 @@ pub(super) struct Search<'a> {
     pub(super) factor: RFactor,
     /// Room for the Gauss-Newton problem of the moving parameters.
     pub(super) reduced: Reduced,
-    pub(super) evaluations: usize,
-    pub(super) factorisations: usize,
-    pub(super) iterations: usize,
+    pub(super) work: Work,
+    /// Accepted steps before this run.
+    pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
 }
 
@@ -87,6 +80,7 @@ impl<'a> Search<'a> {
         options: &'a Options,
         observer: Option<&'a Observer>,
         begun: Instant,
+        work: Work,
     ) -> Self {
         let n = problem.free.len();
         let line = vec![0.0; n];
@@ -127,9 +121,8 @@ impl<'a> Search<'a> {
                 part: line,
                 work: vec![0.0; (n + 1) * (2 * n + 1)],
             },
-            evaluations: 0,
-            factorisations: 0,
-            iterations: 0,
+            work,
+            earlier: work.iterations,
             effects: Vec::new(),
         }
     }
@@ -137,7 +130,7 @@ impl<'a> Search<'a> {
     /// Evaluates at `start` and sets up the first trust region.
     pub(super) fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
         self.scaling = scaling;
-        self.iterations = 0;
+        self.earlier = self.work.iterations;
         self.params.copy_from_slice(start);
         self.trial.params.copy_from_slice(start);
         self.evaluate_start()?;
@@ -167,25 +160,27 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         self.evaluator.normal(&self.trial.params, &self.columns, &mut self.trial.normal)?;
-        self.evaluations += 1;
+        self.work.evaluations += 1;
         Ok(())
     }
 
     /// The normal equations at the start, with columns brought into the range where squares are safe.
     pub(super) fn evaluate_start(&mut self) -> Result<(), Failure> {
         self.evaluator.normal(&self.params, &self.columns, &mut self.normal)?;
-        self.evaluations += 1;
+        self.work.evaluations += 1;
         if self.normal.is_finite() && (0..self.normal.n).all(|j| is_safe(self.normal.jtj(j, j))) {
             return Ok(());
         }
+        self.work.other_passes += 1;
         if let Some(point) = self.evaluator.first_bad_point(&self.params) {
             return Err(Failure::Start(point));
         }
         let mut largest = vec![0.0; self.columns.len()];
         self.evaluator.magnitudes(&self.params, &mut largest)?;
+        self.work.other_passes += 1;
         self.columns.iter_mut().zip(&largest).for_each(|(c, &m)| *c = unit_of(m));
         self.evaluator.normal(&self.params, &self.columns, &mut self.normal)?;
-        self.evaluations += 1;
+        self.work.evaluations += 1;
         if self.normal.is_finite() { Ok(()) } else { Err(Failure::Overflow) }
     }
 
@@ -193,7 +188,7 @@ impl<'a> Search<'a> {
     pub(super) fn linearise(&mut self) -> Result<(), Failure> {
         if !self.model.set_normal(&self.normal) {
             self.evaluator.factor(&self.params, &self.columns, &mut self.factor)?;
-            self.factorisations += 1;
+            self.work.other_passes += 1;
             self.model.set_factor(&self.factor);
         }
         for (scale, &norm) in self.scale.iter_mut().zip(&self.model.norms) {
@@ -226,6 +221,19 @@ impl<'a> Search<'a> {
         std::mem::swap(&mut self.normal, &mut self.trial.normal);
     }
 
+    /// Whether no step of this run has been accepted yet.
+    pub(super) fn is_at_start(&self) -> bool {
+        self.work.iterations == self.earlier
+    }
+
+    /// What a change of q[j] is compared with: q[j] itself or, if that is larger, the standard error
+    /// that it would have alone in the model, √(2C/n)/‖Jⱼ‖. A parameter whose best value is 0 has no
+    /// size of its own, and no change is small beside it.
+    pub(super) fn size(&self, j: usize) -> f64 {
+        let deviation = (2.0 * self.normal.cost / self.problem.points.max(1) as f64).sqrt();
+        self.q[j].abs().max(deviation / self.model.norms[j])
+    }
+
     /// The uncertainty of the cost by rounding of the model's values.
     pub(super) fn noise(&self) -> f64 {
         let residual = (2.0 * self.normal.cost).sqrt();
@@ -240,9 +248,7 @@ impl<'a> Search<'a> {
             cost: self.normal.cost,
             normal: self.normal.clone(),
             termination,
-            evaluations: self.evaluations,
-            factorisations: self.factorisations,
-            iterations: self.iterations,
+            work: self.work,
             columns: self.columns.clone(),
             effects: self.effects.clone(),
             retried: false,

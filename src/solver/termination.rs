@@ -9,9 +9,10 @@ use std::fmt;
 pub enum Termination {
     /// The residuals are orthogonal to every partial derivative, to `gtol`.
     Gradient,
-    /// A step changed the cost, and could change it, by no more than `ftol`.
+    /// A full step would lower the cost, or did and could lower it, by no more than `ftol` of it, or
+    /// than rounding.
     Cost,
-    /// A step changed the parameters by no more than `xtol`.
+    /// A full step would change, or did change, no parameter by more than `xtol` of its size.
     Step,
     /// The model passes through all points, to rounding.
     ExactFit,

@@ -50,7 +50,8 @@ impl TrustRegion {
             if excess <= SLACK * radius {
                 return 0.0;
             }
-            // φ'(0) = −‖R⁻ᵀD²δ‖² / ‖Dδ‖ bounds λ from below by Newton's method on a convex function.
+            // 1/Δ − 1/‖Dδ(λ)‖ is convex and falls, so that Newton's step from λ = 0 ends below its
+            // root: a lower bound.
             slope = slope_of(r, scale, delta, &mut self.t);
         }
         let mut lower = if regular { excess / (slope * radius) } else { 0.0 };

@@ -176,3 +176,18 @@ fn row_g16_a_fitter_and_a_fit_may_be_shared_between_threads() {
     let alone: Vec<Vec<u64>> = starts.iter().map(|&s| bits(&decay(), s)).collect();
     assert_eq!(together.concat(), alone);
 }
+
+#[test]
+fn an_observer_that_panics_ends_the_fit_with_an_error() {
+    let panicking = decay().observe(|p| {
+        if p.iteration == 2 {
+            panic!("disk full at step {}", p.iteration);
+        }
+        ControlFlow::Continue(())
+    });
+    let error = panicking.fit(Data::new(&abscissa(), &noisy()).unwrap(), START).unwrap_err();
+    assert_eq!(error, Error::ObserverPanicked { message: "disk full at step 2".into() });
+    assert_says(&error, &["observer", "disk full"]);
+    let robust = panicking.loss(Loss::Tukey { scale: 0.1 });
+    assert!(robust.fit(Data::new(&abscissa(), &noisy()).unwrap(), START).is_err());
+}

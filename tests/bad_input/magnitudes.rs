@@ -138,3 +138,118 @@ fn row_55_subnormal_y() {
     assert!(fit.converged() || fit.termination() == Termination::NoProgress, "{fit}");
     assert_close(fit.params()[1], 1.3, 1e-4);
 }
+
+/// Exponents of sigmas whose squares leave the range of f64.
+const EXTREME: [i32; 6] = [-1000, -830, -600, 600, 830, 1000];
+
+#[test]
+fn sigma_of_any_size_beside_ordinary_y() {
+    // Powers of two change no digit, so they change none of the answer beyond rounding.
+    let (x, y) = (abscissa(), noisy());
+    let s: Vec<f64> = (0..N).map(|i| 0.02 + 0.001 * (i % 7) as f64).collect();
+    let unit = Data::new(&x, &y).unwrap().sigma(Sigma::Absolute(&s)).unwrap();
+    let usual = decay().fit(unit, START).unwrap();
+    let solution = solve_decay(&x, &y, Some(&s));
+    assert_all_close(usual.params(), &solution.params, 1e-8);
+    for k in EXTREME {
+        let scale = 2f64.powi(k);
+        let scaled: Vec<f64> = s.iter().map(|s| s * scale).collect();
+        for (sigma, factor) in
+            [(Sigma::Absolute(&scaled[..]), scale), (Sigma::Relative(&scaled), 1.0)]
+        {
+            let fit = decay().fit(Data::new(&x, &y).unwrap().sigma(sigma).unwrap(), START).unwrap();
+            assert!(fit.converged(), "2^{k}: {}", fit.termination());
+            assert_all_close(fit.params(), usual.params(), 1e-12);
+            let expected = if factor == 1.0 { &solution.relative } else { &solution.absolute };
+            let errors: Vec<f64> = fit.std_errors().iter().map(|e| e / factor).collect();
+            assert_all_close(&errors, expected, 1e-6);
+            assert_close(fit.r_squared().unwrap(), usual.r_squared().unwrap(), 1e-12);
+        }
+    }
+}
+
+#[test]
+fn y_of_zeros_and_sigma_of_any_size() {
+    // A line through zeros: the errors are σ times those of σ = 1.
+    let (x, y) = (abscissa(), [0.0; N]);
+    let line = dualfit::CurveFit::new(|x, [a, b]| a * x + b);
+    let unit = Data::new(&x, &y).unwrap().sigma(Sigma::Constant(1.0)).unwrap();
+    let usual = line.fit(unit, [1.0, 1.0]).unwrap();
+    for k in EXTREME {
+        let sigma = 2f64.powi(k);
+        let each = vec![sigma; N];
+        for sigmas in [Sigma::Constant(sigma), Sigma::Absolute(&each)] {
+            let data = Data::new(&x, &y).unwrap().sigma(sigmas).unwrap();
+            let fit = line.fit(data, [1.0, 1.0]).unwrap();
+            assert!(fit.converged(), "2^{k}: {}", fit.termination());
+            assert!(fit.params().iter().all(|p| p.abs() < 1e-13), "2^{k}: {fit}");
+            let errors: Vec<f64> = fit.std_errors().iter().map(|e| e / sigma).collect();
+            assert_all_close(&errors, &usual.std_errors(), 1e-12);
+        }
+        // A zero among other values; with a sigma that leaves it no weight it changes nothing.
+        let mut mixed = vec![1.0; N];
+        mixed[3] = 1.0 / sigma.min(1.0 / sigma);
+        let mut few: Vec<f64> = x.iter().map(|x| 2.0 * x - 1.0).collect();
+        few[3] = 0.0;
+        let data = Data::new(&x, &few).unwrap().sigma(Sigma::Absolute(&mixed)).unwrap();
+        let fit = line.fit(data, [1.0, 1.0]).unwrap();
+        assert_all_close(fit.params(), &[2.0, -1.0], 1e-9);
+    }
+}
+
+#[test]
+fn y_over_sigma_outside_the_range_of_numbers() {
+    let x = abscissa();
+    for (large, small) in [(400, -700), (-400, 700), (300, -900)] {
+        let (scale, sigma) = (2f64.powi(large), 2f64.powi(small));
+        let y: Vec<f64> = noisy().iter().map(|y| y * scale).collect();
+        let solution = solve_decay(&x, &noisy(), None);
+        for sigmas in [Sigma::Constant(sigma), Sigma::Absolute(&[sigma; N])] {
+            let data = Data::new(&x, &y).unwrap().sigma(sigmas).unwrap();
+            let fit = decay().fit(data, [2.0 * scale, 1.0, 0.3 * scale]).unwrap();
+            assert!(fit.converged(), "2^{large}, 2^{small}: {}", fit.termination());
+            let [a, b, c] = fit.params() else { panic!("{fit}") };
+            assert_all_close(&[a / scale, *b, c / scale], &solution.params, 1e-8);
+            // The error of b is σ over a number of y's size; it may itself leave the range.
+            let (expected, found) = (solution.absolute[1] / scale * sigma, fit.std_errors()[1]);
+            assert!(found == expected || (found / expected - 1.0).abs() <= 1e-6, "{fit}");
+        }
+    }
+}
+
+#[test]
+fn covariance_matrices_of_any_size() {
+    use nalgebra::DMatrix;
+    let x = abscissa();
+    let correlated = |scale: f64| {
+        DMatrix::from_fn(N, N, |i, j| 4e-4 * scale * 0.5f64.powi(i.abs_diff(j) as i32))
+    };
+    let matrix = correlated(1.0);
+    let line = dualfit::CurveFit::new(|x, [a, b]| a * x + b);
+    let fitted = |y: &[f64], matrix: &DMatrix<f64>| {
+        let data = Data::new(&x, y).unwrap().sigma(Sigma::Covariance(matrix)).unwrap();
+        let fit = line.fit(data, [1.0, 1.0]).unwrap();
+        assert!(fit.converged(), "{}", fit.termination());
+        fit
+    };
+    let large = noisy().iter().map(|y| y * 2f64.powi(40)).collect();
+    for y in [noisy(), vec![0.0; N], large] {
+        let usual = fitted(&y, &matrix);
+        // Generalised least squares by the normal equations.
+        let design = DMatrix::from_fn(N, 2, |i, j| if j == 0 { x[i] } else { 1.0 });
+        let inverse = matrix.clone().try_inverse().unwrap();
+        let normal = (design.transpose() * &inverse * &design).try_inverse().unwrap();
+        let errors: Vec<f64> = (0..2).map(|k| normal[(k, k)].sqrt()).collect();
+        assert_all_close(&usual.std_errors(), &errors, 1e-9);
+        for k in [-996, -900, -600, 600, 900, 996] {
+            let fit = fitted(&y, &correlated(2f64.powi(k)));
+            let close = |(f, u): (&f64, &f64)| (f - u).abs() <= 1e-12 * u.abs().max(0.1);
+            assert!(fit.params().iter().zip(usual.params()).all(close), "2^{k}: {fit}");
+            let root = 2f64.powi(k / 2);
+            let scaled: Vec<f64> = fit.std_errors().iter().map(|e| e / root).collect();
+            assert_all_close(&scaled, &errors, 1e-9);
+            let (r, u) = (fit.r_squared(), usual.r_squared());
+            assert!(r == u || (r.unwrap() - u.unwrap()).abs() < 1e-12, "2^{k}: {r:?}, {u:?}");
+        }
+    }
+}

@@ -326,3 +326,41 @@ fn all_transitions_of_finite_zero_and_not_finite() {
         assert_eq!(fit.termination(), expected, "{case}");
     }
 }
+
+#[test]
+fn differences_of_parameters_that_go_to_zero() {
+    // A peak at 0, found from a start beside it: steps of differences must not vanish with the place.
+    let x: Vec<f64> = (0..81).map(|i| 0.1 * f64::from(i - 40)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x * x).exp() + 0.1 * (9.0 * x).cos()).collect();
+    let value = |x: f64, p: &[f64]| p[0] * (-(x - p[1]).powi(2)).exp() + p[2];
+    let exact = |x: f64, p: &[f64]| {
+        let e = (-(x - p[1]).powi(2)).exp();
+        (value(x, p), vec![e, 2.0 * p[0] * (x - p[1]) * e, 1.0])
+    };
+    let solution = solve(&x, &y, None, &[2.0, 0.0, 0.0], exact);
+    assert!(solution.params[1].abs() < 1e-12);
+    let fitter = CurveFit::native(value, 3);
+    // Starts of the right size in other units too, exactly 0, and a thousand times too small.
+    for (width, place, digits) in
+        [(1.0, 0.3, 1e-6), (100.0, 30.0, 1e-6), (1.0, 0.0, 1e-6), (1.0, -1e-3, 1e-3)]
+    {
+        let x: Vec<f64> = x.iter().map(|x| x * width).collect();
+        let scaled = CurveFit::native(move |x, p| value(x / width, &[p[0], p[1] / width, p[2]]), 3);
+        let fitter = if width == 1.0 { &fitter } else { &scaled };
+        let fit = fitter.fit(Data::new(&x, &y).unwrap(), [1.0, place, 0.1]).unwrap();
+        assert!(fit.converged(), "from {place}: {fit}");
+        let errors = [fit.std_errors()[0], fit.std_errors()[1] / width, fit.std_errors()[2]];
+        assert_all_close(&errors, &solution.relative, 1e-4);
+        assert!(fit.params()[1].abs() < digits * fit.std_errors()[1], "from {place}: {fit}");
+        assert_close(fit.params()[0], solution.params[0], 1e-8);
+    }
+    // A start far too large must not make the steps too large at the end.
+    let (x, y) = (abscissa(), noisy());
+    let decay = CurveFit::native(value_of_decay, 3);
+    let fit = decay.fit(Data::new(&x, &y).unwrap(), [2e4, 1.0, 3e3]).unwrap();
+    assert_all_close(fit.params(), &solve_decay(&x, &y, None).params, 1e-7);
+}
+
+fn value_of_decay(x: f64, p: &[f64]) -> f64 {
+    value(x, p)
+}

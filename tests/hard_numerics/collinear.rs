@@ -265,3 +265,39 @@ fn parameter_at_a_bound_of_a_peak() {
     assert!(fit.std_error("s").unwrap().is_nan());
     assert_eq!(fit.at_bound(), [("s", dualfit::Side::Lower)]);
 }
+
+#[test]
+fn information_criteria_count_what_the_data_determine() {
+    // a·b·e^(−cx) + d has one parameter more than a·e^(−cx) + d and says nothing more.
+    let (x, y) = (abscissa(), noisy());
+    let plain = fit_decay(&x, &y).unwrap();
+    let model = |x: Var, [a, b, c, d]: [Var; 4]| a * b * (-c * x).exp() + d;
+    let redundant = curve_fit(model, &x, &y, [1.5, 1.2, 1.0, 0.3]).unwrap();
+    assert_eq!((plain.rank(), redundant.rank(), redundant.estimated()), (3, 3, 4));
+    assert_close(redundant.aic(), plain.aic(), 1e-9);
+    assert_close(redundant.bic(), plain.bic(), 1e-9);
+    // lmfit's formulas, with the number of varied parameters.
+    let rss = 2.0 * solve_decay(&x, &y, None).cost;
+    let deviance = N as f64 * (rss / N as f64).ln();
+    assert_close(plain.aic(), deviance + 6.0, 1e-9);
+    assert_close(plain.bic(), deviance + 3.0 * (N as f64).ln(), 1e-9);
+}
+
+#[test]
+fn a_million_points_keep_their_rank() {
+    // Columns u and u + δv of ±1 with u, v and the residuals w orthogonal: errors with σ = 1 are
+    // 1/(δ√n) for the second, and the condition about 2/δ.
+    let (n, delta) = (1 << 20, 2f64.powi(-36));
+    let sign = |bit: u32| move |i: usize| if (i >> bit) & 1 == 0 { 1.0 } else { -1.0 };
+    let (u, v, w) = (sign(0), sign(1), sign(2));
+    let first: Vec<f64> = (0..n).map(u).collect();
+    let second: Vec<f64> = (0..n).map(|i| u(i) + delta * v(i)).collect();
+    let y: Vec<f64> = (0..n).map(|i| 3.0 * u(i) + w(i)).collect();
+    let fitter = CurveFit::multivariate(|[s, t]: [Var; 2], [a, b]: [Var; 2]| a * s + b * t);
+    let data = Data::new([&first, &second], &y).unwrap().sigma(Sigma::Constant(1.0)).unwrap();
+    let fit = fitter.fit(data, [1.0, 1.0]).unwrap();
+    assert_eq!(fit.rank(), 2, "{fit}");
+    assert_close(fit.std_errors()[1], 1.0 / (delta * f64::from(n as u32).sqrt()), 1e-3);
+    assert_close(fit.condition(), 2.0 / delta, 1e-3);
+    assert_eq!(fit.degrees_of_freedom(), n - 2);
+}

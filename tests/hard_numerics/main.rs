@@ -9,3 +9,4 @@ mod collinear;
 mod properties;
 #[path = "../support/standard.rs"]
 mod standard;
+mod steps;

@@ -2,7 +2,7 @@
 //!
 //! What is the same at every point is computed once per pass, as plain numbers. The rest becomes
 //! instructions on blocks of points; liveness analysis lets instructions share registers, so that a
-//! block's live values stay in the first-level cache.
+//! block's live values stay in the caches near the core.
 
 use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;

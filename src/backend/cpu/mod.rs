@@ -16,7 +16,7 @@ mod worker;
 use super::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::model::native::Native;
+use crate::model::native::{Native, Steps, least_sizes};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor, Summary};
 use chunks::Chunks;
@@ -33,7 +33,7 @@ use worker::Worker;
 const PARALLEL_WORK: usize = 400_000;
 
 /// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
-const ITERATION_FLOOR: f64 = 0.1;
+pub(crate) const ITERATION_FLOOR: f64 = 0.1;
 
 /// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
 /// not depend on data and serves many fits.
@@ -88,6 +88,8 @@ impl Prepared {
 pub(crate) struct Cpu<'a> {
     model: &'a Prepared,
     points: &'a Points<'a>,
+    /// The least size of each parameter, for numerical partials.
+    least: Vec<f64>,
     /// The loss with its scale in row units.
     loss: Loss,
     kernels: &'static Kernels,
@@ -99,7 +101,13 @@ pub(crate) struct Cpu<'a> {
 }
 
 impl<'a> Cpu<'a> {
-    pub(crate) fn new(model: &'a Prepared, points: &'a Points<'a>, loss: Loss) -> Cpu<'a> {
+    /// `start`: where the fit starts, which says how large parameters are.
+    pub(crate) fn new(
+        model: &'a Prepared,
+        points: &'a Points<'a>,
+        loss: Loss,
+        start: &[f64],
+    ) -> Cpu<'a> {
         let k = model.outputs.len();
         let (chunks, parallel) = match &model.kind {
             Kind::Traced(code) => {
@@ -113,6 +121,7 @@ impl<'a> Cpu<'a> {
         Cpu {
             model,
             points,
+            least: least_sizes(start),
             loss: in_row_units(loss, points.units.row),
             kernels: kernels::detect(),
             chunks,
@@ -174,7 +183,8 @@ impl<'a> Cpu<'a> {
             match &self.model.kind {
                 Kind::Traced(code) => worker.machine.run(code, self.kernels, uniforms, &inputs),
                 Kind::Native { native, bounds } => {
-                    outcome = self.call_native(native, bounds, params, block, len, worker);
+                    let steps = Steps { bounds, least: &self.least };
+                    outcome = self.call_native(native, steps, params, block, len, worker);
                 }
             }
             if outcome.is_ok() {
@@ -189,7 +199,7 @@ impl<'a> Cpu<'a> {
     fn call_native(
         &self,
         native: &Native,
-        bounds: &[(f64, f64)],
+        steps: Steps<'_>,
         params: &[f64],
         block: Block<'_>,
         len: usize,
@@ -213,7 +223,7 @@ impl<'a> Cpu<'a> {
                         // Free positions ascend, so gathering in place overwrites nothing unread.
                         free.iter().enumerate().for_each(|(j, &k)| partials[j] = partials[k]);
                     }
-                    None => native.differences(x, params, free, bounds, p, partials),
+                    None => native.differences(x, params, free, steps, p, partials),
                 }
                 value
             };

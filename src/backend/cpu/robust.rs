@@ -2,9 +2,10 @@
 //!
 //! With z = (r/C)², the loss of a point is ½C²ρ(z), its gradient ρ'·Jᵀr, and its Gauss-Newton matrix
 //! (ρ' + 2zρ'')·JᵀJ. Scaling the point's row by s = √(ρ' + 2zρ'') and its residual by ρ'/s makes both
-//! come out of the ordinary normal equations (Triggs et al. 2000). Where ρ' + 2zρ'' is not positive
-//! it is replaced: by `floor`·ρ' during iterations, so that outliers still say something about the
-//! step; by 2⁻⁵² for the covariance, as SciPy does.
+//! come out of the ordinary normal equations (Triggs et al. 2000). s² is max(ρ' + 2zρ'', floor·ρ',
+//! 2⁻⁵²). A floor of 0.1 in sums of normal equations lets outliers still say something about the
+//! step. Factors of the Jacobian have the floor 0, as SciPy does: those that give the covariance, and
+//! those that ill-conditioned problems iterate with.
 
 use super::gram::LANES;
 use crate::data::loss::Loss;

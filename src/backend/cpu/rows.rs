@@ -14,7 +14,7 @@ use crate::normal::{Normal, RFactor, pair};
 
 /// From one column of the matrix that is folded to the next: not a power of two, so that columns do
 /// not compete for the same cache sets.
-const STRIDE: usize = BLOCK + 8;
+pub(super) const STRIDE: usize = BLOCK + 8;
 /// Numbers to a cache line.
 const ALIGNMENT: usize = 8;
 

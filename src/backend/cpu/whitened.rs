@@ -5,6 +5,7 @@
 
 use super::machine::{BLOCK, Block, Inputs};
 use super::robust::RobustSums;
+use super::rows::STRIDE;
 use super::worker::Worker;
 use super::{Cpu, ITERATION_FLOOR};
 use crate::backend::{BadPoint, Evaluator, Fault};
@@ -31,6 +32,13 @@ impl<'a> Whitened<'a> {
 
     /// Fills the columns at `params`: whitened, scaled, corrected for the loss.
     fn evaluate(&mut self, params: &[f64], scales: &[f64], floor: f64) -> Result<(), Fault> {
+        self.whiten(params, scales)?;
+        self.correct(floor);
+        Ok(())
+    }
+
+    /// Fills the columns at `params`: whitened and scaled.
+    fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
         let uniforms = self.inner.uniforms(params);
         let columns = &mut self.columns;
         let k = columns.len();
@@ -55,7 +63,6 @@ impl<'a> Whitened<'a> {
         Worker::with(|worker| inner.blocks(pass, all, worker, visit))?;
         self.inner.uniforms = uniforms;
         self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));
-        self.correct(floor);
         Ok(())
     }
 
@@ -97,19 +104,24 @@ impl Evaluator for Whitened<'_> {
         self.evaluate(params, columns, 0.0)?;
         out.clear();
         let (n, k) = (self.row.len(), self.columns.len());
-        let mut rows = vec![0.0; BLOCK * k];
+        let mut rows = vec![0.0; STRIDE * k];
         for start in (0..n).step_by(BLOCK) {
             let m = BLOCK.min(n - start);
             for (j, column) in self.columns.iter().enumerate() {
-                rows[j * BLOCK..j * BLOCK + m].copy_from_slice(&column[start..start + m]);
+                rows[j * STRIDE..j * STRIDE + m].copy_from_slice(&column[start..start + m]);
             }
-            self.inner.kernels.fold(&mut out.r, k, &mut rows, BLOCK, m);
+            self.inner.kernels.fold(&mut out.r, k, &mut rows, STRIDE, m);
         }
         Ok(())
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        self.inner.magnitudes(params, out)
+        // The sizes of partials before whitening say nothing of those after it.
+        self.whiten(params, &vec![1.0; out.len()])?;
+        for (largest, column) in out.iter_mut().zip(&self.columns) {
+            *largest = column.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        }
+        Ok(())
     }
 
     fn threads(&self) -> usize {

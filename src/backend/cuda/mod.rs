@@ -6,6 +6,8 @@ pub(crate) mod compiler;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod emulated;
+pub(crate) mod resident;
 pub(crate) mod source;
+pub(crate) mod state;
 #[cfg(test)]
 mod tests;

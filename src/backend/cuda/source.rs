@@ -50,8 +50,8 @@ macro_rules! kernels {
 }
 
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
-/// Kernels of fits of at most [`FEW_PARAMETERS`].
-const FEW: &[(&str, &str)] = kernels![
+/// The passes over the points of fits of at most [`FEW_PARAMETERS`].
+const PASSES: &[(&str, &str)] = kernels![
     "reduce.cuh",
     "loss.cuh",
     "row.cuh",
@@ -60,15 +60,34 @@ const FEW: &[(&str, &str)] = kernels![
     "normal.cuh",
     "reflection.cuh",
     "factor.cuh",
-    "entry.cu",
 ];
-/// Kernels of fits of more.
+/// The solver; it builds on the constants, the prelude and SUMS.
+pub(crate) const SOLVER: &[(&str, &str)] = kernels![
+    "group.cuh",
+    "cholesky.cuh",
+    "householder.cuh",
+    "jacobi_svd.cuh",
+    "solver_state.cuh",
+    "linear_model.cuh",
+    "trust_region.cuh",
+    "bounds.cuh",
+    "convergence.cuh",
+    "anderson.cuh",
+    "solver.cuh",
+    "step.cuh",
+    "covariance.cuh",
+];
+const ENTRIES: &[(&str, &str)] = kernels!["entry.cu", "resident.cu"];
+/// Kernels of fits of more parameters.
 const MANY: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh", "rows.cuh"];
 
 /// The whole text for a compiler; equal fits give equal texts.
 pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
     let mut text = model_unit(spec);
-    include(&mut text, if spec.free <= FEW_PARAMETERS { FEW } else { MANY });
+    match spec.free <= FEW_PARAMETERS {
+        true => [PASSES, SOLVER, ENTRIES].iter().for_each(|files| include(&mut text, files)),
+        false => include(&mut text, MANY),
+    }
     text
 }
 
@@ -111,7 +130,7 @@ typedef {real} real;
     )
 }
 
-fn include(text: &mut String, files: &[(&str, &str)]) {
+pub(crate) fn include(text: &mut String, files: &[(&str, &str)]) {
     for (name, content) in files {
         text.push_str(&format!("#line 1 \"{name}\"\n{content}"));
     }

@@ -146,12 +146,12 @@ fn add_multiple(factor: f64, v: &[f64], a: &mut [f64]) -> f64 {
 #[inline(always)]
 fn sum_of_squares(x: &[f64]) -> f64 {
     let (blocks, rest) = x.as_chunks::<LANES>();
-    let last = padded(rest);
-    let mut sums = fused(last, last, [0.0; LANES]);
+    let mut sums = [0.0; LANES];
     for block in blocks {
         sums = fused(*block, *block, sums);
     }
-    add_lanes(sums)
+    let last = padded(rest);
+    add_lanes(fused(last, last, sums))
 }
 
 /// `x * y + z`, each lane rounded once.

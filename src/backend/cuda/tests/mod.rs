@@ -3,6 +3,7 @@
 mod cxx;
 mod functions;
 mod generated;
+mod linear_algebra;
 mod many;
 mod passes;
 mod precision;

@@ -1,0 +1,110 @@
+// Cholesky factor of a normal matrix, and the triangular solves that every factor shares.
+//
+// Matrices are n x n, column-major: element (i, j) is at j * n + i. The formulas and their bounds are
+// those of `cholesky.rs`; columns are shared out among the threads of the group.
+
+// x'y. Four running sums, then the rest in order, as on the CPU.
+__device__ __noinline__ double dot(const double* x, const double* y, int n) {
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    int i = 0;
+#pragma unroll 1
+    for (; i + 4 <= n; i += 4) {
+        a += x[i] * y[i];
+        b += x[i + 1] * y[i + 1];
+        c += x[i + 2] * y[i + 2];
+        d += x[i + 3] * y[i + 3];
+    }
+    double total = (a + b) + (c + d);
+#pragma unroll 1
+    for (; i < n; ++i) total += x[i] * y[i];
+    return total;
+}
+
+// The sum of squares of n numbers, in order.
+__device__ __forceinline__ double squares_in_order(const double* x, int n) {
+    double sum = 0.0;
+#pragma unroll 1
+    for (int i = 0; i < n; ++i) sum += x[i] * x[i];
+    return sum;
+}
+
+// The largest magnitude in x; infinite if anything in it is infinite or NaN.
+__device__ __noinline__ double largest(const double* x, int n) {
+    double most = 0.0;
+#pragma unroll 1
+    for (int i = 0; i < n; ++i) most = isfinite(x[i]) ? fmax(most, fabs(x[i])) : INFINITE;
+    return most;
+}
+
+// The power of two that brings a finite positive number near 1, its reciprocal exact and normal.
+__device__ __forceinline__ double power_of_two_near_reciprocal(double x) {
+    i64 exponent = (__double_as_longlong(x) >> 52) & 0x7ff;
+    exponent = exponent < 1 ? 1 : exponent > 2045 ? 2045 : exponent;
+    return __longlong_as_double((2046 - exponent) << 52);
+}
+
+// Writes R with A = R'R and a positive diagonal to r, zeros below it. Only the upper triangle of a is
+// read. False if a pivot is not above n eps of its diagonal, or not finite; r is then without meaning.
+//
+// Row by row: r_ij = (a_ij - sum_{l<i} r_li r_lj) / r_ii, a thread for each column j.
+template <class Group>
+__device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r) {
+    const double noise = n * EPSILON;
+#pragma unroll 1
+    for (int j = g.rank; j < n; j += g.size) {
+#pragma unroll 1
+        for (int i = 0; i < n; ++i) r[j * n + i] = i <= j ? a[j * n + i] : 0.0;
+    }
+    g.sync();
+#pragma unroll 1
+    for (int i = 0; i < n; ++i) {
+        const double* column = r + i * n;
+        const double diagonal = column[i];
+        const double pivot = diagonal - dot(column, column, i);
+        if (!(pivot > noise * diagonal) || !isfinite(pivot)) return false;
+        const double root = sqrt(pivot);
+#pragma unroll 1
+        for (int j = i + 1 + g.rank; j < n; j += g.size)
+            r[j * n + i] = (r[j * n + i] - dot(column, r + j * n, i)) / root;
+        g.sync();
+        if (g.rank == 0) r[i * n + i] = root;
+    }
+    g.sync();
+    return true;
+}
+
+// Replaces b by x with R x = b. A zero on the diagonal divides by zero as IEEE says.
+template <class Group>
+__device__ __noinline__ void solve_upper(Group g, const double* r, int n, double* b) {
+#pragma unroll 1
+    for (int j = n - 1; j >= 0; --j) {
+        const double x = b[j] / r[j * n + j];
+#pragma unroll 1
+        for (int i = g.rank; i < j; i += g.size) b[i] -= x * r[j * n + i];
+        g.sync();
+        if (g.rank == 0) b[j] = x;
+    }
+    g.sync();
+}
+
+// Replaces b by x with R'x = b. A zero on the diagonal divides by zero as IEEE says.
+template <class Group>
+__device__ __noinline__ void solve_upper_transposed(Group g, const double* r, int n, double* b) {
+#pragma unroll 1
+    for (int j = 0; j < n; ++j) {
+        const double x = (b[j] - dot(r + j * n, b, j)) / r[j * n + j];
+        set(g, b[j], x);
+    }
+}
+
+// Whether R can be solved with: no column lies within rounding in the span of those before it.
+template <class Group>
+__device__ __noinline__ bool is_regular(Group g, const double* r, int n) {
+    bool singular = false;
+#pragma unroll 1
+    for (int j = g.rank; j < n; j += g.size) {
+        const double norm = sqrt(squares_in_order(r + j * n, j + 1));
+        singular |= !(fabs(r[j * n + j]) > 8.0 * n * EPSILON * norm);
+    }
+    return !g.any(singular);
+}

@@ -1,0 +1,138 @@
+// When a point is the end, as in `convergence.rs`: the tests that a present point must pass, whatever
+// step led to it.
+
+// Rounding of a cost: this many units in the last place of |y| |r|.
+constexpr double ROUNDING = 4.0 * EPSILON;
+
+__device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * cost_of(s.present)); }
+
+// What a change of q[j] is compared with: q[j] or, if that is larger, the standard error that it
+// would have alone in the model.
+__device__ __noinline__ double size_of(const State& s, int j) {
+    const i64 points = s.points_counted > 1 ? s.points_counted : 1;
+    const double deviation = sqrt(2.0 * cost_of(s.present) / double(points));
+    return fmax(fabs(s.present.q[j]), deviation / s.norms[j]);
+}
+
+// The uncertainty of the cost by rounding of the model's values.
+__device__ __noinline__ double noise_of(const State& s) {
+    const double residual = residual_of(s);
+    double terms = 0.0;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) terms = fmax(terms, s.norms[j] * fabs(s.present.q[j]));
+    return ROUNDING * residual * fmax(sqrt(s.square) + residual, terms);
+}
+
+// Why the present point is an end whatever a step would do, or NONE.
+__device__ __noinline__ Reason finished(const State& s) {
+    if (2.0 * cost_of(s.present) <= s.rounding) return EXACT_FIT;
+    const double residual = residual_of(s);
+    bool without_effect = true;
+    double largest_cosine = 0.0;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        if (s.norms[j] != 0.0) without_effect = false;
+        if (contains(unsigned(s.moving), j))
+            largest_cosine = fmax(largest_cosine, fabs(s.gradient[j]) / (s.norms[j] * residual));
+    }
+    if (without_effect) return s.iterations == s.earlier ? ZERO_GRADIENT_AT_START : DEGENERATE;
+    return largest_cosine <= s.gtol || s.moving == 0 ? GRADIENT : NONE;
+}
+
+// The Gauss-Newton step of a deficient problem, in the columns that the ones before them do not span;
+// the others stay where they are. w.r and w.z hold the problem of the moving parameters; on return
+// w.z has what the step promises. False if there is no such step.
+template <class Group>
+__device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
+    const unsigned moving = unsigned(s.moving);
+    const int m = count(moving);
+    unsigned basis = 0;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        if (!contains(moving, j)) continue;
+        const int i = position(moving, j);
+        if (fabs(w.r[i * m + i]) > 8.0 * m * EPSILON * s.norms[j]) basis |= 1u << j;
+    }
+    const int k = count(basis);
+    g.sync();
+    fill(g, s.delta, FREE, 0.0);
+    g.sync();
+    restrict_model(g, s, basis, w);
+    if (!is_regular(g, w.r, k)) return false;
+    gauss_newton(g, w.r, w.z, k, w.part);
+    fill(g, w.z + k, m - k, 0.0);
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) w.step[j] = contains(basis, j) ? w.part[position(basis, j)] : 0.0;
+    g.sync();
+    return true;
+}
+
+// The Gauss-Newton step of the moving parameters in w.step, and what it promises in s.fall, s.change.
+template <class Group>
+__device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
+    const unsigned moving = unsigned(s.moving);
+    const int m = count(moving);
+    if (moving != ALL) {
+        g.sync();
+        fill(g, s.delta, FREE, 0.0);
+        g.sync();
+    }
+    reduced_model(g, s, moving, w);
+    bool exists = true;
+    if (is_regular(g, w.r, m)) {
+        gauss_newton(g, w.r, w.z, m, w.part);
+#pragma unroll 1
+        for (int j = g.rank; j < FREE; j += g.size)
+            w.step[j] = contains(moving, j) ? w.part[position(moving, j)] : 0.0;
+        g.sync();
+    } else {
+        exists = basic_step(g, s, w);
+    }
+    double fall = INFINITE, change = INFINITE;
+    if (exists) {
+        fall = 0.5 * squares_in_order(w.z, m);
+        change = 0.0;
+#pragma unroll 1
+        for (int j = 0; j < FREE; ++j)
+            if (contains(moving, j)) change = fmax(change, fabs(w.step[j]) / size_of(s, j));
+    }
+    g.sync();
+    if (g.rank == 0) {
+        s.fall = fall;
+        s.change = change;
+    }
+    g.sync();
+}
+
+// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
+__device__ __noinline__ Reason full_step_is_small(const State& s) {
+    if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * cost_of(s.present), noise_of(s))) return COST;
+    return s.change <= s.xtol ? STEP : NONE;
+}
+
+// Whether the step just taken changed cost or parameters by no more than the tolerances.
+__device__ __noinline__ Reason step_was_small(const State& s) {
+    // The cost is that of the new point; that of the old one is larger by the actual fall.
+    const double tolerance = s.ftol * (cost_of(s.present) + s.actual);
+    if (s.actual <= tolerance && s.predicted <= tolerance && s.ratio <= 2.0) return COST;
+    bool within = true;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j)
+        if (contains(unsigned(s.moving), j)) within &= fabs(s.delta[j]) <= s.xtol * size_of(s, j);
+    return within ? STEP : NONE;
+}
+
+// A minimum at which a parameter has lost all effect is none.
+__device__ __noinline__ Reason unless_degenerate(const State& s, Reason reason) {
+    const bool minimum = reason == GRADIENT || reason == COST || reason == STEP;
+    bool lost = false;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) lost |= s.norms[j] == 0.0 && s.unused[j] == 0;
+    return minimum && lost ? DEGENERATE : reason;
+}
+
+// Whether a limit or the host ends the fit here.
+__device__ __forceinline__ Reason interrupted(const State& s) {
+    if (s.stopped != NONE) return Reason(s.stopped);
+    return s.evaluations >= s.limit ? MAX_EVALUATIONS : NONE;
+}

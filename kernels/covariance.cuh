@@ -1,0 +1,34 @@
+// What the covariance needs of a factor: the kept columns, scaled to unit length, made triangular, and
+// their singular values and right singular vectors. `covariance.rs` says why it goes this way.
+
+struct Spectrum {
+    double lengths[FREE];
+    double sigma[FREE];
+    double v[FREE * FREE];
+    double found;
+};
+
+// factor: of [J r], (FREE + 1) x (FREE + 1). kept: the m columns wanted. Fills the first m numbers of
+// lengths and sigma and the first m * m of v.
+template <class Group>
+__device__ void spectrum_of(Group g, const double* factor, unsigned kept, double* rows, double* r, Spectrum& out) {
+    constexpr int K = FREE + 1;
+    const int m = count(kept);
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) {
+        if (!contains(kept, j)) continue;
+        const int c = position(kept, j);
+        double* column = rows + c * FREE;
+#pragma unroll 1
+        for (int i = 0; i < FREE; ++i) column[i] = i <= j ? factor[j * K + i] : 0.0;
+        const double length = sqrt(squares_in_order(column, FREE));
+        out.lengths[c] = length > 0.0 ? length : 1.0;
+#pragma unroll 1
+        for (int i = 0; length > 0.0 && i < FREE; ++i) column[i] /= length;
+    }
+    fill(g, r, m * m, 0.0);
+    g.sync();
+    fold_rows(g, r, m, rows, FREE, FREE);
+    const bool found = jacobi_svd(g, r, m, out.sigma, out.v);
+    set(g, out.found, found ? 1.0 : 0.0);
+}

@@ -1,0 +1,47 @@
+// The threads that work on one fit together: a warp, or a single thread.
+//
+// What is written over a Group runs with any of them, also with fewer lanes of a warp. Its rules: every thread of the group comes by
+// with the same arguments; vectors are shared out by `for (i = g.rank; i < n; i += g.size)`; scalars
+// are computed by every thread alike, from memory that all of them see, in the order of a serial
+// loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
+
+constexpr double EPSILON = 2.220446049250313e-16;
+constexpr double SMALLEST = 2.2250738585072014e-308;  // the least normal number
+
+// All lanes of the calling thread's warp.
+struct Warp {
+    static constexpr int size = 32;
+    int rank = int(threadIdx.x & 31u);
+
+    // What any of them wrote before is seen by all of them after.
+    __device__ void sync() const { __syncwarp(); }
+    __device__ bool any(bool value) const { return __any_sync(0xffffffffu, value); }
+};
+
+struct Solo {
+    static constexpr int size = 1;
+    static constexpr int rank = 0;
+
+    __device__ void sync() const {}
+    __device__ bool any(bool value) const { return value; }
+};
+
+// Writes a scalar that all threads of the group may have read before and will read after.
+template <class Group, class Value>
+__device__ __forceinline__ void set(Group g, Value& place, Value value) {
+    g.sync();
+    if (g.rank == 0) place = value;
+    g.sync();
+}
+
+template <class Group>
+__device__ __noinline__ void copy(Group g, const double* from, double* to, int n) {
+#pragma unroll 1
+    for (int i = g.rank; i < n; i += g.size) to[i] = from[i];
+}
+
+template <class Group>
+__device__ __noinline__ void fill(Group g, double* to, int n, double value) {
+#pragma unroll 1
+    for (int i = g.rank; i < n; i += g.size) to[i] = value;
+}

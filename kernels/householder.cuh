@@ -1,0 +1,120 @@
+// Orthogonal updates of a triangular factor: damping, and rows of data, folded into R.
+//
+// The reflection of column j sends [alpha; v], the diagonal element and the appended part below it,
+// to [beta; 0], and turns a column [rho; a] to the right into
+//   rho' = keep rho + bring v'a,   a' = a + f v,   f = bring rho + turn v'a.
+// `householder.rs` derives it and says why rho' is not formed as rho + (alpha - beta) f.
+
+struct Reflection {
+    double keep;      // alpha / beta
+    double bring;     // 1 / beta
+    double turn;      // 1 / (beta (alpha - beta))
+    double diagonal;  // beta in the units of R: the new diagonal element
+};
+
+__device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
+    const double beta = -copysign(sqrt(total), alpha);
+    const double bring = 1.0 / beta;
+    return {alpha * bring, bring, bring / (alpha - beta), beta};
+}
+
+// Where squares leave the range of double: v is scaled in place, which leaves the reflection as it is.
+template <class Group>
+__device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
+    double size = largest(v, m);
+    if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};
+    size = fmax(size, largest(&alpha, 1));
+    if (size == INFINITE) return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
+    const double scale = power_of_two_near_reciprocal(size);
+    g.sync();
+#pragma unroll 1
+    for (int l = g.rank; l < m; l += g.size) v[l] *= scale;
+    g.sync();
+    alpha *= scale;
+    Reflection scaled = reflection_of_total(alpha, alpha * alpha + dot(v, v, m));
+    scaled.diagonal /= scale;
+    return scaled;
+}
+
+// For [alpha; v] with `squares` = v'v, m numbers; the identity if v is zero, or nothing beside alpha.
+template <class Group>
+__device__ __forceinline__ Reflection reflection(Group g, double alpha, double squares, double* v, int m) {
+    const double total = alpha * alpha + squares;
+    if (!(total > 1e-280 && total < 1e280)) return rescued_reflection(g, alpha, v, m);
+    if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
+    return reflection_of_total(alpha, total);
+}
+
+// x'y for rows of data: eight running sums of fused products, added as on the CPU.
+__device__ __noinline__ double row_dot(const double* x, const double* y, int m) {
+    double s[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+#pragma unroll 1
+    for (int b = 0; b < m; b += 8) {
+#pragma unroll
+        for (int l = 0; l < 8; ++l)
+            if (b + l < m) s[l] = fma(x[b + l], y[b + l], s[l]);
+    }
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+// Replaces the k x k upper triangular r by the triangular factor of [R; rows]: m further rows, column
+// j at rows + j * stride, overwritten. Diagonal elements of the result have either sign; what is below
+// the diagonal of r is neither read nor written. m = 0 does nothing.
+template <class Group>
+__device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
+    if (m == 0) return;
+#pragma unroll 1
+    for (int j = 0; j < k; ++j) {
+        double* v = rows + j * stride;
+        const Reflection h = reflection(g, r[j * k + j], row_dot(v, v, m), v, m);
+#pragma unroll 1
+        for (int i = j + 1 + g.rank; i < k; i += g.size) {
+            double* a = rows + i * stride;
+            const double product = row_dot(v, a, m), rho = r[i * k + j];
+            const double f = h.bring * rho + h.turn * product;
+            r[i * k + j] = h.keep * rho + h.bring * product;
+#pragma unroll 1
+            for (int l = 0; l < m; ++l) a[l] = fma(f, v[l], a[l]);
+        }
+        set(g, r[j * k + j], h.diagonal);
+    }
+}
+
+// The least-squares problem of a damped step, made triangular: S x = t has the minimiser of
+// |R x - z|^2 + |D x|^2. d: the diagonal of D. s: n x n, receives the factor of [R; D], zeros below
+// its diagonal. t: n. room: n^2 + n numbers, overwritten.
+template <class Group>
+__device__ __noinline__ void damped(Group g, const double* r, int n, const double* d, const double* z,
+                                    double* s, double* t, double* room) {
+    double* lower = room;
+    double* lower_z = room + n * n;
+#pragma unroll 1
+    for (int j = g.rank; j < n; j += g.size) {
+#pragma unroll 1
+        for (int i = 0; i < n; ++i) {
+            s[j * n + i] = i <= j ? r[j * n + i] : 0.0;
+            lower[j * n + i] = i == j ? d[j] : 0.0;
+        }
+        lower_z[j] = 0.0;
+        t[j] = z[j];
+    }
+    g.sync();
+#pragma unroll 1
+    for (int j = 0; j < n; ++j) {
+        double* v = lower + j * n;
+        const int m = j + 1;
+        const Reflection h = reflection(g, s[j * n + j], dot(v, v, m), v, m);
+        // Column n is the right-hand side.
+#pragma unroll 1
+        for (int i = j + 1 + g.rank; i <= n; i += g.size) {
+            double* a = i < n ? lower + i * n : lower_z;
+            double& place = i < n ? s[i * n + j] : t[j];
+            const double product = dot(v, a, m), rho = place;
+            const double f = h.bring * rho + h.turn * product;
+            place = h.keep * rho + h.bring * product;
+#pragma unroll 1
+            for (int l = 0; l < m; ++l) a[l] += f * v[l];
+        }
+        set(g, s[j * n + j], h.diagonal);
+    }
+}

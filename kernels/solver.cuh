@@ -1,0 +1,339 @@
+// The loop of `minimise.rs`, cut where it waits: Levenberg-Marquardt in More's trust-region form.
+//
+// Whatever needs the points is asked for: a phase returns what comes after it, and where it needs an
+// evaluation or a factorisation it says so in s.request and the loop ends. The next launch goes on.
+
+// A step is accepted if the cost falls by this part of what was predicted.
+constexpr double ACCEPT = 1e-4;
+// Where the cost fell as predicted to this part, the region grows by BOLD.
+constexpr double FAITHFUL = 1e-9;
+constexpr double BOLD = 100.0;
+// Shortenings of a step into a region where the model is not finite.
+constexpr int MAX_SHORTENINGS = 30;
+// When no parameter changes by more than this part of its size, its last digits stand still.
+constexpr double LAST_DIGITS = 1e-8;
+constexpr int MAX_REFINEMENTS = 8;
+
+template <class Group>
+__device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
+    set(g, s.request, i64(request));
+    return then;
+}
+
+template <class Group>
+__device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
+    const i64 why = unless_degenerate(s, reason);
+    const double cost = cost_of(s.present);
+    g.sync();
+    if (g.rank == 0) {
+        s.termination = why;
+        s.cost = cost;
+    }
+    return wait_for(g, s, DONE, Phase(s.phase));
+}
+
+template <class Group>
+__device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
+    g.sync();
+    copy(g, from.params, to.params, PARAMS);
+    copy(g, from.q, to.q, FREE);
+    copy(g, from.sums, to.sums, SUMS);
+    g.sync();
+}
+
+// What remains of bringing the linear model to the present point once R and z are there.
+template <class Group>
+__device__ __noinline__ void relinearised(Group g, State& s) {
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size)
+        s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
+    set(g, s.moving, i64(moving_parameters(s)));
+}
+
+// Brings the linear model to the present point.
+template <class Group>
+__device__ __noinline__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
+    if (!set_normal(g, s, w)) return wait_for(g, s, FACTOR, then);
+    relinearised(g, s);
+    return then;
+}
+
+// Sets the trial to the present point plus the step. Whether anything moved.
+template <class Group>
+__device__ __noinline__ bool move_trial(Group g, State& s) {
+    bool moved = false;
+    g.sync();
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) {
+        const double to = (s.present.q[j] + s.delta[j]) * s.columns[j];
+        const double param = clamp(to, s.lower[j], s.upper[j]);
+        s.trial.params[s.free[j]] = param;
+        s.trial.q[j] = param / s.columns[j];
+        moved |= s.trial.q[j] != s.present.q[j];
+    }
+    g.sync();
+    return g.any(moved);
+}
+
+// Asks for the sums at the trial; they are not finite if the point itself is not.
+template <class Group>
+__device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
+    if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
+    set(g, s.trial.sums[SUMS - 1], NOT_A_NUMBER);
+    return then;
+}
+
+// The sums at the start are there: they become the present point, unless the host must see to them.
+template <class Group>
+__device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
+    bool safe = true;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        const double square = product(s.trial.sums, j, j);
+        safe &= 1e-200 <= square && square <= 1e200;
+    }
+    if (!all_finite(g, s.trial.sums, SUMS) || !(safe || s.rescaled)) return wait_for(g, s, HOST, BEGIN);
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) {
+        s.trial.q[j] = s.trial.params[s.free[j]] / s.columns[j];
+        s.limits_low[j] = s.lower[j] / s.columns[j];
+        s.limits_high[j] = s.upper[j] / s.columns[j];
+        s.scale[j] = 0.0;
+    }
+    copy_point(g, s.trial, s.present);
+    return linearise(g, s, w, FIRST_REGION);
+}
+
+// At the origin the residual, which has the same units, says how far a step may go. Nor may a step be
+// so short that the cost cannot tell.
+template <class Group>
+__device__ __noinline__ Phase first_region(Group g, State& s) {
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) {
+        s.scale[j] = s.norms[j];
+        s.effects[j] = s.norms[j] * fabs(s.present.q[j]);
+    }
+    g.sync();
+    const double length = scaled_norm(s.present.q, s.scale, FREE), residual = residual_of(s);
+    const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
+    g.sync();
+    if (g.rank == 0) {
+        s.radius = s.initial_radius * size;
+        s.lambda = 0.0;
+        s.small = NONE;
+    }
+    return LOOK;
+}
+
+// Is the present point an end?
+template <class Group>
+__device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
+    Reason reason = finished(s);
+    if (reason != NONE) return end(g, s, reason);
+    look_ahead(g, s, w);
+    reason = s.small != NONE ? Reason(s.small) : full_step_is_small(s);
+    if (reason == NONE) {
+        reason = interrupted(s);
+        if (reason != NONE) return end(g, s, reason);
+        set(g, s.shortenings, i64(0));
+        return PROPOSE;
+    }
+    const double ceiling = cost_of(s.present) + noise_of(s);
+    copy_point(g, s.present, s.best);
+    if (g.rank == 0) {
+        s.reason = reason;
+        s.refinements = 0;
+        s.held = 0;
+        s.at_best = 1;
+        s.best_change = s.change;
+        s.ceiling = ceiling;
+    }
+    return REFINE;
+}
+
+// A step for the present radius. The first of all also says how large the region is.
+template <class Group>
+__device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
+    bounded_step(g, s, w);
+    const double length = scaled_norm(s.delta, s.scale, FREE);
+    const bool first = s.iterations == s.earlier && s.shortenings == 0;
+    const double radius = first ? fmin(s.radius, length) : s.radius;
+    set(g, s.length, length);
+    set(g, s.radius, radius);
+    if (!move_trial(g, s)) return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
+    return evaluate_trial(g, s, JUDGE);
+}
+
+// More's rules for the next radius and damping.
+template <class Group>
+__device__ __noinline__ void resize(Group g, State& s, double actual, double ratio) {
+    double radius = s.radius, lambda = s.lambda;
+    if (ratio <= 0.25) {
+        // The minimum of the parabola through both costs and the slope at the present point.
+        double slope = 0.0;
+#pragma unroll 1
+        for (int j = 0; j < FREE; ++j) slope += s.gradient[j] * s.delta[j];
+        const double parabola = actual >= 0.0 ? 0.5 : 0.5 * slope / (slope + actual);
+        const bool far = cost_of(s.trial) >= 100.0 * cost_of(s.present);
+        const double factor = far || isnan(parabola) ? 0.1 : clamp(parabola, 0.1, 0.5);
+        radius = factor * fmin(radius, s.length / 0.1);
+        lambda /= factor;
+    } else if (fabs(ratio - 1.0) <= FAITHFUL) {
+        radius = BOLD * s.length;
+        lambda = 0.0;
+    } else if (lambda == 0.0 || ratio >= 0.75) {
+        radius = s.length / 0.5;
+        lambda *= 0.5;
+    }
+    set(g, s.radius, radius);
+    set(g, s.lambda, lambda);
+}
+
+// The sums at the trial are there: accept the step, or try a shorter one.
+template <class Group>
+__device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
+    if (all_finite(g, s.trial.sums, SUMS)) {
+        const double predicted = -predicted_change(g, s, w);
+        const double actual = cost_of(s.present) - cost_of(s.trial);
+        const double ratio = predicted > 0.0 ? actual / predicted : 0.0;
+        const double damping = s.lambda;
+        // A step that a bound cut says nothing of those that the new bounds leave free.
+        const bool full = !s.cut && (damping == 0.0 || s.fall == INFINITE);
+        resize(g, s, actual, ratio);
+        if (ratio >= ACCEPT) {
+            copy_point(g, s.trial, s.present);
+            if (g.rank == 0) {
+                s.iterations += 1;
+                s.damping = damping;
+                s.actual = actual;
+                s.predicted = predicted;
+                s.ratio = ratio;
+                s.full = full;
+            }
+            g.sync();
+            return linearise(g, s, w, ACCEPTED);
+        }
+        if (s.radius <= EPSILON * scaled_norm(s.present.q, s.scale, FREE)) return end(g, s, NO_PROGRESS);
+    } else {
+        set(g, s.radius, 0.25 * fmin(s.length, s.radius));
+        set(g, s.lambda, 4.0 * s.lambda);
+        set(g, s.shortenings, s.shortenings + 1);
+        if (s.shortenings > MAX_SHORTENINGS) return end(g, s, MODEL_NON_FINITE);
+    }
+    const Reason reason = interrupted(s);
+    return reason != NONE ? end(g, s, reason) : PROPOSE;
+}
+
+// The step is taken and the linear model is there.
+template <class Group>
+__device__ __noinline__ Phase accepted(Group g, State& s) {
+    const double step = scaled_norm(s.delta, s.scale, FREE) / scaled_norm(s.present.q, s.scale, FREE);
+    const i64 small = s.full ? step_was_small(s) : NONE;
+    const double cost = cost_of(s.present);
+    g.sync();
+    if (g.rank == 0) {
+        s.reported = s.iterations;
+        s.step = step;
+        s.cost = cost;
+        s.small = small;
+    }
+    return LOOK;
+}
+
+// From a point where the tolerances are met, full steps go on, mixed, until the parameters' last
+// digits stand still.
+template <class Group>
+__device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
+    const bool settled = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * cost_of(s.present);
+    if (s.refinements >= MAX_REFINEMENTS || settled || s.change == INFINITE || interrupted(s) != NONE)
+        return SETTLE;
+    g.sync();
+    copy(g, w.step, s.delta, FREE);
+    set(g, s.moving_before, s.moving);
+    set(g, s.refinements, s.refinements + 1);
+    mix(g, s, w);
+    if (!move_trial(g, s)) return SETTLE;
+    return evaluate_trial(g, s, REFINED);
+}
+
+template <class Group>
+__device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
+    const double highest = cost_of(s.present) * (1.0 + LAST_DIGITS) + noise_of(s);
+    if (!all_finite(g, s.trial.sums, SUMS) || !(cost_of(s.trial) <= highest)) return SETTLE;
+    copy_point(g, s.trial, s.present);
+    return linearise(g, s, w, WEIGH);
+}
+
+// Is the refined point the best so far? A bound that becomes active, or steps that grow, end it.
+template <class Group>
+__device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
+    look_ahead(g, s, w);
+    const bool at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
+    const bool ends = count(unsigned(s.moving)) != count(unsigned(s.moving_before))
+        || s.change > 2.0 * s.best_change;
+    set(g, s.at_best, i64(at_best));
+    if (ends) return SETTLE;
+    if (at_best) {
+        set(g, s.best_change, s.change);
+        copy_point(g, s.present, s.best);
+    }
+    return REFINE;
+}
+
+// Ends the refinement at its best point.
+template <class Group>
+__device__ __noinline__ Phase settle(Group g, State& s, Scratch& w) {
+    if (s.at_best) return SETTLED;
+    copy_point(g, s.best, s.present);
+    return linearise(g, s, w, SETTLED);
+}
+
+template <class Group>
+__device__ __noinline__ Phase settled(Group g, State& s) {
+    return end(g, s, finished(s) == EXACT_FIT ? EXACT_FIT : Reason(s.reason));
+}
+
+// Goes on from s.phase until something is wanted that needs the points, or the fit has ended.
+template <class Group>
+__device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
+    set(g, s.request, i64(CONTINUE));
+#pragma unroll 1
+    while (s.request == CONTINUE) {
+        Phase next = SETTLED;
+        switch (s.phase) {
+            case BEGIN: next = begin(g, s, w); break;
+            case FIRST_REGION: next = first_region(g, s); break;
+            case LOOK: next = look(g, s, w); break;
+            case PROPOSE: next = propose(g, s, w); break;
+            case JUDGE: next = judge(g, s, w); break;
+            case ACCEPTED: next = accepted(g, s); break;
+            case REFINE: next = refine(g, s, w); break;
+            case REFINED: next = refined(g, s, w); break;
+            case WEIGH: next = weigh(g, s, w); break;
+            case SETTLE: next = settle(g, s, w); break;
+            case SETTLED: next = settled(g, s); break;
+            case STOP: next = end(g, s, Reason(s.stopped)); break;
+        }
+        set(g, s.phase, i64(next));
+    }
+}
+
+// The sums at the trial have come.
+template <class Group>
+__device__ void evaluated(Group g, State& s) {
+    set(g, s.evaluations, s.evaluations + 1);
+}
+
+// The factor at the present point has come, (FREE + 1) x (FREE + 1).
+template <class Group>
+__device__ __noinline__ void factored(Group g, State& s, const double* factor) {
+    set(g, s.factorisations, s.factorisations + 1);
+    set_factor(g, s, factor);
+    relinearised(g, s);
+}
+
+// The evaluation that the fit waits for is given up, because the host ends it.
+template <class Group>
+__device__ void stop(Group g, State& s) {
+    set(g, s.phase, i64(s.phase == REFINED ? SETTLE : STOP));
+}

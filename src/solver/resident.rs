@@ -1,0 +1,317 @@
+//! The host's side of a minimisation whose loop runs on a device: it says what the fit is, queues
+//! launches ahead, looks where the fit stands, and sees to what the device cannot.
+
+use super::minimise::{Failure, Outcome};
+use super::observe::{Observer, Progress, wants_to_stop};
+use super::options::Options;
+use super::problem::Problem;
+use super::run::{Run, Scaling, best_of_runs};
+use super::termination::Termination;
+use super::work::Work;
+use crate::backend::cpu::ITERATION_FLOOR;
+use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::resident::{Request, ResidentFit};
+use crate::backend::cuda::state::State;
+use crate::data::unit_of;
+use crate::normal::Normal;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Launches queued before the host looks: a fit takes about a dozen evaluations, and those that come
+/// too many return at once.
+const AHEAD: usize = 6;
+
+/// The words of `Reason` in `kernels/solver_state.cuh`, from 1 on.
+const REASONS: [Termination; 11] = [
+    Termination::Gradient,
+    Termination::Cost,
+    Termination::Step,
+    Termination::ExactFit,
+    Termination::NoProgress,
+    Termination::MaxEvaluations,
+    Termination::TimeLimit,
+    Termination::Stopped,
+    Termination::ModelNonFinite,
+    Termination::ZeroGradientAtStart,
+    Termination::Degenerate,
+];
+
+/// Minimises the cost from `problem.start` on a device; as [`minimise`](super::minimise::minimise).
+pub(crate) fn minimise_resident(
+    fit: &mut dyn ResidentFit,
+    problem: &Problem,
+    options: &Options,
+    observer: Option<&Observer>,
+    begun: Instant,
+    work: Work,
+) -> Result<Outcome, Failure> {
+    let mut run = ResidentRun::new(fit, problem, options, observer, begun, work);
+    best_of_runs(&mut run, problem)
+}
+
+/// Evaluates at `problem.start` on a device and takes no step; as [`evaluate`](super::minimise::evaluate).
+pub(crate) fn evaluate_resident(
+    fit: &mut dyn ResidentFit,
+    problem: &Problem,
+    options: &Options,
+    begun: Instant,
+    work: Work,
+    termination: Termination,
+) -> Result<Outcome, Failure> {
+    let mut run = ResidentRun::new(fit, problem, options, None, begun, work);
+    run.begin(&problem.start, Scaling::Monotone)?;
+    Ok(run.outcome(termination))
+}
+
+struct ResidentRun<'a> {
+    fit: &'a mut dyn ResidentFit,
+    problem: &'a Problem,
+    options: &'a Options,
+    observer: Option<&'a Observer>,
+    begun: Instant,
+    /// What the device was last seen to hold.
+    state: State,
+    columns: Vec<f64>,
+    /// What came before this run and beside the device's counts.
+    work: Work,
+    /// Whether the observer asked to stop.
+    stopped: bool,
+    /// Accepted steps that the observer was told of.
+    told: usize,
+}
+
+impl Run for ResidentRun<'_> {
+    fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
+        self.work = self.work();
+        self.told = self.work.iterations;
+        self.fill(start, scaling);
+        self.write(0..self.state.layout.words)?;
+        self.queue()?;
+        if self.request() == Request::Host {
+            self.measure_columns(start)?;
+            self.queue()?;
+        }
+        match self.request() {
+            Request::Host => Err(Failure::Overflow),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(&mut self) -> Result<Termination, Failure> {
+        loop {
+            self.tell_observer()?;
+            match self.request() {
+                Request::Done | Request::Host => break,
+                Request::Factor => {
+                    self.fit.factor()?;
+                    self.look()?;
+                }
+                Request::Evaluate => match self.ended_by_host() {
+                    None => self.queue()?,
+                    Some(reason) => self.stop(reason)?,
+                },
+            }
+        }
+        let all = 0..self.state.layout.words;
+        self.read(all)?;
+        let reason = self.state.count(&self.state.layout.termination);
+        Ok(reason
+            .checked_sub(1)
+            .and_then(|r| REASONS.get(r))
+            .copied()
+            .unwrap_or(Termination::NoProgress))
+    }
+
+    fn outcome(&self, termination: Termination) -> Outcome {
+        let layout = &self.state.layout;
+        let mut sums = self.state.numbers(&layout.present_sums);
+        let cost = sums.pop().unwrap_or(f64::NAN);
+        Outcome {
+            params: self.state.numbers(&layout.present_params),
+            cost,
+            normal: Normal { n: layout.n, products: sums, cost },
+            termination,
+            work: self.work(),
+            columns: self.columns.clone(),
+            effects: self.state.numbers(&layout.effects),
+            retried: false,
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.ended_by_host().is_some() || self.work().evaluations >= self.limit()
+    }
+}
+
+impl<'a> ResidentRun<'a> {
+    fn new(
+        fit: &'a mut dyn ResidentFit,
+        problem: &'a Problem,
+        options: &'a Options,
+        observer: Option<&'a Observer>,
+        begun: Instant,
+        work: Work,
+    ) -> Self {
+        let state = State::new(fit.layout().clone());
+        let columns = vec![1.0; state.layout.n];
+        let mut run = ResidentRun {
+            fit,
+            problem,
+            options,
+            observer,
+            begun,
+            state,
+            columns,
+            work,
+            stopped: false,
+            told: 0,
+        };
+        run.set_counts();
+        run
+    }
+
+    /// Says what the fit is and where it begins.
+    fn fill(&mut self, start: &[f64], scaling: Scaling) {
+        let (problem, options) = (self.problem, self.options);
+        let limit = self.limit();
+        let mut state = State::new(self.state.layout.clone());
+        let layout = state.layout.clone();
+        state.set(&layout.present_params, start.iter().copied());
+        state.set(&layout.trial_params, start.iter().copied());
+        state.set_counts(&layout.limit, [limit]);
+        state.set_counts(&layout.earlier, [self.work.iterations]);
+        state.set_counts(&layout.scaling, [usize::from(scaling == Scaling::Present)]);
+        state.set_counts(&layout.points_counted, [problem.points]);
+        state.set(&layout.ftol, [options.ftol]);
+        state.set(&layout.xtol, [options.xtol]);
+        state.set(&layout.gtol, [options.gtol]);
+        state.set(&layout.initial_radius, [options.initial_radius]);
+        state.set(&layout.rounding, [problem.rounding]);
+        state.set(&layout.square, [problem.square]);
+        state.set(&layout.floor, [ITERATION_FLOOR]);
+        state.set(&layout.columns, self.columns.iter().copied());
+        state.set(&layout.lower, problem.free.iter().map(|&k| problem.bounds[k].0));
+        state.set(&layout.upper, problem.free.iter().map(|&k| problem.bounds[k].1));
+        state.set_counts(&layout.free, problem.free.iter().copied());
+        state.set_counts(&layout.unused, problem.unused.iter().map(|&u| usize::from(u)));
+        self.state = state;
+        self.set_counts();
+        self.set_request(Request::Evaluate);
+    }
+
+    fn set_counts(&mut self) {
+        let layout = self.state.layout.clone();
+        self.state.set_counts(&layout.evaluations, [self.work.evaluations]);
+        self.state.set_counts(&layout.iterations, [self.work.iterations]);
+        self.state.set_counts(&layout.reported, [self.work.iterations]);
+        self.state.set_counts(&layout.factorisations, [0]);
+    }
+
+    fn set_request(&mut self, request: Request) {
+        let at = self.state.layout.request.start;
+        self.state.words[at] = request.word();
+    }
+
+    fn request(&self) -> Request {
+        Request::from_word(self.state.words[self.state.layout.request.start])
+    }
+
+    /// What all runs have cost so far.
+    fn work(&self) -> Work {
+        let layout = &self.state.layout;
+        Work {
+            evaluations: self.state.count(&layout.evaluations),
+            other_passes: self.work.other_passes + self.state.count(&layout.factorisations),
+            iterations: self.state.count(&layout.iterations),
+        }
+    }
+
+    fn limit(&self) -> usize {
+        self.options.evaluations(self.columns.len())
+    }
+
+    /// Whether the observer or the clock ends the fit.
+    fn ended_by_host(&self) -> Option<Termination> {
+        if self.stopped {
+            Some(Termination::Stopped)
+        } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
+            Some(Termination::TimeLimit)
+        } else {
+            None
+        }
+    }
+
+    fn write(&mut self, at: Range<usize>) -> Result<(), DriverError> {
+        self.fit.write(at.start, &self.state.words[at])
+    }
+
+    fn read(&mut self, at: Range<usize>) -> Result<(), DriverError> {
+        self.fit.read(at.clone(), &mut self.state.words[at])
+    }
+
+    /// Waits for the device and looks where it stands.
+    fn look(&mut self) -> Result<(), DriverError> {
+        self.read(self.state.layout.head())
+    }
+
+    /// Queues evaluations and looks where they lead: one at a time where the host has a say between
+    /// them.
+    fn queue(&mut self) -> Result<(), DriverError> {
+        let watched = self.observer.is_some() || self.options.max_time.is_some();
+        self.fit.iterate(if watched { 1 } else { AHEAD })?;
+        self.look()
+    }
+
+    /// Ends the fit while it waits for an evaluation.
+    fn stop(&mut self, reason: Termination) -> Result<(), DriverError> {
+        let word = REASONS.iter().position(|&r| r == reason).map_or(0, |r| r + 1);
+        let at = self.state.layout.stopped.clone();
+        self.state.set_counts(&at, [word]);
+        self.write(at)?;
+        self.fit.stop()?;
+        self.look()
+    }
+
+    /// What the host does about a start whose sums are not finite or not safe.
+    fn measure_columns(&mut self, start: &[f64]) -> Result<(), Failure> {
+        self.work.other_passes += 1;
+        if let Some(point) = self.fit.first_bad_point(start) {
+            return Err(Failure::Start(point));
+        }
+        let mut largest = vec![0.0; self.columns.len()];
+        self.fit.magnitudes(start, &mut largest)?;
+        self.work.other_passes += 1;
+        self.columns.iter_mut().zip(&largest).for_each(|(c, &m)| *c = unit_of(m));
+        let layout = self.state.layout.clone();
+        self.state.set(&layout.columns, self.columns.iter().copied());
+        self.state.set_counts(&layout.rescaled, [1]);
+        self.set_request(Request::Evaluate);
+        for at in [layout.columns, layout.rescaled, layout.request] {
+            self.write(at)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the observer of a step that it does not know of.
+    fn tell_observer(&mut self) -> Result<(), Failure> {
+        let layout = &self.state.layout;
+        let iteration = self.state.count(&layout.reported);
+        let (Some(observer), true) = (self.observer, iteration > self.told) else { return Ok(()) };
+        self.told = iteration;
+        let params = self.state.numbers(&layout.present_params);
+        let progress = Progress {
+            iteration,
+            evaluations: self.state.count(&layout.evaluations),
+            params: &params,
+            cost: self.state.number(&layout.cost) * self.problem.cost_unit,
+            step: self.state.number(&layout.step),
+            damping: self.state.number(&layout.damping),
+            elapsed: self.begun.elapsed(),
+        };
+        self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

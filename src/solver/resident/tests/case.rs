@@ -1,0 +1,149 @@
+//! Fits by the host's solver and by the device's.
+
+use super::super::minimise_resident;
+use super::stepped::{By, Stepped};
+use crate::backend::Evaluator;
+use crate::backend::cpu::{Cpu, Prepared};
+use crate::backend::cuda::emulated::Emulator;
+use crate::data::Data;
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::model::Expression;
+use crate::model::program::Program;
+use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::observe::Observer;
+use crate::solver::options::Options;
+use crate::solver::problem::Problem;
+use crate::solver::work::Work;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A model of one or more variables as text, with data.
+pub(super) struct Case {
+    pub(super) program: Program,
+    pub(super) columns: Vec<Vec<f64>>,
+    pub(super) y: Vec<f64>,
+    pub(super) start: Vec<f64>,
+    pub(super) bounds: Vec<(f64, f64)>,
+    pub(super) fixed: Vec<usize>,
+    pub(super) loss: Loss,
+    pub(super) options: Options,
+}
+
+impl Case {
+    pub(super) fn new(
+        model: &str,
+        variables: &[&str],
+        columns: Vec<Vec<f64>>,
+        y: Vec<f64>,
+    ) -> Case {
+        let expression = Expression::parse(model, variables).expect("a model");
+        let params = expression.parameters().to_vec();
+        let trace = |x: &[_], p: &[_]| expression.evaluate(x, p);
+        let mut program = Program::trace(variables.len(), params.len(), trace).expect("a trace");
+        program.params = params;
+        Case {
+            bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); program.params.len()],
+            start: Vec::new(),
+            program,
+            columns,
+            y,
+            fixed: Vec::new(),
+            loss: Loss::Linear,
+            options: Options::default(),
+        }
+    }
+
+    pub(super) fn of(
+        model: &str,
+        x: impl Fn(usize) -> f64,
+        y: impl Fn(f64, usize) -> f64,
+        n: usize,
+    ) -> Case {
+        let x: Vec<f64> = (0..n).map(x).collect();
+        let y = x.iter().enumerate().map(|(i, &x)| y(x, i)).collect();
+        Case::new(model, &["x"], vec![x], y)
+    }
+
+    /// Does something with the points and the problem.
+    pub(super) fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
+        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let points = Points::validate(&Data::new(columns, &self.y).expect("data")).expect("points");
+        let free: Vec<usize> = (0..self.start.len()).filter(|k| !self.fixed.contains(k)).collect();
+        let partials = self.program.with_partials(&free).expect("partials");
+        let prepared = Prepared::traced(&partials, &free);
+        let problem = Problem {
+            unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
+            free,
+            start: self.start.clone(),
+            bounds: self.bounds.clone(),
+            rounding: (16.0 * f64::EPSILON).powi(2) * points.summary.square,
+            square: points.summary.square,
+            points: points.used,
+            cost_unit: 1.0,
+        };
+        let mut cpu = Cpu::new(&prepared, &points, self.loss, &self.start);
+        go(&mut cpu, &problem)
+    }
+
+    pub(super) fn on_host(&self, observer: Option<&Observer>) -> Result<Outcome, Failure> {
+        self.with(|evaluator, problem| {
+            let begun = Instant::now();
+            minimise(evaluator, problem, &self.options, observer, begun, Work::default())
+        })
+    }
+
+    pub(super) fn on_device(
+        &self,
+        device: &Arc<Emulator>,
+        by: By,
+        observer: Option<&Observer>,
+    ) -> Result<Outcome, Failure> {
+        self.with(|evaluator, problem| {
+            let mut fit = Stepped::new(device, evaluator, problem, by);
+            let begun = Instant::now();
+            minimise_resident(&mut fit, problem, &self.options, observer, begun, Work::default())
+        })
+    }
+
+    pub(super) fn start(mut self, start: &[f64]) -> Case {
+        self.start = start.to_vec();
+        self
+    }
+
+    pub(super) fn bound(mut self, k: usize, lower: f64, upper: f64) -> Case {
+        self.bounds[k] = (lower, upper);
+        self
+    }
+
+    pub(super) fn fixed(mut self, k: usize) -> Case {
+        self.fixed.push(k);
+        self
+    }
+
+    pub(super) fn loss(mut self, loss: Loss) -> Case {
+        self.loss = loss;
+        self
+    }
+
+    pub(super) fn options(mut self, options: Options) -> Case {
+        self.options = options;
+        self
+    }
+
+    /// Both solvers take the same way to the same place: all of their sums are in the same order.
+    #[track_caller]
+    pub(super) fn check(&self, device: &Arc<Emulator>, by: By, name: &str) -> Outcome {
+        let host = self.on_host(None).expect("an outcome");
+        let found = self.on_device(device, by, None).expect("an outcome");
+        assert_eq!(found.termination, host.termination, "{name}");
+        assert_eq!(found.work, host.work, "{name}");
+        assert_eq!(found.retried, host.retried, "{name}");
+        assert_eq!(found.columns, host.columns, "{name}");
+        assert_eq!(found.effects, host.effects, "{name}");
+        assert_eq!(found.params, host.params, "{name}");
+        assert_eq!(found.cost, host.cost, "{name}");
+        assert_eq!(found.normal, host.normal, "{name}");
+        host
+    }
+}
