@@ -58,7 +58,7 @@ const PASSES: &[(&str, &str)] = kernels![
     "registers.cuh",
     "tiles.cuh",
     "normal.cuh",
-    "reflection.cuh",
+    "reflector.cuh",
     "factor.cuh",
 ];
 /// The solver; it builds on the constants, the prelude and SUMS.
