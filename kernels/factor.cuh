@@ -42,9 +42,9 @@ __device__ __noinline__ void fold(Fold& fold) {
         double v[LANE_ROWS];
 #pragma unroll
         for (int q = 0; q < LANE_ROWS; ++q) v[q] = fold.rows[j * FOLD_ROWS + 32 * q + lane];
-        const Reflection reflection = reflection_of<LANE_ROWS>(fold.r[packed(j, j)], v);
+        const Reflector reflector = make_reflector<LANE_ROWS>(fold.r[packed(j, j)], v);
         __syncwarp();
-        if (lane == 0) fold.r[packed(j, j)] = reflection.diagonal;
+        if (lane == 0) fold.r[packed(j, j)] = reflector.diagonal;
         // Four columns at a time share one exchange of sums. Past the last column the last one is
         // taken again: the same numbers are written twice.
 #pragma unroll 1
@@ -66,13 +66,13 @@ __device__ __noinline__ void fold(Fold& fold) {
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
                 const int column = i + c < K ? i + c : K - 1;
-                const double factor = fma(reflection.bring, rho[c], reflection.turn * product[c]);
+                const double factor = fma(reflector.bring, rho[c], reflector.turn * product[c]);
 #pragma unroll
                 for (int q = 0; q < LANE_ROWS; ++q)
                     fold.rows[column * FOLD_ROWS + 32 * q + lane] = fma(factor, v[q], a[c][q]);
                 if (lane == 0)
                     fold.r[packed(j, column)] =
-                        fma(reflection.keep, rho[c], reflection.bring * product[c]);
+                        fma(reflector.keep, rho[c], reflector.bring * product[c]);
             }
         }
     }

@@ -9,7 +9,8 @@ constexpr int WARPS = THREADS / 32;
 // spills a few registers to fit a block more, which no pass needs.
 constexpr int RESIDENT_BLOCKS = 2;
 
-// A sum of floats to about 48 bits: `high` is the sum, `low` what its roundings lost.
+// A sum of floats to some 42 bits: `high` is the sum, `low` what its roundings lost, itself summed
+// with roundings.
 struct Pair {
     float high, low;
 };

@@ -58,7 +58,7 @@ const FEW: &[(&str, &str)] =
 /// Passes of fits of more.
 const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
 /// The pass that factors, of fits of at most [`FEW_PARAMETERS`].
-const FACTOR: &[(&str, &str)] = kernels!["reflection.cuh", "factor.cuh", "factor.cu"];
+const FACTOR: &[(&str, &str)] = kernels!["reflector.cuh", "factor.cuh", "factor.cu"];
 /// The solver of such fits; it builds on its constants only.
 pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "group.cuh",

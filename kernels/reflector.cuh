@@ -6,12 +6,12 @@
 //     rho' = (alpha rho + v^t a) / beta,     a' = a + f v  with  f = (rho + v^t a / (alpha - beta)) / beta.
 
 // rho' = keep rho + bring v^t a,  f = bring rho + turn v^t a.
-struct Reflection {
+struct Reflector {
     double keep, bring, turn;
     double diagonal;  // beta in the units of alpha
 };
 
-__device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
+__device__ __forceinline__ Reflector reflector_of_total(double alpha, double total) {
     double beta = -copysign(sqrt(total), alpha), bring = 1.0 / beta;
     return {alpha * bring, bring, bring / (alpha - beta), beta};
 }
@@ -24,7 +24,7 @@ __device__ __forceinline__ double larger_magnitude(double a, double b) {
 
 // For squares that leave the range of f64: scales v by a power of two first, in place.
 template <int COUNT>
-__device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v) {
+__device__ __forceinline__ Reflector scaled_reflector(double alpha, double* v) {
     double size = 0.0;
 #pragma unroll
     for (int q = 0; q < COUNT; ++q) size = larger_magnitude(size, v[q]);
@@ -43,7 +43,7 @@ __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v)
         v[q] *= scale;
         total = fma(v[q], v[q], total);
     }
-    Reflection scaled = reflection_of_total(alpha * scale, fma(alpha * scale, alpha * scale, warp_total(total)));
+    Reflector scaled = reflector_of_total(alpha * scale, fma(alpha * scale, alpha * scale, warp_total(total)));
     scaled.diagonal *= ldexp(1.0, exponent);
     return scaled;
 }
@@ -51,14 +51,14 @@ __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v)
 // For [alpha; v] with `COUNT` numbers of v in every lane, alpha the same in all. The same bits in all
 // lanes. H = I if v is zero, or nothing beside alpha; not a number if anything in v is not finite.
 template <int COUNT>
-__device__ __forceinline__ Reflection reflection_of(double alpha, double* v) {
+__device__ __forceinline__ Reflector make_reflector(double alpha, double* v) {
     double squares = 0.0;
 #pragma unroll
     for (int q = 0; q < COUNT; ++q) squares = fma(v[q], v[q], squares);
     squares = warp_total(squares);
     double total = fma(alpha, alpha, squares);
     // Narrower than the squares need, so that products of v with columns of any size stay in range.
-    if (!(total > 1e-100 && total < 1e100)) return scaled_reflection<COUNT>(alpha, v);
+    if (!(total > 1e-100 && total < 1e100)) return scaled_reflector<COUNT>(alpha, v);
     if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
-    return reflection_of_total(alpha, total);
+    return reflector_of_total(alpha, total);
 }
