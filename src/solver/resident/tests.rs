@@ -3,6 +3,7 @@
 
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
+use crate::model::program::Program;
 use crate::solver::minimise::{Failure, Outcome};
 use crate::solver::observe::Progress;
 use crate::solver::options::Options;
@@ -167,6 +168,9 @@ fn ends_of_all_kinds() {
         ("finite nowhere else", {
             Case::of("if(a == 1, a * x, log(-1))", to_20, line, 20).start(&[1.0])
         }),
+        ("finite there alone", {
+            Case::of("if(a == 0, a * x, log(-1))", to_20, line, 20).start(&[0.0])
+        }),
         ("effect beside it", Case::of("a^2 * x", to_20, line, 20).start(&[0.0])),
         ("a step", Case::of("floor(a * x)", to_20, line, 20).start(&[1.0])),
     ];
@@ -293,4 +297,52 @@ fn many_parameters() {
             bounded.check(&device, By::Warp, &format!("{n}, bounded"));
         }
     }
+}
+
+/// What only some problems come upon: each case is there for one rule of the solver.
+#[test]
+fn rare_ways() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let count = |i: usize| i as f64;
+    let line = |x: f64, i: usize| 2.0 * x + 1.0 + scatter(i);
+    // A parameter that does not occur has no effect and degrades nothing.
+    let x: Vec<f64> = (0..20).map(count).collect();
+    let y = x.iter().enumerate().map(|(i, &x)| line(x, i)).collect();
+    let program = Program::trace(1, 3, |x, p| p[0] * x[0] + p[2]).expect("a trace");
+    let unused = Case::traced(program, vec![x], y).start(&[1.0, 1.0, 1.0]);
+    let end = unused.check(&device, By::Warp, "unused");
+    assert!(end.termination.is_converged());
+
+    // A start so near the origin that the residual says how far to go.
+    Case::of("a * x + b", count, line, 20).start(&[1e-12, 1e-13]).check(
+        &device,
+        By::Warp,
+        "near 0",
+    );
+
+    // Effects far larger than the response make the noise.
+    let nothing = Options { ftol: 1e-300, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let far = Case::of("a + b * x + 1e-9 * a^2", |i| 1e6 + i as f64, |_, i| 3.0 * scatter(i), 40);
+    let end = far.start(&[-1e5, 0.1]).options(nothing).check(&device, By::Warp, "cancelling");
+    assert_eq!(end.termination, Termination::Cost);
+
+    // Derivatives that are wrong lead away from the minimum; its last digits must not cost anything.
+    let mean = (0..50).map(|i| 0.5 + scatter(i)).sum::<f64>() / 50.0;
+    for skew in [1e-5, 1e-4, 1e-3] {
+        let mut constant = Case::of("a + 0 * x", count, |_, i| 0.5 + scatter(i), 50).start(&[mean]);
+        constant.skew = skew;
+        constant.check(&device, By::Warp, "wrong derivatives");
+    }
+
+    // Steps that converge slowly, from tolerances met early: more points than the mixing keeps.
+    let loose = Options { ftol: 0.1, ..Options::default() };
+    let slow = "a * sin(b * x + c * a) + d * x^b";
+    let y = |x: f64, i| (1.7 * x).sin() + 3.0 * scatter(i);
+    let slow = Case::of(slow, |i| 0.1 + 0.1 * i as f64, y, 40).start(&[1.0, 1.5, 0.1, 0.2]);
+    slow.options(loose).check(&device, By::Warp, "slow");
+    let sum = "a * exp(-b * x) + c * exp(-d * x) + f * exp(-g * x)";
+    let y = |x: f64, i| 3.0 * (-x).exp() + 2.0 * scatter(i);
+    let sum = Case::of(sum, |i| 0.1 * i as f64, y, 60).start(&[1.0, 0.5, 1.0, 1.5, 1.0, 4.0]);
+    let end = sum.check(&device, By::Warp, "more decays than there are");
+    assert!(end.retried);
 }
