@@ -1,5 +1,6 @@
 //! Bounds by an active set: parameters that sit on a bound and are pushed outwards stay there, and a
-//! step that would leave the box is taken again with the offenders set on their bounds.
+//! step that would leave the box is taken again with the offenders set on their bounds, as far as the
+//! linear model keeps them there.
 
 use super::linear_model::LinearModel;
 use super::trust_region::TrustRegion;
@@ -8,6 +9,10 @@ use super::trust_region::TrustRegion;
 pub(crate) struct Limits<'a> {
     pub(crate) limits: &'a [(f64, f64)],
 }
+
+/// The cosine between a parameter's column and the linear model's residual from which on it is taken
+/// off a bound: less is rounding.
+const RELEASE: f64 = 1e-10;
 
 /// On which bound a parameter sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,10 @@ pub(crate) struct BoundedStep {
     moving: Vec<usize>,
     /// Parameters that the last round took over a bound.
     left: Vec<usize>,
+    /// Parameters that were set on a bound, with the direction outwards.
+    set: Vec<(usize, f64)>,
+    /// Parameters that were taken off a bound again.
+    released: Vec<usize>,
     r: Vec<f64>,
     z: Vec<f64>,
     scale: Vec<f64>,
@@ -69,6 +78,8 @@ impl BoundedStep {
             region: TrustRegion::new(n),
             moving: Vec::with_capacity(n),
             left: Vec::with_capacity(n),
+            set: Vec::with_capacity(n),
+            released: Vec::with_capacity(n),
             r: vec![0.0; n * n],
             z: vec![0.0; n],
             scale: vec![0.0; n],
@@ -78,8 +89,11 @@ impl BoundedStep {
     }
 
     /// Writes the step from `q` to `delta` and returns its damping λ, and whether a bound cut it;
-    /// parameters outside `moving` stay. Each round sets at least one more parameter on a bound, so
-    /// there are at most n rounds.
+    /// parameters outside `moving` stay.
+    ///
+    /// Each round sets at least one more parameter on a bound. Where none leaves, a parameter that the
+    /// linear model pushes inwards from the bound that it was set on moves again: rounds that set
+    /// several at once set too many. Each is taken off once at most, so there are at most 3n rounds.
     #[allow(clippy::too_many_arguments)] // the state of an iteration, each by its name
     pub(crate) fn step(
         &mut self,
@@ -95,8 +109,10 @@ impl BoundedStep {
         delta.fill(0.0);
         self.moving.clear();
         self.moving.extend_from_slice(moving);
+        self.set.clear();
+        self.released.clear();
         let mut lambda = guess;
-        while !self.moving.is_empty() {
+        while !self.moving.is_empty() || self.release(model, delta) {
             let m = self.moving.len();
             if m == model.n {
                 self.r.copy_from_slice(&model.r);
@@ -115,14 +131,50 @@ impl BoundedStep {
             self.left.clear();
             self.left.extend(self.moving.iter().copied().filter(|&j| !inside(j)));
             if self.left.is_empty() {
+                if self.release(model, delta) {
+                    continue;
+                }
                 break;
             }
             for &j in &self.left {
                 let (lower, upper) = limits.limits[j];
+                self.set.push((j, delta[j]));
                 delta[j] = if delta[j] < 0.0 { lower - q[j] } else { upper - q[j] };
             }
             self.moving.retain(|j| !self.left.contains(j));
         }
         (lambda, self.moving.len() < moving.len())
+    }
+
+    /// Lets that parameter move again which the linear model at the step pushes most strongly inwards
+    /// from the bound that it was set on. Returns whether there is one.
+    fn release(&mut self, model: &LinearModel, delta: &[f64]) -> bool {
+        let n = model.n;
+        if self.set.is_empty() {
+            return false;
+        }
+        // The residual of the model, Rδ + z, and its gradient.
+        let rest = &mut self.work[..n];
+        for (i, t) in rest.iter_mut().enumerate() {
+            *t = model.z[i] + (i..n).map(|j| model.r[j * n + i] * delta[j]).sum::<f64>();
+        }
+        let size = rest.iter().map(|t| t * t).sum::<f64>().sqrt();
+        let inwards = |&(j, outwards): &(usize, f64)| {
+            let slope: f64 = (0..=j).map(|i| model.r[j * n + i] * rest[i]).sum();
+            slope * outwards.signum() / (model.norms[j] * size)
+        };
+        let candidates = self.set.iter().enumerate().filter(|(_, s)| !self.released.contains(&s.0));
+        let strongest = candidates
+            .map(|(i, s)| (i, inwards(s)))
+            .filter(|&(_, push)| push > RELEASE)
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((i, _)) = strongest else {
+            return false;
+        };
+        let (j, _) = self.set.swap_remove(i);
+        self.released.push(j);
+        self.moving.push(j);
+        self.moving.sort_unstable();
+        true
     }
 }

@@ -152,6 +152,11 @@ impl Search<'_> {
         loop {
             let (length, cut) = self.propose(shortenings == 0);
             if !self.move_trial() {
+                if cut && self.radius > f64::EPSILON * scaled_norm(&self.q, &self.scale) {
+                    // Bounds leave nothing of this step; a shorter one goes down the gradient.
+                    self.radius *= 0.25;
+                    continue;
+                }
                 return Ok(Advance::Stuck(match shortenings {
                     0 => Termination::NoProgress,
                     _ => Termination::ModelNonFinite,
@@ -165,7 +170,7 @@ impl Search<'_> {
                 let damping = self.lambda;
                 // A step that a bound cut says nothing of those that the new bounds leave free.
                 let full = !cut && (damping == 0.0 || prospect.fall.is_infinite());
-                self.resize(actual, ratio, length);
+                self.resize(actual, ratio, length, cut);
                 if ratio >= ACCEPT {
                     self.accept(damping)?;
                     let small = self.step_was_small(actual, predicted, ratio);
@@ -203,14 +208,16 @@ impl Search<'_> {
             &mut self.delta,
         );
         let length = scaled_norm(&self.delta, &self.scale);
-        if self.is_at_start() && unshortened {
+        if self.is_at_start() && unshortened && !cut {
             self.radius = self.radius.min(length);
         }
         (length, cut)
     }
 
-    /// Moré's rules for the next radius and damping.
-    fn resize(&mut self, actual: f64, ratio: f64, length: f64) {
+    /// Moré's rules for the next radius and damping. A good step does not shorten the radius if it was
+    /// a bound that kept it short.
+    fn resize(&mut self, actual: f64, ratio: f64, length: f64, cut: bool) {
+        let least = if cut { self.radius } else { 0.0 };
         if ratio <= 0.25 {
             // The minimum of the parabola through both costs and the slope at the present point.
             let slope: f64 = self.model.gradient.iter().zip(&self.delta).map(|(g, d)| g * d).sum();
@@ -220,10 +227,10 @@ impl Search<'_> {
             self.radius = factor * self.radius.min(length / 0.1);
             self.lambda /= factor;
         } else if (ratio - 1.0).abs() <= FAITHFUL {
-            self.radius = BOLD * length;
+            self.radius = least.max(BOLD * length);
             self.lambda = 0.0;
         } else if self.lambda == 0.0 || ratio >= 0.75 {
-            self.radius = length / 0.5;
+            self.radius = least.max(length / 0.5);
             self.lambda *= 0.5;
         }
     }

@@ -206,8 +206,14 @@ impl<'a> Search<'a> {
         let mut moved = false;
         for (j, &k) in self.problem.free.iter().enumerate() {
             let (lower, upper) = self.problem.bounds[k];
-            let to = (self.q[j] + self.delta[j]) * self.columns[j];
-            self.trial.params[k] = to.clamp(lower, upper);
+            let (low, high) = self.limits[j];
+            let (q, d) = (self.q[j], self.delta[j]);
+            // A step onto a bound ends on it, not a rounding beside it, where it would not be held.
+            self.trial.params[k] = match ((q + d) * self.columns[j]).clamp(lower, upper) {
+                _ if d == low - q => lower,
+                _ if d == high - q => upper,
+                to => to,
+            };
             self.trial.q[j] = self.trial.params[k] / self.columns[j];
             moved |= self.trial.q[j] != self.q[j];
         }

@@ -5,6 +5,7 @@
 //! independent solution, and where there is no right answer, that the fit says so.
 
 mod behaviour;
+mod boxes;
 mod collinear;
 mod properties;
 #[path = "../support/standard.rs"]
