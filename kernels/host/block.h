@@ -106,7 +106,7 @@ static u64 random_below(u64 bound) {
 }
 
 // Ends the launch: the other threads of the block are forgotten where they stand.
-[[noreturn]] static void leave_block() {
+[[noreturn]] CUDA_ON_CPU_UNWATCHED static void leave_block() {
     Fibre abandoned;
     switch_fibres(current ? current->fibre : abandoned, launcher);
     __builtin_unreachable();

@@ -27,6 +27,10 @@
 #ifdef CUDA_ON_CPU_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+// For frames that may be abandoned on a stack which is used again: ASan would remember them.
+#define CUDA_ON_CPU_UNWATCHED __attribute__((no_sanitize("address"), noinline))
+#else
+#define CUDA_ON_CPU_UNWATCHED
 #endif
 
 namespace cuda_on_cpu {
@@ -68,7 +72,7 @@ static void exchange_stacks(void** /* rdi: save */, void* /* rsi: to */) {
 #endif
 
 // Leaves `from`, which goes on here when somebody switches back to it.
-static void switch_fibres(Fibre& from, Fibre& to) {
+CUDA_ON_CPU_UNWATCHED static void switch_fibres(Fibre& from, Fibre& to) {
 #ifdef CUDA_ON_CPU_ASAN
     void* fake_stack = nullptr;
     __sanitizer_start_switch_fiber(&fake_stack, to.stack, to.stack_bytes);
@@ -129,19 +133,16 @@ public:
     static constexpr size_t BYTES = 1 << 18;
 #endif
 
-    ~Stacks() {
-        if (memory_) munmap(memory_, count_ * stride());
-    }
+    ~Stacks() { give_back(); }
 
     // False if there is no memory.
     bool reserve(size_t count) {
         if (count <= count_) return true;
-        if (memory_) munmap(memory_, count_ * stride());
-        count_ = 0;
+        give_back();
         void* memory = mmap(nullptr, count * stride(), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        memory_ = memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
-        if (!memory_) return false;
+        if (memory == MAP_FAILED) return false;
+        memory_ = static_cast<char*>(memory);
         count_ = count;
         for (size_t i = 0; i < count; ++i) mprotect(memory_ + i * stride(), page(), PROT_NONE);
         return true;
@@ -161,6 +162,18 @@ private:
         static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
         return bytes;
     }
+    // ASan must forget about the frames of threads that never returned: what the system puts at
+    // these addresses next is not theirs.
+    void give_back() {
+        if (!memory_) return;
+#ifdef CUDA_ON_CPU_ASAN
+        __asan_unpoison_memory_region(memory_, count_ * stride());
+#endif
+        munmap(memory_, count_ * stride());
+        memory_ = nullptr;
+        count_ = 0;
+    }
+
     static size_t stride() { return BYTES + page(); }
 
     char* memory_ = nullptr;

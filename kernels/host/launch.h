@@ -126,7 +126,7 @@ CUDA_ON_CPU_EXPORT cuda_on_cpu::u64 cuda_on_cpu__shared_bytes() {
 
 // For a handler of signals on the thread that launches: a thread of the kernel cannot touch
 // `address` (or `signal` says what else it did). Ends the launch and does not return.
-CUDA_ON_CPU_EXPORT void cuda_on_cpu__fault(cuda_on_cpu::u64 address, const char* what) {
+CUDA_ON_CPU_EXPORT CUDA_ON_CPU_UNWATCHED void cuda_on_cpu__fault(cuda_on_cpu::u64 address, const char* what) {
     using namespace cuda_on_cpu;
     if (!current) return;
     begin_fault(ILLEGAL_ADDRESS);

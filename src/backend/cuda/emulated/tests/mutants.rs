@@ -148,14 +148,13 @@ fn blocks_do_not_inherit_shared_memory() {
 
 #[test]
 fn accesses_beyond_a_buffer_fault() {
+    // An odd number of doubles leaves 8 bytes before the page; written, they are found when the
+    // buffer is given back. So here it is the second number beyond the end.
     for threads in [1, 31, 33, 513] {
-        let said = "8 bytes past the end of a buffer";
-        let write = format!("if (threadIdx.x == 0) out[{threads} + 1] = 0.0;");
-        // An odd number of doubles leaves 8 bytes before the page: written, they are found at the
-        // buffer's release, so here it is the second number beyond the end.
-        fails(&write, threads, 700, said);
-        let read = format!("out[threadIdx.x] = out[threadIdx.x + {threads} + 1];");
-        fails(&read, threads, 700, "illegal address at 0x");
+        let write = "if (threadIdx.x == 0) out[blockDim.x + 1] = 0.0;";
+        fails(write, threads, 700, "8 bytes past the end of a buffer");
+        let read = "out[threadIdx.x] = out[threadIdx.x + blockDim.x + 1];";
+        fails(read, threads, 700, "illegal address at 0x");
     }
     fails("out[-1000000000000LL] = 0.0;", 1, 700, "illegal address");
     fails("((double*)0)[threadIdx.x] = 0.0;", 3, 700, "illegal address");
