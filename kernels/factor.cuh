@@ -149,7 +149,7 @@ __device__ bool factor_pass(
         }
     }
     fold_warps(folds, partial + (i64)blockIdx.x * K * K);
-    if (!arrives_last(ticket)) return false;
+    if (!arrives_last(ticket, gridDim.x)) return false;
     if (warp < FOLDING_WARPS) {
         clear(folds[warp]);
         const auto at = [partial](i64 f, int i, int j) { return partial[f * K * K + j * K + i]; };

@@ -22,7 +22,7 @@ __device__ bool normal_pass(
         sum_in_registers(data, common, floor, block_sums);
     else
         sum_in_tiles(data, common, floor, block_sums);
-    if (!arrives_last(ticket)) return false;
+    if (!arrives_last(ticket, gridDim.x)) return false;
     sum_blocks<SUMMED>(partial, out);
     if (LOSS == LINEAR && threadIdx.x == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
     __syncthreads();

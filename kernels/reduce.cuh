@@ -9,7 +9,8 @@ constexpr int WARPS = THREADS / 32;
 // spills a few registers to fit a block more, which no pass needs.
 constexpr int RESIDENT_BLOCKS = 2;
 
-// A sum of floats to about 48 bits: `high` is the sum, `low` what its roundings lost.
+// A sum of floats to some 42 bits: `high` is the sum, `low` what its roundings lost, itself summed
+// with roundings.
 struct Pair {
     float high, low;
 };
@@ -140,15 +141,15 @@ __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     }
 }
 
-// To be called by all threads of every block, each having written its part of the block's results to
-// global memory. True in the last block to arrive, where the results of all blocks are visible; the
-// ticket is 0 again.
-__device__ __forceinline__ bool arrives_last(unsigned* ticket) {
+// To be called by all threads of `blocks` blocks, each having written its part of the block's results
+// to global memory. True in the last block to arrive, where the results of all of them are visible;
+// the ticket is 0 again.
+__device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) {
     __shared__ bool last;
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+        last = atomicAdd(ticket, 1u) == blocks - 1;
         if (last) *ticket = 0;
         __threadfence();
     }

@@ -11,7 +11,7 @@ struct Reflector {
     double diagonal;  // beta in the units of alpha
 };
 
-__device__ __forceinline__ Reflector reflector_of(double alpha, double total) {
+__device__ __forceinline__ Reflector reflector_of_total(double alpha, double total) {
     double beta = -copysign(sqrt(total), alpha), bring = 1.0 / beta;
     return {alpha * bring, bring, bring / (alpha - beta), beta};
 }
@@ -43,7 +43,7 @@ __device__ __forceinline__ Reflector scaled_reflector(double alpha, double* v) {
         v[q] *= scale;
         total = fma(v[q], v[q], total);
     }
-    Reflector scaled = reflector_of(alpha * scale, fma(alpha * scale, alpha * scale, warp_total(total)));
+    Reflector scaled = reflector_of_total(alpha * scale, fma(alpha * scale, alpha * scale, warp_total(total)));
     scaled.diagonal *= ldexp(1.0, exponent);
     return scaled;
 }
@@ -60,5 +60,5 @@ __device__ __forceinline__ Reflector make_reflector(double alpha, double* v) {
     // Narrower than the squares need, so that products of v with columns of any size stay in range.
     if (!(total > 1e-100 && total < 1e100)) return scaled_reflector<COUNT>(alpha, v);
     if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
-    return reflector_of(alpha, total);
+    return reflector_of_total(alpha, total);
 }

@@ -48,3 +48,14 @@ __device__ __forceinline__ void weighted_row(
     for (int j = 0; j < FREE; ++j) row[j] = (Term)out[1 + j] * factor * common.columns[j];
     row[FREE] = residual;
 }
+
+// A pair of groups of columns, left <= right; pairs are numbered as products are.
+struct GroupPair {
+    int left, right;
+};
+
+__device__ __forceinline__ GroupPair group_pair(int pair) {
+    int right = 0;
+    while ((right + 1) * (right + 2) / 2 <= pair) ++right;
+    return {pair - right * (right + 1) / 2, right};
+}

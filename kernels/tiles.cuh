@@ -42,17 +42,6 @@ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
 constexpr int TILE_BYTES =
     larger(TILE_NUMBERS * sizeof(Term), ROW_SUMS * TILING.slices * sizeof(double));
 
-// A pair of groups of columns.
-struct GroupPair {
-    int left, right;
-};
-
-__device__ __forceinline__ GroupPair group_pair(int pair) {
-    int right = 0;
-    while ((right + 1) * (right + 2) / 2 <= pair) ++right;
-    return {pair - right * (right + 1) / 2, right};
-}
-
 // Writes the block's SUMMED sums to `block_sums`.
 __device__ __forceinline__ void sum_in_tiles(
     const Data& data, const Common& common, double floor, double* block_sums) {

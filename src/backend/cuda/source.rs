@@ -79,7 +79,7 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
 ];
 const ENTRIES: &[(&str, &str)] = kernels!["entry.cu", "resident.cu"];
 /// Kernels of fits of more parameters.
-const MANY: &[(&str, &str)] = kernels![];
+const MANY: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh", "rows.cuh"];
 
 /// The whole text for a compiler; equal fits give equal texts.
 pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {

@@ -1,0 +1,147 @@
+// Weighted rows of [J r] in device memory, for models with more parameters than a block can sum:
+// `rows` writes them, chunk by chunk, and `gram` adds up their products.
+
+// Writes the rows of the points first..first + count: column j of row i at matrix[j * stride + i], and
+// the point's share of the cost, C^2 rho / 2 or half of its squared residual, at cost[i].
+//
+// `params`: PARAMS numbers. `columns`: FREE factors. `floor`: see `correct`. Launch: THREADS threads,
+// any number of blocks. Per point 8 (K + 1) bytes written beside the point that is read; the partials
+// pass through local memory where they do not fit the registers.
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) rows(
+    Data data, const double* params, const double* columns, double floor, i64 first, i64 count,
+    i64 stride, double* matrix, double* cost) {
+    __shared__ Common common;
+    prepare(params, columns, common);
+    const i64 step = (i64)gridDim.x * THREADS;
+    for (i64 i = (i64)blockIdx.x * THREADS + threadIdx.x; i < count; i += step) {
+        Term row[K], loss;
+        weighted_row(load_point(data, first + i), data, common, floor, row, loss);
+#pragma unroll
+        for (int j = 0; j < K; ++j) matrix[j * stride + i] = row[j];
+        cost[i] = LOSS == LINEAR ? Term(0.5) * row[FREE] * row[FREE] : loss;
+    }
+}
+
+// A block forms the products of GRAM_COLUMNS by GRAM_COLUMNS columns, GRAM_POINTS points at a time:
+// each thread a square of GRAM_SIDE by GRAM_SIDE, over one of GRAM_SLICES slices of the points.
+constexpr int GRAM_COLUMNS = 32;
+constexpr int GRAM_SIDE = 4;
+constexpr int GRAM_LINE = GRAM_COLUMNS / GRAM_SIDE;
+constexpr int GRAM_SLICES = THREADS / (GRAM_LINE * GRAM_LINE);
+constexpr int GRAM_POINTS = 32;
+// Odd, so that points of different columns are in different banks.
+constexpr int GRAM_PITCH = GRAM_POINTS + 1;
+
+// Loads GRAM_POINTS points of the columns from `column` on; zeros past the last column or point.
+__device__ __forceinline__ void load_gram_tile(
+    const double* matrix, i64 stride, int k, int column, i64 point, i64 end, double* tile) {
+    for (int m = threadIdx.x; m < GRAM_COLUMNS * GRAM_POINTS; m += THREADS) {
+        const int c = m / GRAM_POINTS, p = m % GRAM_POINTS;
+        const bool inside = column + c < k && point + p < end;
+        tile[c * GRAM_PITCH + p] = inside ? __ldg(matrix + (column + c) * stride + point + p) : 0.0;
+    }
+}
+
+// Adds the sums over `count` points to `out`, k (k + 1) / 2 products of the k columns of `matrix`,
+// upper triangle by columns, then the cost.
+//
+// `matrix`, `cost`, `stride`: as `rows` wrote them. `partial`: splits * (k (k + 1) / 2 + 1) numbers.
+// `tickets`: one counter for each pair of groups of GRAM_COLUMNS columns, 0, and 0 again afterwards.
+// Launch: THREADS threads, pairs * splits blocks with pairs = g (g + 1) / 2, g = k / GRAM_COLUMNS
+// rounded up, and any number of splits of the points, on which alone the order of the sums depends.
+// Per point about k^2 flops, and 8 k g bytes through the L2 cache.
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
+    const double* matrix, const double* cost, int k, i64 count, i64 stride, int splits,
+    double* partial, unsigned* tickets, double* out) {
+    __shared__ double tiles[2 * GRAM_COLUMNS * GRAM_PITCH];
+    const int pairs = gridDim.x / splits, pair = blockIdx.x % pairs, split = blockIdx.x / pairs;
+    const GroupPair at = group_pair(pair);
+    const i64 products = (i64)k * (k + 1) / 2, width = products + 1;
+    // Each split is a whole number of tiles, so that none is cut.
+    const i64 chunks = (count + GRAM_POINTS - 1) / GRAM_POINTS;
+    const i64 begin = split * chunks / splits * GRAM_POINTS;
+    const i64 past = (split + 1) * chunks / splits * GRAM_POINTS, end = past < count ? past : count;
+    const int slice = threadIdx.x / (GRAM_LINE * GRAM_LINE);
+    const int x = threadIdx.x % GRAM_LINE, y = threadIdx.x / GRAM_LINE % GRAM_LINE;
+    double* left = tiles;
+    double* right = at.left == at.right ? left : left + GRAM_COLUMNS * GRAM_PITCH;
+
+    double sums[GRAM_SIDE][GRAM_SIDE];
+#pragma unroll
+    for (int a = 0; a < GRAM_SIDE; ++a)
+#pragma unroll
+        for (int b = 0; b < GRAM_SIDE; ++b) sums[a][b] = 0.0;
+    double cost_sum = 0.0;
+    for (i64 point = begin; point < end; point += GRAM_POINTS) {
+        load_gram_tile(matrix, stride, k, at.left * GRAM_COLUMNS, point, end, left);
+        if (left != right)
+            load_gram_tile(matrix, stride, k, at.right * GRAM_COLUMNS, point, end, right);
+        if (pair == 0 && threadIdx.x < GRAM_POINTS && point + threadIdx.x < end)
+            cost_sum += cost[point + threadIdx.x];
+        __syncthreads();
+#pragma unroll 4
+        for (int p = slice; p < GRAM_POINTS; p += GRAM_SLICES) {
+            double a[GRAM_SIDE], b[GRAM_SIDE];
+#pragma unroll
+            for (int i = 0; i < GRAM_SIDE; ++i) {
+                a[i] = left[(y + i * GRAM_LINE) * GRAM_PITCH + p];
+                b[i] = right[(x + i * GRAM_LINE) * GRAM_PITCH + p];
+            }
+#pragma unroll
+            for (int i = 0; i < GRAM_SIDE; ++i)
+#pragma unroll
+                for (int j = 0; j < GRAM_SIDE; ++j) sums[i][j] = fma(a[i], b[j], sums[i][j]);
+        }
+        __syncthreads();
+    }
+
+    // The slices' sums one after the other, each thread's square at tiles + its number.
+    for (int s = 1; s < GRAM_SLICES; ++s) {
+        const int lane = threadIdx.x % (GRAM_LINE * GRAM_LINE);
+#pragma unroll
+        for (int m = 0; m < GRAM_SIDE * GRAM_SIDE; ++m) {
+            double* place = tiles + m * GRAM_LINE * GRAM_LINE + lane;
+            if (slice == s) *place = sums[m / GRAM_SIDE][m % GRAM_SIDE];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int m = 0; m < GRAM_SIDE * GRAM_SIDE; ++m) {
+            const double* place = tiles + m * GRAM_LINE * GRAM_LINE + lane;
+            if (slice == 0) sums[m / GRAM_SIDE][m % GRAM_SIDE] += *place;
+        }
+        __syncthreads();
+    }
+    if (slice == 0) {
+#pragma unroll
+        for (int i = 0; i < GRAM_SIDE; ++i)
+#pragma unroll
+            for (int j = 0; j < GRAM_SIDE; ++j) {
+                const i64 row = at.left * GRAM_COLUMNS + y + i * GRAM_LINE;
+                const i64 column = at.right * GRAM_COLUMNS + x + j * GRAM_LINE;
+                if (row <= column && column < k)
+                    partial[split * width + column * (column + 1) / 2 + row] = sums[i][j];
+            }
+    }
+    if (pair == 0 && threadIdx.x < 32) {
+        cost_sum = warp_total(cost_sum);
+        if (threadIdx.x == 0) partial[split * width + products] = cost_sum;
+    }
+
+    // The last split of a pair to arrive adds up all of them.
+    if (!arrives_last(tickets + pair, splits)) return;
+    for (int m = threadIdx.x; m < GRAM_COLUMNS * GRAM_COLUMNS; m += THREADS) {
+        const i64 row = at.left * GRAM_COLUMNS + m % GRAM_COLUMNS;
+        const i64 column = at.right * GRAM_COLUMNS + m / GRAM_COLUMNS;
+        if (row <= column && column < k) {
+            const i64 to = column * (column + 1) / 2 + row;
+            double total = out[to];
+            for (int s = 0; s < splits; ++s) total += partial[s * width + to];
+            out[to] = total;
+        }
+    }
+    if (pair == 0 && threadIdx.x == 0) {
+        double total = out[products];
+        for (int s = 0; s < splits; ++s) total += partial[s * width + products];
+        out[products] = total;
+    }
+}

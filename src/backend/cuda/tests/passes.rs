@@ -1,0 +1,227 @@
+//! Kernels that pass over points, on the emulated device: what their tests share.
+
+use crate::backend::cuda::driver::{Address, Driver};
+use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, THREADS, translation_unit};
+use crate::data::loss::Loss;
+use crate::model::program::Program;
+use crate::normal::pair;
+
+/// Sizes around those of warps, blocks and tiles.
+pub(super) const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 127, 128, 129, 255, 257, 1000, 4099];
+
+/// Sums of exponentials in one variable, with `n` parameters, and their partials.
+pub(super) fn exponentials(n: usize) -> Program {
+    let model = |x: &[crate::Var], p: &[crate::Var]| {
+        let terms = p.chunks(2).map(|p| match p {
+            [amplitude, rate] => *amplitude * (-*rate * x[0]).exp(),
+            rest => rest[0] * (-x[0]).exp(),
+        });
+        terms.reduce(|sum, term| sum + term).expect("a term")
+    };
+    with_all_partials(&Program::trace(1, n, model).expect("a trace"))
+}
+
+pub(super) fn decay() -> Program {
+    let model = |x: &[crate::Var], p: &[crate::Var]| p[0] * (-p[1] * x[0]).exp() + p[2];
+    with_all_partials(&Program::trace(1, 3, model).expect("a trace"))
+}
+
+pub(super) fn with_all_partials(value: &Program) -> Program {
+    let all: Vec<usize> = (0..value.params.len()).collect();
+    value.with_partials(&all).expect("a replay")
+}
+
+/// Parameters and column factors for [`exponentials`].
+pub(super) fn parameters(n: usize) -> (Vec<f64>, Vec<f64>) {
+    let params =
+        (0..n).map(|j| if j % 2 == 0 { 1.0 + 0.1 * j as f64 } else { 0.2 + 0.17 * j as f64 });
+    let columns = (0..n).map(|j| [1.0, 0.5, 4.0][j % 3]);
+    (params.collect(), columns.collect())
+}
+
+/// One variable, responses, and perhaps weights.
+#[derive(Clone, Default)]
+pub(super) struct Sample {
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) weight: Option<Vec<f64>>,
+    pub(super) constant_weight: f64,
+    /// Scale of the loss.
+    pub(super) scale: f64,
+}
+
+impl Sample {
+    pub(super) fn new(n: usize, weighted: bool) -> Sample {
+        let x: Vec<f64> = (0..n).map(|i| 5.0 * (i as f64 + 0.5) / n as f64).collect();
+        let y = x.iter().map(|x| 2.0 * (-1.2 * x).exp() + 0.4 + 0.3 * (917.0 * x).sin()).collect();
+        let weight = weighted.then(|| x.iter().map(|x| 1.0 / (0.4 + 0.3 * x)).collect());
+        Sample { x, y, weight, constant_weight: 1.0, scale: 0.7 }
+    }
+
+    pub(super) fn weight(&self, i: usize) -> f64 {
+        self.weight.as_ref().map_or(self.constant_weight, |w| w[i])
+    }
+}
+
+/// A translation unit on the emulated device, with one sample.
+pub(super) struct Passes {
+    bench: Bench,
+    free: usize,
+    storage: Storage,
+    data: Vec<u8>,
+    points: usize,
+    held: Vec<Address>,
+}
+
+/// The unit of a model in one variable.
+pub(super) fn spec(
+    program: &Program,
+    loss: Loss,
+    storage: Storage,
+    arithmetic: Arithmetic,
+) -> Spec<'_> {
+    let free = program.outputs.len() - 1;
+    Spec { program, free, columns: vec![storage], response: storage, loss, arithmetic }
+}
+
+impl Passes {
+    /// `None` where there is no C++ compiler.
+    pub(super) fn new(spec: &Spec<'_>) -> Option<Passes> {
+        let bench = Bench::new(&translation_unit(spec))?;
+        let (free, storage) = (spec.free, spec.response);
+        Some(Passes { bench, free, storage, data: Vec::new(), points: 0, held: Vec::new() })
+    }
+
+    fn numbers(&mut self, values: &[f64], storage: Storage) -> Address {
+        let address = match storage {
+            Storage::F64 => self.bench.put(values),
+            Storage::F32 => self.bench.put(&values.iter().map(|&v| v as f32).collect::<Vec<f32>>()),
+        };
+        self.held.push(address);
+        address
+    }
+
+    /// Replaces the points.
+    pub(super) fn upload(&mut self, sample: &Sample) {
+        self.held.drain(..).for_each(|address| self.bench.device.release(address));
+        let (x, y) = (self.numbers(&sample.x, self.storage), self.numbers(&sample.y, self.storage));
+        let weight = sample.weight.as_ref().map_or(Address(0), |w| self.numbers(w, Storage::F64));
+        self.points = sample.y.len();
+        self.data = argument_of(&[x, y, weight]);
+        self.data.extend(argument_of(&[sample.constant_weight, sample.scale]));
+        self.data.extend(argument(self.points as i64));
+    }
+
+    pub(super) fn set_seed(&self, seed: u64) {
+        self.bench.device.set_seed(seed);
+    }
+
+    /// Runs `normal` or `factor` with numbers of `size` as its result; all that is not an input holds
+    /// NaN before.
+    fn pass(
+        &self,
+        kernel: &str,
+        size: usize,
+        blocks: u32,
+        (params, columns): (&[f64], &[f64]),
+        floor: f64,
+    ) -> Vec<f64> {
+        let bench = &self.bench;
+        let inputs = [bench.put(params), bench.put(columns)];
+        let partial = bench.put(&vec![f64::NAN; blocks as usize * size]);
+        let (ticket, out) = (bench.put(&[0u32]), bench.put(&vec![f64::NAN; size]));
+        let mut arguments = vec![self.data.clone()];
+        arguments.extend(inputs.map(argument));
+        arguments.push(argument(floor));
+        arguments.extend([partial, ticket, out].map(argument));
+        bench.launch(kernel, blocks, THREADS as u32, &arguments).unwrap();
+        assert_eq!(bench.take::<u32>(ticket, 1), [0], "the ticket of {kernel}");
+        let result = bench.take(out, size);
+        inputs.into_iter().chain([partial, ticket, out]).for_each(|a| bench.device.release(a));
+        result
+    }
+
+    /// The sums of `normal`: products, then the cost.
+    pub(super) fn normal(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
+        self.pass("normal", pair(0, self.free + 1) + 1, blocks, at, floor)
+    }
+
+    /// R, column-major.
+    pub(super) fn factor(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
+        self.pass("factor", (self.free + 1) * (self.free + 1), blocks, at, floor)
+    }
+
+    /// The sums by `rows` and `gram`, `chunk` points at a time.
+    pub(super) fn chunked(
+        &self,
+        (chunk, blocks, splits): (usize, u32, u32),
+        (params, columns): (&[f64], &[f64]),
+        floor: f64,
+    ) -> Vec<f64> {
+        let (bench, k) = (&self.bench, self.free + 1);
+        let (sums, groups) = (pair(0, k) + 1, k.div_ceil(32));
+        let pairs = groups * (groups + 1) / 2;
+        let stride = chunk + 3;
+        let inputs = [bench.put(params), bench.put(columns)];
+        let matrix = bench.put(&vec![f64::NAN; stride * k]);
+        let cost = bench.put(&vec![f64::NAN; chunk]);
+        let partial = bench.put(&vec![f64::NAN; splits as usize * sums]);
+        let (tickets, out) = (bench.put(&vec![0u32; pairs]), bench.put(&vec![0.0f64; sums]));
+        for first in (0..self.points.max(1)).step_by(chunk) {
+            let count = chunk.min(self.points - first) as i64;
+            let mut arguments = vec![self.data.clone()];
+            arguments.extend(inputs.map(argument));
+            arguments.push(argument(floor));
+            arguments.extend([first as i64, count, stride as i64].map(argument));
+            arguments.extend([matrix, cost].map(argument));
+            bench.launch("rows", blocks, THREADS as u32, &arguments).unwrap();
+            let mut arguments = [matrix, cost].map(argument).to_vec();
+            arguments.push(argument(k as i32));
+            arguments.extend([count, stride as i64].map(argument));
+            arguments.push(argument(splits as i32));
+            arguments.extend([partial, tickets, out].map(argument));
+            bench.launch("gram", pairs as u32 * splits, THREADS as u32, &arguments).unwrap();
+        }
+        assert!(bench.take::<u32>(tickets, pairs).iter().all(|&t| t == 0), "tickets of gram");
+        let result = bench.take(out, sums);
+        let held = inputs.into_iter().chain([matrix, cost, partial, tickets, out]);
+        held.for_each(|address| bench.device.release(address));
+        result
+    }
+}
+
+/// The bits of numbers.
+pub(super) fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
+
+/// The products RᵀR of a factor, packed as sums are, without a cost.
+pub(super) fn squared(r: &[f64], k: usize) -> Vec<f64> {
+    let mut products = Vec::new();
+    for j in 0..k {
+        for i in 0..=j {
+            products.push((0..=i).map(|m| r[i * k + m] * r[j * k + m]).sum());
+        }
+    }
+    products
+}
+
+/// The largest difference of two sets of products, relative to the lengths of the two columns; the
+/// difference of costs too, where both have one.
+pub(super) fn difference(found: &[f64], expected: &[f64], k: usize) -> f64 {
+    let mut worst: f64 = 0.0;
+    for j in 0..k {
+        for i in 0..=j {
+            let size = (expected[pair(i, i)] * expected[pair(j, j)]).sqrt();
+            let error = (found[pair(i, j)] - expected[pair(i, j)]).abs();
+            // A NaN must not pass for small.
+            worst = if error == 0.0 { worst } else { worst.max(error / size) };
+            assert!(!error.is_nan(), "product {i} {j} is {}", found[pair(i, j)]);
+        }
+    }
+    match (found.get(pair(0, k)), expected.get(pair(0, k))) {
+        (Some(a), Some(b)) if a != b => worst.max((a - b).abs() / b.abs()),
+        _ => worst,
+    }
+}
