@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A model of one or more variables as text, with data.
+#[derive(Clone)]
 pub(super) struct Case {
     pub(super) program: Program,
     pub(super) columns: Vec<Vec<f64>>,
