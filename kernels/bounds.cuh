@@ -1,5 +1,10 @@
 // Bounds by an active set, as in `bounds.rs`: parameters that sit on a bound and are pushed outwards
-// stay there, and a step that would leave the box is taken again with the offenders on their bounds.
+// stay there, and a step that would leave the box is taken again with the offenders on their bounds, as
+// far as the linear model keeps them there.
+
+// The cosine between a parameter's column and the linear model's residual from which on it is taken
+// off a bound: less is rounding.
+constexpr double RELEASE = 1e-10;
 
 // Whether parameter j sits on a bound while the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
@@ -30,35 +35,82 @@ __device__ __noinline__ unsigned leaving_parameters(const State& s, unsigned mov
     return leaving;
 }
 
+// Those that s.delta makes smaller.
+__device__ __noinline__ unsigned falling_parameters(const State& s) {
+    unsigned falling = 0;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j)
+        if (s.delta[j] < 0.0) falling |= 1u << j;
+    return falling;
+}
+
+// Of the `candidates`, each set on a bound, the bit of the one that the linear model at s.delta pushes
+// most strongly inwards, or 0. `lowered`: those that are on their lower bounds.
+template <class Group>
+__device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigned candidates, unsigned lowered,
+                                                Scratch& w) {
+    if (candidates == 0) return 0;
+    // The residual of the model, R d + z; then the cosines with the columns, in the direction outwards.
+    model_rows(g, s, w.t);
+#pragma unroll 1
+    for (int i = g.rank; i < FREE; i += g.size) w.t[i] += s.z[i];
+    g.sync();
+    const double size = sqrt(squares_in_order(w.t, FREE));
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) {
+        double slope = 0.0;
+#pragma unroll 1
+        for (int i = 0; i <= j; ++i) slope += s.r[j * FREE + i] * w.t[i];
+        w.part[j] = (contains(lowered, j) ? -slope : slope) / (s.norms[j] * size);
+    }
+    g.sync();
+    unsigned strongest = 0;
+    double push = RELEASE;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        if (!contains(candidates, j) || !(w.part[j] > push)) continue;
+        push = w.part[j];
+        strongest = 1u << j;
+    }
+    g.sync();
+    return strongest;
+}
+
 // Writes the step within radius and box to s.delta, and its damping and whether a bound cut it to
-// s.lambda and s.cut. Each round sets at least one more parameter on a bound.
+// s.lambda and s.cut. Each round sets at least one more parameter on a bound; where none leaves, one
+// that was set may move again, each once at most.
 template <class Group>
 __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
     const unsigned all = unsigned(s.moving);
     const double guess = s.lambda, radius = s.radius;
-    unsigned moving = all;
+    unsigned moving = all, lowered = 0, released = 0;
     double lambda = guess;
     g.sync();
     fill(g, s.delta, FREE, 0.0);
     g.sync();
 #pragma unroll 1
-    while (moving != 0) {
-        reduced_model(g, s, moving, w);
-#pragma unroll 1
-        for (int j = g.rank; j < FREE; j += g.size)
-            if (contains(moving, j)) w.scale[position(moving, j)] = s.scale[j];
+    while (true) {
+        unsigned leaving = 0;
+        if (moving != 0) {
+            reduced_model(g, s, moving, w);
+            gather(g, s.scale, moving, w.scale);
+            lambda = region_step(g, count(moving), radius, guess, w);
+            scatter(g, w.part, moving, s.delta);
+            leaving = leaving_parameters(s, moving);
+            g.sync();
+        }
+        if (leaving == 0) {
+            const unsigned inwards = pushed_inwards(g, s, all & ~moving & ~released, lowered, w);
+            if (inwards == 0) break;
+            released |= inwards;
+            moving |= inwards;
+            continue;
+        }
+        lowered = (lowered & ~leaving) | (falling_parameters(s) & leaving);
         g.sync();
-        lambda = region_step(g, count(moving), radius, guess, w);
-#pragma unroll 1
-        for (int j = g.rank; j < FREE; j += g.size)
-            if (contains(moving, j)) s.delta[j] = w.part[position(moving, j)];
-        g.sync();
-        const unsigned leaving = leaving_parameters(s, moving);
-        g.sync();
-        if (leaving == 0) break;
 #pragma unroll 1
         for (int j = g.rank; j < FREE; j += g.size) {
-            const double bound = s.delta[j] < 0.0 ? s.limits_low[j] : s.limits_high[j];
+            const double bound = contains(lowered, j) ? s.limits_low[j] : s.limits_high[j];
             if (contains(leaving, j)) s.delta[j] = bound - s.present.q[j];
         }
         g.sync();

@@ -61,9 +61,9 @@ __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
     if (!is_regular(g, w.r, k)) return false;
     gauss_newton(g, w.r, w.z, k, w.part);
     fill(g, w.z + k, m - k, 0.0);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) w.step[j] = contains(basis, j) ? w.part[position(basis, j)] : 0.0;
+    fill(g, w.step, FREE, 0.0);
     g.sync();
+    scatter(g, w.part, basis, w.step);
     return true;
 }
 
@@ -81,10 +81,9 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     bool exists = true;
     if (is_regular(g, w.r, m)) {
         gauss_newton(g, w.r, w.z, m, w.part);
-#pragma unroll 1
-        for (int j = g.rank; j < FREE; j += g.size)
-            w.step[j] = contains(moving, j) ? w.part[position(moving, j)] : 0.0;
+        fill(g, w.step, FREE, 0.0);
         g.sync();
+        scatter(g, w.part, moving, w.step);
     } else {
         exists = basic_step(g, s, w);
     }

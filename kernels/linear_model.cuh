@@ -69,17 +69,23 @@ __device__ __noinline__ void set_factor(Group g, State& s, const double* factor)
     g.sync();
 }
 
-// The change of the cost that the model predicts for s.delta.
+// Writes R delta to t.
 template <class Group>
-__device__ __noinline__ double predicted_change(Group g, const State& s, Scratch& w) {
+__device__ __noinline__ void model_rows(Group g, const State& s, double* t) {
 #pragma unroll 1
     for (int i = g.rank; i < FREE; i += g.size) {
         double row = 0.0;
 #pragma unroll 1
         for (int j = i; j < FREE; ++j) row += s.r[j * FREE + i] * s.delta[j];
-        w.t[i] = row;
+        t[i] = row;
     }
     g.sync();
+}
+
+// The change of the cost that the model predicts for s.delta.
+template <class Group>
+__device__ __noinline__ double predicted_change(Group g, const State& s, Scratch& w) {
+    model_rows(g, s, w.t);
     double square = 0.0, slope = 0.0;
 #pragma unroll 1
     for (int i = 0; i < FREE; ++i) {

@@ -65,8 +65,11 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
     g.sync();
 #pragma unroll 1
     for (int j = g.rank; j < FREE; j += g.size) {
-        const double to = (s.present.q[j] + s.delta[j]) * s.columns[j];
-        const double param = clamp(to, s.lower[j], s.upper[j]);
+        const double q = s.present.q[j], d = s.delta[j];
+        double param = clamp((q + d) * s.columns[j], s.lower[j], s.upper[j]);
+        // A step onto a bound ends on it, not a rounding beside it, where it would not be held.
+        if (d == s.limits_high[j] - q) param = s.upper[j];
+        if (d == s.limits_low[j] - q) param = s.lower[j];
         s.trial.params[s.free[j]] = param;
         s.trial.q[j] = param / s.columns[j];
         moved |= s.trial.q[j] != s.present.q[j];
@@ -156,18 +159,25 @@ template <class Group>
 __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
     bounded_step(g, s, w);
     const double length = scaled_norm(s.delta, s.scale, FREE);
-    const bool first = s.iterations == s.earlier && s.shortenings == 0;
+    const bool first = s.iterations == s.earlier && s.shortenings == 0 && !s.cut;
     const double radius = first ? fmin(s.radius, length) : s.radius;
     set(g, s.length, length);
     set(g, s.radius, radius);
-    if (!move_trial(g, s)) return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
-    return evaluate_trial(g, s, JUDGE);
+    if (move_trial(g, s)) return evaluate_trial(g, s, JUDGE);
+    if (s.cut && radius > EPSILON * scaled_norm(s.present.q, s.scale, FREE)) {
+        // Bounds leave nothing of this step; a shorter one goes down the gradient.
+        set(g, s.radius, 0.25 * radius);
+        return PROPOSE;
+    }
+    return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
 }
 
-// More's rules for the next radius and damping.
+// More's rules for the next radius and damping. A good step does not shorten the radius if it was a
+// bound that kept it short.
 template <class Group>
 __device__ __noinline__ void resize(Group g, State& s, double actual, double ratio) {
     double radius = s.radius, lambda = s.lambda;
+    const double least = s.cut ? radius : 0.0;
     if (ratio <= 0.25) {
         // The minimum of the parabola through both costs and the slope at the present point.
         double slope = 0.0;
@@ -179,10 +189,10 @@ __device__ __noinline__ void resize(Group g, State& s, double actual, double rat
         radius = factor * fmin(radius, s.length / 0.1);
         lambda /= factor;
     } else if (fabs(ratio - 1.0) <= FAITHFUL) {
-        radius = BOLD * s.length;
+        radius = fmax(least, BOLD * s.length);
         lambda = 0.0;
     } else if (lambda == 0.0 || ratio >= 0.75) {
-        radius = s.length / 0.5;
+        radius = fmax(least, s.length / 0.5);
         lambda *= 0.5;
     }
     set(g, s.radius, radius);

@@ -144,3 +144,21 @@ __device__ __forceinline__ bool contains(unsigned members, int j) { return membe
 __device__ __forceinline__ int position(unsigned members, int j) { return __popc(members & ((1u << j) - 1u)); }
 
 __device__ __forceinline__ int count(unsigned members) { return __popc(members); }
+
+// Writes the values of the members, one after the other, to `to`.
+template <class Group>
+__device__ __noinline__ void gather(Group g, const double* values, unsigned members, double* to) {
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size)
+        if (contains(members, j)) to[position(members, j)] = values[j];
+    g.sync();
+}
+
+// Writes values that stand one after the other to the places of the members.
+template <class Group>
+__device__ __noinline__ void scatter(Group g, const double* values, unsigned members, double* to) {
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size)
+        if (contains(members, j)) to[j] = values[position(members, j)];
+    g.sync();
+}

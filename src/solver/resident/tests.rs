@@ -3,6 +3,7 @@
 
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
+use crate::model::program::Program;
 use crate::solver::minimise::{Failure, Outcome};
 use crate::solver::observe::Progress;
 use crate::solver::options::Options;
@@ -165,6 +166,9 @@ fn ends_of_all_kinds() {
         ("finite nowhere else", {
             Case::of("if(a == 1, a * x, log(-1))", to_20, line, 20).start(&[1.0])
         }),
+        ("finite there alone", {
+            Case::of("if(a == 0, a * x, log(-1))", to_20, line, 20).start(&[0.0])
+        }),
         ("effect beside it", Case::of("a^2 * x", to_20, line, 20).start(&[0.0])),
         ("a step", Case::of("floor(a * x)", to_20, line, 20).start(&[1.0])),
     ];
@@ -280,4 +284,104 @@ fn many_parameters() {
             bounded.check(&device, By::Warp, &format!("{n}, bounded"));
         }
     }
+}
+
+/// What only some problems come upon: each case is there for one rule of the solver.
+#[test]
+fn rare_ways() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let count = |i: usize| i as f64;
+    let line = |x: f64, i: usize| 2.0 * x + 1.0 + scatter(i);
+    // A parameter that does not occur has no effect and degrades nothing.
+    let x: Vec<f64> = (0..20).map(count).collect();
+    let y = x.iter().enumerate().map(|(i, &x)| line(x, i)).collect();
+    let program = Program::trace(1, 3, |x, p| p[0] * x[0] + p[2]).expect("a trace");
+    let unused = Case::traced(program, vec![x], y).start(&[1.0, 1.0, 1.0]);
+    let end = unused.check(&device, By::Warp, "unused");
+    assert!(end.termination.is_converged());
+
+    // A start so near the origin that the residual says how far to go.
+    Case::of("a * x + b", count, line, 20).start(&[1e-12, 1e-13]).check(
+        &device,
+        By::Warp,
+        "near 0",
+    );
+
+    // Effects far larger than the response make the noise.
+    let nothing = Options { ftol: 1e-300, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let far = Case::of("a + b * x + 1e-9 * a^2", |i| 1e6 + i as f64, |_, i| 3.0 * scatter(i), 40);
+    let end = far.start(&[-1e5, 0.1]).options(nothing).check(&device, By::Warp, "cancelling");
+    assert_eq!(end.termination, Termination::Cost);
+
+    // Derivatives that are wrong lead away from the minimum; its last digits must not cost anything.
+    let mean = (0..50).map(|i| 0.5 + scatter(i)).sum::<f64>() / 50.0;
+    for skew in [1e-5, 1e-4, 1e-3] {
+        let mut constant = Case::of("a + 0 * x", count, |_, i| 0.5 + scatter(i), 50).start(&[mean]);
+        constant.skew = skew;
+        constant.check(&device, By::Warp, "wrong derivatives");
+    }
+
+    // From a corner that the whole step leaves, although there is a way down along an edge.
+    let root = 0.19_f64.sqrt();
+    let (u, v) = (vec![1.0, 0.0, 0.0, 0.0], vec![-0.9, root, 0.0, 0.0]);
+    let (w, y) = (vec![0.0, 0.0, 1.0, 0.0], vec![0.8, -root, 10.0, 1.0]);
+    let corner = Case::new("a * u + b * v + c * w", &["u", "v", "w"], vec![u, v, w], y);
+    let corner = corner.bound(0, 0.0, f64::INFINITY).bound(1, 0.0, f64::INFINITY);
+    for start in [[1e-12, 1e-12, 10.0], [1e-9, 1e-13, 10.0], [0.0, 0.0, 10.0]] {
+        let case = Case { start: start.to_vec(), ..corner.clone() };
+        assert!((case.check(&device, By::Warp, "a corner").params[0] - 0.8).abs() < 1e-9);
+    }
+
+    // Steps that converge slowly, from tolerances met early: more points than the mixing keeps.
+    let loose = Options { ftol: 0.1, ..Options::default() };
+    let slow = "a * sin(b * x + c * a) + d * x^b";
+    let y = |x: f64, i| (1.7 * x).sin() + 3.0 * scatter(i);
+    let slow = Case::of(slow, |i| 0.1 + 0.1 * i as f64, y, 40).start(&[1.0, 1.5, 0.1, 0.2]);
+    slow.options(loose).check(&device, By::Warp, "slow");
+    let sum = "a * exp(-b * x) + c * exp(-d * x) + f * exp(-g * x)";
+    let y = |x: f64, i| 3.0 * (-x).exp() + 2.0 * scatter(i);
+    let sum = Case::of(sum, |i| 0.1 * i as f64, y, 60).start(&[1.0, 0.5, 1.0, 1.5, 1.0, 4.0]);
+    let end = sum.check(&device, By::Warp, "more decays than there are");
+    assert!(end.retried);
+}
+
+/// Boxes of all kinds about linear problems and bent ones: bounds set, taken off again, and cut steps.
+#[test]
+fn boxes() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let mut state = 5_u64;
+    let mut next = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    let (mut held, mut converged) = (0, 0);
+    for round in 0..300 {
+        let columns: Vec<Vec<f64>> = (0..4).map(|_| (0..9).map(|_| next()).collect()).collect();
+        // Columns that lie close together ask for steps far out of the box.
+        let together = |i: usize| 0.9 * columns[0][i] + 0.1 * columns[1][i];
+        let beside: Vec<f64> = (0..9).map(together).collect();
+        let columns = vec![columns[0].clone(), beside, columns[2].clone(), columns[3].clone()];
+        let y = (0..9).map(|_| 3.0 * next()).collect();
+        let model = match round % 2 {
+            0 => "a * u + b * v + c * w + d * t",
+            _ => "a * u + b * v + c * w + exp(d) * t + 0.1 * a * b",
+        };
+        let mut case = Case::new(model, &["u", "v", "w", "t"], columns, y);
+        for k in 0..4 {
+            let (p, q) = (2.0 * next(), 2.0 * next());
+            case.bounds[k] =
+                if next() > 0.6 { (f64::NEG_INFINITY, q) } else { (p.min(q), p.max(q)) };
+            let inside = 0.5 * (case.bounds[k].0.max(-9.0) + case.bounds[k].1);
+            let at = [inside, case.bounds[k].1, case.bounds[k].0.max(-9.0)];
+            case.start.push(at[(4.0 + 4.0 * next()) as usize % 3]);
+        }
+        case.options.initial_radius = [1.0, 0.1, 1e-3, 100.0][round % 4];
+        let by = if round % 3 == 0 { By::Solo } else { By::Warp };
+        let end = case.check(&device, by, &format!("round {round}"));
+        converged += usize::from(end.termination.is_converged());
+        let bounds = case.bounds.iter().zip(&end.params);
+        held += bounds.filter(|(b, p)| **p == b.0 || **p == b.1).count();
+    }
+    assert!((300..900).contains(&held), "{held} parameters on bounds");
+    assert!(converged >= 285, "{converged}");
 }

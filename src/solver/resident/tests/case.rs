@@ -2,14 +2,15 @@
 
 use super::super::minimise_resident;
 use super::stepped::{By, Stepped};
-use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::emulated::Emulator;
+use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::Data;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::Expression;
 use crate::model::program::Program;
+use crate::normal::{Normal, RFactor, pair};
 use crate::solver::minimise::{Failure, Outcome, minimise};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A model of one or more variables as text, with data.
+#[derive(Clone)]
 pub(super) struct Case {
     pub(super) program: Program,
     pub(super) columns: Vec<Vec<f64>>,
@@ -28,6 +30,8 @@ pub(super) struct Case {
     pub(super) fixed: Vec<usize>,
     pub(super) loss: Loss,
     pub(super) options: Options,
+    /// Added to the first number of Jᵀr: derivatives that are wrong.
+    pub(super) skew: f64,
 }
 
 impl Case {
@@ -42,6 +46,10 @@ impl Case {
         let trace = |x: &[_], p: &[_]| expression.evaluate(x, p);
         let mut program = Program::trace(variables.len(), params.len(), trace).expect("a trace");
         program.params = params;
+        Case::traced(program, columns, y)
+    }
+
+    pub(super) fn traced(program: Program, columns: Vec<Vec<f64>>, y: Vec<f64>) -> Case {
         Case {
             bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); program.params.len()],
             start: Vec::new(),
@@ -51,6 +59,7 @@ impl Case {
             fixed: Vec::new(),
             loss: Loss::Linear,
             options: Options::default(),
+            skew: 0.0,
         }
     }
 
@@ -67,7 +76,9 @@ impl Case {
 
     /// Does something with the evaluator of the host and the problem.
     fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
-        self.with_points(|_, _, evaluator, problem| go(evaluator, problem))
+        self.with_points(|_, _, evaluator, problem| {
+            go(&mut Skewed { evaluator, skew: self.skew }, problem)
+        })
     }
 
     /// The same with the points and the program of value and partials as well.
@@ -153,5 +164,40 @@ impl Case {
         assert_eq!(found.cost, host.cost, "{name}");
         assert_eq!(found.normal, host.normal, "{name}");
         host
+    }
+}
+
+/// An evaluator whose gradient is wrong by a constant.
+struct Skewed<'a> {
+    evaluator: &'a mut dyn Evaluator,
+    skew: f64,
+}
+
+impl Evaluator for Skewed<'_> {
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        self.evaluator.normal(params, columns, out)?;
+        let n = out.n;
+        out.products[pair(0, n)] += self.skew;
+        Ok(())
+    }
+
+    fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
+        self.evaluator.factor(params, columns, out)
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        self.evaluator.magnitudes(params, out)
+    }
+
+    fn threads(&self) -> usize {
+        self.evaluator.threads()
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        self.evaluator.scratch_bytes()
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        self.evaluator.first_bad_point(params)
     }
 }

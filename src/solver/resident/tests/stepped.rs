@@ -9,6 +9,7 @@ use crate::backend::cuda::state::{Layout, sums};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
 use crate::solver::problem::Problem;
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -57,6 +58,8 @@ pub(super) struct Stepped<'a> {
     state: Address,
     factor: Address,
     by: By,
+    /// Steps taken: each has its lanes in another order.
+    steps: Cell<u64>,
 }
 
 impl<'a> Stepped<'a> {
@@ -71,7 +74,16 @@ impl<'a> Stepped<'a> {
         let module = device.load(&image.bytes).expect("a module");
         let state = device.allocate(8 * (layout.words + layout.scratch_words())).expect("memory");
         let factor = device.allocate(8 * (layout.n + 1).pow(2)).expect("memory");
-        Stepped { device: device.clone(), module, evaluator, layout, state, factor, by }
+        Stepped {
+            device: device.clone(),
+            module,
+            evaluator,
+            layout,
+            state,
+            factor,
+            by,
+            steps: Cell::new(0),
+        }
     }
 
     fn words(&self, at: Range<usize>) -> Vec<u64> {
@@ -92,6 +104,8 @@ impl<'a> Stepped<'a> {
             By::Solo => ("Solo_step", 1),
         };
         let arguments = [self.state.0.to_ne_bytes(), factor.map_or(0, |f| f.0).to_ne_bytes()];
+        self.steps.set(self.steps.get() + 1);
+        self.device.set_seed(self.steps.get());
         let geometry = Geometry { blocks: 1, threads };
         self.device.launch(self.module, kernel, geometry, &[&arguments[0], &arguments[1]])
     }
