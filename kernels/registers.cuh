@@ -13,15 +13,12 @@ __device__ __forceinline__ void add_row(const Term* row, Sum* sums) {
         for (int i = 0; i <= j; ++i) add_product(sums[j * (j + 1) / 2 + i], row[i], row[j]);
 }
 
-// The points first, first + stride, ... of a thread. Those beyond the end repeat the last one with
-// weight 0: they add zeros, or what is not a number where that point is not one.
+// Loads the points first, first + stride, ... of a thread; the last point in place of those beyond it.
 __device__ __forceinline__ void load_points(const Data& data, i64 first, i64 stride, Point* points) {
 #pragma unroll
     for (int a = 0; a < ABREAST; ++a) {
-        i64 i = first + a * stride;
-        bool inside = i < data.points;
-        points[a] = load_point(data, inside ? i : data.points - 1);
-        if (!inside) points[a].weight = 0;
+        const i64 i = first + a * stride;
+        points[a] = load_point(data, i < data.points ? i : data.points - 1);
     }
 }
 
@@ -39,7 +36,12 @@ __device__ __forceinline__ void sum_in_registers(
     while (first < data.points) {
         Point points[ABREAST];
 #pragma unroll
-        for (int a = 0; a < ABREAST; ++a) points[a] = next[a];
+        for (int a = 0; a < ABREAST; ++a) {
+            points[a] = next[a];
+            // What stands in for a point beyond the last adds zeros, or NaN if that one does. Decided
+            // here and not at the load, which would be waited for.
+            if (first + a * stride >= data.points) points[a].weight = 0;
+        }
         first += ABREAST * stride;
         load_points(data, first, stride, next);
 #pragma unroll

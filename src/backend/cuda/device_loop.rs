@@ -1,7 +1,7 @@
 //! A fit whose loop runs on the device: launches of its passes and of the steps between them.
 
 use super::driver::{DriverError, Geometry};
-use super::evaluator::{Cuda, Place, geometry};
+use super::evaluator::{Cuda, Place, factor_geometry, geometry};
 use super::memory::Buffer;
 use super::state::Layout;
 use std::ops::Range;
@@ -53,7 +53,8 @@ impl Cuda<'_> {
         let no_floor = 0f64.to_bits();
         let words = [params, columns, no_floor, self.partial.address(), self.ticket.address(), out];
         let data = points.data(self.loss_scale);
-        let geometry = self.geometry(points.points);
+        let multiprocessors = self.kernels.passes.driver.properties().multiprocessors;
+        let geometry = factor_geometry(multiprocessors, self.free, points.points);
         self.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
         self.step(out)
     }

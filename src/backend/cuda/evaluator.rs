@@ -147,7 +147,9 @@ impl<'a> Cuda<'a> {
         let mut part = Normal::zero(out.n);
         self.each_chunk(|pass, data| {
             let sums = match &pass.rows {
-                None => pass.run(&pass.kernels.passes, "normal", data, ITERATION_FLOOR)?,
+                None => {
+                    pass.run(&pass.kernels.passes, "normal", geometry, data, ITERATION_FLOOR)?
+                }
                 Some(rows) => pass.run_rows(rows, data, ITERATION_FLOOR)?,
             };
             let (products, cost) = sums.split_at(part.products.len());
@@ -169,7 +171,7 @@ impl<'a> Cuda<'a> {
         out.clear();
         let mut part = RFactor::zero(out.n);
         self.each_chunk(|pass, data| {
-            let factor = pass.run(pass.kernels.factor()?, "factor", data, 0.0)?;
+            let factor = pass.run(pass.kernels.factor()?, "factor", factor_geometry, data, 0.0)?;
             let numbers = part.r.len();
             part.r.copy_from_slice(&factor[..numbers]);
             out.merge(&mut part);
@@ -244,6 +246,7 @@ impl Pass<'_> {
         &mut self,
         kernels: &Kernels,
         kernel: &str,
+        geometry: fn(u32, usize, usize) -> Geometry,
         data: &Data,
         floor: f64,
     ) -> Result<&[f64], DriverError> {
@@ -279,11 +282,21 @@ pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geom
     Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS as u32 }
 }
 
-/// As many blocks as are resident at once: what registers and shared memory of a pass allow.
+/// Blocks of a pass that factors. The last block folds the factors of all others, `free` + 1 rows each,
+/// as fast as rows of points: beyond the square root of their ratio that takes longer than more blocks
+/// save.
+pub(crate) fn factor_geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
+    let wanted = (points as f64 / (free + 1) as f64).sqrt().ceil() as u32;
+    let geometry = geometry(multiprocessors, free, points);
+    Geometry { blocks: geometry.blocks.min(wanted.max(1)), ..geometry }
+}
+
+/// As many blocks as are resident at once by the registers of a pass (docs/kernels.md); more would
+/// wait for those, and leave more partial sums to the last block.
 pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
     let each = match free {
-        0..=4 => 8,
-        5..=8 => 4,
+        0..=5 => 4,
+        6..=7 => 3,
         _ => 2,
     };
     each * multiprocessors.max(1)

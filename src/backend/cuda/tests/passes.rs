@@ -211,17 +211,21 @@ pub(super) fn squared(r: &[f64], k: usize) -> Vec<f64> {
 /// difference of costs too, where both have one.
 pub(super) fn difference(found: &[f64], expected: &[f64], k: usize) -> f64 {
     let mut worst: f64 = 0.0;
+    let mut compare = |found: f64, expected: f64, size: f64| {
+        let error = (found - expected).abs();
+        // NaN is no small difference, and 0 is none beside a size of 0.
+        let relative = if error == 0.0 { 0.0 } else { error / size };
+        worst = if relative >= worst || relative.is_nan() { relative } else { worst };
+        assert!(!worst.is_nan(), "{found} in place of {expected}");
+    };
     for j in 0..k {
         for i in 0..=j {
             let size = (expected[pair(i, i)] * expected[pair(j, j)]).sqrt();
-            let error = (found[pair(i, j)] - expected[pair(i, j)]).abs();
-            // A NaN must not pass for small.
-            worst = if error == 0.0 { worst } else { worst.max(error / size) };
-            assert!(!error.is_nan(), "product {i} {j} is {}", found[pair(i, j)]);
+            compare(found[pair(i, j)], expected[pair(i, j)], size);
         }
     }
-    match (found.get(pair(0, k)), expected.get(pair(0, k))) {
-        (Some(a), Some(b)) if a != b => worst.max((a - b).abs() / b.abs()),
-        _ => worst,
+    if let (Some(&a), Some(&b)) = (found.get(pair(0, k)), expected.get(pair(0, k))) {
+        compare(a, b, b);
     }
+    worst
 }

@@ -63,7 +63,7 @@ fn sums_in_pairs_of_floats_are_nearly_those_of_doubles() {
     for n in [2, 9] {
         // Numbers of few bits: every value and partial is one of f32.
         let model = |x: &[crate::Var], p: &[crate::Var]| {
-            let power = |j: usize| if j % 2 == 0 { x[0] * x[0] } else { x[0] };
+            let power = |j: usize| if j & 1 == 0 { x[0] * x[0] } else { x[0] };
             let term = |(j, &p): (usize, &crate::Var)| p * power(j) * (0.5f64).powi(j as i32);
             p.iter().enumerate().skip(1).map(term).fold(p[0], |sum, term| sum + term)
         };
