@@ -35,6 +35,12 @@
 // Suites that the crate's own tests share with those in `tests/` name the crate as users do.
 #[cfg(test)]
 extern crate self as dualfit;
+#[cfg(test)]
+#[path = "../tests/support"]
+mod support {
+    pub(crate) mod nist;
+    pub(crate) mod tree;
+}
 
 mod backend;
 mod curve_fit;

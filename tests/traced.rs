@@ -6,7 +6,7 @@ mod listing;
 #[path = "support/tree.rs"]
 mod tree;
 
-use dualfit::{CurveFit, Error, Mask, Program, Scalar, Var};
+use dualfit::{CurveFit, Error, Program, Scalar, Var};
 use listing::section;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
-use super::{Mask, Scalar};
+use dualfit::{Mask, Scalar};
 use proptest::prelude::*;
 
 /// Independent variables of every tree.

@@ -11,14 +11,12 @@ use crate::data::points::Points;
 use crate::data::sigma::Sigma;
 use crate::data::values::Values;
 use crate::model::program::Program;
-use crate::model::scalar::{Mask, Scalar};
 use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::support::tree;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::BTreeMap;
 
-#[path = "../../../tests/support/tree.rs"]
-mod tree;
 use tree::{COLUMNS, PARAMS, Tree, any_number, same};
 
 fn program(tree: &Tree) -> Program {

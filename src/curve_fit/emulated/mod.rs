@@ -1,8 +1,6 @@
 //! The suite of all devices on the emulated one, through the public front.
 
 mod faults;
-#[path = "../../../tests/support/nist.rs"]
-mod nist;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;
 
@@ -10,6 +8,7 @@ use crate::CurveFit;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
+use crate::support::nist;
 use std::sync::{Arc, LazyLock};
 
 /// One emulated device for all tests, so that kernels are compiled once.

@@ -8,6 +8,7 @@ use crate::solver::minimise::{Failure, Outcome};
 use crate::solver::observe::Progress;
 use crate::solver::options::Options;
 use crate::solver::termination::Termination;
+use crate::support::nist;
 use case::Case;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -15,8 +16,6 @@ use std::time::Duration;
 use stepped::By;
 
 mod case;
-#[path = "../../../tests/support/nist.rs"]
-mod nist;
 mod stepped;
 
 fn certified(problem: &nist::Problem, start: &[f64]) -> Case {

@@ -9,14 +9,13 @@ use crate::data::loss::Loss;
 use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
-use crate::model::scalar::{Mask, Scalar};
+use crate::model::scalar::Scalar;
+use crate::support::tree;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Write;
 
-#[path = "../../../../tests/support/tree.rs"]
-mod tree;
 use tree::{PARAMS, SPECIAL, Tree, any_number, ordinary, same};
 
 /// The functions of CUDA by name, and the meaning they must have.
