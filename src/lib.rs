@@ -52,11 +52,11 @@ mod model;
 mod normal;
 mod solver;
 
-pub use backend::Backend;
 pub use backend::choice::Costs;
 pub use backend::cuda::bandwidth::Bandwidth;
 pub use backend::cuda::cache::Origin as KernelOrigin;
 pub use backend::cuda::devices::{DeviceInfo, devices};
+pub use backend::{Backend, Precision};
 pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::columns::{Arguments, Columns};

@@ -109,7 +109,7 @@ impl Costs {
 
 /// Double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
 /// of arithmetic throughput): a sixty-fourth of single precision on all but the computing cards.
-fn f64_lanes(capability: (u32, u32)) -> f64 {
+pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {
     match capability {
         (6, 0) | (7, 0) | (7, 2) | (8, 0) => 32.0,
         (9, 0) | (10, 0) => 64.0,

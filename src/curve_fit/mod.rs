@@ -6,12 +6,12 @@ mod emulated;
 mod models;
 mod parameters;
 
-use crate::backend::Backend;
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
 #[cfg(test)]
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::printed::Printed;
+use crate::backend::{Backend, Precision};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::loss::Loss;
@@ -90,6 +90,7 @@ pub struct CurveFit {
     options: Options,
     backend: Backend,
     costs: Costs,
+    precision: Precision,
     clamp_start: bool,
     underdetermined: bool,
     observer: Option<Arc<Observer>>,
@@ -122,6 +123,7 @@ impl CurveFit {
             options: Options::default(),
             backend: Backend::Auto,
             costs: Costs::default(),
+            precision: Precision::Double,
             clamp_start: false,
             underdetermined: false,
             observer: None,
@@ -152,6 +154,13 @@ impl CurveFit {
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> CurveFit {
         self.backend = backend;
+        self
+    }
+
+    /// What a device computes with; [`Precision::Double`] by default.
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> CurveFit {
+        self.precision = precision;
         self
     }
 
@@ -263,8 +272,8 @@ impl CurveFit {
         }
         let ready = self.ready(model, &free)?;
         let prepared_at = Instant::now();
-        let (backend, costs, loss) = (self.backend, self.costs, self.loss);
-        let wish = Wish { backend, costs, loss, device: place };
+        let Self { backend, costs, precision, loss, .. } = *self;
+        let wish = Wish { backend, costs, precision, loss, device: place };
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         Request {
             model,

@@ -7,6 +7,7 @@ use super::stats::Stats;
 use super::warning::Warning;
 use crate::backend::cpu::Prepared;
 use crate::backend::cpu::kernels;
+use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -28,6 +29,8 @@ const ILL_CONDITIONED: f64 = 1e7;
 /// A squared pivot above which the normal equations give the covariance: it loses at most four of
 /// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
 const WELL_CONDITIONED: f64 = 1e-4;
+/// Tolerance of a stage in f32, above the rounding of its sums of squares.
+const ROUGH: f64 = 1e-5;
 /// R² below which a fit is called poor.
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
@@ -59,11 +62,8 @@ impl Request<'_> {
         let begun = Instant::now();
         let points = self.points;
         let mut problem = self.problem();
-        let first = match self.loss {
-            Loss::Tukey { scale } => self.first_stage(scale, &problem, begun)?,
-            _ => None,
-        };
-        let mut evaluator = self.evaluator(self.loss)?;
+        let first = self.first_stage(&problem, begun)?;
+        let mut evaluator = self.evaluator(self.loss, Arithmetic::Double)?;
         let outcome = match first {
             Some(first) => {
                 problem.start.clone_from(&first.params);
@@ -152,28 +152,49 @@ impl Request<'_> {
     }
 
     /// The points under a loss, where the fit is computed.
-    fn evaluator(&self, loss: Loss) -> Result<Box<dyn Evaluator + '_>> {
-        self.execution.evaluator(self.prepared, self.points, loss, &self.start)
+    fn evaluator(&self, loss: Loss, arithmetic: Arithmetic) -> Result<Box<dyn Evaluator + '_>> {
+        self.execution.evaluator(self.prepared, self.points, (loss, arithmetic), &self.start)
     }
 
-    /// Tukey's loss leaves points out that are far from the start, good ones among them; a fit with a
-    /// loss of the same scale that leaves none out says which are far from the data. `None` if there
-    /// is nothing to fit, or no evaluation to spare: one is kept for the second stage.
-    fn first_stage(
-        &self,
-        scale: f64,
-        problem: &Problem,
-        begun: Instant,
-    ) -> Result<Option<Outcome>> {
+    /// The stage that finds a start for the next one, where there is one. Tukey's loss leaves points
+    /// out that are far from the start, good ones among them; a fit with a loss of the same scale that
+    /// leaves none out says which are far from the data. In mixed precision f32 goes as far as it can.
+    /// `None` if there is nothing to fit, or no evaluation to spare: one is kept for the next stage.
+    fn first_stage(&self, problem: &Problem, begun: Instant) -> Result<Option<Outcome>> {
+        let arithmetic = self.execution.rough_arithmetic();
+        let (loss, least) = match (self.loss, arithmetic) {
+            (Loss::Tukey { scale }, _) => (Loss::Cauchy { scale }, 0.0),
+            (_, Arithmetic::Double) => return Ok(None),
+            (loss, Arithmetic::Single { .. }) => (loss, ROUGH),
+        };
         let most = self.options.evaluations(problem.free.len()).saturating_sub(1);
         if problem.free.is_empty() || most == 0 {
             return Ok(None);
         }
-        let options = Options { max_evaluations: Some(most), ..*self.options };
-        let mut evaluator = self.evaluator(Loss::Cauchy { scale })?;
-        minimise(&mut *evaluator, problem, &options, self.observer, begun, NO_WORK)
-            .map(Some)
-            .map_err(|failure| self.refused(failure))
+        let Options { ftol, xtol, .. } = *self.options;
+        let (ftol, xtol) = (ftol.max(least), xtol.max(least));
+        let options = Options { max_evaluations: Some(most), ftol, xtol, ..*self.options };
+        let mut evaluator = self.evaluator(loss, arithmetic)?;
+        match minimise(&mut *evaluator, problem, &options, self.observer, begun, NO_WORK) {
+            // Where f32 came to nothing, f64 begins where it did.
+            Ok(first)
+                if arithmetic != Arithmetic::Double
+                    && matches!(
+                        first.termination,
+                        Termination::ZeroGradientAtStart
+                            | Termination::Degenerate
+                            | Termination::ModelNonFinite
+                    ) =>
+            {
+                Ok(Some(Outcome { params: problem.start.clone(), ..first }))
+            }
+            Ok(first) => Ok(Some(first)),
+            // What has no value in f32 may have one in f64.
+            Err(Failure::Start(_) | Failure::Overflow) if arithmetic != Arithmetic::Double => {
+                Ok(None)
+            }
+            Err(failure) => Err(self.refused(failure)),
+        }
     }
 
     /// Goes on from the end of the first stage, which `problem` starts from; where that was ended by a

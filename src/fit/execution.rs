@@ -1,6 +1,6 @@
 //! Where a fit is computed: the choice, and what it needs there.
 
-use crate::backend::choice::{Costs, Work};
+use crate::backend::choice::{Costs, Work, f64_lanes};
 use crate::backend::cpu::{Cpu, Prepared, Whitened};
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::careful::Careful;
@@ -12,7 +12,7 @@ use crate::backend::cuda::evaluator::{Cuda, Place};
 use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::registry;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::{Backend, Evaluator};
+use crate::backend::{Backend, Evaluator, Precision};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -24,10 +24,15 @@ const SOON: f64 = 5e-4;
 /// The part of a device's free memory that data may take.
 const FILL: f64 = 0.9;
 
+/// Double-precision lanes of a multiprocessor below which sums in pairs of f32 are faster: a product
+/// and its addition take about eight f32 operations, of which there are 64 to 128 lanes.
+const SLOW_BELOW: f64 = 16.0;
+
 /// What a caller asks for.
 pub(crate) struct Wish<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
+    pub(crate) precision: Precision,
     pub(crate) loss: Loss,
     pub(crate) device: Option<Handed<'a>>,
 }
@@ -53,6 +58,7 @@ pub(crate) struct Execution<'a> {
 pub(crate) struct OnDevice<'a> {
     pub(crate) device: Arc<Device>,
     printed: &'a Printed,
+    precision: Precision,
     points: Held<'a>,
     /// Whether the CPU goes on if the device fails.
     pub(crate) take_over: bool,
@@ -122,7 +128,7 @@ impl<'a> Execution<'a> {
                 }
             };
         let uploaded = wish.device.and_then(|handed| handed.points);
-        match OnDevice::place(device, printed, points, uploaded, wish.loss, take_over) {
+        match OnDevice::place(device, printed, points, uploaded, wish, take_over) {
             Ok(device) => Ok(Execution { reason, device: Some(device) }),
             Err(error) if take_over => Ok(Execution::on_cpu(format!("the device failed: {error}"))),
             Err(error) => Err(error),
@@ -137,6 +143,17 @@ impl<'a> Execution<'a> {
         }
     }
 
+    /// What a stage computes with that only says where the next one begins.
+    pub(crate) fn rough_arithmetic(&self) -> Arithmetic {
+        match &self.device {
+            Some(on) if on.precision == Precision::Mixed => {
+                let capability = on.device.properties().capability;
+                Arithmetic::Single { compensated: f64_lanes(capability) < SLOW_BELOW }
+            }
+            _ => Arithmetic::Double,
+        }
+    }
+
     /// The points under a loss, correlated or not.
     ///
     /// # Errors
@@ -145,12 +162,12 @@ impl<'a> Execution<'a> {
         &'e self,
         prepared: &'e Prepared,
         points: &'e Points<'e>,
-        loss: Loss,
+        (loss, arithmetic): (Loss, Arithmetic),
         start: &'e [f64],
     ) -> Result<Box<dyn Evaluator + 'e>> {
         let cpu = Cpu::new(prepared, points, loss, start);
         match (&self.device, &points.correlation) {
-            (Some(on), _) => match on.passes(points, loss) {
+            (Some(on), _) => match on.passes(points, loss, arithmetic) {
                 Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.take_over))),
                 Err(error) if on.take_over => {
                     Ok(Box::new(Careful::without_device(cpu, error.to_string())))
@@ -197,7 +214,7 @@ impl<'a> OnDevice<'a> {
         printed: &'a Printed,
         points: &Points<'_>,
         uploaded: Option<&'a DevicePoints>,
-        loss: Loss,
+        wish: &Wish<'a>,
         take_over: bool,
     ) -> Result<OnDevice<'a>> {
         let begun = Instant::now();
@@ -209,6 +226,7 @@ impl<'a> OnDevice<'a> {
         let mut on = OnDevice {
             device,
             printed,
+            precision: wish.precision,
             points: held,
             take_over,
             upload_seconds,
@@ -216,7 +234,7 @@ impl<'a> OnDevice<'a> {
             origin: Origin::Memory,
         };
         let begun = Instant::now();
-        on.origin = on.kernels(points, loss)?.1;
+        on.origin = on.kernels(points, wish.loss, Arithmetic::Double)?.1;
         on.compile_seconds = begun.elapsed().as_secs_f64();
         Ok(on)
     }
@@ -228,14 +246,19 @@ impl<'a> OnDevice<'a> {
     }
 
     /// The kernels for a loss, compiled and loaded if they are not yet.
-    pub(crate) fn kernels(&self, points: &Points<'_>, loss: Loss) -> Result<(FitKernels, Origin)> {
+    fn kernels(
+        &self,
+        points: &Points<'_>,
+        loss: Loss,
+        arithmetic: Arithmetic,
+    ) -> Result<(FitKernels, Origin)> {
         let storages = device_points::storages(points);
-        self.printed.kernels(&self.device, storages, loss, Arithmetic::Double).map_err(|error| {
-            match error {
+        self.printed.kernels(&self.device, storages, loss, arithmetic).map_err(
+            |error| match error {
                 LoadError::Driver(error) => failed(&self.device, error),
                 LoadError::Compile { error, source } => refused(error, &source),
-            }
-        })
+            },
+        )
     }
 
     /// All points on the device, unless they go through it in chunks.
@@ -247,8 +270,13 @@ impl<'a> OnDevice<'a> {
         }
     }
 
-    fn passes<'e>(&'e self, points: &'e Points<'e>, loss: Loss) -> Result<Cuda<'e>> {
-        let (kernels, _) = self.kernels(points, loss)?;
+    fn passes<'e>(
+        &'e self,
+        points: &'e Points<'e>,
+        loss: Loss,
+        arithmetic: Arithmetic,
+    ) -> Result<Cuda<'e>> {
+        let (kernels, _) = self.kernels(points, loss, arithmetic)?;
         let failed = |error| failed(&self.device, error);
         let place = match self.whole() {
             Some(resident) => Place::Whole(resident),

@@ -7,7 +7,9 @@
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
 use super::nist::{Problem, digits, problems};
-use dualfit::{Backend, CurveFit, Data, Error, Fit, Loss, Missing, Options, Sigma, Termination};
+use dualfit::{
+    Backend, CurveFit, Data, Error, Fit, Loss, Missing, Options, Precision, Sigma, Termination,
+};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -230,6 +232,36 @@ pub fn bad_ends(place: Place<'_>) {
     let slope: Vec<f64> = (0..200).map(|i| 3.0 * i as f64 + 0.1 * noise(i)).collect();
     // Products of 5e9 are rounded to 1e-6, a hundred-thousandth of the noise, or not at all if fused.
     compare_to(1e-6, "epochs", &line, &Data::new(&epochs, &slope).unwrap(), &[0.0, 0.0], place);
+}
+
+/// Mixed precision ends at the digits of f64, also from data that f32 cannot hold.
+pub fn mixed_precision(place: Place<'_>) {
+    let (x, y) = decay_data(2000);
+    let mixed = |model: CurveFit| model.precision(Precision::Mixed);
+    let same = |what: &str, model: CurveFit, data: &Data<'_>, start: &[f64]| {
+        let cpu = model.clone().backend(Backend::Cpu).fit(data.clone(), start).unwrap();
+        let device = mixed(place(model)).fit(data.clone(), start).unwrap();
+        assert_eq!(device.stats().backend, "CUDA", "{what}: {}", device.stats());
+        assert!(device.converged() == cpu.converged(), "{what}: {}", device.termination());
+        for ((d, c), e) in device.params().iter().zip(cpu.params()).zip(cpu.std_errors()) {
+            assert!((d - c).abs() <= 1e-8 * c.abs().max(e), "{what}: {d:e} against {c:e}");
+        }
+        for (d, c) in device.std_errors().iter().zip(cpu.std_errors()) {
+            let same = (d.is_nan() && c.is_nan()) || (d - c).abs() <= 1e-6 * c;
+            assert!(same, "{what}: error {d:e} against {c:e}");
+        }
+    };
+    same("decay", decay(), &Data::new(&x, &y).unwrap(), &START);
+    let robust = decay().loss(Loss::Tukey { scale: 0.5 });
+    same("Tukey", robust, &Data::new(&x, &y).unwrap(), &START);
+    let bounded = decay().names(["a", "b", "c"]).bound("b", 0.7..=9.0);
+    same("a bound", bounded, &Data::new(&x, &y).unwrap(), &START);
+    let huge: Vec<f64> = y.iter().map(|y| y * 1e60).collect();
+    let start = [START[0] * 1e60, START[1], START[2] * 1e60];
+    same("y beyond f32", decay(), &Data::new(&x, &huge).unwrap(), &start);
+    let baseline: Vec<f64> = y.iter().map(|y| y + 1e8).collect();
+    let start = [START[0], START[1], 1e8];
+    same("a baseline of 1e8", decay(), &Data::new(&x, &baseline).unwrap(), &start);
 }
 
 /// Observers see every step and stop a fit.

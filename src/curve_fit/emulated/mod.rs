@@ -61,6 +61,11 @@ fn bad_ends_are_those_of_the_cpu() {
 }
 
 #[test]
+fn mixed_precision_ends_at_the_digits_of_f64() {
+    on_device(suite::mixed_precision);
+}
+
+#[test]
 fn observers_see_every_step() {
     on_device(suite::observers);
 }
