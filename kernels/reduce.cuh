@@ -133,6 +133,7 @@ __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     for (int i = 0; i < (COUNT + 31) / 32; ++i)
         if (i < share.count) warp[i] = widened(sums[i]);
     __syncthreads();
+#pragma unroll 1
     for (int m = threadIdx.x; m < COUNT; m += THREADS) {
         double total = warps[m];
 #pragma unroll
@@ -167,6 +168,7 @@ __device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
     constexpr int SLICES = COUNT < THREADS ? THREADS / COUNT : 1;
     __shared__ double slices[SLICES > 1 ? SLICES * COUNT : 1];
     const i64 blocks = gridDim.x;
+#pragma unroll 1
     for (int item = threadIdx.x; item < SLICES * COUNT; item += THREADS) {
         const int m = item % COUNT;
         double total = 0.0;
@@ -178,6 +180,7 @@ __device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
 #pragma unroll
             for (int l = 0; l < 16; ++l) total += loaded[l];
         }
+#pragma unroll 1
         for (; b < blocks; b += SLICES) total += partial[b * COUNT + m];
         if (SLICES > 1)
             slices[item] = total;

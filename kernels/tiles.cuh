@@ -107,6 +107,7 @@ __device__ __forceinline__ void sum_in_tiles(
                 slices[slice * ROW_SUMS + pair * GROUP + h] = widened(sums[g * GROUP + h]);
         }
         __syncthreads();
+#pragma unroll 1
         for (int m = threadIdx.x; m < ROW_SUMS; m += THREADS) {
             double total = slices[m];
 #pragma unroll 8
