@@ -25,7 +25,8 @@
 //!    checked before the model is called.
 //! 3. **The evaluation.** Blocks of points run through the program with vector instructions chosen at
 //!    run time, chunks of blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never
-//!    stored, and the result does not depend on the number of threads.
+//!    stored, and the result does not depend on the number of threads. On a CUDA device ([`Backend`],
+//!    [`devices`], [`Device`]) the program is printed as kernels, and the loop runs there too.
 //! 4. **The solver.** Moré's trust region (Levenberg-Marquardt) with bounds and robust losses
 //!    ([`Loss`]). Where squaring J would cost digits, J itself is factored.
 //! 5. **The result.** A [`Fit`] carries the parameters, their covariance from a singular value

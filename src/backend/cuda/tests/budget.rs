@@ -10,7 +10,7 @@ use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::nvrtc::tests::all;
 use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
 use crate::data::loss::Loss;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Instant;
 
@@ -139,15 +139,32 @@ fn units(case: &Case) -> Vec<String> {
     }
 }
 
-/// Seconds and log, those of the better of two: other tests compete for the processor.
-fn compile(nvrtc: &Nvrtc, unit: &str, capability: (u32, u32)) -> (f64, String) {
-    let once = || {
-        let begun = Instant::now();
-        let log = nvrtc.compile(unit, capability).expect("machine code").log;
-        (begun.elapsed().as_secs_f64(), log)
-    };
-    let (first, second) = (once(), once());
-    if first.0 < second.0 { first } else { second }
+/// Compiles each text once for each architecture; those of the solver serve several models.
+struct Compiled<'a> {
+    nvrtc: &'a Nvrtc,
+    known: HashMap<(String, (u32, u32)), (f64, String)>,
+}
+
+impl Compiled<'_> {
+    /// Seconds and log.
+    fn of(&mut self, unit: &str, capability: (u32, u32)) -> (f64, String) {
+        let known = self.known.entry((unit.to_owned(), capability));
+        known.or_insert_with(|| timed(self.nvrtc, unit, capability)).clone()
+    }
+
+    /// Compiles again, in case other tests competed for the processor; the better time counts.
+    fn again(&mut self, unit: &str, capability: (u32, u32)) -> f64 {
+        let (seconds, log) = timed(self.nvrtc, unit, capability);
+        let known = self.known.entry((unit.to_owned(), capability)).or_insert((seconds, log));
+        known.0 = known.0.min(seconds);
+        known.0
+    }
+}
+
+fn timed(nvrtc: &Nvrtc, unit: &str, capability: (u32, u32)) -> (f64, String) {
+    let begun = Instant::now();
+    let log = nvrtc.compile(unit, capability).expect("machine code").log;
+    (begun.elapsed().as_secs_f64(), log)
 }
 
 #[test]
@@ -159,6 +176,7 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
             "{}\n| model | architecture | seconds | registers (bytes spilled) |\n|---|---|---|---|",
             nvrtc.identity()
         );
+        let mut compiled = Compiled { nvrtc: &nvrtc, known: HashMap::new() };
         for case in cases() {
             let units = units(&case);
             let free = case.model.program().unwrap().partials.len();
@@ -166,7 +184,7 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
                 let architecture = format!("sm_{}{}", capability.0, capability.1);
                 let (mut total, mut list) = (0.0, Vec::new());
                 for unit in &units {
-                    let (seconds, log) = compile(&nvrtc, unit, capability);
+                    let (seconds, log) = compiled.of(unit, capability);
                     total += seconds;
                     for u in uses(&log) {
                         let spilled = match u.spilled_bytes {
@@ -189,6 +207,9 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
                         let most: &mut u32 = found.entry(key).or_default();
                         *most = u.registers.max(*most);
                     }
+                }
+                if free == 16 && total >= SECONDS {
+                    total = units.iter().map(|unit| compiled.again(unit, capability)).sum();
                 }
                 if free == 16 && total >= SECONDS {
                     wrong.push(format!("{}, {architecture}: {total:.1} s to compile", case.name));
