@@ -8,7 +8,7 @@ mod nist;
 #[path = "support/suite.rs"]
 mod suite;
 
-use dualfit::{Backend, CurveFit, Data, Device};
+use dualfit::{Backend, Costs, CurveFit, Data, Device, Error};
 
 /// The number of the device under test, or the reason why there is none.
 fn device() -> Option<usize> {
@@ -95,6 +95,32 @@ fn line(n: usize) -> (Vec<f64>, Vec<f64>) {
     let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / n as f64).collect();
     let y = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3 + 0.01 * (97.0 * x).sin()).collect();
     (x, y)
+}
+
+/// With costs that make any device worthwhile.
+#[test]
+fn auto_uses_the_device_or_says_why_it_cannot() {
+    let (x, y) = line(1000);
+    let costs = Costs {
+        cpu_unit_seconds: 1.0,
+        startup_seconds: 0.0,
+        compile_seconds: 0.0,
+        ..Costs::default()
+    };
+    let model = decay().backend(Backend::Auto).costs(costs);
+    let fit = model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
+    assert!(fit.converged());
+    let stats = fit.stats();
+    match dualfit::devices() {
+        Ok(_) => assert_eq!(stats.backend, "CUDA", "{}", stats.reason),
+        Err(Error::CudaUnavailable { reason, .. }) => {
+            assert_eq!((stats.backend, &stats.reason), ("CPU", &reason.to_string()));
+        }
+        Err(other) => panic!("{other}"),
+    }
+    let small = decay().fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
+    assert_eq!(small.stats().backend, "CPU");
+    assert!(small.stats().reason.contains("too little"), "{}", small.stats().reason);
 }
 
 #[test]

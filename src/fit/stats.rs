@@ -59,13 +59,19 @@ impl fmt::Display for Stats {
             + self.compile_seconds
             + self.solve_seconds
             + self.covariance_seconds;
+        let place = match (&self.device, self.backend) {
+            (Some(name), "CUDA") => format!("CUDA ({name}, {})", self.instruction_set),
+            _ => format!(
+                "{} ({}, {} thread{})",
+                self.backend,
+                self.instruction_set,
+                self.threads,
+                if self.threads == 1 { "" } else { "s" }
+            ),
+        };
         write!(
             f,
-            "{} ({}, {} thread{}), {} evaluations, {} passes, {:.3} ms",
-            self.backend,
-            self.instruction_set,
-            self.threads,
-            if self.threads == 1 { "" } else { "s" },
+            "{place}, {} evaluations, {} passes, {:.3} ms",
             self.evaluations,
             self.passes,
             1e3 * total

@@ -3,6 +3,7 @@
 
 use super::SHARED;
 use crate::backend::cuda::cache::Cache;
+use crate::backend::cuda::compiler::{CompileError, Compiler, Image};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::double::{Call, Faulty, Injected};
 use crate::backend::cuda::emulated::Emulator;
@@ -130,6 +131,41 @@ fn an_allocation_refused_at_any_call_loses_nothing() {
             (other, _) => panic!("{other:?}"),
         },
     );
+}
+
+/// A compiler that refuses whatever it is given.
+struct Refusing;
+
+impl Compiler for Refusing {
+    fn identity(&self) -> String {
+        "a compiler that refuses".into()
+    }
+
+    fn compile(&self, _: &str, _: (u32, u32)) -> Result<Image, CompileError> {
+        Err(CompileError::Refused { log: "model(3): error: no".into() })
+    }
+}
+
+#[test]
+fn kernels_that_do_not_compile_are_shown_with_the_log_or_the_cpu_goes_on() {
+    let Some((emulator, _)) = SHARED.as_ref() else { return };
+    let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
+    let device = Arc::new(Device::new(emulator.clone(), Arc::new(Refusing), cache));
+    let [x, y, _] = data(100);
+    let fit = |take_over| {
+        let model = CurveFit { device: Some(device.clone()), take_over, ..decay() };
+        model.fit(Data::new(&x, &y).unwrap(), START)
+    };
+    match fit(false) {
+        Err(Error::KernelNotCompiled { message, source_text }) => {
+            assert!(message.contains("model(3): error: no"), "{message}");
+            assert!(source_text.contains("model_point"), "{source_text}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let stats = fit(true).unwrap().stats().clone();
+    assert_eq!(stats.backend, "CPU");
+    assert!(stats.reason.contains("do not compile"), "{}", stats.reason);
 }
 
 #[test]
