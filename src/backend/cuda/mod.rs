@@ -22,6 +22,7 @@ mod fake_driver;
 mod many;
 mod memory;
 pub(crate) mod nvrtc;
+pub(crate) mod pool;
 pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;

@@ -5,6 +5,7 @@ use super::cuda_driver;
 use super::device::Device;
 use super::driver::Driver;
 use super::nvrtc::Nvrtc;
+use super::pool::Pooled;
 use super::probe;
 use crate::error::no_cuda::NoCuda;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +27,7 @@ pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
     let driver = cuda_driver::open(ordinal)?;
     let properties = driver.properties();
     let nvrtc = Nvrtc::find(properties.capability, properties.driver_version)?;
-    let device = Arc::new(Device::new(driver, nvrtc, Cache::shared()));
+    let device = Arc::new(Device::new(Arc::new(Pooled::new(driver)), nvrtc, Cache::shared()));
     devices.push((ordinal, device.clone()));
     Ok(device)
 }
