@@ -301,6 +301,38 @@ pub enum Error {
         "the model used a traced variable of another model; use only the variables that the closure is called with"
     )]
     ForeignVariable,
+    /// A count was negative.
+    #[error(
+        "y is {value} at point {index}, but Estimator::Poisson takes it for a count; counts are 0 or more, so do not subtract a background from them: put it into the model"
+    )]
+    NegativeCount {
+        /// Index of the first one.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// Something was said that the Poisson likelihood has no place for.
+    #[error(
+        "Estimator::Poisson knows the errors of counts and takes no {what}; leave it out, or use Estimator::LeastSquares"
+    )]
+    NotForCounts {
+        /// What it was.
+        what: &'static str,
+    },
+    /// The model expects no counts where there are some, or fewer than none.
+    #[error(
+        "the model is {value} at point {index} ({point}) for the start {params}, but the expectation of a count must be positive; choose another start, or bounds that keep it so"
+    )]
+    ModelNotPositiveAtStart {
+        /// Index of the point.
+        index: usize,
+        /// The independent variables there.
+        point: NamedValues,
+        /// The model's value.
+        value: f64,
+        /// The parameters.
+        params: NamedValues,
+    },
     /// A device was asked for and cannot take this kind of problem.
     #[error("a device cannot fit {what}; {remedy}")]
     NotOnDevice {

@@ -61,6 +61,7 @@ pub use backend::{Backend, Precision};
 pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::columns::{Arguments, Columns};
+pub use data::estimator::Estimator;
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;
 pub use data::values::{Real, Values};

@@ -5,6 +5,7 @@ use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::registry;
 use crate::data::Data;
+use crate::data::estimator::Estimator;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
@@ -108,6 +109,9 @@ impl CurveFit {
     /// # Errors
     /// As [`fit`](CurveFit::fit), and what the device refuses.
     pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+        if self.estimator == Estimator::Poisson {
+            return Err(Error::NotOnDevice { what: "counts", remedy: "use Backend::Cpu" });
+        }
         let begun = Instant::now();
         let start = self.accepts(data.points.columns.len(), start.as_ref())?;
         let place =

@@ -14,6 +14,7 @@ use crate::backend::cuda::printed::Printed;
 use crate::backend::{Backend, Precision};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::values::Values;
@@ -87,6 +88,7 @@ pub struct CurveFit {
     bounds: Vec<(f64, f64)>,
     fixed: Vec<bool>,
     loss: Loss,
+    estimator: Estimator,
     options: Options,
     backend: Backend,
     costs: Costs,
@@ -120,6 +122,7 @@ impl CurveFit {
             fixed: vec![false; names.len()],
             names,
             loss: Loss::Linear,
+            estimator: Estimator::LeastSquares,
             options: Options::default(),
             backend: Backend::Auto,
             costs: Costs::default(),
@@ -140,6 +143,13 @@ impl CurveFit {
     #[must_use]
     pub fn loss(mut self, loss: Loss) -> CurveFit {
         self.loss = loss;
+        self
+    }
+
+    /// What y is: a measurement with a normal error, by default, or a count.
+    #[must_use]
+    pub fn estimator(mut self, estimator: Estimator) -> CurveFit {
+        self.estimator = estimator;
         self
     }
 
@@ -228,7 +238,10 @@ impl CurveFit {
     pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
         let begun = Instant::now();
         let start = self.accepts(data.columns.len(), start.as_ref())?;
-        let points = Points::validate(&data)?;
+        let mut points = Points::validate(&data)?;
+        if self.estimator == Estimator::Poisson {
+            points.count_events()?;
+        }
         #[cfg(test)]
         let place = self.device.as_ref().map(|device| Handed {
             device,

@@ -1,6 +1,8 @@
 //! What may be said of a model's parameters: names, bounds, which are fixed.
 
 use super::CurveFit;
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use std::ops::{Bound, RangeBounds};
@@ -95,6 +97,9 @@ impl CurveFit {
             if lower > upper {
                 return Err(Error::BoundsOrder { name: name.clone(), lower, upper });
             }
+        }
+        if self.estimator == Estimator::Poisson && self.loss != Loss::Linear {
+            return Err(Error::NotForCounts { what: "robust loss" });
         }
         self.loss.validate()?;
         self.options.validate()

@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod correlated;
+pub(crate) mod estimator;
 pub(crate) mod loss;
 pub(crate) mod points;
 pub(crate) mod sigma;

@@ -1,6 +1,7 @@
 //! Validated data: which points count, with which weight, and what they add up to.
 
 use super::correlated::Correlation;
+use super::estimator::Estimator;
 use super::sigma::Sigma;
 use super::summary::{Summary, in_chunks};
 use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
@@ -21,6 +22,8 @@ pub(crate) struct Points<'a> {
     /// Whether the mask alone says which points count, because all values where it is true do.
     mask_decides: bool,
     infinite_x: bool,
+    /// What y is taken for.
+    pub(crate) estimator: Estimator,
     /// Points that count.
     pub(crate) used: usize,
     /// Points left out by the mask or as missing.
@@ -79,6 +82,7 @@ impl<'a> Points<'a> {
             mask: data.mask,
             mask_decides: false,
             infinite_x: data.infinite_x,
+            estimator: Estimator::LeastSquares,
             used: data.len(),
             omitted: 0,
             ignored: 0,
@@ -112,6 +116,43 @@ impl<'a> Points<'a> {
         points.units = points.units(largest);
         points.summary = Summary::of(&points, plain.map(|(_, summary)| summary));
         Ok(points)
+    }
+
+    /// Takes y for counts.
+    ///
+    /// # Errors
+    /// [`Error::NegativeCount`]; [`Error::NotForCounts`] if sigma was given.
+    pub(crate) fn count_events(&mut self) -> Result<()> {
+        if !matches!(self.sigma, Sigma::Unknown) {
+            return Err(Error::NotForCounts { what: "sigma" });
+        }
+        let (mut total, mut negative) = (0.0, None);
+        for i in self.kept() {
+            let y = self.y.at(i);
+            total += y;
+            negative = negative.or_else(|| (y < 0.0).then_some((i, y)));
+        }
+        if let Some((index, value)) = negative {
+            return Err(Error::NegativeCount { index, value });
+        }
+        self.estimator = Estimator::Poisson;
+        // Rows are in units of the standard deviation of a count: squares add up to the counts.
+        self.units = Units::ORDINARY;
+        self.summary.square = total;
+        self.summary.scatter = 0.0;
+        Ok(())
+    }
+
+    /// Whether the model may have this finite value at point `i`.
+    pub(crate) fn allows(&self, i: usize, value: f64) -> bool {
+        self.estimator == Estimator::LeastSquares
+            || value > 0.0
+            || (value == 0.0 && self.y.at(i) == 0.0)
+    }
+
+    /// Whether errors of the parameters follow from what is known of y's alone.
+    pub(crate) fn is_absolute(&self) -> bool {
+        self.estimator == Estimator::Poisson || self.sigma.is_absolute()
     }
 
     /// Points given.

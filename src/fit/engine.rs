@@ -86,7 +86,8 @@ impl Request<'_> {
             at_bound: end.at_bound,
             covariance: end.covariance,
             loss: self.loss,
-            scaled: !points.sigma.is_absolute(),
+            scaled: !points.is_absolute(),
+            estimator: points.estimator,
             cost: outcome.cost,
             row_unit: points.units.row,
             scatter: points.summary.scatter,
@@ -271,6 +272,9 @@ impl Request<'_> {
             Failure::Start(BadPoint { index, x, value, partial }) => {
                 let (point, params) = (variables(&x), NamedValues::new(self.names, &self.start));
                 match partial {
+                    None if value.is_finite() => {
+                        Error::ModelNotPositiveAtStart { index, point, value, params }
+                    }
                     None => Error::ModelNonFiniteAtStart { index, point, value, params },
                     Some(j) => {
                         let name = self.names[self.prepared.free[j]].clone();
@@ -330,7 +334,7 @@ impl Request<'_> {
         }
         // Directions that the data do not determine take no degree of freedom.
         let row_error = |rank: usize| match self.points.used.saturating_sub(rank) {
-            _ if self.points.sigma.is_absolute() => self.points.units.row,
+            _ if self.points.is_absolute() => self.points.units.row,
             0 => f64::NAN,
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };

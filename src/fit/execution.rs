@@ -13,6 +13,7 @@ use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::registry;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator, Precision};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -97,6 +98,7 @@ impl<'a> Execution<'a> {
         let refused = match (printed, &points.correlation) {
             (None, _) => Some(("a native model", "trace the model, or use Backend::Cpu")),
             (_, Some(_)) => Some(("a covariance matrix of y", "use Backend::Cpu")),
+            _ if points.estimator == Estimator::Poisson => Some(("counts", "use Backend::Cpu")),
             _ => None,
         };
         if let Some((what, remedy)) = refused {

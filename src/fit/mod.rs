@@ -10,6 +10,7 @@ pub(crate) mod warning;
 
 use crate::backend::cpu::predict;
 use crate::data::columns::Columns;
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::{Data, expect_columns};
 use crate::error::{Error, Result};
@@ -37,6 +38,7 @@ pub struct Fit {
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,
     pub(crate) loss: Loss,
+    estimator: Estimator,
     /// Whether the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
     /// In row units.

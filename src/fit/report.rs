@@ -1,6 +1,7 @@
 //! A fit as text: what lmfit's report says, and what a careful reader would ask besides.
 
 use super::Fit;
+use crate::data::estimator::Estimator;
 use std::fmt;
 
 /// Correlations below this are not worth a line.
@@ -77,7 +78,7 @@ impl Fit {
             [
                 ("R²", optional(self.r_squared())),
                 ("adjusted R²", optional(self.adjusted_r_squared())),
-                ("loss", self.loss.name().to_owned()),
+                ("loss", self.estimate_name().to_owned()),
             ],
             [
                 ("AIC", significant(self.aic(), 6)),
@@ -100,6 +101,9 @@ impl Fit {
             writeln!(f, "residuals beyond {} count less", trimmed(scale))?;
         }
         let errors = match self.scaled {
+            _ if self.estimator == Estimator::Poisson => {
+                "Poisson maximum likelihood; standard errors follow from the Fisher information"
+            }
             true => "standard errors are scaled by the scatter of the residuals",
             false => "standard errors follow from the given sigma alone",
         };
@@ -108,7 +112,18 @@ impl Fit {
 
     /// What twice the cost is called: under a robust loss it is no sum of squares.
     fn loss_title(&self) -> &'static str {
-        if self.loss.scale().is_some() { "chi-square (loss)" } else { "chi-square" }
+        match (self.estimator, self.loss.scale()) {
+            (Estimator::Poisson, _) => "deviance",
+            (_, Some(_)) => "chi-square (loss)",
+            (_, None) => "chi-square",
+        }
+    }
+
+    fn estimate_name(&self) -> &'static str {
+        match self.estimator {
+            Estimator::Poisson => "Poisson",
+            Estimator::LeastSquares => self.loss.name(),
+        }
     }
 
     fn correlation_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

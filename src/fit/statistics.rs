@@ -11,7 +11,8 @@ impl Fit {
         self.cost / self.row_unit / self.row_unit
     }
 
-    /// The sum of squared weighted residuals, or of their loss: twice the cost.
+    /// The sum of squared weighted residuals, or of their loss: twice the cost. Of counts it is the
+    /// deviance, Σ 2(f − y + y·ln(y/f)).
     pub fn chi_square(&self) -> f64 {
         2.0 * self.cost()
     }
@@ -67,7 +68,7 @@ impl Fit {
     }
 
     /// Akaike's information criterion, −2 ln L + 2k up to a constant of the data: n·ln(χ²/n) + 2k, as
-    /// in lmfit, or χ² + 2k if sigma is absolute. k is the [`rank`](Fit::rank), as in the degrees of
+    /// in lmfit, or χ² + 2k if sigma is absolute or y are counts. k is the [`rank`](Fit::rank), as in the degrees of
     /// freedom: a parameter that the data do not determine lowers no residual and costs nothing.
     ///
     /// Only differences between fits of the same data with the same kind of sigma mean something.

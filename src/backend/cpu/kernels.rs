@@ -5,6 +5,7 @@
 //! lanes, so that every clone gives the same bits.
 
 use super::gram::{self, Tile};
+use super::poisson;
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
 use crate::math::block;
@@ -34,6 +35,7 @@ pub(crate) struct Kernels {
     polygamma: unsafe fn(u32, &[f64], &mut [f64]),
     tile: unsafe fn(&Tile<'_>, &mut [f64]),
     robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
+    poisson: unsafe fn(&[f64], &[f64], &mut [f64], &mut [f64], &mut RobustSums),
     fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
 }
 
@@ -125,6 +127,19 @@ impl Kernels {
         unsafe { (self.robust)(loss, floor, residual, row, sums) }
     }
 
+    /// Rows of counts; see [`poisson::weigh`].
+    pub(super) fn poisson(
+        &self,
+        value: &[f64],
+        y: &[f64],
+        residual: &mut [f64],
+        row: &mut [f64],
+        sums: &mut RobustSums,
+    ) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.poisson)(value, y, residual, row, sums) }
+    }
+
     /// Folds `m` rows into a triangular factor; see [`fold_rows`].
     pub(super) fn fold(&self, r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
@@ -147,6 +162,7 @@ macro_rules! instruction_set {
                 polygamma,
                 tile,
                 robust,
+                poisson,
                 fold,
             };
 
@@ -291,6 +307,11 @@ macro_rules! instruction_set {
             $(#[target_feature(enable = $features)])?
             fn robust(loss: Loss, floor: f64, residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
                 robust::correct(loss, floor, residual, row, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn poisson(value: &[f64], y: &[f64], residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
+                poisson::weigh(value, y, residual, row, sums);
             }
 
             $(#[target_feature(enable = $features)])?

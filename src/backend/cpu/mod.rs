@@ -5,6 +5,7 @@ mod code;
 mod gram;
 pub(crate) mod kernels;
 mod machine;
+mod poisson;
 pub(crate) mod predict;
 mod robust;
 mod rows;
@@ -14,6 +15,7 @@ mod whitened;
 mod worker;
 
 use super::{BadPoint, Evaluator, Fault};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::native::{Native, Steps, least_sizes};
@@ -282,6 +284,7 @@ impl Evaluator for Cpu<'_> {
         let uniforms = self.uniforms(params);
         let mut normals = std::mem::take(&mut self.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
+        let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
         let (kernels, outputs) = (self.kernels, &self.model.outputs);
         let pass = (params, uniforms.as_slice());
         let outcome = self.sum_up(&mut normals, out, |worker, range, normal| {
@@ -290,7 +293,7 @@ impl Evaluator for Cpu<'_> {
                 let Worker { machine, rows, .. } = worker;
                 rows.add_products(kernels, &weighting, &View { machine, inputs, block, outputs });
             });
-            worker.rows.finish(self.loss, normal);
+            worker.rows.finish(squares, normal);
             done
         });
         (self.uniforms, self.normals) = (uniforms, normals);
@@ -354,7 +357,11 @@ impl Evaluator for Cpu<'_> {
             }
             let output = |o: usize| worker.machine.source(self.model.outputs[o], inputs);
             let len = output(0).len();
-            let bad = |i: usize| (0..self.model.outputs.len()).find(|&o| !output(o)[i].is_finite());
+            let bad = |i: usize| {
+                let impossible = !self.points.allows(block.index(i), output(0)[i]);
+                let outputs = 0..self.model.outputs.len();
+                outputs.into_iter().find(|&o| !output(o)[i].is_finite() || (o == 0 && impossible))
+            };
             found = (0..len).find_map(|i| Some((i, bad(i)?))).map(|(i, o)| BadPoint {
                 index: block.index(i),
                 x: self.points.columns.iter().map(|c| c.at(block.index(i))).collect(),

@@ -5,6 +5,7 @@ use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
 use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
 use super::robust::RobustSums;
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Sigma;
@@ -105,6 +106,10 @@ impl Rows {
                 &response.0[..n]
             }
         };
+        if points.estimator == Estimator::Poisson {
+            kernels.poisson(value, y, residual, factor, &mut self.cost);
+            return true;
+        }
         kernels.binary(Binary::Sub, value, y, residual);
         let weighted = match points.sigma {
             Sigma::Unknown | Sigma::Covariance(_) if points.units.row == 1.0 => false,
@@ -207,13 +212,13 @@ fn weigh(kernels: &Kernels, partial: &[f64], factor: Option<&[f64]>, scale: f64,
 }
 
 impl Rows {
-    /// The sums of the chunk as normal equations.
-    pub(super) fn finish(&mut self, loss: Loss, out: &mut Normal) {
+    /// The sums of the chunk as normal equations. `squares`: whether the cost is that of the residuals.
+    pub(super) fn finish(&mut self, squares: bool, out: &mut Normal) {
         collapse(&self.lanes, &mut out.products);
         let n = out.n;
-        out.cost = match loss {
-            Loss::Linear => 0.5 * out.products[pair(n, n)],
-            _ => {
+        out.cost = match squares {
+            true => 0.5 * out.products[pair(n, n)],
+            false => {
                 let mut total = [0.0];
                 collapse(&self.cost, &mut total);
                 total[0]
