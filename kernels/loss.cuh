@@ -5,6 +5,8 @@
 // never less than 2^-52.
 
 constexpr int LINEAR = 0, SOFT_L1 = 1, HUBER = 2, CAUCHY = 3, ARCTAN = 4, TUKEY = 5;
+// Not a loss of residuals: the likelihood of counts.
+constexpr int POISSON = 6;
 
 // rho, rho' and rho' + 2 z rho''.
 struct LossTerms {
@@ -59,4 +61,33 @@ __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& c
     // A residual that is not a number stays one here: the comparisons above would lose it.
     r = r * at.gradient / s;
     return s;
+}
+
+// f - y + y ln(y/f), half the deviance of a count y > 0 of which f were expected; see
+// `src/backend/cpu/poisson.rs`.
+__device__ __forceinline__ Term count_cost(Term f, Term y) {
+    const Term t = (f - y) / y;
+    if (t > Term(-0.2) && t < Term(0.2)) {
+        const Term u = t / (Term(2) + t), v = u * u;
+        Term tail = Term(1.0 / 19.0);
+        tail = tail * v + Term(1.0 / 17.0);
+        tail = tail * v + Term(1.0 / 15.0);
+        tail = tail * v + Term(1.0 / 13.0);
+        tail = tail * v + Term(1.0 / 11.0);
+        tail = tail * v + Term(1.0 / 9.0);
+        tail = tail * v + Term(1.0 / 7.0);
+        tail = tail * v + Term(0.2);
+        return y * (t * t / (Term(2) + t) - Term(2) * u * v * (tail * v + Term(1.0 / 3.0)));
+    }
+    return y * (t - log(f / y));
+}
+
+// The row of a count y of which f were expected: returns 1 / sqrt(f), `r` receives (f - y) / sqrt(f) and
+// `cost` the point's half deviance. Not numbers where f is negative; nothing is learnt where both are 0.
+__device__ __forceinline__ Term count_row(Term f, Term y, Term& r, Term& cost) {
+    const bool silent = f == Term(0) && y == Term(0);
+    const Term root = sqrt(f);
+    r = silent ? Term(0) : (f - y) / root;
+    cost = y == Term(0) ? f + Term(0) * root : count_cost(f, y);
+    return silent ? Term(0) : Term(1) / root;
 }

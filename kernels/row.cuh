@@ -42,8 +42,14 @@ __device__ __forceinline__ void weighted_row(
     model_point(common.u, point.x, out);
     Term residual = ((Term)out[0] - point.y) * point.weight;
     Term factor = point.weight;
-    if constexpr (LOSS != LINEAR)
+    if constexpr (LOSS == POISSON) {
+        // The weight is 1, or 0 for a point that only fills a lane.
+        factor *= count_row((Term)out[0], point.y, residual, cost);
+        residual *= point.weight;
+        cost *= point.weight;
+    } else if constexpr (LOSS != LINEAR) {
         factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost);
+    }
 #pragma unroll
     for (int j = 0; j < FREE; ++j) row[j] = (Term)out[1 + j] * factor * common.columns[j];
     row[FREE] = residual;

@@ -13,7 +13,6 @@ use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::registry;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator, Precision};
-use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -98,7 +97,6 @@ impl<'a> Execution<'a> {
         let refused = match (printed, &points.correlation) {
             (None, _) => Some(("a native model", "trace the model, or use Backend::Cpu")),
             (_, Some(_)) => Some(("a covariance matrix of y", "use Backend::Cpu")),
-            _ if points.estimator == Estimator::Poisson => Some(("counts", "use Backend::Cpu")),
             _ => None,
         };
         if let Some((what, remedy)) = refused {
@@ -203,7 +201,8 @@ fn worthwhile(
     let startup = if registry::is_open() { 0.0 } else { costs.startup_seconds };
     let device = registry::preferred().map_err(|reason| reason.to_string())?;
     let storages = device_points::storages(points);
-    let loaded = printed.is_loaded(&device, storages, wish.loss, Arithmetic::Double);
+    let loaded =
+        printed.is_loaded(&device, storages, (wish.loss, points.estimator), Arithmetic::Double);
     let compile = if loaded { 0.0 } else { costs.compile_seconds };
     let on_device = startup + compile + costs.on_device(work, device.properties());
     let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
@@ -255,7 +254,7 @@ impl<'a> OnDevice<'a> {
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin)> {
         let storages = device_points::storages(points);
-        self.printed.kernels(&self.device, storages, loss, arithmetic).map_err(
+        self.printed.kernels(&self.device, storages, (loss, points.estimator), arithmetic).map_err(
             |error| match error {
                 LoadError::Driver(error) => failed(&self.device, error),
                 LoadError::Compile { error, source } => refused(error, &source),

@@ -8,7 +8,8 @@
 
 use super::nist::{Problem, digits, problems};
 use dualfit::{
-    Backend, CurveFit, Data, Error, Fit, Loss, Missing, Options, Precision, Sigma, Termination,
+    Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, Options, Precision, Sigma,
+    Termination,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -50,6 +51,11 @@ macro_rules! tests_on {
         #[test]
         fn bad_ends_are_those_of_the_cpu() {
             $on_device(suite::bad_ends);
+        }
+
+        #[test]
+        fn counts_fit_as_on_the_cpu() {
+            $on_device(suite::counts);
         }
 
         #[test]
@@ -288,6 +294,40 @@ pub fn bad_ends(place: Place<'_>) {
     let slope: Vec<f64> = (0..200).map(|i| 3.0 * i as f64 + 0.1 * noise(i)).collect();
     // Products of 5e9 are rounded to 1e-6, a hundred-thousandth of the noise, or not at all if fused.
     compare_to(1e-6, "epochs", &line, &Data::new(&epochs, &slope).unwrap(), &[0.0, 0.0], place);
+}
+
+/// Counts, also where none were counted.
+pub fn counts(place: Place<'_>) {
+    let t: Vec<f64> = (0..400).map(|i| 0.1 * f64::from(i)).collect();
+    let y: Vec<f64> = t
+        .iter()
+        .enumerate()
+        .map(|(i, t)| (6.0 * (-0.2 * t).exp() + 0.5 + 2.0 * noise(i)).max(0.0).round())
+        .collect();
+    let model = || decay().estimator(Estimator::Poisson);
+    let data = Data::new(&t, &y).unwrap();
+    compare("counts", &model(), &data, &[4.0, 0.3, 1.0], place);
+    let many: Vec<f64> = y.iter().map(|y| 1e6 * (y + 1.0)).collect();
+    compare("many counts", &model(), &Data::new(&t, &many).unwrap(), &[4e6, 0.3, 1e6], place);
+    let peaks = CurveFit::dynamic(10, |x, p| {
+        (0..3).fold(p[9].powi(2), |sum, g| {
+            sum + p[3 * g] * (-((x - p[3 * g + 1]) / p[3 * g + 2]).powi(2)).exp()
+        })
+    });
+    let truth = [30.0, 8.0, 2.0, 20.0, 20.0, 3.0, 40.0, 32.0, 2.5, 1.5];
+    let program = peaks.program().unwrap();
+    let expected = |i: usize| program.evaluate(&[t[i]], &truth);
+    let z: Vec<f64> = (0..t.len())
+        .map(|i| (expected(i) + noise(i) * expected(i).sqrt()).max(0.0).round())
+        .collect();
+    let start: Vec<f64> =
+        truth.iter().enumerate().map(|(k, p)| p * (1.0 + 0.05 * noise(k))).collect();
+    let peaks = peaks.estimator(Estimator::Poisson);
+    compare("ten parameters", &peaks, &Data::new(&t, &z).unwrap(), &start, place);
+    let error = |model: CurveFit| model.fit(data.clone(), [1.0, 0.1, -2.0]).unwrap_err();
+    let (cpu, device) = (error(model().backend(Backend::Cpu)), error(place(model())));
+    assert!(matches!(cpu, Error::ModelNotPositiveAtStart { .. }), "{cpu}");
+    assert_eq!(cpu, device);
 }
 
 /// Mixed precision ends at the digits of f64, also from data that f32 cannot hold.

@@ -35,9 +35,12 @@ pub(crate) struct Kernels {
     polygamma: unsafe fn(u32, &[f64], &mut [f64]),
     tile: unsafe fn(&Tile<'_>, &mut [f64]),
     robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
-    poisson: unsafe fn(&[f64], &[f64], &mut [f64], &mut [f64], &mut RobustSums),
+    poisson: OnCounts,
     fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
 }
+
+/// Values of the model and counts; receive residuals and factors of rows; costs are added.
+type OnCounts = unsafe fn(&[f64], &[f64], &mut [f64], &mut [f64], &mut RobustSums);
 
 /// The best kernels for this processor.
 pub(crate) fn detect() -> &'static Kernels {

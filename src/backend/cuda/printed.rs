@@ -4,6 +4,7 @@ use super::cache::Origin;
 use super::device::{Device, Kernels, LoadError};
 use super::driver::DriverError;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
@@ -16,6 +17,7 @@ struct Kind {
     columns: Vec<Storage>,
     response: Storage,
     loss: Discriminant<Loss>,
+    estimator: Estimator,
     arithmetic: Arithmetic,
 }
 
@@ -62,10 +64,10 @@ impl Printed {
         &self,
         device: &Arc<Device>,
         (columns, response): (Vec<Storage>, Storage),
-        loss: Loss,
+        (loss, estimator): (Loss, Estimator),
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        let kind = Kind { columns, response, loss: discriminant(&loss), arithmetic };
+        let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
         let texts = self.texts(kind, loss);
         let solver = || texts.solver.as_ref().map(|text| device.kernels(text)).transpose();
         let (passes, solver) = match device.is_loaded(&texts.passes) {
@@ -82,10 +84,10 @@ impl Printed {
         &self,
         device: &Device,
         (columns, response): (Vec<Storage>, Storage),
-        loss: Loss,
+        (loss, estimator): (Loss, Estimator),
         arithmetic: Arithmetic,
     ) -> bool {
-        let kind = Kind { columns, response, loss: discriminant(&loss), arithmetic };
+        let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
         device.is_loaded(&self.texts(kind, loss).passes)
     }
 
@@ -101,6 +103,7 @@ impl Printed {
             columns: kind.columns.clone(),
             response: kind.response,
             loss,
+            estimator: kind.estimator,
             arithmetic: kind.arithmetic,
         };
         let few = free <= FEW_PARAMETERS;

@@ -1,6 +1,7 @@
 //! The translation unit of a fit: constants, the prelude, the model, the kernels, in this order.
 
 use super::codegen;
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::program::Program;
 
@@ -22,6 +23,8 @@ pub(crate) struct Spec<'a> {
     pub(crate) response: Storage,
     /// Which loss; its scale is no constant of the unit.
     pub(crate) loss: Loss,
+    /// What y is taken for; counts have no loss.
+    pub(crate) estimator: Estimator,
     pub(crate) arithmetic: Arithmetic,
 }
 
@@ -137,7 +140,9 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
 fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
     let (columns, params, free) =
         (spec.program.columns.len(), spec.program.params.len(), spec.free);
+    let (estimator, real) = (spec.estimator, spec.arithmetic.real());
     let loss = match spec.loss {
+        _ if estimator == Estimator::Poisson => 6,
         Loss::Linear => 0,
         Loss::SoftL1 { .. } => 1,
         Loss::Huber { .. } => 2,
@@ -145,7 +150,7 @@ fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
         Loss::Arctan { .. } => 4,
         Loss::Tukey { .. } => 5,
     };
-    let (name, real) = (spec.loss.name(), spec.arithmetic.real());
+    let name = if estimator == Estimator::Poisson { "counts" } else { spec.loss.name() };
     let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
     format!(
         "[[maybe_unused]] constexpr int COLUMNS = {columns};

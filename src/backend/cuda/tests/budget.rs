@@ -9,6 +9,7 @@ use crate::backend::cuda::compiler::Compiler;
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::nvrtc::tests::all;
 use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -122,6 +123,7 @@ fn units(case: &Case) -> Vec<String> {
     let program = case.model.program().unwrap();
     let free = program.partials.len();
     let spec = Spec {
+        estimator: Estimator::LeastSquares,
         program: &program,
         free,
         columns: vec![Storage::F64; case.columns],

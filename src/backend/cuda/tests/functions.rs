@@ -3,6 +3,7 @@
 
 use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::op::{Binary, Unary};
 use crate::model::program::Program;
@@ -123,6 +124,7 @@ fn functions() -> Vec<Function> {
 fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64, least: f64) {
     let functions = functions();
     let spec = |f| Spec {
+        estimator: Estimator::LeastSquares,
         program: f,
         free: 1,
         columns: vec![storage; COLUMNS],

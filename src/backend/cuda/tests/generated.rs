@@ -2,6 +2,7 @@
 
 use super::trial::Trial;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, model_unit, translation_unit};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::program::Program;
 use crate::model::scalar::Mask;
@@ -23,6 +24,7 @@ fn program<const P: usize>(
 
 fn spec(program: &Program) -> Spec<'_> {
     Spec {
+        estimator: Estimator::LeastSquares,
         program,
         free: program.partials.len(),
         columns: vec![Storage::F64; program.columns.len()],

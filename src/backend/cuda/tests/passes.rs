@@ -3,6 +3,7 @@
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, THREADS, translation_unit};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::program::Program;
 use crate::normal::pair;
@@ -82,7 +83,15 @@ pub(super) fn spec(
     arithmetic: Arithmetic,
 ) -> Spec<'_> {
     let free = program.outputs.len() - 1;
-    Spec { program, free, columns: vec![storage], response: storage, loss, arithmetic }
+    Spec {
+        program,
+        free,
+        columns: vec![storage],
+        response: storage,
+        loss,
+        estimator: Estimator::LeastSquares,
+        arithmetic,
+    }
 }
 
 impl Passes {

@@ -5,6 +5,7 @@
 use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::codegen::to_f32;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
@@ -155,6 +156,7 @@ fn random_programs_give_the_bits_of_the_interpreter() {
             ],
             response: Storage::F64,
             loss: Loss::Linear,
+            estimator: Estimator::LeastSquares,
             arithmetic: match n % 3 {
                 0 => Arithmetic::Single { compensated: false },
                 _ => Arithmetic::Double,
