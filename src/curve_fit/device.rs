@@ -107,10 +107,13 @@ impl CurveFit {
     /// [`backend`](CurveFit::backend) says.
     ///
     /// # Errors
-    /// As [`fit`](CurveFit::fit), and what the device refuses.
+    /// As [`fit`](CurveFit::fit), and what the device refuses; [`Error::NotOnDevice`] for
+    /// [`Estimator::Poisson`](crate::Estimator::Poisson), which checks and weighs data otherwise.
     pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
         if self.estimator == Estimator::Poisson {
-            return Err(Error::NotOnDevice { what: "counts", remedy: "use Backend::Cpu" });
+            let what = "counts from data that were uploaded as measurements";
+            let remedy = "use CurveFit::fit, which uploads them as counts";
+            return Err(Error::NotOnDevice { what, remedy });
         }
         let begun = Instant::now();
         let start = self.accepts(data.points.columns.len(), start.as_ref())?;
