@@ -1,5 +1,6 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
+mod batch;
 pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
@@ -92,6 +93,7 @@ pub struct CurveFit {
     costs: Costs,
     clamp_start: bool,
     underdetermined: bool,
+    keep_covariance: bool,
     observer: Option<Arc<Observer>>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
@@ -124,6 +126,7 @@ impl CurveFit {
             costs: Costs::default(),
             clamp_start: false,
             underdetermined: false,
+            keep_covariance: false,
             observer: None,
             refused: None,
             ready: OnceLock::new(),

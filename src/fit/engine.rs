@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const ILL_CONDITIONED: f64 = 1e7;
 /// A squared pivot above which the normal equations give the covariance: it loses at most four of
 /// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
-const WELL_CONDITIONED: f64 = 1e-4;
+pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 /// R² below which a fit is called poor.
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
