@@ -209,6 +209,12 @@ pub enum Error {
         /// Free parameters.
         parameters: usize,
     },
+    /// The samples of a batch cannot be divided among its fits as was said.
+    #[error("the batch cannot be divided into fits: {message}")]
+    BatchLayout {
+        /// What is wrong, with the numbers.
+        message: String,
+    },
     /// The model has no parameters at all.
     #[error("the model has no parameters to fit")]
     NoParameters,

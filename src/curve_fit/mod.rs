@@ -1,5 +1,6 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
+mod batch;
 pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
@@ -95,6 +96,7 @@ pub struct CurveFit {
     precision: Precision,
     clamp_start: bool,
     underdetermined: bool,
+    keep_covariance: bool,
     observer: Option<Arc<Observer>>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
@@ -129,6 +131,7 @@ impl CurveFit {
             precision: Precision::Double,
             clamp_start: false,
             underdetermined: false,
+            keep_covariance: false,
             observer: None,
             refused: None,
             ready: OnceLock::new(),

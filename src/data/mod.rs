@@ -1,5 +1,6 @@
 //! The data of one fit: what the caller gives, and what is left of it after validation.
 
+pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
 pub(crate) mod estimator;

@@ -8,10 +8,11 @@ use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
+use std::ops::Deref;
 
 /// Data that every backend may compute with: the points that count are finite, their sigmas positive.
 pub(crate) struct Points<'a> {
-    pub(crate) columns: Vec<Values<'a>>,
+    pub(crate) columns: ColumnList<'a>,
     pub(crate) y: Values<'a>,
     pub(crate) sigma: Sigma<'a>,
     /// The factor L of the covariance of y, if one was given.
@@ -66,6 +67,33 @@ struct Tally {
     ignored: usize,
 }
 
+/// The independent variables, in order.
+pub(crate) enum ColumnList<'a> {
+    Owned(Vec<Values<'a>>),
+    Borrowed(&'a [Values<'a>]),
+}
+
+impl<'a> Deref for ColumnList<'a> {
+    type Target = [Values<'a>];
+
+    fn deref(&self) -> &[Values<'a>] {
+        match self {
+            ColumnList::Owned(columns) => columns,
+            ColumnList::Borrowed(columns) => columns,
+        }
+    }
+}
+
+/// The arrays of one fit as a caller gives them.
+pub(crate) struct Given<'a> {
+    pub(crate) columns: ColumnList<'a>,
+    pub(crate) y: Values<'a>,
+    pub(crate) sigma: Sigma<'a>,
+    pub(crate) mask: Option<&'a [bool]>,
+    pub(crate) missing: Missing,
+    pub(crate) infinite_x: bool,
+}
+
 impl<'a> Points<'a> {
     /// Checks every value, in parallel.
     ///
@@ -73,8 +101,21 @@ impl<'a> Points<'a> {
     /// [`Error::NonFinite`], [`Error::SigmaNotPositive`], [`Error::EmptyData`],
     /// [`Error::NoEffectiveData`] or [`Error::CovarianceNotPositiveDefinite`].
     pub(crate) fn validate(data: &Data<'a>) -> Result<Points<'a>> {
+        Points::check(Given {
+            columns: ColumnList::Owned(data.columns.clone()),
+            y: data.y,
+            sigma: data.sigma,
+            mask: data.mask,
+            missing: data.missing,
+            infinite_x: data.infinite_x,
+        })
+    }
+
+    /// As [`validate`](Points::validate), of data whose lengths agree. Allocates nothing for up to
+    /// 65,536 points that are all right.
+    pub(crate) fn check(data: Given<'a>) -> Result<Points<'a>> {
         let mut points = Points {
-            columns: data.columns.clone(),
+            columns: data.columns,
             y: data.y,
             sigma: data.sigma,
             correlation: None,
@@ -83,7 +124,7 @@ impl<'a> Points<'a> {
             mask_decides: false,
             infinite_x: data.infinite_x,
             estimator: Estimator::LeastSquares,
-            used: data.len(),
+            used: data.y.len(),
             omitted: 0,
             ignored: 0,
             units: Units::ORDINARY,
@@ -213,7 +254,7 @@ impl<'a> Points<'a> {
         let scan = |start: usize, end: usize| {
             let summary = Summary::of_range(self, start, end);
             let mut all = finite(&self.y, start, end);
-            for column in &self.columns {
+            for column in self.columns.iter() {
                 all &= finite(column, start, end);
             }
             let Some(sigma) = self.sigmas() else {
@@ -227,9 +268,8 @@ impl<'a> Points<'a> {
             }
             all.then_some((found, summary))
         };
-        let none = (Largest::default(), Summary::default());
-        in_chunks(self.len(), scan).into_iter().try_fold(none, |(largest, summary), part| {
-            let (l, s) = part?;
+        in_chunks(self.len(), scan, |all, part| {
+            let ((largest, summary), (l, s)) = (all?, part?);
             Some((largest.merge(l), summary.merge(s)))
         })
     }
@@ -276,7 +316,7 @@ impl<'a> Points<'a> {
             }
             found
         };
-        in_chunks(self.len(), scan).into_iter().fold(Largest::default(), Largest::merge)
+        in_chunks(self.len(), scan, Largest::merge)
     }
 
     fn units(&self, largest: Largest) -> Units {
@@ -343,7 +383,7 @@ impl<'a> Points<'a> {
             }
             tally
         };
-        in_chunks(self.len(), count).into_iter().fold(Tally::default(), |a, b| Tally {
+        in_chunks(self.len(), count, |a, b| Tally {
             used: a.used + b.used,
             omitted: a.omitted + b.omitted,
             ignored: a.ignored + b.ignored,

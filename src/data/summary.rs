@@ -26,13 +26,18 @@ pub(crate) struct Summary {
 }
 
 /// Calls `scan(start, end)` for consecutive parts of `0..n`, in parallel when there are several, and
-/// returns what they gave in order.
-pub(crate) fn in_chunks<R: Send>(n: usize, scan: impl Fn(usize, usize) -> R + Sync) -> Vec<R> {
+/// merges what they gave in order.
+pub(crate) fn in_chunks<R: Send>(
+    n: usize,
+    scan: impl Fn(usize, usize) -> R + Sync,
+    merge: impl Fn(R, R) -> R,
+) -> R {
     let part = |c: usize| scan(c * CHUNK, n.min((c + 1) * CHUNK));
-    match n.div_ceil(CHUNK) {
-        1 => vec![part(0)],
-        chunks => (0..chunks).into_par_iter().map(part).collect(),
+    if n <= CHUNK {
+        return part(0);
     }
+    let rest: Vec<R> = (1..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
+    rest.into_iter().fold(part(0), merge)
 }
 
 impl Summary {
@@ -47,8 +52,7 @@ impl Summary {
             Some(scanned) if units == Units::ORDINARY => scanned,
             _ => {
                 let range = |start, end| Summary::of_range(points, start, end);
-                let parts = in_chunks(points.len(), range);
-                parts.into_iter().fold(Summary::default(), Summary::merge)
+                in_chunks(points.len(), range, Summary::merge)
             }
         };
         // Summed with y and weights each in a unit of order 1; now in the units of the rows.

@@ -1,5 +1,7 @@
 //! Arrays of numbers as a caller holds them.
 
+use std::ops::Range;
+
 /// A borrowed array of `f64` or `f32`, one value per point. `f32` is widened where it is used;
 /// nothing is copied.
 ///
@@ -10,6 +12,16 @@ pub enum Values<'a> {
     F64(&'a [f64]),
     /// Single precision, computed with in double.
     F32(&'a [f32]),
+}
+
+impl<'a> Values<'a> {
+    /// The values of a range.
+    pub(crate) fn part(&self, range: Range<usize>) -> Values<'a> {
+        match self {
+            Values::F64(v) => Values::F64(&v[range]),
+            Values::F32(v) => Values::F32(&v[range]),
+        }
+    }
 }
 
 impl Values<'_> {

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 const ILL_CONDITIONED: f64 = 1e7;
 /// A squared pivot above which the normal equations give the covariance: it loses at most four of
 /// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
-const WELL_CONDITIONED: f64 = 1e-4;
+pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH: f64 = 1e-5;
 /// R² below which a fit is called poor.

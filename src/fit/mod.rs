@@ -1,5 +1,6 @@
 //! What a fit found: parameters, their errors, how good the fit is, and what is doubtful about it.
 
+pub(crate) mod batch;
 pub(crate) mod covariance;
 pub(crate) mod engine;
 pub(crate) mod execution;

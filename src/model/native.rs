@@ -36,9 +36,8 @@ const PART_OF_START: f64 = 1e-3;
 
 /// The least size of each parameter that steps of differences are relative to, from where the fit
 /// starts; a start of 0 counts as 1.
-pub(crate) fn least_sizes(start: &[f64]) -> Vec<f64> {
-    let size = |&p: &f64| PART_OF_START * if p == 0.0 { 1.0 } else { p.abs() };
-    start.iter().map(size).collect()
+pub(crate) fn least_sizes(start: &[f64]) -> impl Iterator<Item = f64> {
+    start.iter().map(|&p| PART_OF_START * if p == 0.0 { 1.0 } else { p.abs() })
 }
 
 /// Within what limits differences are taken; one value per parameter.

@@ -1,7 +1,8 @@
 //! When a point is the end: the tests that a present point must pass, whatever step led to it.
 
 use super::options::Options;
-use super::search::{Reduced, Search};
+use super::search::Search;
+use super::state::Reduced;
 use super::termination::Termination;
 use super::trust_region::gauss_newton;
 use crate::normal::small::is_regular;
@@ -18,45 +19,48 @@ pub(super) struct Prospect {
 impl Search<'_> {
     /// Whether the present point is an end whatever a step would do.
     pub(super) fn finished(&self) -> Option<Termination> {
-        if 2.0 * self.normal.cost <= self.problem.rounding {
+        if 2.0 * self.state.normal.cost <= self.problem.rounding {
             return Some(Termination::ExactFit);
         }
-        if self.model.norms.iter().all(|&norm| norm == 0.0) {
+        if self.state.model.norms.iter().all(|&norm| norm == 0.0) {
             return Some(if self.is_at_start() {
                 Termination::ZeroGradientAtStart
             } else {
                 Termination::Degenerate
             });
         }
-        let residual = (2.0 * self.normal.cost).sqrt();
-        let cosine = |&j: &usize| self.model.gradient[j].abs() / (self.model.norms[j] * residual);
-        let largest = self.moving.iter().map(cosine).fold(0.0, f64::max);
-        (largest <= self.options.gtol || self.moving.is_empty()).then_some(Termination::Gradient)
+        let residual = (2.0 * self.state.normal.cost).sqrt();
+        let cosine = |&j: &usize| {
+            self.state.model.gradient[j].abs() / (self.state.model.norms[j] * residual)
+        };
+        let largest = self.state.moving.iter().map(cosine).fold(0.0, f64::max);
+        (largest <= self.options.gtol || self.state.moving.is_empty())
+            .then_some(Termination::Gradient)
     }
 
     /// What the Gauss-Newton step of the moving parameters promises.
     pub(super) fn prospect(&mut self) -> Prospect {
-        let m = self.moving.len();
-        let Reduced { r, z, step, work, .. } = &mut self.reduced;
+        let m = self.state.moving.len();
+        let Reduced { r, z, step, work, .. } = &mut self.state.reduced;
         let (r, z, step) = (&mut r[..m * m], &mut z[..m], &mut step[..m]);
-        if m == self.model.n {
-            r.copy_from_slice(&self.model.r);
-            z.copy_from_slice(&self.model.z);
+        if m == self.state.model.n {
+            r.copy_from_slice(&self.state.model.r);
+            z.copy_from_slice(&self.state.model.z);
         } else {
-            self.delta.fill(0.0);
-            self.model.restrict(&self.moving, &self.delta, r, z, work);
+            self.state.delta.fill(0.0);
+            self.state.model.restrict(&self.state.moving, &self.state.delta, r, z, work);
         }
         if is_regular(r, m) {
             gauss_newton(r, z, step);
         } else if !self.basic_step() {
             return Prospect { fall: f64::INFINITY, change: f64::INFINITY };
         }
-        let Reduced { z, step, .. } = &self.reduced;
+        let Reduced { z, step, .. } = &self.state.reduced;
         let (z, step) = (&z[..m], &step[..m]);
         let relative = |(&j, d): (&usize, &f64)| d.abs() / self.size(j);
         Prospect {
             fall: 0.5 * z.iter().map(|v| v * v).sum::<f64>(),
-            change: self.moving.iter().zip(step.iter()).map(relative).fold(0.0, f64::max),
+            change: self.state.moving.iter().zip(step.iter()).map(relative).fold(0.0, f64::max),
         }
     }
 
@@ -64,9 +68,9 @@ impl Search<'_> {
     /// span; the others stay where they are, since those can do alone whatever they could. Returns
     /// whether there is such a step.
     fn basic_step(&mut self) -> bool {
-        let m = self.moving.len();
-        let Reduced { r, z, step, work, kept, basis, part } = &mut self.reduced;
-        let (moving, norms) = (&self.moving, &self.model.norms);
+        let m = self.state.moving.len();
+        let Reduced { r, z, step, work, kept, basis, part } = &mut self.state.reduced;
+        let (moving, norms) = (&self.state.moving, &self.state.model.norms);
         let least = |i: usize| 8.0 * m as f64 * f64::EPSILON * norms[moving[i]];
         kept.clear();
         kept.extend((0..m).filter(|&i| r[i * m + i].abs() > least(i)));
@@ -74,8 +78,8 @@ impl Search<'_> {
         basis.extend(kept.iter().map(|&i| moving[i]));
         let k = basis.len();
         let (r, part) = (&mut r[..k * k], &mut part[..k]);
-        self.delta.fill(0.0);
-        self.model.restrict(basis, &self.delta, r, &mut z[..k], work);
+        self.state.delta.fill(0.0);
+        self.state.model.restrict(basis, &self.state.delta, r, &mut z[..k], work);
         if !is_regular(r, k) {
             return false;
         }
@@ -89,7 +93,7 @@ impl Search<'_> {
     /// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
     pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.options;
-        if ftol > 0.0 && prospect.fall <= (ftol * self.normal.cost).max(self.noise()) {
+        if ftol > 0.0 && prospect.fall <= (ftol * self.state.normal.cost).max(self.noise()) {
             Some(Termination::Cost)
         } else if prospect.change <= xtol {
             Some(Termination::Step)
@@ -100,9 +104,9 @@ impl Search<'_> {
 
     /// A minimum at which a parameter has lost all effect is none.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
-        let lost = |j: usize| self.model.norms[j] == 0.0 && !self.problem.unused[j];
+        let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.problem.unused[j];
         let minimum = reason.is_converged() && reason != Termination::ExactFit;
-        match minimum && (0..self.q.len()).any(lost) {
+        match minimum && (0..self.state.q.len()).any(lost) {
             true => Termination::Degenerate,
             false => reason,
         }

@@ -96,13 +96,18 @@ impl LinearModel {
 
     /// R and z as the factor of [J r]; without the length of what no parameter can fit.
     pub(crate) fn factor(&self) -> RFactor {
+        let mut factor = RFactor::zero(self.n);
+        self.write_factor(&mut factor);
+        factor
+    }
+
+    /// As [`factor`](Self::factor), into a factor of the same size.
+    pub(crate) fn write_factor(&self, factor: &mut RFactor) {
         let n = self.n;
-        let mut factor = RFactor::zero(n);
         for j in 0..n {
             factor.r[j * (n + 1)..][..=j].copy_from_slice(&self.r[j * n..][..=j]);
         }
         factor.r[n * (n + 1)..][..n].copy_from_slice(&self.z);
-        factor
     }
 
     /// Takes R and z from a factor of [J r]; lengths and gradient stay those of the normal equations.

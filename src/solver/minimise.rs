@@ -6,8 +6,9 @@ use super::observe::{Observer, Progress, wants_to_stop};
 use super::options::Options;
 use super::problem::Problem;
 use super::resident::minimise_resident;
-use super::run::{Run, Scaling, best_of_runs};
+use super::run::{Ends, Run, Scaling, best_of_runs};
 use super::search::Search;
+use super::state::State;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use super::work::Work;
@@ -48,6 +49,22 @@ pub(crate) struct Outcome {
     pub(crate) effects: Vec<f64>,
     /// Whether a second run, with another scaling or start, was made.
     pub(crate) retried: bool,
+}
+
+impl Outcome {
+    /// Of no run yet, with room for the numbers of any.
+    pub(crate) fn new(params: usize, free: usize) -> Outcome {
+        Outcome {
+            params: vec![f64::NAN; params],
+            cost: f64::NAN,
+            normal: Normal::zero(free),
+            termination: Termination::AllFixed,
+            work: Work::default(),
+            columns: vec![1.0; free],
+            effects: Vec::with_capacity(free),
+            retried: false,
+        }
+    }
 }
 
 /// Why there is no outcome.
@@ -100,8 +117,9 @@ pub(crate) fn minimise(
         Some(outcome) => return outcome,
     };
     let problem = Problem { start, ..problem.clone() };
-    let mut search = Search::new(evaluator, &problem, options, observer, begun, work);
-    best_of_runs(&mut search, &problem)
+    let mut room = Room::new(problem.start.len(), problem.free.len());
+    room.minimise(evaluator, &problem, options, observer, begun, work)?;
+    Ok(room.ends.best)
 }
 
 /// Evaluates at `problem.start` and takes no step: where a fit ends that was ended before this stage,
@@ -114,9 +132,55 @@ pub(crate) fn evaluate(
     work: Work,
     termination: Termination,
 ) -> Result<Outcome, Failure> {
-    let mut search = Search::new(evaluator, problem, options, None, begun, work);
-    search.begin(&problem.start, Scaling::Monotone)?;
-    Ok(search.outcome(termination))
+    let mut room = Room::new(problem.start.len(), problem.free.len());
+    room.evaluate(evaluator, problem, options, begun, work, termination)?;
+    Ok(room.ends.best)
+}
+
+/// What minimisations on the host need and leave behind, for any number of them one after another: no
+/// further one allocates, however it ends.
+pub(crate) struct Room {
+    state: State,
+    pub(crate) ends: Ends,
+}
+
+impl Room {
+    /// For a model of `params` parameters, `free` of them free.
+    pub(crate) fn new(params: usize, free: usize) -> Room {
+        Room { state: State::new(params, free), ends: Ends::new(params, free) }
+    }
+
+    /// As [`minimise`] on the host; the outcome is then in `ends.best`.
+    pub(crate) fn minimise(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        problem: &Problem,
+        options: &Options,
+        observer: Option<&Observer>,
+        begun: Instant,
+        work: Work,
+    ) -> Result<(), Failure> {
+        let state = &mut self.state;
+        let mut search = Search::new(evaluator, problem, options, observer, begun, work, state);
+        best_of_runs(&mut search, problem, &mut self.ends)
+    }
+
+    /// As [`evaluate`]; the outcome is then in `ends.best`.
+    pub(crate) fn evaluate(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        problem: &Problem,
+        options: &Options,
+        begun: Instant,
+        work: Work,
+        termination: Termination,
+    ) -> Result<(), Failure> {
+        let state = &mut self.state;
+        let mut search = Search::new(evaluator, problem, options, None, begun, work, state);
+        search.begin(&problem.start, Scaling::Monotone)?;
+        search.report(termination, &mut self.ends.best);
+        Ok(())
+    }
 }
 
 impl Run for Search<'_> {
@@ -128,8 +192,8 @@ impl Run for Search<'_> {
         self.run()
     }
 
-    fn outcome(&self, termination: Termination) -> Outcome {
-        self.outcome(termination)
+    fn report(&self, termination: Termination, out: &mut Outcome) {
+        self.report(termination, out);
     }
 
     fn is_interrupted(&self) -> bool {
@@ -166,9 +230,12 @@ impl Search<'_> {
         loop {
             let (length, cut) = self.propose(shortenings == 0);
             if !self.move_trial() {
-                if cut && self.radius > f64::EPSILON * scaled_norm(&self.q, &self.scale) {
+                if cut
+                    && self.state.radius
+                        > f64::EPSILON * scaled_norm(&self.state.q, &self.state.scale)
+                {
                     // Bounds leave nothing of this step; a shorter one goes down the gradient.
-                    self.radius *= 0.25;
+                    self.state.radius *= 0.25;
                     continue;
                 }
                 return Ok(Advance::Stuck(match shortenings {
@@ -177,11 +244,11 @@ impl Search<'_> {
                 }));
             }
             self.evaluate_trial()?;
-            if self.trial.normal.is_finite() {
-                let predicted = -self.model.change(&self.delta);
-                let actual = self.normal.cost - self.trial.normal.cost;
+            if self.state.trial.normal.is_finite() {
+                let predicted = -self.state.model.change(&self.state.delta);
+                let actual = self.state.normal.cost - self.state.trial.normal.cost;
                 let ratio = if predicted > 0.0 { actual / predicted } else { 0.0 };
-                let damping = self.lambda;
+                let damping = self.state.lambda;
                 // A step that a bound cut says nothing of those that the new bounds leave free.
                 let full = !cut && (damping == 0.0 || prospect.fall.is_infinite());
                 self.resize(actual, ratio, length, cut);
@@ -190,13 +257,14 @@ impl Search<'_> {
                     let small = self.step_was_small(actual, predicted, ratio);
                     return Ok(Advance::Accepted(small.filter(|_| full)));
                 }
-                if self.radius <= f64::EPSILON * scaled_norm(&self.q, &self.scale) {
+                if self.state.radius <= f64::EPSILON * scaled_norm(&self.state.q, &self.state.scale)
+                {
                     return Ok(Advance::Stuck(Termination::NoProgress));
                 }
             } else {
                 shortenings += 1;
-                self.radius = 0.25 * length.min(self.radius);
-                self.lambda *= 4.0;
+                self.state.radius = 0.25 * length.min(self.state.radius);
+                self.state.lambda *= 4.0;
                 if shortenings > MAX_SHORTENINGS {
                     return Ok(Advance::Stuck(Termination::ModelNonFinite));
                 }
@@ -211,19 +279,19 @@ impl Search<'_> {
     /// it. The first step of all also says how large the region is.
     fn propose(&mut self, unshortened: bool) -> (f64, bool) {
         let cut;
-        (self.lambda, cut) = self.stepper.step(
-            &self.model,
-            &Limits { limits: &self.limits },
-            &self.q,
-            &self.moving,
-            &self.scale,
-            self.radius,
-            self.lambda,
-            &mut self.delta,
+        (self.state.lambda, cut) = self.state.stepper.step(
+            &self.state.model,
+            &Limits { limits: &self.state.limits },
+            &self.state.q,
+            &self.state.moving,
+            &self.state.scale,
+            self.state.radius,
+            self.state.lambda,
+            &mut self.state.delta,
         );
-        let length = scaled_norm(&self.delta, &self.scale);
+        let length = scaled_norm(&self.state.delta, &self.state.scale);
         if self.is_at_start() && unshortened && !cut {
-            self.radius = self.radius.min(length);
+            self.state.radius = self.state.radius.min(length);
         }
         (length, cut)
     }
@@ -231,40 +299,44 @@ impl Search<'_> {
     /// Moré's rules for the next radius and damping. A good step does not shorten the radius if it was
     /// a bound that kept it short.
     fn resize(&mut self, actual: f64, ratio: f64, length: f64, cut: bool) {
-        let least = if cut { self.radius } else { 0.0 };
+        let least = if cut { self.state.radius } else { 0.0 };
         if ratio <= 0.25 {
             // The minimum of the parabola through both costs and the slope at the present point.
-            let slope: f64 = self.model.gradient.iter().zip(&self.delta).map(|(g, d)| g * d).sum();
+            let slope: f64 =
+                self.state.model.gradient.iter().zip(&self.state.delta).map(|(g, d)| g * d).sum();
             let parabola = if actual >= 0.0 { 0.5 } else { 0.5 * slope / (slope + actual) };
-            let far = self.trial.normal.cost >= 100.0 * self.normal.cost;
+            let far = self.state.trial.normal.cost >= 100.0 * self.state.normal.cost;
             let factor = if far || parabola.is_nan() { 0.1 } else { parabola.clamp(0.1, 0.5) };
-            self.radius = factor * self.radius.min(length / 0.1);
-            self.lambda /= factor;
+            self.state.radius = factor * self.state.radius.min(length / 0.1);
+            self.state.lambda /= factor;
         } else if (ratio - 1.0).abs() <= FAITHFUL {
-            self.radius = least.max(BOLD * length);
-            self.lambda = 0.0;
-        } else if self.lambda == 0.0 || ratio >= 0.75 {
-            self.radius = least.max(length / 0.5);
-            self.lambda *= 0.5;
+            self.state.radius = least.max(BOLD * length);
+            self.state.lambda = 0.0;
+        } else if self.state.lambda == 0.0 || ratio >= 0.75 {
+            self.state.radius = least.max(length / 0.5);
+            self.state.lambda *= 0.5;
         }
     }
 
     /// Moves to the trial point by a step of this damping and tells the observer.
     fn accept(&mut self, damping: f64) -> Result<(), Failure> {
         self.exchange();
-        self.work.iterations += 1;
+        self.state.work.iterations += 1;
         self.linearise()?;
         let progress = Progress {
-            iteration: self.work.iterations,
-            evaluations: self.work.evaluations,
-            params: &self.params,
-            cost: self.normal.cost * self.problem.cost_unit,
-            step: scaled_norm(&self.delta, &self.scale) / scaled_norm(&self.q, &self.scale),
+            iteration: self.state.work.iterations,
+            evaluations: self.state.work.evaluations,
+            params: &self.state.params,
+            cost: self.state.normal.cost * self.problem.cost_unit,
+            step: scaled_norm(&self.state.delta, &self.state.scale)
+                / scaled_norm(&self.state.q, &self.state.scale),
             damping,
             elapsed: self.begun.elapsed(),
+            finished: 0,
+            fits: 1,
         };
         if let Some(observer) = self.observer {
-            self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+            self.state.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
         }
         Ok(())
     }
@@ -274,7 +346,7 @@ impl Search<'_> {
     fn step_was_small(&self, actual: f64, predicted: f64, ratio: f64) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.options;
         // The cost is that of the new point; that of the old one is larger by the actual fall.
-        let tolerance = ftol * (self.normal.cost + actual);
+        let tolerance = ftol * (self.state.normal.cost + actual);
         if actual <= tolerance && predicted <= tolerance && ratio <= 2.0 {
             Some(Termination::Cost)
         } else if self.within(xtol) {
@@ -287,54 +359,59 @@ impl Search<'_> {
     /// Whether the last step changed no parameter by more than this part of its size: a length in
     /// terms of D would call a step small beside effects that parameters had long ago.
     fn within(&self, tolerance: f64) -> bool {
-        self.moving.iter().all(|&j| self.delta[j].abs() <= tolerance * self.size(j))
+        self.state.moving.iter().all(|&j| self.state.delta[j].abs() <= tolerance * self.size(j))
     }
 
     /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits
     /// stand still: the cost is flat there and says nothing of them. Ends at the point from which a
     /// full step is smallest, of those whose cost is no higher than at first, to rounding.
     fn refine(&mut self, first: Prospect) -> Result<(), Failure> {
-        self.mixing.restart();
-        self.best.keep(&self.params, &self.q, &self.normal);
+        self.state.mixing.restart();
+        self.state.best.keep(&self.state.params, &self.state.q, &self.state.normal);
         let (mut best, mut prospect) = (first.change, first);
-        let ceiling = self.normal.cost + self.noise();
+        let ceiling = self.state.normal.cost + self.noise();
         let mut at_best = true;
         for _ in 0..MAX_REFINEMENTS {
-            let settled =
-                prospect.change <= LAST_DIGITS && prospect.fall <= LAST_DIGITS * self.normal.cost;
+            let settled = prospect.change <= LAST_DIGITS
+                && prospect.fall <= LAST_DIGITS * self.state.normal.cost;
             if settled || prospect.change.is_infinite() || self.interrupted().is_some() {
                 break;
             }
-            let moving = self.moving.len();
-            self.delta.fill(0.0);
-            for (&j, &d) in self.moving.iter().zip(&self.reduced.step) {
-                self.delta[j] = d;
+            let moving = self.state.moving.len();
+            self.state.delta.fill(0.0);
+            for (&j, &d) in self.state.moving.iter().zip(&self.state.reduced.step) {
+                self.state.delta[j] = d;
             }
-            self.mixing.mix(&self.q, &mut self.delta, &self.scale);
+            self.state.mixing.mix(&self.state.q, &mut self.state.delta, &self.state.scale);
             if !self.move_trial() {
                 break;
             }
             self.evaluate_trial()?;
-            let highest = self.normal.cost * (1.0 + LAST_DIGITS) + self.noise();
-            let acceptable = self.trial.normal.is_finite() && self.trial.normal.cost <= highest;
+            let highest = self.state.normal.cost * (1.0 + LAST_DIGITS) + self.noise();
+            let acceptable =
+                self.state.trial.normal.is_finite() && self.state.trial.normal.cost <= highest;
             if !acceptable {
                 break;
             }
             self.exchange();
             self.linearise()?;
             prospect = self.prospect();
-            at_best = prospect.change < best && self.normal.cost <= ceiling;
+            at_best = prospect.change < best && self.state.normal.cost <= ceiling;
             // A bound that becomes active, or steps that grow, end the refinement.
-            if self.moving.len() != moving || prospect.change > 2.0 * best {
+            if self.state.moving.len() != moving || prospect.change > 2.0 * best {
                 break;
             }
             if at_best {
                 best = prospect.change;
-                self.best.keep(&self.params, &self.q, &self.normal);
+                self.state.best.keep(&self.state.params, &self.state.q, &self.state.normal);
             }
         }
         if !at_best {
-            self.trial.keep(&self.best.params, &self.best.q, &self.best.normal);
+            self.state.trial.keep(
+                &self.state.best.params,
+                &self.state.best.q,
+                &self.state.best.normal,
+            );
             self.exchange();
             self.linearise()?;
         }
@@ -343,9 +420,9 @@ impl Search<'_> {
 
     /// Whether a limit or the observer ends the fit here.
     fn interrupted(&self) -> Option<Termination> {
-        if self.stopped {
+        if self.state.stopped {
             Some(Termination::Stopped)
-        } else if self.work.evaluations >= self.options.evaluations(self.q.len()) {
+        } else if self.state.work.evaluations >= self.options.evaluations(self.state.q.len()) {
             Some(Termination::MaxEvaluations)
         } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
             Some(Termination::TimeLimit)

@@ -11,6 +11,7 @@ pub(crate) mod problem;
 pub(crate) mod resident;
 pub(crate) mod run;
 mod search;
+mod state;
 pub(crate) mod termination;
 mod trust_region;
 pub(crate) mod work;

@@ -5,7 +5,7 @@ use super::minimise::{Failure, Outcome};
 use super::observe::{Observer, Progress, wants_to_stop};
 use super::options::Options;
 use super::problem::Problem;
-use super::run::{Run, Scaling, best_of_runs};
+use super::run::{Ends, Run, Scaling, best_of_runs};
 use super::termination::Termination;
 use super::work::Work;
 use crate::backend::cpu::ITERATION_FLOOR;
@@ -48,10 +48,14 @@ pub(crate) fn minimise_resident(
     work: Work,
 ) -> Result<Outcome, Failure> {
     let mut run = ResidentRun::new(fit, problem, options, observer, begun, work);
-    best_of_runs(&mut run, problem).map_err(|failure| match failure {
-        Failure::Device { error, .. } => Failure::Device { error, reached: run.reached() },
-        failure => failure,
-    })
+    let mut ends = Ends::new(problem.start.len(), problem.free.len());
+    match best_of_runs(&mut run, problem, &mut ends) {
+        Ok(()) => Ok(ends.best),
+        Err(Failure::Device { error, .. }) => {
+            Err(Failure::Device { error, reached: run.reached() })
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 struct ResidentRun<'a> {
@@ -115,11 +119,11 @@ impl Run for ResidentRun<'_> {
             .unwrap_or(Termination::NoProgress))
     }
 
-    fn outcome(&self, termination: Termination) -> Outcome {
+    fn report(&self, termination: Termination, out: &mut Outcome) {
         let layout = &self.state.layout;
         let mut sums = self.state.numbers(&layout.present_sums);
         let cost = sums.pop().unwrap_or(f64::NAN);
-        Outcome {
+        *out = Outcome {
             params: self.state.numbers(&layout.present_params),
             cost,
             normal: Normal { n: layout.n, products: sums, cost },
@@ -128,7 +132,7 @@ impl Run for ResidentRun<'_> {
             columns: self.columns.clone(),
             effects: self.state.numbers(&layout.effects),
             retried: false,
-        }
+        };
     }
 
     fn is_interrupted(&self) -> bool {
@@ -310,6 +314,8 @@ impl<'a> ResidentRun<'a> {
             step: self.state.number(&layout.step),
             damping: self.state.number(&layout.damping),
             elapsed: self.begun.elapsed(),
+            finished: 0,
+            fits: 1,
         };
         self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
         Ok(())

@@ -23,53 +23,75 @@ pub(super) trait Run {
     fn run(&mut self) -> Result<Termination, Failure>;
 
     /// Where the run stands.
-    fn outcome(&self, termination: Termination) -> Outcome;
+    fn report(&self, termination: Termination, out: &mut Outcome);
 
     /// Whether a limit or the observer forbids another run.
     fn is_interrupted(&self) -> bool;
 }
 
-/// Minimises from `problem.start`. A run that ends badly is made once more, with the other scaling of
-/// the columns or, if nothing had an effect at the start, from a start beside it; the better of the
-/// two is returned.
-pub(super) fn best_of_runs(run: &mut dyn Run, problem: &Problem) -> Result<Outcome, Failure> {
-    run.begin(&problem.start, Scaling::Monotone)?;
-    let termination = run.run()?;
-    let first = run.outcome(termination);
-    let again = match termination {
-        Termination::ZeroGradientAtStart => beside(problem),
-        Termination::NoProgress | Termination::Degenerate | Termination::ModelNonFinite => {
-            problem.start.clone()
-        }
-        _ => return Ok(first),
-    };
-    if run.is_interrupted() {
-        return Ok(first);
-    }
-    let (second, work) = match run.begin(&again, Scaling::Present) {
-        Ok(()) => {
-            let termination = run.run()?;
-            let second = run.outcome(termination);
-            let work = second.work;
-            (second, work)
-        }
-        Err(Failure::Start(_) | Failure::Overflow) => {
-            (first.clone(), run.outcome(termination).work)
-        }
-        Err(failure) => return Err(failure),
-    };
-    let rank = |o: &Outcome| (!o.termination.is_converged(), o.cost);
-    let better = if rank(&second) < rank(&first) { second } else { first };
-    Ok(Outcome { work, retried: true, ..better })
+/// Where the runs of a minimisation ended, kept from one to the next so that none allocates.
+pub(crate) struct Ends {
+    /// The better of the two.
+    pub(crate) best: Outcome,
+    second: Outcome,
+    /// Where the second run begins.
+    again: Vec<f64>,
 }
 
-/// A start beside the given one, within the bounds.
-fn beside(problem: &Problem) -> Vec<f64> {
-    let mut start = problem.start.clone();
+impl Ends {
+    pub(super) fn new(params: usize, free: usize) -> Ends {
+        let outcome = || Outcome::new(params, free);
+        Ends { best: outcome(), second: outcome(), again: Vec::with_capacity(params) }
+    }
+}
+
+/// Minimises from `problem.start`. A run that ends badly is made once more, with the other scaling of
+/// the columns or, if nothing had an effect at the start, from a start beside it; the better of the
+/// two is left in `ends.best`.
+pub(super) fn best_of_runs(
+    run: &mut dyn Run,
+    problem: &Problem,
+    ends: &mut Ends,
+) -> Result<(), Failure> {
+    let Ends { best, second, again } = ends;
+    run.begin(&problem.start, Scaling::Monotone)?;
+    let termination = run.run()?;
+    run.report(termination, best);
+    again.clone_from(&problem.start);
+    match termination {
+        Termination::ZeroGradientAtStart => go_beside(again, problem),
+        Termination::NoProgress | Termination::Degenerate | Termination::ModelNonFinite => {}
+        _ => return Ok(()),
+    }
+    if run.is_interrupted() {
+        return Ok(());
+    }
+    match run.begin(again, Scaling::Present) {
+        Ok(()) => {
+            let termination = run.run()?;
+            run.report(termination, second);
+            let rank = |o: &Outcome| (!o.termination.is_converged(), o.cost);
+            if rank(second) < rank(best) {
+                std::mem::swap(best, second);
+            } else {
+                best.work = second.work;
+            }
+        }
+        Err(Failure::Start(_) | Failure::Overflow) => {
+            run.report(termination, second);
+            best.work = second.work;
+        }
+        Err(failure) => return Err(failure),
+    }
+    best.retried = true;
+    Ok(())
+}
+
+/// Moves a start beside itself, within the bounds.
+fn go_beside(start: &mut [f64], problem: &Problem) {
     for &k in &problem.free {
         start[k] = moved(start[k], problem.bounds[k]);
     }
-    start
 }
 
 /// A value a hundredth away from `p`, outwards or, where a bound is in the way, inwards; halfway to

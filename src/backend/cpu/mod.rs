@@ -90,13 +90,20 @@ impl Prepared {
 pub(crate) struct Cpu<'a> {
     model: &'a Prepared,
     points: &'a Points<'a>,
-    /// The least size of each parameter, for numerical partials.
-    least: Vec<f64>,
     /// The loss with its scale in row units.
     loss: Loss,
     kernels: &'static Kernels,
     chunks: Chunks,
     parallel: bool,
+    scratch: Scratch,
+}
+
+/// What an evaluator needs beside the threads' own registers, kept from fit to fit of a batch so that
+/// none allocates.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// The least size of each parameter, for numerical partials.
+    least: Vec<f64>,
     uniforms: Vec<f64>,
     normals: Vec<(Normal, Option<Fault>)>,
     factors: Vec<(RFactor, Option<Fault>)>,
@@ -105,6 +112,17 @@ pub(crate) struct Cpu<'a> {
 impl<'a> Cpu<'a> {
     /// `start`: where the fit starts, which says how large parameters are.
     pub(crate) fn new(
+        model: &'a Prepared,
+        points: &'a Points<'a>,
+        loss: Loss,
+        start: &[f64],
+    ) -> Cpu<'a> {
+        Cpu::reusing(Scratch::default(), model, points, loss, start)
+    }
+
+    /// As [`new`](Cpu::new), with the scratch of an evaluator of the same model before it.
+    pub(crate) fn reusing(
+        mut scratch: Scratch,
         model: &'a Prepared,
         points: &'a Points<'a>,
         loss: Loss,
@@ -120,18 +138,29 @@ impl<'a> Cpu<'a> {
             // What a native model costs is unknown; several chunks are worth several threads.
             Kind::Native { .. } => (Chunks::of_calls(points.len()), true),
         };
+        scratch.least.clear();
+        scratch.least.extend(least_sizes(start));
+        scratch.normals.resize_with(chunks.count(), || (Normal::zero(k - 1), None));
         Cpu {
             model,
             points,
-            least: least_sizes(start),
             loss: in_row_units(loss, points.units.row),
             kernels: kernels::detect(),
             chunks,
             parallel,
-            uniforms: Vec::new(),
-            normals: vec![(Normal::zero(k - 1), None); chunks.count()],
-            factors: Vec::new(),
+            scratch,
         }
+    }
+
+    /// Leaves all chunks to the calling thread. The result is the same.
+    pub(crate) fn on_one_thread(mut self) -> Self {
+        self.parallel = false;
+        self
+    }
+
+    /// What the next evaluator may use.
+    pub(crate) fn into_scratch(self) -> Scratch {
+        self.scratch
     }
 
     /// Uses the given kernels instead of the best ones, for tests of the instruction sets.
@@ -185,7 +214,7 @@ impl<'a> Cpu<'a> {
             match &self.model.kind {
                 Kind::Traced(code) => worker.machine.run(code, self.kernels, uniforms, &inputs),
                 Kind::Native { native, bounds } => {
-                    let steps = Steps { bounds, least: &self.least };
+                    let steps = Steps { bounds, least: &self.scratch.least };
                     outcome = self.call_native(native, steps, params, block, len, worker);
                 }
             }
@@ -244,7 +273,7 @@ impl<'a> Cpu<'a> {
     }
 
     fn uniforms(&mut self, params: &[f64]) -> Vec<f64> {
-        let mut uniforms = std::mem::take(&mut self.uniforms);
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
         if let Kind::Traced(code) = &self.model.kind {
             code.uniforms(params, &mut uniforms);
         }
@@ -282,7 +311,7 @@ impl Cpu<'_> {
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let uniforms = self.uniforms(params);
-        let mut normals = std::mem::take(&mut self.normals);
+        let mut normals = std::mem::take(&mut self.scratch.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
         let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
         let (kernels, outputs) = (self.kernels, &self.model.outputs);
@@ -296,13 +325,13 @@ impl Evaluator for Cpu<'_> {
             worker.rows.finish(squares, normal);
             done
         });
-        (self.uniforms, self.normals) = (uniforms, normals);
+        (self.scratch.uniforms, self.scratch.normals) = (uniforms, normals);
         outcome
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let uniforms = self.uniforms(params);
-        let mut factors = std::mem::take(&mut self.factors);
+        let mut factors = std::mem::take(&mut self.scratch.factors);
         factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
         let weighting = self.weighting(columns, 0.0);
         let (kernels, outputs) = (self.kernels, &self.model.outputs);
@@ -314,7 +343,7 @@ impl Evaluator for Cpu<'_> {
                 rows.fold(kernels, &weighting, &View { machine, inputs, block, outputs }, factor);
             })
         });
-        (self.uniforms, self.factors) = (uniforms, factors);
+        (self.scratch.uniforms, self.scratch.factors) = (uniforms, factors);
         outcome
     }
 
@@ -326,8 +355,8 @@ impl Evaluator for Cpu<'_> {
 
     fn scratch_bytes(&self) -> usize {
         let k = self.model.outputs.len();
-        let normals = self.normals.len() * (k * (k + 1) / 2 + 1);
-        let factors = self.factors.len() * k * k;
+        let normals = self.scratch.normals.len() * (k * (k + 1) / 2 + 1);
+        let factors = self.scratch.factors.len() * k * k;
         let registers = (self.model.registers + self.points.columns.len() + 2 * k + 3) * BLOCK;
         let threads = self.threads();
         (normals + factors + threads * registers) * size_of::<f64>()

@@ -61,7 +61,7 @@ impl<'a> Whitened<'a> {
         let all = (0, inner.points.len());
         let pass = (params, uniforms.as_slice());
         Worker::with(|worker| inner.blocks(pass, all, worker, visit))?;
-        self.inner.uniforms = uniforms;
+        self.inner.scratch.uniforms = uniforms;
         self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));
         Ok(())
     }

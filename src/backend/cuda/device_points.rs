@@ -89,7 +89,7 @@ impl DevicePoints {
     ) -> Result<(), DriverError> {
         self.points = 0;
         if !points.is_filtered() {
-            for ((_, buffer), values) in self.x.iter().zip(&points.columns) {
+            for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
                 send(buffer, 0, values, range.clone())?;
             }
             send(&self.y.1, 0, &points.y, range.clone())?;
@@ -101,7 +101,7 @@ impl DevicePoints {
             let count = if points.is_filtered() {
                 kept.clear();
                 kept.extend(part.clone().filter(|&i| points.counts(i)));
-                for ((_, buffer), values) in self.x.iter().zip(&points.columns) {
+                for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
                     send_picked(buffer, self.points, values, &kept)?;
                 }
                 send_picked(&self.y.1, self.points, &points.y, &kept)?;

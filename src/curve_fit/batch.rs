@@ -1,0 +1,110 @@
+//! Many fits of one model in one call.
+
+use super::CurveFit;
+use crate::backend::Backend;
+use crate::data::batch::{BatchData, Starts};
+use crate::error::{Error, Result};
+use crate::fit::batch::BatchFit;
+use crate::fit::batch::arrays::Arrays;
+use crate::fit::batch::engine::{BatchRequest, run};
+use std::time::Instant;
+
+impl CurveFit {
+    /// Fits the model to every fit of a batch; each ends as [`fit`](CurveFit::fit) of its points alone
+    /// would. `starts`: one for all fits, or one per fit.
+    ///
+    /// Names, bounds, fixed parameters, loss and options hold for all fits; limits hold for each.
+    /// Fits run on all cores, and the results do not depend on their number. The observer is called
+    /// after every few fits with the number [`finished`](crate::Progress::finished); if it asks to
+    /// stop, the fits that are left have [`FitStatus::NotRun`](crate::FitStatus::NotRun).
+    ///
+    /// What is wrong with one fit is its [`FitStatus`](crate::FitStatus) and touches no other.
+    ///
+    /// ```
+    /// use dualfit::{BatchData, CurveFit};
+    /// let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+    /// let rates = [0.5, 1.0, 2.0];
+    /// let mut stack: Vec<f64> =
+    ///     rates.iter().flat_map(|r| x.iter().map(move |x| 3.0 * (-r * x).exp())).collect();
+    /// stack[2 * 40 + 7] = f64::NAN;
+    ///
+    /// let decay = CurveFit::new(|x, [a, r]| a * (-r * x).exp()).names(["amplitude", "rate"]);
+    /// let batch = decay.fit_batch(BatchData::shared(&x, &stack)?, [1.0, 1.0])?;
+    /// println!("{batch}"); // how many fits ended how, and the parameters' quartiles
+    /// assert!((batch.fit(0).params()[1] - 0.5).abs() < 1e-9);
+    /// assert!((batch.params()[3] - 1.0).abs() < 1e-9); // fit 1, parameter 1
+    /// assert_eq!(batch.statuses()[2], dualfit::FitStatus::BadData { point: 7 });
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What makes no sense for the batch as a whole: something wrong with the model, the parameters'
+    /// names and bounds or the options, a number of columns or starts that does not fit the model, an
+    /// observer that panics. No fits are no error.
+    pub fn fit_batch<'s>(
+        &self,
+        data: BatchData<'_>,
+        starts: impl Into<Starts<'s>>,
+    ) -> Result<BatchFit> {
+        self.fit_all(&data, &starts.into())
+    }
+
+    fn fit_all(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<BatchFit> {
+        let begun = Instant::now();
+        let model = self.model.as_ref().map_err(Clone::clone)?;
+        self.check()?;
+        data.check_layout()?;
+        if data.columns.len() != model.columns() {
+            let (expected, got) = (model.columns(), data.columns.len());
+            return Err(Error::ColumnCount { expected, got });
+        }
+        let fits = data.n_fits();
+        starts.check(fits, self.names.len())?;
+        if let Backend::Cuda(_) = self.backend {
+            let remedy = "use Backend::Auto or Backend::Cpu";
+            return Err(Error::NotOnDevice { what: "a batch", remedy });
+        }
+        let free = self.free_positions();
+        let unused = self.unused(model);
+        if !free.is_empty() && free.iter().all(|&i| unused[i]) {
+            let names = free.iter().map(|&i| self.names[i].clone()).collect();
+            return Err(Error::NoParameterDependence { names });
+        }
+        let ready = self.ready(model, &free)?;
+        let bounded = free.iter().any(|&i| {
+            let (lower, upper) = self.bounds[i];
+            lower.is_finite() || upper.is_finite()
+        });
+        let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.keep_covariance);
+        let request = BatchRequest {
+            prepared: &ready.prepared,
+            data,
+            starts,
+            names: &self.names,
+            bounds: &self.bounds,
+            unused: &unused,
+            loss: self.loss,
+            options: &self.options,
+            observer: self.observer.as_deref(),
+            clamp_start: self.clamp_start,
+            underdetermined: self.underdetermined,
+            begun,
+        };
+        run(&request, arrays.whole())?;
+        Ok(BatchFit {
+            names: self.names.clone(),
+            fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
+            arrays,
+            seconds: begun.elapsed().as_secs_f64(),
+            threads: rayon::current_num_threads(),
+        })
+    }
+
+    /// Whether a batch keeps the covariance matrix of every fit, n_params² numbers each, for
+    /// [`BatchFit::covariance`](crate::BatchFit::covariance). Not by default.
+    #[must_use]
+    pub fn keep_covariance(mut self, keep: bool) -> CurveFit {
+        self.keep_covariance = keep;
+        self
+    }
+}

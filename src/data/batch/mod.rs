@@ -1,0 +1,294 @@
+//! The data of a batch: the points of many fits of one model, and what is known of their errors.
+
+mod samples;
+mod starts;
+
+pub use samples::Samples;
+pub use starts::Starts;
+
+use super::columns::Columns;
+use super::points::{ColumnList, Given};
+use super::sigma::Sigma;
+use super::values::Values;
+use super::{Missing, expect_columns, expect_length};
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// The standard deviations of a batch's samples, in their units. All but `Unknown` are absolute: the
+/// covariance is not scaled by the scatter.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub enum BatchSigma<'a> {
+    /// Nothing is known but that all points of a fit have the same error, which the scatter about that
+    /// fit measures.
+    #[default]
+    Unknown,
+    /// One for all samples.
+    Constant(f64),
+    /// One per fit.
+    PerFit(&'a [f64]),
+    /// One per point, the same for every fit; for fits of equal length.
+    Shared(&'a [f64]),
+    /// One per sample.
+    PerPoint(&'a [f64]),
+}
+
+/// The points of many independent fits: independent variables, shared or each fit's own, and a stack
+/// of samples, one fit after the other.
+///
+/// Everything is borrowed and nothing is copied. Lengths are checked here; values are checked fit by
+/// fit, and what is wrong with one fit's values is that fit's
+/// [`FitStatus`](crate::FitStatus).
+///
+/// ```
+/// use dualfit::{BatchData, BatchSigma};
+/// let x = [0.0, 1.0, 2.0];
+/// let stack: Vec<u16> = vec![5, 3, 2, 9, 6, 4]; // two fits of three points
+/// let data = BatchData::shared(&x, &stack)?.sigma(BatchSigma::Constant(0.5))?;
+/// assert_eq!(data.n_fits(), 2);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BatchData<'a> {
+    pub(crate) columns: Vec<Values<'a>>,
+    /// Whether the columns are as long as the stack, each fit with its own part of them.
+    pub(crate) own: bool,
+    pub(crate) samples: Samples<'a>,
+    pub(crate) layout: Layout<'a>,
+    pub(crate) sigma: BatchSigma<'a>,
+    pub(crate) mask: Option<&'a [bool]>,
+    pub(crate) missing: Missing,
+}
+
+/// Which samples are whose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Layout<'a> {
+    /// So many points to each fit.
+    Equal(usize),
+    /// Where each fit begins, and where the last one ends.
+    Offsets(&'a [usize]),
+    /// Not said yet.
+    Unknown,
+}
+
+impl<'a> BatchData<'a> {
+    /// Fits that share their independent variables. `x`: columns as in [`Data::new`](crate::Data::new)
+    /// with one value per point; `stack`: n_fits × n_points samples, row-major. An empty stack is a
+    /// batch of no fits.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if columns differ in length or
+    /// the stack does not hold a whole number of fits.
+    pub fn shared(x: impl Columns<'a>, stack: impl Into<Samples<'a>>) -> Result<BatchData<'a>> {
+        let data = BatchData::new(x.columns(), false, stack.into())?;
+        let points = data.columns.first().map_or(0, Values::len);
+        data.points_per_fit(points)
+    }
+
+    /// Fits with independent variables of their own. `xs`: columns as long as the stack. Say with
+    /// [`points_per_fit`](BatchData::points_per_fit) or [`offsets`](BatchData::offsets) which samples
+    /// belong to which fit.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if a column is not as long as the stack.
+    pub fn own(xs: impl Columns<'a>, stack: impl Into<Samples<'a>>) -> Result<BatchData<'a>> {
+        let data = BatchData::new(xs.columns(), true, stack.into())?;
+        expect_columns(&data.columns, data.samples.len())?;
+        Ok(data)
+    }
+
+    fn new(columns: Vec<Values<'a>>, own: bool, samples: Samples<'a>) -> Result<BatchData<'a>> {
+        expect_columns(&columns, columns.first().map_or(0, Values::len))?;
+        let (sigma, layout) = (BatchSigma::Unknown, Layout::Unknown);
+        Ok(BatchData { columns, own, samples, layout, sigma, mask: None, missing: Missing::Error })
+    }
+
+    /// Gives every fit `n` consecutive samples.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`] for 0, [`Error::LengthMismatch`] if the stack does not hold a whole number
+    /// of such fits or shared columns have another length.
+    pub fn points_per_fit(mut self, n: usize) -> Result<BatchData<'a>> {
+        if n == 0 {
+            return Err(Error::EmptyData { given: 0, omitted: 0 });
+        }
+        if !self.own {
+            expect_columns(&self.columns, n)?;
+        }
+        let got = self.samples.len();
+        let expected = (got / n).max(1).saturating_mul(n);
+        if !got.is_multiple_of(n) {
+            let remedy = "the stack holds n_fits × n_points samples, one fit after the other";
+            return Err(Error::LengthMismatch { what: "stack".into(), expected, got, remedy });
+        }
+        self.layout = Layout::Equal(n);
+        self.recheck()
+    }
+
+    /// Gives fit i the samples `offsets[i]..offsets[i + 1]`: one offset more than there are fits. For
+    /// columns of the fits' own.
+    ///
+    /// # Errors
+    /// [`Error::BatchLayout`] if the offsets do not ascend from 0 to the stack's length, or columns are
+    /// shared.
+    pub fn offsets(mut self, offsets: &'a [usize]) -> Result<BatchData<'a>> {
+        let refuse = |message: String| Err(Error::BatchLayout { message });
+        if !self.own && !self.columns.is_empty() {
+            return refuse("fits that share their columns have equal lengths".into());
+        }
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+            return refuse("there are no offsets; n fits have n + 1".into());
+        };
+        if first != 0 || last != self.samples.len() {
+            let n = self.samples.len();
+            return refuse(format!(
+                "offsets run from {first} to {last} but the {n} samples from 0 to {n}"
+            ));
+        }
+        if let Some(i) = offsets.windows(2).position(|pair| pair[1] < pair[0]) {
+            let (a, b) = (offsets[i], offsets[i + 1]);
+            return refuse(format!("offset {} is {b}, below offset {i}, which is {a}", i + 1));
+        }
+        self.layout = Layout::Offsets(offsets);
+        self.recheck()
+    }
+
+    /// Says what is known of the errors of the samples; [`BatchSigma::Unknown`] by default.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] for a slice of another length than the variant asks for,
+    /// [`Error::BadOption`] for a constant that is not positive.
+    pub fn sigma(mut self, sigma: BatchSigma<'a>) -> Result<BatchData<'a>> {
+        self.sigma = sigma;
+        self.recheck()
+    }
+
+    /// Fits only the samples where `mask` is true: one value per point, the same for every fit, or one
+    /// per sample.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] for another length.
+    pub fn mask(mut self, mask: &'a [bool]) -> Result<BatchData<'a>> {
+        self.mask = Some(mask);
+        self.recheck()
+    }
+
+    /// Says what to do with samples that are not finite: refuse the fit, which then has
+    /// [`FitStatus::BadData`](crate::FitStatus::BadData), the default, or leave them out.
+    #[must_use]
+    pub fn missing(mut self, missing: Missing) -> BatchData<'a> {
+        self.missing = missing;
+        self
+    }
+
+    /// Number of fits; 0 while it has not been said which samples are whose.
+    pub fn n_fits(&self) -> usize {
+        match self.layout {
+            Layout::Equal(n) => self.samples.len() / n,
+            Layout::Offsets(offsets) => offsets.len() - 1,
+            Layout::Unknown => 0,
+        }
+    }
+
+    /// Points of each fit, or `None` where they differ.
+    pub(crate) fn equal(&self) -> Option<usize> {
+        match self.layout {
+            Layout::Equal(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// The samples of a fit.
+    pub(crate) fn range(&self, fit: usize) -> Range<usize> {
+        match self.layout {
+            Layout::Equal(n) => fit * n..(fit + 1) * n,
+            Layout::Offsets(offsets) => offsets[fit]..offsets[fit + 1],
+            Layout::Unknown => 0..0,
+        }
+    }
+
+    /// # Errors
+    /// [`Error::BatchLayout`] if it has not been said which samples are whose.
+    pub(crate) fn check_layout(&self) -> Result<()> {
+        match self.layout {
+            Layout::Unknown => Err(Error::BatchLayout {
+                message: "it has not been said which samples belong to which fit; call points_per_fit or offsets".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks what depends on the layout once that is known, in whatever order things were said.
+    fn recheck(self) -> Result<BatchData<'a>> {
+        if let BatchSigma::Constant(value) = self.sigma
+            && !(value > 0.0 && value.is_finite())
+        {
+            let requirement = "a positive, finite standard deviation";
+            return Err(Error::BadOption { name: "sigma", value, requirement });
+        }
+        let Some(fits) = self.check_layout().ok().map(|()| self.n_fits()) else {
+            return Ok(self);
+        };
+        let samples = self.samples.len();
+        match (self.sigma, self.equal()) {
+            (BatchSigma::PerFit(s), _) => {
+                expect_length("sigma".into(), s.len(), fits, "one standard deviation per fit")?;
+            }
+            (BatchSigma::PerPoint(s), _) => {
+                let remedy = "one standard deviation per sample";
+                expect_length("sigma".into(), s.len(), samples, remedy)?;
+            }
+            (BatchSigma::Shared(s), Some(n)) => {
+                expect_length("sigma".into(), s.len(), n, "one standard deviation per point")?;
+            }
+            (BatchSigma::Shared(_), None) => {
+                let message = "fits of unequal length cannot share sigma; use BatchSigma::PerPoint";
+                return Err(Error::BatchLayout { message: message.into() });
+            }
+            (BatchSigma::Unknown | BatchSigma::Constant(_), _) => {}
+        }
+        if let Some(mask) = self.mask
+            && self.equal() != Some(mask.len())
+        {
+            let remedy = "one value per point, the same for every fit, or one per sample";
+            expect_length("mask".into(), mask.len(), samples, remedy)?;
+        }
+        Ok(self)
+    }
+
+    /// The arrays of one fit. `columns`: room for its own columns; `y`: room for samples that must be
+    /// widened.
+    pub(crate) fn fit<'v>(
+        &'v self,
+        fit: usize,
+        columns: &'v mut Vec<Values<'a>>,
+        y: &'v mut Vec<f64>,
+    ) -> Given<'v> {
+        let range = self.range(fit);
+        let columns = match self.own {
+            false => ColumnList::Borrowed(&self.columns),
+            true => {
+                columns.clear();
+                columns.extend(self.columns.iter().map(|c| c.part(range.clone())));
+                ColumnList::Borrowed(columns)
+            }
+        };
+        Given {
+            columns,
+            sigma: match self.sigma {
+                BatchSigma::Unknown => Sigma::Unknown,
+                BatchSigma::Constant(s) => Sigma::Constant(s),
+                BatchSigma::PerFit(s) => Sigma::Constant(s[fit]),
+                BatchSigma::Shared(s) => Sigma::Absolute(s),
+                BatchSigma::PerPoint(s) => Sigma::Absolute(&s[range.clone()]),
+            },
+            mask: self.mask.map(|mask| match self.equal() {
+                Some(n) if mask.len() == n => mask,
+                _ => &mask[range.clone()],
+            }),
+            y: self.samples.values(range, y),
+            missing: self.missing,
+            infinite_x: false,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The numbers of all fits of a batch: one array for each, so that they can be written by many threads,
+//! or by a device, without a lock.
+
+use super::status::FitStatus;
+use crate::solver::bounds::Side;
+
+/// Results as structure of arrays: n values for n fits or, where each fit has one per parameter,
+/// n × params, row-major.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrays {
+    /// Parameters of the model, free and fixed.
+    pub(crate) width: usize,
+    pub(crate) params: Vec<f64>,
+    pub(crate) errors: Vec<f64>,
+    /// In the units of the data.
+    pub(crate) costs: Vec<f64>,
+    pub(crate) statuses: Vec<FitStatus>,
+    pub(crate) iterations: Vec<u32>,
+    pub(crate) evaluations: Vec<u32>,
+    /// Points that count.
+    pub(crate) points: Vec<usize>,
+    /// Directions that the data determine.
+    pub(crate) ranks: Vec<u32>,
+    /// One per parameter, or empty where no parameter has a bound.
+    pub(crate) sides: Vec<Option<Side>>,
+    /// params × params per fit, or empty where they are not wanted.
+    pub(crate) covariances: Vec<f64>,
+}
+
+/// The numbers of consecutive fits, to be written.
+pub(crate) struct Part<'a> {
+    /// The first of the fits.
+    pub(crate) first: usize,
+    pub(crate) width: usize,
+    pub(crate) params: &'a mut [f64],
+    pub(crate) errors: &'a mut [f64],
+    pub(crate) costs: &'a mut [f64],
+    pub(crate) statuses: &'a mut [FitStatus],
+    pub(crate) iterations: &'a mut [u32],
+    pub(crate) evaluations: &'a mut [u32],
+    pub(crate) points: &'a mut [usize],
+    pub(crate) ranks: &'a mut [u32],
+    pub(crate) sides: &'a mut [Option<Side>],
+    pub(crate) covariances: &'a mut [f64],
+}
+
+impl Arrays {
+    /// Of fits that have not been run.
+    pub(crate) fn new(fits: usize, width: usize, bounded: bool, covariances: bool) -> Arrays {
+        let wanted = |yes: bool| if yes { fits * width } else { 0 };
+        Arrays {
+            width,
+            params: vec![f64::NAN; fits * width],
+            errors: vec![f64::NAN; fits * width],
+            costs: vec![f64::NAN; fits],
+            statuses: vec![FitStatus::NotRun; fits],
+            iterations: vec![0; fits],
+            evaluations: vec![0; fits],
+            points: vec![0; fits],
+            ranks: vec![0; fits],
+            sides: vec![None; wanted(bounded)],
+            covariances: vec![f64::NAN; wanted(covariances) * width],
+        }
+    }
+
+    /// All fits.
+    pub(crate) fn whole(&mut self) -> Part<'_> {
+        Part {
+            first: 0,
+            width: self.width,
+            params: &mut self.params,
+            errors: &mut self.errors,
+            costs: &mut self.costs,
+            statuses: &mut self.statuses,
+            iterations: &mut self.iterations,
+            evaluations: &mut self.evaluations,
+            points: &mut self.points,
+            ranks: &mut self.ranks,
+            sides: &mut self.sides,
+            covariances: &mut self.covariances,
+        }
+    }
+}
+
+impl<'a> Part<'a> {
+    /// Number of fits.
+    pub(crate) fn len(&self) -> usize {
+        self.statuses.len()
+    }
+
+    /// The first `fits` of them, and the rest.
+    pub(crate) fn split(self, fits: usize) -> (Part<'a>, Part<'a>) {
+        let width = self.width;
+        // An array that is not wanted is empty in both.
+        let wide = |len: usize, each: usize| (fits * each).min(len);
+        let (params, params_rest) = self.params.split_at_mut(fits * width);
+        let (errors, errors_rest) = self.errors.split_at_mut(fits * width);
+        let (costs, costs_rest) = self.costs.split_at_mut(fits);
+        let (statuses, statuses_rest) = self.statuses.split_at_mut(fits);
+        let (iterations, iterations_rest) = self.iterations.split_at_mut(fits);
+        let (evaluations, evaluations_rest) = self.evaluations.split_at_mut(fits);
+        let (points, points_rest) = self.points.split_at_mut(fits);
+        let (ranks, ranks_rest) = self.ranks.split_at_mut(fits);
+        let at = wide(self.sides.len(), width);
+        let (sides, sides_rest) = self.sides.split_at_mut(at);
+        let at = wide(self.covariances.len(), width * width);
+        let (covariances, covariances_rest) = self.covariances.split_at_mut(at);
+        let head = Part {
+            first: self.first,
+            width,
+            params,
+            errors,
+            costs,
+            statuses,
+            iterations,
+            evaluations,
+            points,
+            ranks,
+            sides,
+            covariances,
+        };
+        let rest = Part {
+            first: self.first + fits,
+            width,
+            params: params_rest,
+            errors: errors_rest,
+            costs: costs_rest,
+            statuses: statuses_rest,
+            iterations: iterations_rest,
+            evaluations: evaluations_rest,
+            points: points_rest,
+            ranks: ranks_rest,
+            sides: sides_rest,
+            covariances: covariances_rest,
+        };
+        (head, rest)
+    }
+}

@@ -1,0 +1,165 @@
+//! A batch on the CPU: its fits divided among the threads.
+//!
+//! # The seam
+//!
+//! [`BatchRequest`] is a batch that has been checked as a whole; [`Part`] is where the results of
+//! consecutive fits go. Whatever runs a batch takes both and fills the part, each fit for itself: this
+//! file's [`run`] does it on the CPU, and a device does it for any range of fits that
+//! [`Part::split`] cuts off. A fit that is left as it was counts as not run.
+
+use super::arrays::Part;
+use super::one::Bench;
+use crate::backend::cpu::Prepared;
+use crate::data::batch::{BatchData, Starts};
+use crate::data::loss::Loss;
+use crate::error::{Error, Result};
+use crate::solver::observe::{Observer, Progress, wants_to_stop};
+use crate::solver::options::Options;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Samples that a thread takes at a time: some hundred microseconds of work.
+const SAMPLES: usize = 16_384;
+/// Fits that a thread takes at a time, at most.
+const MOST: usize = 128;
+
+/// A batch to be fitted. Arrays have one value per parameter.
+pub(crate) struct BatchRequest<'a> {
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) data: &'a BatchData<'a>,
+    pub(crate) starts: &'a Starts<'a>,
+    pub(crate) names: &'a [String],
+    pub(crate) bounds: &'a [(f64, f64)],
+    /// Parameters that do not occur in the model.
+    pub(crate) unused: &'a [bool],
+    pub(crate) loss: Loss,
+    pub(crate) options: &'a Options,
+    pub(crate) observer: Option<&'a Observer>,
+    /// Whether starts outside the bounds are moved onto them.
+    pub(crate) clamp_start: bool,
+    /// Whether fits may have fewer points than free parameters.
+    pub(crate) underdetermined: bool,
+    pub(crate) begun: Instant,
+}
+
+impl BatchRequest<'_> {
+    /// The beginning of a fit, as its time limit counts it.
+    pub(super) fn clock(&self) -> Instant {
+        if self.options.max_time.is_some() { Instant::now() } else { self.begun }
+    }
+
+    /// Whether there are enough fits to keep all threads busy, so that none need be shared.
+    pub(super) fn is_wide(&self) -> bool {
+        self.data.n_fits() >= 2 * rayon::current_num_threads()
+    }
+}
+
+/// Makes all fits of `out` on the threads of the present pool. Every fit is computed by one thread in
+/// one order, so that the results do not depend on the number of threads.
+///
+/// # Errors
+/// [`Error::ObserverPanicked`]; the fits that are finished are in `out`.
+pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
+    let fits = out.len();
+    if fits == 0 {
+        return Ok(());
+    }
+    let samples = request.data.samples.len() / request.data.n_fits();
+    let crew = Crew {
+        request,
+        fits,
+        portion: (SAMPLES / samples.max(1)).clamp(1, MOST),
+        benches: Mutex::new(Vec::new()),
+        stopped: AtomicBool::new(false),
+        tally: Mutex::new(Tally::default()),
+    };
+    crew.divide(out);
+    let tally = crew.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    tally.panic.map_or(Ok(()), |message| Err(Error::ObserverPanicked { message }))
+}
+
+/// The threads at work on a batch.
+struct Crew<'r, 'a> {
+    request: &'r BatchRequest<'a>,
+    fits: usize,
+    /// Fits that are made in one go.
+    portion: usize,
+    /// Benches that no thread is using.
+    benches: Mutex<Vec<Bench<'a>>>,
+    stopped: AtomicBool,
+    tally: Mutex<Tally>,
+}
+
+/// What is done, as the observer is told.
+#[derive(Default)]
+struct Tally {
+    finished: usize,
+    iterations: usize,
+    evaluations: usize,
+    /// The message of the observer's panic.
+    panic: Option<String>,
+}
+
+impl Crew<'_, '_> {
+    /// Halves a part until it is a portion.
+    fn divide(&self, part: Part<'_>) {
+        let portions = part.len().div_ceil(self.portion);
+        if portions <= 1 {
+            self.make(part);
+        } else {
+            let (head, rest) = part.split(portions / 2 * self.portion);
+            rayon::join(|| self.divide(head), || self.divide(rest));
+        }
+    }
+
+    fn make(&self, mut part: Part<'_>) {
+        if self.stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        let idle = lock(&self.benches).pop();
+        let mut bench = idle.unwrap_or_else(|| Bench::new(self.request));
+        for index in 0..part.len() {
+            bench.fit(self.request, index, &mut part);
+        }
+        lock(&self.benches).push(bench);
+        if let Some(observer) = self.request.observer {
+            self.tell(observer, &part);
+        }
+    }
+
+    /// Tells the observer, one thread at a time, so that it sees the numbers grow.
+    fn tell(&self, observer: &Observer, part: &Part<'_>) {
+        let sum = |counts: &[u32]| counts.iter().map(|&c| c as usize).sum::<usize>();
+        let mut tally = lock(&self.tally);
+        if self.stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        tally.finished += part.len();
+        tally.iterations += sum(part.iterations);
+        tally.evaluations += sum(part.evaluations);
+        let progress = Progress {
+            iteration: tally.iterations,
+            evaluations: tally.evaluations,
+            params: &[],
+            cost: f64::NAN,
+            step: f64::NAN,
+            damping: f64::NAN,
+            elapsed: self.request.begun.elapsed(),
+            finished: tally.finished,
+            fits: self.fits,
+        };
+        match wants_to_stop(observer, &progress) {
+            Ok(stop) => self.stopped.fetch_or(stop, Ordering::Relaxed),
+            Err(message) => {
+                tally.panic = Some(message);
+                self.stopped.swap(true, Ordering::Relaxed)
+            }
+        };
+    }
+}
+
+/// A lock that is held for no call that can panic, so that a poisoned one holds good data.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,309 @@
+//! One fit of a batch: what [`Request`](crate::fit::engine::Request) does for a single fit, in room that
+//! is kept from fit to fit, with its errors as statuses.
+
+use super::arrays::Part;
+use super::engine::BatchRequest;
+use super::errors::{About, Errors, Out};
+use super::status::FitStatus;
+use crate::backend::Evaluator;
+use crate::backend::cpu::{Cpu, Scratch};
+use crate::data::batch::BatchSigma;
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::data::values::Values;
+use crate::fit::engine::WELL_CONDITIONED;
+use crate::normal::{Normal, RFactor, Summary};
+use crate::solver::bounds::Limits;
+use crate::solver::linear_model::LinearModel;
+use crate::solver::minimise::{Failure, Outcome, Room};
+use crate::solver::options::Options;
+use crate::solver::problem::Problem;
+use crate::solver::termination::Termination;
+use crate::solver::work::Work;
+
+/// All that fits need beside their data. A fit allocates nothing unless its Jacobian is
+/// ill-conditioned, it fails, or it has more points than any before it and they must be widened.
+pub(super) struct Bench<'a> {
+    problem: Problem,
+    room: Room,
+    /// Effects and counts of the first of two stages.
+    first: Work,
+    scratch: Scratch,
+    columns: Vec<Values<'a>>,
+    y: Vec<f64>,
+    model: LinearModel,
+    factor: RFactor,
+    errors: Errors,
+    estimated: Vec<bool>,
+    limits: Vec<(f64, f64)>,
+    q: Vec<f64>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(request: &BatchRequest<'a>) -> Bench<'a> {
+        let free = &request.prepared.free;
+        let n = free.len();
+        Bench {
+            problem: Problem {
+                unused: free.iter().map(|&k| request.unused[k]).collect(),
+                free: free.clone(),
+                start: vec![0.0; request.names.len()],
+                bounds: request.bounds.to_vec(),
+                rounding: 0.0,
+                square: 0.0,
+                points: 0,
+                cost_unit: 1.0,
+            },
+            room: Room::new(request.names.len(), n),
+            first: Work::default(),
+            scratch: Scratch::default(),
+            columns: Vec::with_capacity(request.data.columns.len()),
+            y: Vec::new(),
+            model: LinearModel::new(n),
+            factor: RFactor::zero(n),
+            errors: Errors::new(n),
+            estimated: vec![true; n],
+            limits: Vec::with_capacity(n),
+            q: Vec::with_capacity(n),
+        }
+    }
+
+    /// Makes the `index`-th fit of `out`.
+    pub(super) fn fit(&mut self, request: &BatchRequest<'a>, index: usize, out: &mut Part<'_>) {
+        out.statuses[index] = self.attempt(request, index, out).unwrap_or_else(|status| status);
+    }
+
+    fn attempt(
+        &mut self,
+        request: &BatchRequest<'a>,
+        index: usize,
+        out: &mut Part<'_>,
+    ) -> Result<FitStatus, FitStatus> {
+        let fit = out.first + index;
+        self.begin(request, fit)?;
+        if let BatchSigma::PerFit(sigma) = request.data.sigma
+            && !(sigma[fit] > 0.0 && sigma[fit].is_finite())
+        {
+            return Err(FitStatus::BadData { point: 0 });
+        }
+        let mut columns = std::mem::take(&mut self.columns);
+        let mut y = std::mem::take(&mut self.y);
+        let status = match Points::check(request.data.fit(fit, &mut columns, &mut y)) {
+            Ok(points) => self.fit_points(request, &points, index, out),
+            Err(error) => Err(FitStatus::from(error)),
+        };
+        (self.columns, self.y) = (columns, y);
+        status
+    }
+
+    /// Takes the start, if it is one.
+    fn begin(&mut self, request: &BatchRequest<'_>, fit: usize) -> Result<(), FitStatus> {
+        let start = request.starts.of(fit, request.names.len());
+        self.problem.start.copy_from_slice(start);
+        for (parameter, value) in self.problem.start.iter_mut().enumerate() {
+            let (lower, upper) = request.bounds[parameter];
+            let inside = (lower..=upper).contains(value);
+            if !value.is_finite() || !(inside || request.clamp_start) {
+                return Err(FitStatus::BadStart { parameter });
+            }
+            *value = value.clamp(lower, upper);
+        }
+        Ok(())
+    }
+
+    fn fit_points(
+        &mut self,
+        request: &BatchRequest<'_>,
+        points: &Points<'_>,
+        index: usize,
+        out: &mut Part<'_>,
+    ) -> Result<FitStatus, FitStatus> {
+        let n = self.problem.free.len();
+        if points.used < n && !request.underdetermined {
+            return Err(FitStatus::TooFewPoints { points: points.used });
+        }
+        let (square, row) = (points.summary.square, points.units.row);
+        self.problem.square = square;
+        self.problem.rounding = rounding(square);
+        self.problem.points = points.used;
+        self.problem.cost_unit = 1.0 / row / row;
+
+        let mut options = *request.options;
+        self.first = Work::default();
+        let mut ended = None;
+        if let Loss::Tukey { scale } = request.loss {
+            ended = self.first_stage(request, points, scale)?;
+        }
+        options.max_evaluations = Some(options.evaluations(n));
+        self.with_evaluator(request, points, request.loss, |bench, evaluator| {
+            bench.minimise(request, evaluator, &options, ended)?;
+            Ok(bench.finish(evaluator, request.loss, points, index, out)?)
+        })
+    }
+
+    /// Runs `work` with an evaluator of the points, whose scratch is kept.
+    fn with_evaluator<R>(
+        &mut self,
+        request: &BatchRequest<'_>,
+        points: &Points<'_>,
+        loss: Loss,
+        work: impl FnOnce(&mut Self, &mut Cpu<'_>) -> Result<R, FitStatus>,
+    ) -> Result<R, FitStatus> {
+        let scratch = std::mem::take(&mut self.scratch);
+        let start = &self.problem.start;
+        let mut evaluator = Cpu::reusing(scratch, request.prepared, points, loss, start);
+        if request.is_wide() {
+            evaluator = evaluator.on_one_thread();
+        }
+        let result = work(self, &mut evaluator);
+        self.scratch = evaluator.into_scratch();
+        result
+    }
+
+    /// For Tukey's loss, as in a single fit: with Cauchy's of the same scale, whose end is where the
+    /// second stage starts from. Returns why there is no more to do than to take the cost there.
+    fn first_stage(
+        &mut self,
+        request: &BatchRequest<'_>,
+        points: &Points<'_>,
+        scale: f64,
+    ) -> Result<Option<Termination>, FitStatus> {
+        use Termination::{MaxEvaluations, Stopped, TimeLimit};
+        let n = self.problem.free.len();
+        let most = request.options.evaluations(n).saturating_sub(1);
+        if n == 0 || most == 0 {
+            return Ok(None);
+        }
+        let options = Options { max_evaluations: Some(most), ..*request.options };
+        self.with_evaluator(request, points, Loss::Cauchy { scale }, |bench, evaluator| {
+            bench.minimise(request, evaluator, &options, None)
+        })?;
+        let end = &self.room.ends.best;
+        self.first = end.work;
+        self.problem.start.clone_from(&end.params);
+        Ok(Some(end.termination).filter(|t| matches!(t, Stopped | MaxEvaluations | TimeLimit)))
+    }
+
+    fn minimise(
+        &mut self,
+        request: &BatchRequest<'_>,
+        evaluator: &mut Cpu<'_>,
+        options: &Options,
+        ended: Option<Termination>,
+    ) -> Result<(), FitStatus> {
+        let (problem, work, begun) = (&self.problem, self.first, request.clock());
+        match ended {
+            Some(reason) => self.room.evaluate(evaluator, problem, options, begun, work, reason),
+            None if problem.free.is_empty() => {
+                evaluate_only(evaluator, problem, &mut self.room.ends.best)
+            }
+            None => self.room.minimise(evaluator, problem, options, None, begun, work),
+        }
+        .map_err(FitStatus::from)
+    }
+
+    /// Errors, active bounds and all other numbers of a fit at its end.
+    fn finish(
+        &mut self,
+        evaluator: &mut Cpu<'_>,
+        loss: Loss,
+        points: &Points<'_>,
+        index: usize,
+        out: &mut Part<'_>,
+    ) -> Result<FitStatus, FitStatus> {
+        let (problem, outcome) = (&self.problem, &self.room.ends.best);
+        let sound =
+            self.model.set_normal(&outcome.normal) && self.model.least_pivot > WELL_CONDITIONED;
+        // The normal equations of a robust fit carry the correction that suits the iteration.
+        if !problem.free.is_empty() && !(sound && loss == Loss::Linear) {
+            evaluator
+                .factor(&outcome.params, &outcome.columns, &mut self.factor)
+                .map_err(|fault| FitStatus::from(Failure::Backend(fault)))?;
+        } else {
+            self.model.write_factor(&mut self.factor);
+        }
+        let width = out.width;
+        let row = index * width..(index + 1) * width;
+        self.find_held(row.start, out.sides);
+        let (problem, outcome) = (&self.problem, &self.room.ends.best);
+        let row_error = |rank: usize| match points.used.saturating_sub(rank) {
+            _ if points.sigma.is_absolute() => points.units.row,
+            0 => f64::NAN,
+            degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
+        };
+        let about = About {
+            free: &problem.free,
+            estimated: &self.estimated,
+            columns: &outcome.columns,
+            points: points.used,
+            row_error: &row_error,
+        };
+        let square = width * width;
+        let covariance = match out.covariances.is_empty() {
+            true => &mut [][..],
+            false => &mut out.covariances[index * square..(index + 1) * square],
+        };
+        let errors = &mut out.errors[row.clone()];
+        let rank = self.errors.compute(&self.factor, &about, Out { errors, covariance });
+        out.params[row.clone()].copy_from_slice(&outcome.params);
+        out.costs[index] = outcome.cost / points.units.row / points.units.row;
+        out.iterations[index] = saturating(outcome.work.iterations);
+        out.evaluations[index] = saturating(outcome.work.evaluations);
+        out.points[index] = points.used;
+        out.ranks[index] = saturating(rank);
+        let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
+        Ok(FitStatus::of(outcome.termination, undetermined))
+    }
+
+    /// Says which parameters a bound holds, and on which side; `at`: where those of this fit begin.
+    fn find_held(&mut self, at: usize, sides: &mut [Option<crate::solver::bounds::Side>]) {
+        let (problem, outcome) = (&self.problem, &self.room.ends.best);
+        self.estimated.fill(true);
+        if sides.is_empty() {
+            return;
+        }
+        self.limits.clear();
+        self.q.clear();
+        for (&k, c) in problem.free.iter().zip(&outcome.columns) {
+            self.limits.push((problem.bounds[k].0 / c, problem.bounds[k].1 / c));
+            self.q.push(outcome.params[k] / c);
+        }
+        let limits = Limits { limits: &self.limits };
+        for (j, &k) in problem.free.iter().enumerate() {
+            if limits.holds(&self.q, &self.model, j) {
+                self.estimated[j] = false;
+                sides[at + k] = limits.side(&self.q, j);
+            }
+        }
+    }
+}
+
+/// The sum of squares that rounding alone leaves: 16 units in the last place of each value.
+fn rounding(square: f64) -> f64 {
+    (16.0 * f64::EPSILON).powi(2) * square
+}
+
+fn saturating(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The cost with all parameters fixed.
+fn evaluate_only(
+    evaluator: &mut Cpu<'_>,
+    problem: &Problem,
+    out: &mut Outcome,
+) -> Result<(), Failure> {
+    let mut normal = Normal::zero(0);
+    evaluator.normal(&problem.start, &[], &mut normal)?;
+    if !normal.is_finite()
+        && let Some(point) = evaluator.first_bad_point(&problem.start)
+    {
+        return Err(Failure::Start(point));
+    }
+    out.params.clone_from(&problem.start);
+    out.cost = normal.cost;
+    out.normal = normal;
+    out.termination = Termination::AllFixed;
+    out.work = Work { evaluations: 1, ..Work::default() };
+    Ok(())
+}

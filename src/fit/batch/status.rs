@@ -1,0 +1,168 @@
+//! How each fit of a batch ended.
+
+use crate::backend::{BadPoint, Fault};
+use crate::error::Error;
+use crate::solver::minimise::Failure;
+use crate::solver::termination::Termination;
+use std::fmt;
+
+/// How a fit of a batch ended. Parameters are by their position, points by their index within the fit.
+///
+/// Up to [`Fixed`](FitStatus::Fixed) the fit was made, and its numbers are those of a single
+/// [`Fit`](crate::Fit) that ended in the same way. From there on it could not be made, for reasons that
+/// are errors for a single fit; its numbers are NaN. No fit touches its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FitStatus {
+    /// A minimum was found, by this test.
+    Converged(Termination),
+    /// A minimum was found, but the data do not determine all parameters.
+    Singular {
+        /// The first parameter that they do not determine.
+        parameter: usize,
+        /// By which test it was found.
+        termination: Termination,
+    },
+    /// A limit ended the fit.
+    Limit(Termination),
+    /// The fit came to an end that is no minimum.
+    Failed(Termination),
+    /// All parameters are fixed; only the cost was computed.
+    Fixed,
+    /// The model or a partial is not finite at the start.
+    NonFinite {
+        /// The first point where that is so.
+        point: usize,
+    },
+    /// At the start the residuals are too large to be squared.
+    Overflow,
+    /// A sample, an independent variable or a standard deviation is not a usable number.
+    BadData {
+        /// The first such point.
+        point: usize,
+    },
+    /// There are fewer points with weight than free parameters.
+    TooFewPoints {
+        /// Points with weight.
+        points: usize,
+    },
+    /// The start is not finite, or outside the bounds.
+    BadStart {
+        /// The first parameter of which that is so.
+        parameter: usize,
+    },
+    /// A native model panicked.
+    Panicked {
+        /// The point where it did.
+        point: usize,
+    },
+    /// The batch was stopped before this fit.
+    NotRun,
+}
+
+impl FitStatus {
+    /// Of a fit that ended so. `undetermined`: the first parameter that the data do not determine.
+    pub(crate) fn of(termination: Termination, undetermined: Option<usize>) -> FitStatus {
+        use Termination::{AllFixed, MaxEvaluations, Stopped, TimeLimit};
+        match (termination, undetermined) {
+            (AllFixed, _) => FitStatus::Fixed,
+            (MaxEvaluations | TimeLimit | Stopped, _) => FitStatus::Limit(termination),
+            (_, Some(parameter)) if termination.is_converged() => {
+                FitStatus::Singular { parameter, termination }
+            }
+            _ if termination.is_converged() => FitStatus::Converged(termination),
+            _ => FitStatus::Failed(termination),
+        }
+    }
+
+    /// Why the fit stopped, if it was made.
+    pub fn termination(self) -> Option<Termination> {
+        match self {
+            FitStatus::Converged(termination)
+            | FitStatus::Singular { termination, .. }
+            | FitStatus::Limit(termination)
+            | FitStatus::Failed(termination) => Some(termination),
+            FitStatus::Fixed => Some(Termination::AllFixed),
+            _ => None,
+        }
+    }
+
+    /// Whether the parameters are a minimum of the cost, whether or not it determines all of them: as
+    /// [`Fit::converged`](crate::Fit::converged).
+    pub fn converged(self) -> bool {
+        self.termination().is_some_and(Termination::is_converged)
+    }
+
+    /// A few words without the numbers, by which fits are counted.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            FitStatus::Converged(_) => "converged",
+            FitStatus::Singular { .. } => "converged, but a parameter is undetermined",
+            FitStatus::Limit(Termination::MaxEvaluations) => "limit of evaluations reached",
+            FitStatus::Limit(_) => "time limit reached",
+            FitStatus::Failed(Termination::ZeroGradientAtStart) => {
+                "no parameter has an effect at the start"
+            }
+            FitStatus::Failed(Termination::Degenerate) => "a parameter lost its effect",
+            FitStatus::Failed(Termination::ModelNonFinite) => {
+                "model not finite around the best parameters"
+            }
+            FitStatus::Failed(_) => "no step lowers the cost",
+            FitStatus::Fixed => "all parameters fixed",
+            FitStatus::NonFinite { .. } => "model not finite at the start",
+            FitStatus::Overflow => "residuals at the start too large to be squared",
+            FitStatus::BadData { .. } => "bad data",
+            FitStatus::TooFewPoints { .. } => "too few points",
+            FitStatus::BadStart { .. } => "bad start",
+            FitStatus::Panicked { .. } => "the model panicked",
+            FitStatus::NotRun => "not run",
+        }
+    }
+}
+
+/// What a single fit's error about its data is as a status. Requests are checked as a whole before, so
+/// that no other errors are left.
+impl From<Error> for FitStatus {
+    fn from(error: Error) -> FitStatus {
+        match error {
+            Error::NonFinite { index, .. } | Error::SigmaNotPositive { index, .. } => {
+                FitStatus::BadData { point: index }
+            }
+            _ => FitStatus::TooFewPoints { points: 0 },
+        }
+    }
+}
+
+impl From<Failure> for FitStatus {
+    fn from(failure: Failure) -> FitStatus {
+        match failure {
+            Failure::Start(BadPoint { index, .. }) => FitStatus::NonFinite { point: index },
+            Failure::Overflow => FitStatus::Overflow,
+            Failure::Backend(Fault::Panicked { index, .. }) => FitStatus::Panicked { point: index },
+            // Fits of a batch run without observer, and a device's failure ends the batch.
+            Failure::Backend(Fault::Device(_)) | Failure::Device { .. } | Failure::Observer(_) => {
+                FitStatus::NotRun
+            }
+        }
+    }
+}
+
+impl fmt::Display for FitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FitStatus::Converged(termination)
+            | FitStatus::Limit(termination)
+            | FitStatus::Failed(termination) => termination.fmt(f),
+            FitStatus::Singular { parameter, termination } => {
+                write!(f, "{termination}; the data do not determine parameter {parameter}")
+            }
+            FitStatus::NonFinite { point } | FitStatus::BadData { point } => {
+                write!(f, "{} (point {point})", self.kind())
+            }
+            FitStatus::Panicked { point } => write!(f, "the model panicked at point {point}"),
+            FitStatus::TooFewPoints { points } => write!(f, "too few points ({points})"),
+            FitStatus::BadStart { parameter } => write!(f, "bad start (parameter {parameter})"),
+            FitStatus::Fixed | FitStatus::Overflow | FitStatus::NotRun => f.write_str(self.kind()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A batch in a few lines: how many fits ended how, and what the parameters are like.
+
+use super::BatchFit;
+use std::fmt;
+
+impl BatchFit {
+    /// How many fits ended in which way, the most frequent first.
+    pub fn counts(&self) -> Vec<(&'static str, usize)> {
+        let mut counts: Vec<(&'static str, usize)> = Vec::new();
+        for status in &self.arrays.statuses {
+            let kind = status.kind();
+            match counts.iter_mut().find(|(k, _)| *k == kind) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((kind, 1)),
+            }
+        }
+        counts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        counts
+    }
+
+    /// The quartiles of a parameter over the fits that converged: 25, 50 and 75 %.
+    fn quartiles(&self, parameter: usize) -> Option<[f64; 3]> {
+        let converged = self.iter().filter(|fit| fit.converged());
+        let mut values: Vec<f64> = converged.map(|fit| fit.params()[parameter]).collect();
+        if values.is_empty() {
+            return None;
+        }
+        let mut at = |quarters: usize| {
+            let nth = (values.len() - 1) * quarters / 4;
+            *values.select_nth_unstable_by(nth, f64::total_cmp).1
+        };
+        Some([at(1), at(2), at(3)])
+    }
+}
+
+impl fmt::Display for BatchFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (fits, seconds) = (self.n_fits(), self.seconds);
+        write!(f, "{fits} fits of {} parameters in {seconds:.3} s", self.n_params())?;
+        writeln!(f, " on the CPU ({} threads)", self.threads)?;
+        for (kind, count) in self.counts() {
+            let percent = 100.0 * count as f64 / fits as f64;
+            writeln!(f, "  {count:>9}  {percent:>6.2} %  {kind}")?;
+        }
+        if let Some(fit) = self.first_bad() {
+            writeln!(
+                f,
+                "  the first that did not converge is fit {fit}: {}",
+                self.fit(fit).status()
+            )?;
+        }
+        let mut first = true;
+        for (i, name) in self.names.iter().enumerate().filter(|&(i, _)| !self.fixed[i]) {
+            let Some([low, middle, high]) = self.quartiles(i) else { break };
+            if std::mem::take(&mut first) {
+                let (quarter, three) = ("25 %", "75 %");
+                writeln!(f, "  {:<16} {quarter:>14} {:>14} {three:>14}", "parameter", "median")?;
+            }
+            writeln!(f, "  {name:<16} {low:>14.6e} {middle:>14.6e} {high:>14.6e}")?;
+        }
+        Ok(())
+    }
+}
