@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::fit::batch::BatchFit;
 use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::engine::{BatchRequest, run};
+use std::borrow::Borrow;
 use std::time::Instant;
 
 impl CurveFit {
@@ -41,12 +42,12 @@ impl CurveFit {
     /// What makes no sense for the batch as a whole: something wrong with the model, the parameters'
     /// names and bounds or the options, a number of columns or starts that does not fit the model, an
     /// observer that panics. No fits are no error.
-    pub fn fit_batch<'s>(
+    pub fn fit_batch<'a, 's>(
         &self,
-        data: BatchData<'_>,
+        data: impl Borrow<BatchData<'a>>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        self.fit_all(&data, &starts.into())
+        self.fit_all(data.borrow(), &starts.into())
     }
 
     fn fit_all(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<BatchFit> {

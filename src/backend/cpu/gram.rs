@@ -23,11 +23,14 @@ pub(super) struct Tile<'a> {
 
 /// Adds Σ aᵢaⱼ over the points of a block to `lanes`, eight partial sums for each pair i ≤ j at
 /// `8 * pair(i, j)`: `column(i)` is the column i of `k`, all of one length; `tile` adds the products
-/// of one tile, as [`add_tile`] does.
+/// of one tile, as [`add_tile`] does, and `rests` those of the points beyond the last eight, as
+/// [`add_rests`] does. `room` is for these points.
 pub(super) fn add_products<'a>(
     k: usize,
     column: impl Fn(usize) -> &'a [f64],
     tile: impl Fn(&Tile<'_>, &mut [f64]),
+    rests: impl Fn(&[[f64; LANES]], &mut [f64]),
+    room: &mut Vec<[f64; LANES]>,
     lanes: &mut [f64],
 ) {
     for j in (0..k).step_by(RIGHT) {
@@ -37,6 +40,23 @@ pub(super) fn add_products<'a>(
             let height = LEFT.min(j + width - i);
             let left = std::array::from_fn(|l| column(i + l.min(height - 1)));
             tile(&Tile { left, right, size: (height, width), first: (i, j) }, lanes);
+        }
+    }
+    let whole = if k == 0 { 0 } else { column(0).len() / LANES * LANES };
+    if k > 0 && whole < column(0).len() {
+        room.clear();
+        room.extend((0..k).map(|j| padded(&column(j)[whole..])));
+        rests(room, lanes);
+    }
+}
+
+/// Adds the products of fewer than eight points, their columns filled up with zeros.
+#[inline(always)]
+pub(super) fn add_rests(rests: &[[f64; LANES]], lanes: &mut [f64]) {
+    let mut sums = lanes.as_chunks_mut::<LANES>().0.iter_mut();
+    for (j, b) in rests.iter().enumerate() {
+        for (a, sum) in rests[..=j].iter().zip(&mut sums) {
+            *sum = fused(a, b, *sum);
         }
     }
 }
@@ -64,28 +84,25 @@ pub(super) fn collapse(lanes: &[f64], products: &mut [f64]) {
 /// Writes a tile's loop. A macro, because each sum needs a variable of its own: in an array the
 /// running sums stay in memory (measured with rustc 1.95: four times slower).
 macro_rules! tile {
-    ($name:ident: [$($l:literal $a:ident $a_rest:ident),*] [$($r:literal $b:ident $b_rest:ident),*]
-     $($sum:ident = $x:ident * $y:ident, $x_rest:ident * $y_rest:ident at ($i:literal, $j:literal));*) => {
+    ($name:ident: [$($l:literal $a:ident),*] [$($r:literal $b:ident),*]
+     $($sum:ident = $x:ident * $y:ident at ($i:literal, $j:literal));*) => {
         #[inline(always)]
         fn $name(tile: &Tile<'_>, lanes: &mut [f64]) {
             let groups = tile.right[0].len() / LANES;
             $(
-                let ($a, $a_rest) = tile.left[$l].as_chunks::<LANES>();
-                let $a = &$a[..groups];
+                let $a = &tile.left[$l].as_chunks::<LANES>().0[..groups];
             )*
             $(
-                let ($b, $b_rest) = tile.right[$r].as_chunks::<LANES>();
-                let $b = &$b[..groups];
+                let $b = &tile.right[$r].as_chunks::<LANES>().0[..groups];
             )*
             $(let mut $sum = [0.0; LANES];)*
             for g in 0..groups {
                 $($sum = fused(&$x[g], &$y[g], $sum);)*
             }
             $(
-                let last = fused(&padded($x_rest), &padded($y_rest), $sum);
                 // Keeps the sums in whole registers until here: without it the optimiser arranges them
                 // to suit the addition below, and shuffles in the loop.
-                let $sum = std::hint::black_box(last);
+                let $sum = std::hint::black_box($sum);
                 let (i, j) = (tile.first.0 + $i, tile.first.1 + $j);
                 // Tiles on the diagonal reach below it.
                 if i <= j {
@@ -97,21 +114,21 @@ macro_rules! tile {
     };
 }
 
-tile!(tile_1x1: [0 a ar] [0 u ur]
-    au = a * u, ar * ur at (0, 0));
-tile!(tile_2x1: [0 a ar, 1 b br] [0 u ur]
-    au = a * u, ar * ur at (0, 0); bu = b * u, br * ur at (1, 0));
-tile!(tile_3x1: [0 a ar, 1 b br, 2 c cr] [0 u ur]
-    au = a * u, ar * ur at (0, 0); bu = b * u, br * ur at (1, 0); cu = c * u, cr * ur at (2, 0));
-tile!(tile_1x2: [0 a ar] [0 u ur, 1 v vr]
-    au = a * u, ar * ur at (0, 0);
-    av = a * v, ar * vr at (0, 1));
-tile!(tile_2x2: [0 a ar, 1 b br] [0 u ur, 1 v vr]
-    au = a * u, ar * ur at (0, 0); bu = b * u, br * ur at (1, 0);
-    av = a * v, ar * vr at (0, 1); bv = b * v, br * vr at (1, 1));
-tile!(tile_3x2: [0 a ar, 1 b br, 2 c cr] [0 u ur, 1 v vr]
-    au = a * u, ar * ur at (0, 0); bu = b * u, br * ur at (1, 0); cu = c * u, cr * ur at (2, 0);
-    av = a * v, ar * vr at (0, 1); bv = b * v, br * vr at (1, 1); cv = c * v, cr * vr at (2, 1));
+tile!(tile_1x1: [0 a] [0 u]
+    au = a * u at (0, 0));
+tile!(tile_2x1: [0 a, 1 b] [0 u]
+    au = a * u at (0, 0); bu = b * u at (1, 0));
+tile!(tile_3x1: [0 a, 1 b, 2 c] [0 u]
+    au = a * u at (0, 0); bu = b * u at (1, 0); cu = c * u at (2, 0));
+tile!(tile_1x2: [0 a] [0 u, 1 v]
+    au = a * u at (0, 0);
+    av = a * v at (0, 1));
+tile!(tile_2x2: [0 a, 1 b] [0 u, 1 v]
+    au = a * u at (0, 0); bu = b * u at (1, 0);
+    av = a * v at (0, 1); bv = b * v at (1, 1));
+tile!(tile_3x2: [0 a, 1 b, 2 c] [0 u, 1 v]
+    au = a * u at (0, 0); bu = b * u at (1, 0); cu = c * u at (2, 0);
+    av = a * v at (0, 1); bv = b * v at (1, 1); cv = c * v at (2, 1));
 
 /// Fewer than `LANES` numbers, then zeros.
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! features of its clone. All fused multiply-adds are explicit and all sums have a fixed number of
 //! lanes, so that every clone gives the same bits.
 
-use super::gram::{self, Tile};
+use super::gram::{self, LANES, Tile};
 use super::poisson;
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
@@ -34,6 +34,7 @@ pub(crate) struct Kernels {
     select: OnThree,
     polygamma: unsafe fn(u32, &[f64], &mut [f64]),
     tile: unsafe fn(&Tile<'_>, &mut [f64]),
+    rests: unsafe fn(&[[f64; LANES]], &mut [f64]),
     robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
     poisson: OnCounts,
     fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
@@ -110,11 +111,14 @@ impl Kernels {
         &self,
         k: usize,
         column: impl Fn(usize) -> &'a [f64],
+        room: &mut Vec<[f64; LANES]>,
         lanes: &mut [f64],
     ) {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
         let tile = |tile: &Tile<'_>, lanes: &mut [f64]| unsafe { (self.tile)(tile, lanes) };
-        gram::add_products(k, column, tile, lanes);
+        // SAFETY: as above.
+        let rests = |rests: &[[f64; LANES]], lanes: &mut [f64]| unsafe { (self.rests)(rests, lanes) };
+        gram::add_products(k, column, tile, rests, room, lanes);
     }
 
     /// Residuals under a loss; see [`robust::correct`].
@@ -164,6 +168,7 @@ macro_rules! instruction_set {
                 select,
                 polygamma,
                 tile,
+                rests,
                 robust,
                 poisson,
                 fold,
@@ -305,6 +310,11 @@ macro_rules! instruction_set {
             $(#[target_feature(enable = $features)])?
             fn tile(tile: &Tile<'_>, lanes: &mut [f64]) {
                 gram::add_tile(tile, lanes);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn rests(rests: &[[f64; LANES]], lanes: &mut [f64]) {
+                gram::add_rests(rests, lanes);
             }
 
             $(#[target_feature(enable = $features)])?

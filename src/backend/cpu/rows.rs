@@ -30,6 +30,8 @@ pub(super) struct Rows {
     robust: Register,
     response: Register,
     lanes: Vec<f64>,
+    /// Of each column, the points beyond the last eight of a block.
+    rests: Vec<[f64; LANES]>,
     matrix: Vec<f64>,
     cost: RobustSums,
 }
@@ -168,7 +170,7 @@ impl Rows {
         let column = |j: usize| {
             if j + 1 < k && !factored && !scaled(j) { output(1 + j) } else { lanes(&columns[j], n) }
         };
-        kernels.products(k, column, &mut self.lanes);
+        kernels.products(k, column, &mut self.rests, &mut self.lanes);
     }
 
     /// Folds the block's rows into the triangular factor of the chunk.
