@@ -2,12 +2,16 @@
 
 use super::CurveFit;
 use crate::backend::Backend;
-use crate::data::batch::{BatchData, Starts};
+use crate::data::batch::{BatchData, BatchSigma, Starts};
+use crate::data::estimator::Estimator;
 use crate::error::{Error, Result};
 use crate::fit::batch::BatchFit;
 use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::engine::{BatchRequest, run};
+use crate::solver::observe::BatchProgress;
 use std::borrow::Borrow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl CurveFit {
@@ -15,9 +19,9 @@ impl CurveFit {
     /// would. `starts`: one for all fits, or one per fit.
     ///
     /// Names, bounds, fixed parameters, loss and options hold for all fits; limits hold for each.
-    /// Fits run on all cores, and the results do not depend on their number. The observer is called
-    /// after every few fits with the number [`finished`](crate::Progress::finished); if it asks to
-    /// stop, the fits that are left have [`FitStatus::NotRun`](crate::FitStatus::NotRun).
+    /// Fits run on all cores, and the results do not depend on their number. The observer of
+    /// [`observe_batch`](CurveFit::observe_batch) is called as they finish; the one of
+    /// [`observe`](CurveFit::observe) is for single fits.
     ///
     /// What is wrong with one fit is its [`FitStatus`](crate::FitStatus) and touches no other.
     ///
@@ -40,7 +44,7 @@ impl CurveFit {
     ///
     /// # Errors
     /// What makes no sense for the batch as a whole: something wrong with the model, the parameters'
-    /// names and bounds or the options, a number of columns or starts that does not fit the model, an
+    /// names and bounds or the options, one start for all that is none, a number of columns or starts that does not fit the model, an
     /// observer that panics. No fits are no error.
     pub fn fit_batch<'a, 's>(
         &self,
@@ -55,12 +59,18 @@ impl CurveFit {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
         data.check_layout()?;
+        if self.estimator == Estimator::Poisson && !matches!(data.sigma, BatchSigma::Unknown) {
+            return Err(Error::NotForCounts { what: "sigma" });
+        }
         if data.columns.len() != model.columns() {
             let (expected, got) = (model.columns(), data.columns.len());
             return Err(Error::ColumnCount { expected, got });
         }
         let fits = data.n_fits();
         starts.check(fits, self.names.len())?;
+        if let Some(start) = starts.of_all(self.names.len()) {
+            self.checked_start(start)?;
+        }
         if let Backend::Cuda(_) = self.backend {
             let remedy = "use Backend::Auto or Backend::Cpu";
             return Err(Error::NotOnDevice { what: "a batch", remedy });
@@ -72,10 +82,8 @@ impl CurveFit {
             return Err(Error::NoParameterDependence { names });
         }
         let ready = self.ready(model, &free)?;
-        let bounded = free.iter().any(|&i| {
-            let (lower, upper) = self.bounds[i];
-            lower.is_finite() || upper.is_finite()
-        });
+        let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
+        let bounded = starts.is_bounded() || free.iter().any(has_bound);
         let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.keep_covariance);
         let request = BatchRequest {
             prepared: &ready.prepared,
@@ -85,8 +93,9 @@ impl CurveFit {
             bounds: &self.bounds,
             unused: &unused,
             loss: self.loss,
+            estimator: self.estimator,
             options: &self.options,
-            observer: self.observer.as_deref(),
+            observer: self.batch_observer.as_deref(),
             clamp_start: self.clamp_start,
             underdetermined: self.underdetermined,
             begun,
@@ -99,6 +108,17 @@ impl CurveFit {
             seconds: begun.elapsed().as_secs_f64(),
             threads: rayon::current_num_threads(),
         })
+    }
+
+    /// Calls `observer` as fits of a batch finish, one thread at a time; `ControlFlow::Break(())` stops
+    /// the batch, and the fits that had not begun are [`FitStatus::NotRun`](crate::FitStatus::NotRun).
+    #[must_use]
+    pub fn observe_batch(
+        mut self,
+        observer: impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.batch_observer = Some(Arc::new(observer));
+        self
     }
 
     /// Whether a batch keeps the covariance matrix of every fit, n_params² numbers each, for

@@ -26,7 +26,7 @@ use crate::fit::execution::{Execution, Handed, Wish};
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
-use crate::solver::observe::{Observer, Progress};
+use crate::solver::observe::{BatchObserver, Observer, Progress};
 use crate::solver::options::Options;
 use models::array;
 use std::fmt;
@@ -98,6 +98,7 @@ pub struct CurveFit {
     underdetermined: bool,
     keep_covariance: bool,
     observer: Option<Arc<Observer>>,
+    batch_observer: Option<Arc<BatchObserver>>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -133,6 +134,7 @@ impl CurveFit {
             underdetermined: false,
             keep_covariance: false,
             observer: None,
+            batch_observer: None,
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]

@@ -332,8 +332,6 @@ impl Search<'_> {
                 / scaled_norm(&self.state.q, &self.state.scale),
             damping,
             elapsed: self.begun.elapsed(),
-            finished: 0,
-            fits: 1,
         };
         if let Some(observer) = self.observer {
             self.state.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;

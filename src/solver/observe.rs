@@ -1,11 +1,11 @@
-//! Watching a fit or a batch of them, and stopping it.
+//! Watching a fit or a batch of fits, and stopping it.
 
 use crate::model::program::panic_message;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Where a fit stands after an accepted step, or a batch after some of its fits.
+/// Where a fit stands after an accepted step.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Accepted steps so far, those of an earlier run or stage included.
@@ -23,19 +23,33 @@ pub struct Progress<'a> {
     pub damping: f64,
     /// Time since the fit began.
     pub elapsed: Duration,
-    /// Fits of a batch that are finished; then iterations and evaluations are those of all of them, there
-    /// are no parameters, and cost, step and damping are NaN. 0 within a single fit.
-    pub finished: usize,
-    /// Fits altogether; 1 for a single fit.
-    pub fits: usize,
 }
 
-/// Called after every accepted step, or after some fits of a batch; `ControlFlow::Break(())` stops the fit.
+/// How far a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchProgress {
+    /// Fits that are finished, whatever their status.
+    pub finished: usize,
+    /// Fits of the batch.
+    pub n_fits: usize,
+    /// Time since the batch began.
+    pub elapsed: Duration,
+}
+
+/// Called after every accepted step; `ControlFlow::Break(())` stops the fit.
 pub(crate) type Observer = dyn Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync;
+
+/// Called after some fits of a batch; `ControlFlow::Break(())` stops it.
+pub(crate) type BatchObserver = dyn Fn(BatchProgress) -> ControlFlow<()> + Send + Sync;
 
 /// Tells the observer; whether it asks to stop, or the message of its panic.
 pub(crate) fn wants_to_stop(observer: &Observer, progress: &Progress<'_>) -> Result<bool, String> {
-    catch_unwind(AssertUnwindSafe(|| observer(progress)))
+    asks_to_stop(|| observer(progress))
+}
+
+/// Calls an observer; whether it asks to stop, or the message of its panic.
+pub(crate) fn asks_to_stop(call: impl FnOnce() -> ControlFlow<()>) -> Result<bool, String> {
+    catch_unwind(AssertUnwindSafe(call))
         .map(|answer| answer.is_break())
         .map_err(|panic| panic_message(&*panic))
 }

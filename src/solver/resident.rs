@@ -314,8 +314,6 @@ impl<'a> ResidentRun<'a> {
             step: self.state.number(&layout.step),
             damping: self.state.number(&layout.damping),
             elapsed: self.begun.elapsed(),
-            finished: 0,
-            fits: 1,
         };
         self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
         Ok(())

@@ -117,7 +117,8 @@ impl Kernels {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
         let tile = |tile: &Tile<'_>, lanes: &mut [f64]| unsafe { (self.tile)(tile, lanes) };
         // SAFETY: as above.
-        let rests = |rests: &[[f64; LANES]], lanes: &mut [f64]| unsafe { (self.rests)(rests, lanes) };
+        let rests =
+            |rests: &[[f64; LANES]], lanes: &mut [f64]| unsafe { (self.rests)(rests, lanes) };
         gram::add_products(k, column, tile, rests, room, lanes);
     }
 

@@ -22,23 +22,16 @@ pub enum Samples<'a> {
     U8(&'a [u8]),
 }
 
-/// Calls the same code for whatever slice there is.
-macro_rules! each_type {
-    ($samples:expr, $v:ident => $code:expr) => {
-        match $samples {
-            Samples::F64($v) => $code,
-            Samples::F32($v) => $code,
-            Samples::U16($v) => $code,
-            Samples::I16($v) => $code,
-            Samples::U8($v) => $code,
-        }
-    };
-}
-
 impl<'a> Samples<'a> {
     /// Number of values.
     pub fn len(&self) -> usize {
-        each_type!(self, v => v.len())
+        match self {
+            Samples::F64(v) => v.len(),
+            Samples::F32(v) => v.len(),
+            Samples::U16(v) => v.len(),
+            Samples::I16(v) => v.len(),
+            Samples::U8(v) => v.len(),
+        }
     }
 
     /// Whether there are none.
@@ -52,11 +45,14 @@ impl<'a> Samples<'a> {
     where
         'a: 'v,
     {
-        if let Samples::F64(v) = self {
-            return Values::F64(&v[range]);
-        }
         room.clear();
-        each_type!(self, v => room.extend(v[range].iter().map(|&y| f64::from(y))));
+        match self {
+            Samples::F64(v) => return Values::F64(&v[range]),
+            Samples::F32(v) => room.extend(v[range].iter().map(|&y| f64::from(y))),
+            Samples::U16(v) => room.extend(v[range].iter().map(|&y| f64::from(y))),
+            Samples::I16(v) => room.extend(v[range].iter().map(|&y| f64::from(y))),
+            Samples::U8(v) => room.extend(v[range].iter().map(|&y| f64::from(y))),
+        }
         Values::F64(room)
     }
 }

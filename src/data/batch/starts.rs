@@ -1,6 +1,7 @@
 //! Where the fits of a batch begin.
 
-use crate::error::{Error, Result};
+use crate::data::expect_length;
+use crate::error::Result;
 use std::borrow::Cow;
 
 /// The starts of a batch: one for all fits, or one per fit, row-major. Slices, vectors and arrays of
@@ -11,82 +12,129 @@ use std::borrow::Cow;
 /// let one_for_all: Starts<'_> = [1.0, 0.5].into();
 /// let per_fit: Starts<'_> = vec![[1.0, 0.5], [2.0, 0.4], [3.0, 0.3]].into();
 /// ```
+///
+/// With starts may come bounds of each fit's own:
+/// ```
+/// # use dualfit::Starts;
+/// let (lower, upper) = ([0.0, 0.1, 0.0, 0.2], [9.0, 1.0, 9.0, 2.0]); // two fits, two parameters
+/// let starts = Starts::from([1.0, 0.5]).bounds(&lower, &upper);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Starts<'a>(Cow<'a, [f64]>);
+pub struct Starts<'a> {
+    values: Cow<'a, [f64]>,
+    bounds: Option<(&'a [f64], &'a [f64])>,
+}
 
-impl Starts<'_> {
+impl<'a> Starts<'a> {
+    fn new(values: Cow<'a, [f64]>) -> Starts<'a> {
+        Starts { values, bounds: None }
+    }
+
+    /// Bounds of each fit's own, n_fits × n_params values each, infinite where there is none. They
+    /// take the place of those of the [`CurveFit`](crate::CurveFit); for fixed parameters they are not
+    /// looked at. A fit whose bounds are not in order has
+    /// [`FitStatus::BadBounds`](crate::FitStatus::BadBounds).
+    #[must_use]
+    pub fn bounds(mut self, lower: &'a [f64], upper: &'a [f64]) -> Starts<'a> {
+        self.bounds = Some((lower, upper));
+        self
+    }
+
     /// # Errors
-    /// [`Error::LengthMismatch`] unless there is one start for all, or one per fit.
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) unless there is one start for all, or one per fit, and bounds, if any,
+    /// for each.
     pub(crate) fn check(&self, fits: usize, params: usize) -> Result<()> {
-        let got = self.0.len();
-        let expected = fits.checked_mul(params);
-        if got == params || Some(got) == expected {
-            return Ok(());
+        let expected = fits.saturating_mul(params);
+        let got = self.values.len();
+        if got != params {
+            let remedy = "one start for all fits, or one per fit, one value per parameter each";
+            expect_length("starts".into(), got, expected, remedy)?;
         }
-        let remedy = "one start for all fits, or one per fit, one value per parameter each";
-        let expected = expected.unwrap_or(usize::MAX);
-        Err(Error::LengthMismatch { what: "starts".into(), expected, got, remedy })
+        let (lower, upper) = self.bounds.unwrap_or_default();
+        for (what, bounds) in [("lower bounds", lower), ("upper bounds", upper)] {
+            if self.bounds.is_some() {
+                let remedy = "one bound per fit and parameter, n_fits × n_params";
+                expect_length(what.into(), bounds.len(), expected, remedy)?;
+            }
+        }
+        Ok(())
     }
 
     /// The start of a fit, of a model of `params` parameters.
     pub(crate) fn of(&self, fit: usize, params: usize) -> &[f64] {
-        match self.0.len() == params {
-            true => &self.0,
-            false => &self.0[fit * params..(fit + 1) * params],
+        match self.values.len() == params {
+            true => &self.values,
+            false => &self.values[fit * params..(fit + 1) * params],
         }
+    }
+
+    /// The start of all fits, if there is one for all and all have the same bounds.
+    pub(crate) fn of_all(&self, params: usize) -> Option<&[f64]> {
+        (self.values.len() == params && self.bounds.is_none()).then_some(&*self.values)
+    }
+
+    /// Whether fits have bounds of their own.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.bounds.is_some()
+    }
+
+    /// A fit's own lower and upper bounds.
+    pub(crate) fn bounds_of(&self, fit: usize, params: usize) -> Option<(&'a [f64], &'a [f64])> {
+        let range = fit * params..(fit + 1) * params;
+        self.bounds.map(|(lower, upper)| (&lower[range.clone()], &upper[range]))
     }
 }
 
 impl<'a> From<&'a [f64]> for Starts<'a> {
     fn from(starts: &'a [f64]) -> Self {
-        Starts(Cow::Borrowed(starts))
+        Starts::new(Cow::Borrowed(starts))
     }
 }
 
 impl<'a> From<&'a Vec<f64>> for Starts<'a> {
     fn from(starts: &'a Vec<f64>) -> Self {
-        Starts(Cow::Borrowed(starts))
+        Starts::new(Cow::Borrowed(starts))
     }
 }
 
 impl<'a, const N: usize> From<&'a [f64; N]> for Starts<'a> {
     fn from(starts: &'a [f64; N]) -> Self {
-        Starts(Cow::Borrowed(starts))
+        Starts::new(Cow::Borrowed(starts))
     }
 }
 
 impl From<Vec<f64>> for Starts<'_> {
     fn from(starts: Vec<f64>) -> Self {
-        Starts(Cow::Owned(starts))
+        Starts::new(Cow::Owned(starts))
     }
 }
 
 impl<const N: usize> From<[f64; N]> for Starts<'_> {
     fn from(starts: [f64; N]) -> Self {
-        Starts(Cow::Owned(starts.to_vec()))
+        Starts::new(Cow::Owned(starts.to_vec()))
     }
 }
 
 impl<'a, const N: usize> From<&'a [[f64; N]]> for Starts<'a> {
     fn from(starts: &'a [[f64; N]]) -> Self {
-        Starts(Cow::Borrowed(starts.as_flattened()))
+        Starts::new(Cow::Borrowed(starts.as_flattened()))
     }
 }
 
 impl<'a, const N: usize> From<&'a Vec<[f64; N]>> for Starts<'a> {
     fn from(starts: &'a Vec<[f64; N]>) -> Self {
-        Starts(Cow::Borrowed(starts.as_flattened()))
+        Starts::new(Cow::Borrowed(starts.as_flattened()))
     }
 }
 
 impl<'a, const N: usize, const M: usize> From<&'a [[f64; N]; M]> for Starts<'a> {
     fn from(starts: &'a [[f64; N]; M]) -> Self {
-        Starts(Cow::Borrowed(starts.as_flattened()))
+        Starts::new(Cow::Borrowed(starts.as_flattened()))
     }
 }
 
 impl<const N: usize> From<Vec<[f64; N]>> for Starts<'_> {
     fn from(starts: Vec<[f64; N]>) -> Self {
-        Starts(Cow::Owned(starts.into_flattened()))
+        Starts::new(Cow::Owned(starts.into_flattened()))
     }
 }

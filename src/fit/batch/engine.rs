@@ -11,9 +11,10 @@ use super::arrays::Part;
 use super::one::Bench;
 use crate::backend::cpu::Prepared;
 use crate::data::batch::{BatchData, Starts};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
-use crate::solver::observe::{Observer, Progress, wants_to_stop};
+use crate::solver::observe::{BatchObserver, BatchProgress, asks_to_stop};
 use crate::solver::options::Options;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -34,8 +35,9 @@ pub(crate) struct BatchRequest<'a> {
     /// Parameters that do not occur in the model.
     pub(crate) unused: &'a [bool],
     pub(crate) loss: Loss,
+    pub(crate) estimator: Estimator,
     pub(crate) options: &'a Options,
-    pub(crate) observer: Option<&'a Observer>,
+    pub(crate) observer: Option<&'a BatchObserver>,
     /// Whether starts outside the bounds are moved onto them.
     pub(crate) clamp_start: bool,
     /// Whether fits may have fewer points than free parameters.
@@ -95,8 +97,6 @@ struct Crew<'r, 'a> {
 #[derive(Default)]
 struct Tally {
     finished: usize,
-    iterations: usize,
-    evaluations: usize,
     /// The message of the observer's panic.
     panic: Option<String>,
 }
@@ -129,27 +129,18 @@ impl Crew<'_, '_> {
     }
 
     /// Tells the observer, one thread at a time, so that it sees the numbers grow.
-    fn tell(&self, observer: &Observer, part: &Part<'_>) {
-        let sum = |counts: &[u32]| counts.iter().map(|&c| c as usize).sum::<usize>();
+    fn tell(&self, observer: &BatchObserver, part: &Part<'_>) {
         let mut tally = lock(&self.tally);
         if self.stopped.load(Ordering::Relaxed) {
             return;
         }
         tally.finished += part.len();
-        tally.iterations += sum(part.iterations);
-        tally.evaluations += sum(part.evaluations);
-        let progress = Progress {
-            iteration: tally.iterations,
-            evaluations: tally.evaluations,
-            params: &[],
-            cost: f64::NAN,
-            step: f64::NAN,
-            damping: f64::NAN,
-            elapsed: self.request.begun.elapsed(),
+        let progress = BatchProgress {
             finished: tally.finished,
-            fits: self.fits,
+            n_fits: self.fits,
+            elapsed: self.request.begun.elapsed(),
         };
-        match wants_to_stop(observer, &progress) {
+        match asks_to_stop(|| observer(progress)) {
             Ok(stop) => self.stopped.fetch_or(stop, Ordering::Relaxed),
             Err(message) => {
                 tally.panic = Some(message);

@@ -8,6 +8,7 @@ use super::status::FitStatus;
 use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Scratch};
 use crate::data::batch::BatchSigma;
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::values::Values;
@@ -20,6 +21,7 @@ use crate::solver::options::Options;
 use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
+use std::cmp::Ordering;
 
 /// All that fits need beside their data. A fit allocates nothing unless its Jacobian is
 /// ill-conditioned, it fails, or it has more points than any before it and they must be widened.
@@ -88,7 +90,14 @@ impl<'a> Bench<'a> {
         }
         let mut columns = std::mem::take(&mut self.columns);
         let mut y = std::mem::take(&mut self.y);
-        let status = match Points::check(request.data.fit(fit, &mut columns, &mut y)) {
+        let checked =
+            Points::check(request.data.fit(fit, &mut columns, &mut y)).and_then(|mut points| {
+                if request.estimator == Estimator::Poisson {
+                    points.count_events()?;
+                }
+                Ok(points)
+            });
+        let status = match checked {
             Ok(points) => self.fit_points(request, &points, index, out),
             Err(error) => Err(FitStatus::from(error)),
         };
@@ -100,8 +109,18 @@ impl<'a> Bench<'a> {
     fn begin(&mut self, request: &BatchRequest<'_>, fit: usize) -> Result<(), FitStatus> {
         let start = request.starts.of(fit, request.names.len());
         self.problem.start.copy_from_slice(start);
+        if let Some((lower, upper)) = request.starts.bounds_of(fit, request.names.len()) {
+            for &parameter in &self.problem.free {
+                let (low, high) = (lower[parameter], upper[parameter]);
+                // Not a number is in no order.
+                if low.partial_cmp(&high) != Some(Ordering::Less) {
+                    return Err(FitStatus::BadBounds { parameter });
+                }
+                self.problem.bounds[parameter] = (low, high);
+            }
+        }
         for (parameter, value) in self.problem.start.iter_mut().enumerate() {
-            let (lower, upper) = request.bounds[parameter];
+            let (lower, upper) = self.problem.bounds[parameter];
             let inside = (lower..=upper).contains(value);
             if !value.is_finite() || !(inside || request.clamp_start) {
                 return Err(FitStatus::BadStart { parameter });
@@ -137,7 +156,7 @@ impl<'a> Bench<'a> {
         options.max_evaluations = Some(options.evaluations(n));
         self.with_evaluator(request, points, request.loss, |bench, evaluator| {
             bench.minimise(request, evaluator, &options, ended)?;
-            Ok(bench.finish(evaluator, request.loss, points, index, out)?)
+            bench.finish(evaluator, request.loss, points, index, out)
         })
     }
 
@@ -215,7 +234,7 @@ impl<'a> Bench<'a> {
         let sound =
             self.model.set_normal(&outcome.normal) && self.model.least_pivot > WELL_CONDITIONED;
         // The normal equations of a robust fit carry the correction that suits the iteration.
-        if !problem.free.is_empty() && !(sound && loss == Loss::Linear) {
+        if !(problem.free.is_empty() || sound && loss == Loss::Linear) {
             evaluator
                 .factor(&outcome.params, &outcome.columns, &mut self.factor)
                 .map_err(|fault| FitStatus::from(Failure::Backend(fault)))?;
@@ -227,7 +246,7 @@ impl<'a> Bench<'a> {
         self.find_held(row.start, out.sides);
         let (problem, outcome) = (&self.problem, &self.room.ends.best);
         let row_error = |rank: usize| match points.used.saturating_sub(rank) {
-            _ if points.sigma.is_absolute() => points.units.row,
+            _ if points.is_absolute() => points.units.row,
             0 => f64::NAN,
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };

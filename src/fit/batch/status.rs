@@ -29,14 +29,16 @@ pub enum FitStatus {
     Failed(Termination),
     /// All parameters are fixed; only the cost was computed.
     Fixed,
-    /// The model or a partial is not finite at the start.
+    /// The model or a partial is not finite at the start, or not positive where that is needed for
+    /// counts.
     NonFinite {
         /// The first point where that is so.
         point: usize,
     },
     /// At the start the residuals are too large to be squared.
     Overflow,
-    /// A sample, an independent variable or a standard deviation is not a usable number.
+    /// A sample, an independent variable or a standard deviation is not a usable number, or a count is
+    /// negative.
     BadData {
         /// The first such point.
         point: usize,
@@ -48,6 +50,11 @@ pub enum FitStatus {
     },
     /// The start is not finite, or outside the bounds.
     BadStart {
+        /// The first parameter of which that is so.
+        parameter: usize,
+    },
+    /// The fit's own lower bound is not below the upper one.
+    BadBounds {
         /// The first parameter of which that is so.
         parameter: usize,
     },
@@ -114,6 +121,7 @@ impl FitStatus {
             FitStatus::BadData { .. } => "bad data",
             FitStatus::TooFewPoints { .. } => "too few points",
             FitStatus::BadStart { .. } => "bad start",
+            FitStatus::BadBounds { .. } => "bad bounds",
             FitStatus::Panicked { .. } => "the model panicked",
             FitStatus::NotRun => "not run",
         }
@@ -125,9 +133,9 @@ impl FitStatus {
 impl From<Error> for FitStatus {
     fn from(error: Error) -> FitStatus {
         match error {
-            Error::NonFinite { index, .. } | Error::SigmaNotPositive { index, .. } => {
-                FitStatus::BadData { point: index }
-            }
+            Error::NonFinite { index, .. }
+            | Error::SigmaNotPositive { index, .. }
+            | Error::NegativeCount { index, .. } => FitStatus::BadData { point: index },
             _ => FitStatus::TooFewPoints { points: 0 },
         }
     }
@@ -161,7 +169,9 @@ impl fmt::Display for FitStatus {
             }
             FitStatus::Panicked { point } => write!(f, "the model panicked at point {point}"),
             FitStatus::TooFewPoints { points } => write!(f, "too few points ({points})"),
-            FitStatus::BadStart { parameter } => write!(f, "bad start (parameter {parameter})"),
+            FitStatus::BadStart { parameter } | FitStatus::BadBounds { parameter } => {
+                write!(f, "{} (parameter {parameter})", self.kind())
+            }
             FitStatus::Fixed | FitStatus::Overflow | FitStatus::NotRun => f.write_str(self.kind()),
         }
     }
