@@ -7,6 +7,7 @@ pub(crate) mod linear_model;
 pub(crate) mod minimise;
 pub(crate) mod observe;
 pub(crate) mod options;
+pub(crate) mod phases;
 pub(crate) mod problem;
 pub(crate) mod resident;
 pub(crate) mod run;

@@ -1,17 +1,16 @@
-//! The moves of a minimisation: evaluate, take the linear model, go to the trial point or not.
+//! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
 use super::bounds::Limits;
-use super::minimise::{Failure, Outcome};
+use super::minimise::Outcome;
 use super::observe::Observer;
 use super::options::Options;
+use super::phases::{Next, Phase, Want};
 use super::problem::Problem;
 use super::run::Scaling;
 use super::state::State;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use super::work::Work;
-use crate::backend::Evaluator;
-use crate::data::unit_of;
 use crate::normal::Summary;
 use std::time::Instant;
 
@@ -20,7 +19,6 @@ const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// A minimisation: what it asks, what it was told, and where it stands.
 pub(super) struct Search<'a> {
-    pub(super) evaluator: &'a mut dyn Evaluator,
     pub(super) problem: &'a Problem,
     pub(super) options: &'a Options,
     pub(super) observer: Option<&'a Observer>,
@@ -31,7 +29,6 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     /// `state` may be that of a fit before this one; `work` is what went before this fit's first run.
     pub(super) fn new(
-        evaluator: &'a mut dyn Evaluator,
         problem: &'a Problem,
         options: &'a Options,
         observer: Option<&'a Observer>,
@@ -40,97 +37,85 @@ impl<'a> Search<'a> {
         state: &'a mut State,
     ) -> Self {
         state.forget(problem, work);
-        Search { evaluator, problem, options, observer, begun, state }
+        Search { problem, options, observer, begun, state }
     }
 
-    /// Evaluates at `start` and sets up the first trust region.
-    pub(super) fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
+    /// Goes to `start`, which is then to be evaluated as the trial point.
+    pub(super) fn set_out(&mut self, start: &[f64], scaling: Scaling) {
         self.state.scaling = scaling;
         self.state.earlier = self.state.work.iterations;
         self.state.params.copy_from_slice(start);
         self.state.trial.params.copy_from_slice(start);
-        self.evaluate_start()?;
+    }
+
+    /// Whether the normal equations at the start are finite and far from the ends of the range, so
+    /// that others of their kind are too.
+    pub(super) fn start_is_safe(&self) -> bool {
+        let normal = &self.state.trial.normal;
+        normal.is_finite() && (0..normal.n).all(|j| is_safe(normal.jtj(j, j)))
+    }
+
+    /// The start is evaluated, in columns that are there to stay.
+    pub(super) fn begin(&mut self) {
+        let state = &mut *self.state;
         for (j, &k) in self.problem.free.iter().enumerate() {
             let (lower, upper) = self.problem.bounds[k];
-            self.state.limits[j] = (lower / self.state.columns[j], upper / self.state.columns[j]);
-            self.state.q[j] = self.state.params[k] / self.state.columns[j];
+            state.limits[j] = (lower / state.columns[j], upper / state.columns[j]);
+            state.trial.q[j] = state.trial.params[k] / state.columns[j];
         }
-        self.linearise()?;
-        self.state.scale.copy_from_slice(&self.state.model.norms);
-        let effect = |(n, q): (&f64, &f64)| n * q.abs();
-        self.state.effects.clear();
-        self.state.effects.extend(self.state.model.norms.iter().zip(&self.state.q).map(effect));
-        let size = scaled_norm(&self.state.q, &self.state.scale);
-        // At the origin the residual, which has the same units, says how far a step may go.
-        // Nor may a step be so short that the cost cannot tell.
-        let residual = (2.0 * self.state.normal.cost).sqrt();
-        let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
-        self.state.radius = self.options.initial_radius * size;
-        self.state.lambda = 0.0;
-        Ok(())
+        state.scale.fill(0.0);
+        self.exchange();
+        self.state.phase = Phase::Linearise;
     }
 
-    /// The normal equations at the trial point; not finite if the point itself is not, whatever the
-    /// model makes of infinite parameters.
-    pub(super) fn evaluate_trial(&mut self) -> Result<(), Failure> {
-        if !self.state.trial.params.iter().all(|p| p.is_finite()) {
-            self.state.trial.normal.cost = f64::NAN;
-            return Ok(());
-        }
-        self.evaluator.normal(
-            &self.state.trial.params,
-            &self.state.columns,
-            &mut self.state.trial.normal,
-        )?;
+    /// The normal equations at the trial point have come.
+    pub(super) fn evaluated(&mut self) {
         self.state.work.evaluations += 1;
-        Ok(())
     }
 
-    /// The normal equations at the start, with columns brought into the range where squares are safe.
-    pub(super) fn evaluate_start(&mut self) -> Result<(), Failure> {
-        self.evaluator.normal(&self.state.params, &self.state.columns, &mut self.state.normal)?;
-        self.state.work.evaluations += 1;
-        if self.state.normal.is_finite()
-            && (0..self.state.normal.n).all(|j| is_safe(self.state.normal.jtj(j, j)))
-        {
-            return Ok(());
-        }
+    /// The factor at the present point has come.
+    pub(super) fn factored(&mut self) {
         self.state.work.other_passes += 1;
-        if let Some(point) = self.evaluator.first_bad_point(&self.state.params) {
-            return Err(Failure::Start(point));
-        }
-        let largest = &mut self.state.delta;
-        self.evaluator.magnitudes(&self.state.params, largest)?;
-        self.state.work.other_passes += 1;
-        self.state.columns.iter_mut().zip(&*largest).for_each(|(c, &m)| *c = unit_of(m));
-        self.evaluator.normal(&self.state.params, &self.state.columns, &mut self.state.normal)?;
-        self.state.work.evaluations += 1;
-        if self.state.normal.is_finite() { Ok(()) } else { Err(Failure::Overflow) }
+        self.state.model.set_factor(&self.state.factor);
+        self.relinearised();
     }
 
-    /// Brings the linear model to the present point.
-    pub(super) fn linearise(&mut self) -> Result<(), Failure> {
+    /// Brings the linear model to the present point, and goes on with `then`.
+    pub(super) fn linearise(&mut self, then: Phase) -> Next {
         if !self.state.model.set_normal(&self.state.normal) {
-            self.evaluator.factor(
-                &self.state.params,
-                &self.state.columns,
-                &mut self.state.factor,
-            )?;
-            self.state.work.other_passes += 1;
-            self.state.model.set_factor(&self.state.factor);
+            return Next::Wait(Want::Factor, then);
         }
-        for (scale, &norm) in self.state.scale.iter_mut().zip(&self.state.model.norms) {
-            *scale = match self.state.scaling {
+        self.relinearised();
+        Next::Go(then)
+    }
+
+    /// What remains of that once the factor is there.
+    fn relinearised(&mut self) {
+        let State { scale, model, scaling, limits, q, moving, .. } = &mut *self.state;
+        for (scale, &norm) in scale.iter_mut().zip(&model.norms) {
+            *scale = match scaling {
                 Scaling::Monotone => scale.max(norm),
                 Scaling::Present => norm,
             };
         }
-        Limits { limits: &self.state.limits }.moving(
-            &self.state.q,
-            &self.state.model,
-            &mut self.state.moving,
+        Limits { limits }.moving(q, model, moving);
+    }
+
+    /// Sets the step for the present radius, and returns its scaled length and whether a bound cut it.
+    pub(super) fn take_step(&mut self) -> (f64, bool) {
+        let state = &mut *self.state;
+        let cut;
+        (state.lambda, cut) = state.stepper.step(
+            &state.model,
+            &Limits { limits: &state.limits },
+            &state.q,
+            &state.moving,
+            &state.scale,
+            state.radius,
+            state.lambda,
+            &mut state.delta,
         );
-        Ok(())
+        (scaled_norm(&state.delta, &state.scale), cut)
     }
 
     /// Sets the trial to the present point plus the step. Returns whether anything moved.
@@ -158,6 +143,26 @@ impl<'a> Search<'a> {
         std::mem::swap(&mut self.state.params, &mut self.state.trial.params);
         std::mem::swap(&mut self.state.q, &mut self.state.trial.q);
         std::mem::swap(&mut self.state.normal, &mut self.state.trial.normal);
+    }
+
+    /// Whether a limit or the observer ends the fit here.
+    pub(super) fn interrupted(&self) -> Option<Termination> {
+        if self.state.stopped {
+            Some(Termination::Stopped)
+        } else if self.state.work.evaluations >= self.options.evaluations(self.state.q.len()) {
+            Some(Termination::MaxEvaluations)
+        } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
+            Some(Termination::TimeLimit)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the last step changed no parameter by more than this part of its size: a length in
+    /// terms of D would call a step small beside effects that parameters had long ago.
+    pub(super) fn within(&self, tolerance: f64) -> bool {
+        let small = |&j: &usize| self.state.delta[j].abs() <= tolerance * self.size(j);
+        self.state.moving.iter().all(small)
     }
 
     /// Whether no step of this run has been accepted yet.

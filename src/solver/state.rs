@@ -3,14 +3,18 @@
 
 use super::anderson::Anderson;
 use super::bounds::BoundedStep;
+use super::convergence::Prospect;
 use super::linear_model::LinearModel;
+use super::phases::Phase;
 use super::problem::Problem;
 use super::run::Scaling;
+use super::termination::Termination;
 use super::work::Work;
 use crate::normal::{Normal, RFactor};
 
 /// The state of a minimisation. `q` are the free parameters in units of the columns' powers of two.
 pub(super) struct State {
+    pub(super) phase: Phase,
     pub(super) scaling: Scaling,
     pub(super) columns: Vec<f64>,
     pub(super) limits: Vec<(f64, f64)>,
@@ -25,6 +29,10 @@ pub(super) struct State {
     pub(super) lambda: f64,
     pub(super) stepper: BoundedStep,
     pub(super) delta: Vec<f64>,
+    pub(super) step: Step,
+    /// What a full step at the present point promises.
+    pub(super) prospect: Prospect,
+    pub(super) refinement: Refinement,
     pub(super) trial: Trial,
     /// The best point of the refinement.
     pub(super) best: Trial,
@@ -38,6 +46,41 @@ pub(super) struct State {
     /// Accepted steps before this run.
     pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
+}
+
+/// The step being tried, or just accepted.
+#[derive(Default)]
+pub(super) struct Step {
+    /// Of the steps tried here, how many went where the model is not finite.
+    pub(super) shortenings: usize,
+    /// Of D δ.
+    pub(super) length: f64,
+    /// Whether a bound cut it.
+    pub(super) cut: bool,
+    /// Whether it says what a full step would do.
+    pub(super) full: bool,
+    /// The damping λ that it was taken with.
+    pub(super) damping: f64,
+    pub(super) actual: f64,
+    pub(super) predicted: f64,
+    pub(super) ratio: f64,
+    /// The reason to end that it is, once accepted.
+    pub(super) small: Option<Termination>,
+}
+
+/// The search for the last digits.
+pub(super) struct Refinement {
+    /// Why the fit ends after it.
+    pub(super) reason: Termination,
+    pub(super) steps: usize,
+    /// The change that the next full step makes at the best point.
+    pub(super) best_change: f64,
+    /// The cost that the best point may not exceed.
+    pub(super) ceiling: f64,
+    /// Whether the present point is the best.
+    pub(super) at_best: bool,
+    /// Parameters that moved before the last step.
+    pub(super) moving: usize,
 }
 
 /// A point that may be accepted.
@@ -65,6 +108,7 @@ impl State {
         let trial =
             || Trial { params: vec![0.0; params], q: vec![0.0; n], normal: Normal::zero(n) };
         State {
+            phase: Phase::Linearise,
             scaling: Scaling::Monotone,
             columns: vec![1.0; n],
             limits: vec![(0.0, 0.0); n],
@@ -78,6 +122,16 @@ impl State {
             lambda: 0.0,
             stepper: BoundedStep::new(n),
             delta: line.clone(),
+            step: Step::default(),
+            prospect: Prospect::default(),
+            refinement: Refinement {
+                reason: Termination::NoProgress,
+                steps: 0,
+                best_change: 0.0,
+                ceiling: 0.0,
+                at_best: true,
+                moving: 0,
+            },
             trial: trial(),
             best: trial(),
             mixing: Anderson::new(n),
@@ -101,10 +155,10 @@ impl State {
     /// Forgets the fit before: what a run does not set when it begins.
     pub(super) fn forget(&mut self, problem: &Problem, work: Work) {
         self.columns.fill(1.0);
-        self.scale.fill(0.0);
         self.limits.clear();
         self.limits.extend(problem.free.iter().map(|&k| problem.bounds[k]));
         self.params.copy_from_slice(&problem.start);
+        self.effects.clear();
         self.stopped = false;
         self.work = work;
         self.earlier = work.iterations;

@@ -1,0 +1,356 @@
+//! The loop: Levenberg-Marquardt in Moré's trust-region form, cut where it waits for the data.
+//!
+//! Whatever needs the points is asked for: a phase says what comes after it and, if that needs an
+//! evaluation or a factorisation, ends the present [`advance`](Search::advance). So one loop serves
+//! a single fit, which computes what is wanted at once, and fits that are evaluated together.
+//! `kernels/solver.cuh` has the same phases.
+
+use super::convergence::Prospect;
+use super::minimise::Failure;
+use super::observe::{Progress, wants_to_stop};
+use super::options::Options;
+use super::search::Search;
+use super::state::Refinement;
+use super::termination::Termination;
+use super::trust_region::scaled_norm;
+use crate::normal::Summary;
+
+/// A step is accepted if the cost falls by this part of what was predicted (Moré 1978).
+const ACCEPT: f64 = 1e-4;
+/// Where the cost fell as predicted to this part, the model is linear and the region grows
+/// by [`BOLD`]: a linear model far from its start takes three evaluations instead of twenty.
+const FAITHFUL: f64 = 1e-9;
+const BOLD: f64 = 100.0;
+/// Shortenings of a step into a region where the model is not finite.
+const MAX_SHORTENINGS: usize = 30;
+/// After the tolerances are met, full steps go on until no parameter changes by more than this part
+/// of its size: the cost is flat at its minimum, and says nothing of the last digits.
+const LAST_DIGITS: f64 = 1e-8;
+/// Evaluations spent on the last digits at most.
+const MAX_REFINEMENTS: usize = 8;
+
+/// What a search waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// The normal equations at the trial point.
+    Evaluation,
+    /// The triangular factor of [J r] at the present point.
+    Factor,
+    /// Nothing: it has ended.
+    Nothing(Termination),
+}
+
+/// Where the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The start is evaluated.
+    Linearise,
+    /// The linear model there is known.
+    FirstRegion,
+    /// Is the present point an end?
+    Look,
+    /// A step for the present radius.
+    Propose,
+    /// The trial is evaluated.
+    Judge,
+    /// A step was accepted, and the linear model is there.
+    Accepted,
+    /// A further step for the last digits.
+    Refine,
+    /// That step is evaluated.
+    Refined,
+    /// The linear model there is known: is it the best point so far?
+    Weigh,
+    /// No further steps: back to the best point.
+    Settle,
+    /// The best point is the present one.
+    Settled,
+}
+
+/// What follows a phase.
+pub(super) enum Next {
+    Go(Phase),
+    Wait(Want, Phase),
+    End(Termination),
+}
+
+impl Search<'_> {
+    /// Goes on until something is wanted that needs the points, or the fit has ended.
+    pub(super) fn advance(&mut self) -> Result<Want, Failure> {
+        loop {
+            let next = match self.state.phase {
+                Phase::Linearise => self.linearise(Phase::FirstRegion),
+                Phase::FirstRegion => self.first_region(),
+                Phase::Look => self.look(),
+                Phase::Propose => self.propose(),
+                Phase::Judge => self.judge(),
+                Phase::Accepted => self.accepted()?,
+                Phase::Refine => self.refine(),
+                Phase::Refined => self.refined(),
+                Phase::Weigh => self.weigh(),
+                Phase::Settle => self.settle(),
+                Phase::Settled => self.settled(),
+            };
+            match next {
+                Next::Go(phase) => self.state.phase = phase,
+                Next::Wait(want, phase) => {
+                    self.state.phase = phase;
+                    return Ok(want);
+                }
+                Next::End(reason) => return Ok(Want::Nothing(self.unless_degenerate(reason))),
+            }
+        }
+    }
+
+    fn first_region(&mut self) -> Next {
+        let state = &mut *self.state;
+        state.scale.copy_from_slice(&state.model.norms);
+        let effect = |(n, q): (&f64, &f64)| n * q.abs();
+        state.effects.clear();
+        state.effects.extend(state.model.norms.iter().zip(&state.q).map(effect));
+        let size = scaled_norm(&state.q, &state.scale);
+        // At the origin the residual, which has the same units, says how far a step may go.
+        // Nor may a step be so short that the cost cannot tell.
+        let residual = (2.0 * state.normal.cost).sqrt();
+        let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
+        state.radius = self.options.initial_radius * size;
+        state.lambda = 0.0;
+        state.step.small = None;
+        Next::Go(Phase::Look)
+    }
+
+    fn look(&mut self) -> Next {
+        if let Some(reason) = self.finished() {
+            return Next::End(reason);
+        }
+        let prospect = self.prospect();
+        self.state.prospect = prospect;
+        let small = self.state.step.small.or_else(|| self.small(prospect));
+        let Some(reason) = small else {
+            return match self.interrupted() {
+                Some(reason) => Next::End(reason),
+                None => {
+                    self.state.step.shortenings = 0;
+                    Next::Go(Phase::Propose)
+                }
+            };
+        };
+        let ceiling = self.state.normal.cost + self.noise();
+        let state = &mut *self.state;
+        state.mixing.restart();
+        state.best.keep(&state.params, &state.q, &state.normal);
+        state.refinement = Refinement {
+            reason,
+            steps: 0,
+            best_change: prospect.change,
+            ceiling,
+            at_best: true,
+            moving: state.moving.len(),
+        };
+        Next::Go(Phase::Refine)
+    }
+
+    /// The first step of all also says how large the region is.
+    fn propose(&mut self) -> Next {
+        let first = self.is_at_start() && self.state.step.shortenings == 0;
+        let (length, cut) = self.take_step();
+        self.state.step.length = length;
+        self.state.step.cut = cut;
+        if first && !cut {
+            self.state.radius = self.state.radius.min(length);
+        }
+        if self.move_trial() {
+            return self.evaluate_trial(Phase::Judge);
+        }
+        if cut && self.state.radius > self.least_radius() {
+            // Bounds leave nothing of this step; a shorter one goes down the gradient.
+            self.state.radius *= 0.25;
+            return Next::Go(Phase::Propose);
+        }
+        Next::End(match self.state.step.shortenings {
+            0 => Termination::NoProgress,
+            _ => Termination::ModelNonFinite,
+        })
+    }
+
+    /// Accepts the step, or tries a shorter one.
+    fn judge(&mut self) -> Next {
+        if self.state.trial.normal.is_finite() {
+            let state = &mut *self.state;
+            let predicted = -state.model.change(&state.delta);
+            let actual = state.normal.cost - state.trial.normal.cost;
+            let ratio = if predicted > 0.0 { actual / predicted } else { 0.0 };
+            let step = &mut state.step;
+            (step.predicted, step.actual, step.ratio) = (predicted, actual, ratio);
+            step.damping = state.lambda;
+            // A step that a bound cut says nothing of those that the new bounds leave free.
+            step.full = !step.cut && (state.lambda == 0.0 || state.prospect.fall.is_infinite());
+            self.resize();
+            if ratio >= ACCEPT {
+                self.exchange();
+                self.state.work.iterations += 1;
+                return self.linearise(Phase::Accepted);
+            }
+            if self.state.radius <= self.least_radius() {
+                return Next::End(Termination::NoProgress);
+            }
+        } else {
+            let state = &mut *self.state;
+            state.step.shortenings += 1;
+            state.radius = 0.25 * state.step.length.min(state.radius);
+            state.lambda *= 4.0;
+            if state.step.shortenings > MAX_SHORTENINGS {
+                return Next::End(Termination::ModelNonFinite);
+            }
+        }
+        self.interrupted().map_or(Next::Go(Phase::Propose), Next::End)
+    }
+
+    /// Moré's rules for the next radius and damping. A good step does not shorten the radius if it was
+    /// a bound that kept it short.
+    fn resize(&mut self) {
+        let state = &mut *self.state;
+        let (length, ratio, actual) = (state.step.length, state.step.ratio, state.step.actual);
+        let least = if state.step.cut { state.radius } else { 0.0 };
+        if ratio <= 0.25 {
+            // The minimum of the parabola through both costs and the slope at the present point.
+            let slope: f64 =
+                state.model.gradient.iter().zip(&state.delta).map(|(g, d)| g * d).sum();
+            let parabola = if actual >= 0.0 { 0.5 } else { 0.5 * slope / (slope + actual) };
+            let far = state.trial.normal.cost >= 100.0 * state.normal.cost;
+            let factor = if far || parabola.is_nan() { 0.1 } else { parabola.clamp(0.1, 0.5) };
+            state.radius = factor * state.radius.min(length / 0.1);
+            state.lambda /= factor;
+        } else if (ratio - 1.0).abs() <= FAITHFUL {
+            state.radius = least.max(BOLD * length);
+            state.lambda = 0.0;
+        } else if state.lambda == 0.0 || ratio >= 0.75 {
+            state.radius = least.max(length / 0.5);
+            state.lambda *= 0.5;
+        }
+    }
+
+    /// Tells the observer, and whether the step was so small that the fit has converged.
+    fn accepted(&mut self) -> Result<Next, Failure> {
+        if let Some(observer) = self.observer {
+            let state = &*self.state;
+            let progress = Progress {
+                iteration: state.work.iterations,
+                evaluations: state.work.evaluations,
+                params: &state.params,
+                cost: state.normal.cost * self.problem.cost_unit,
+                step: scaled_norm(&state.delta, &state.scale) / scaled_norm(&state.q, &state.scale),
+                damping: state.step.damping,
+                elapsed: self.begun.elapsed(),
+            };
+            let stop = wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+            self.state.stopped |= stop;
+        }
+        let full = self.state.step.full;
+        self.state.step.small = if full { self.step_was_small() } else { None };
+        Ok(Next::Go(Phase::Look))
+    }
+
+    /// Whether the step just taken changed cost or parameters by no more than the tolerances. Only a
+    /// full step says that no more is to be had.
+    fn step_was_small(&self) -> Option<Termination> {
+        let Options { ftol, xtol, .. } = *self.options;
+        let step = &self.state.step;
+        // The cost is that of the new point; that of the old one is larger by the actual fall.
+        let tolerance = ftol * (self.state.normal.cost + step.actual);
+        if step.actual <= tolerance && step.predicted <= tolerance && step.ratio <= 2.0 {
+            Some(Termination::Cost)
+        } else if self.within(xtol) {
+            Some(Termination::Step)
+        } else {
+            None
+        }
+    }
+
+    /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits
+    /// stand still: the cost is flat there and says nothing of them.
+    fn refine(&mut self) -> Next {
+        let state = &mut *self.state;
+        let Prospect { fall, change } = state.prospect;
+        let settled = change <= LAST_DIGITS && fall <= LAST_DIGITS * state.normal.cost;
+        let enough = settled || state.refinement.steps >= MAX_REFINEMENTS || change.is_infinite();
+        if enough || self.interrupted().is_some() {
+            return Next::Go(Phase::Settle);
+        }
+        let state = &mut *self.state;
+        state.refinement.steps += 1;
+        state.refinement.moving = state.moving.len();
+        state.delta.fill(0.0);
+        for (&j, &d) in state.moving.iter().zip(&state.reduced.step) {
+            state.delta[j] = d;
+        }
+        state.mixing.mix(&state.q, &mut state.delta, &state.scale);
+        if !self.move_trial() {
+            return Next::Go(Phase::Settle);
+        }
+        self.evaluate_trial(Phase::Refined)
+    }
+
+    fn refined(&mut self) -> Next {
+        let highest = self.state.normal.cost * (1.0 + LAST_DIGITS) + self.noise();
+        let trial = &self.state.trial.normal;
+        if !(trial.is_finite() && trial.cost <= highest) {
+            return Next::Go(Phase::Settle);
+        }
+        self.exchange();
+        self.linearise(Phase::Weigh)
+    }
+
+    /// A bound that becomes active, or steps that grow, end the refinement.
+    fn weigh(&mut self) -> Next {
+        let prospect = self.prospect();
+        let state = &mut *self.state;
+        state.prospect = prospect;
+        let refinement = &mut state.refinement;
+        let at_best =
+            prospect.change < refinement.best_change && state.normal.cost <= refinement.ceiling;
+        refinement.at_best = at_best;
+        if state.moving.len() != refinement.moving || prospect.change > 2.0 * refinement.best_change
+        {
+            return Next::Go(Phase::Settle);
+        }
+        if at_best {
+            refinement.best_change = prospect.change;
+            state.best.keep(&state.params, &state.q, &state.normal);
+        }
+        Next::Go(Phase::Refine)
+    }
+
+    /// Ends at the point from which a full step is smallest, of those whose cost is no higher than at
+    /// first, to rounding.
+    fn settle(&mut self) -> Next {
+        let state = &mut *self.state;
+        if state.refinement.at_best {
+            return Next::Go(Phase::Settled);
+        }
+        state.trial.keep(&state.best.params, &state.best.q, &state.best.normal);
+        self.exchange();
+        self.linearise(Phase::Settled)
+    }
+
+    fn settled(&mut self) -> Next {
+        let exact = self.finished().filter(|r| *r == Termination::ExactFit);
+        Next::End(exact.unwrap_or(self.state.refinement.reason))
+    }
+
+    /// Asks for the normal equations at the trial point; they are not finite if the point itself is
+    /// not, whatever the model makes of infinite parameters.
+    fn evaluate_trial(&mut self, then: Phase) -> Next {
+        let trial = &mut self.state.trial;
+        if trial.params.iter().all(|p| p.is_finite()) {
+            return Next::Wait(Want::Evaluation, then);
+        }
+        trial.normal.cost = f64::NAN;
+        Next::Go(then)
+    }
+
+    /// A radius at which a step is lost in the rounding of the parameters.
+    fn least_radius(&self) -> f64 {
+        f64::EPSILON * scaled_norm(&self.state.q, &self.state.scale)
+    }
+}
