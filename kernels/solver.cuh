@@ -10,8 +10,12 @@ constexpr double FAITHFUL = 1e-9;
 constexpr double BOLD = 100.0;
 // Shortenings of a step into a region where the model is not finite.
 constexpr int MAX_SHORTENINGS = 30;
-// When no parameter changes by more than this part of its size, its last digits stand still.
+// When a full step changes no parameter by more than this part of its size, the last digits stand still.
 constexpr double LAST_DIGITS = 1e-8;
+// The step after that is taken without an evaluation if the cost falls by no more than this part, and
+// rounding changes it by no more than the other.
+constexpr double LAST_FALL = 1e-12;
+constexpr double LAST_NOISE = 1e-10;
 constexpr int MAX_REFINEMENTS = 8;
 
 template <class Group>
@@ -250,20 +254,38 @@ __device__ __noinline__ Phase accepted(Group g, State& s) {
     return LOOK;
 }
 
+// Takes the step that is not worth an evaluation, from the best point.
+template <class Group>
+__device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
+    const bool unseen =
+        s.fall <= LAST_FALL * cost_of(s.present) && noise_of(s) <= LAST_NOISE * cost_of(s.present);
+    if (!moved || !unseen || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
+    const double cost = cost_of(s.present) - s.fall;
+    g.sync();
+    copy(g, s.trial.params, s.present.params, PARAMS);
+    copy(g, s.trial.q, s.present.q, FREE);
+    set(g, s.present.sums[SUMS - 1], cost);
+    g.sync();
+}
+
 // From a point where the tolerances are met, full steps go on, mixed, until the parameters' last
 // digits stand still.
 template <class Group>
 __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     const bool settled = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * cost_of(s.present);
-    if (s.refinements >= MAX_REFINEMENTS || settled || s.change == INFINITE || interrupted(s) != NONE)
-        return SETTLE;
+    const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;
+    if ((enough && !settled) || interrupted(s) != NONE) return SETTLE;
     g.sync();
     copy(g, w.step, s.delta, FREE);
     set(g, s.moving_before, s.moving);
     set(g, s.refinements, s.refinements + 1);
     mix(g, s, w);
-    if (!move_trial(g, s)) return SETTLE;
-    return evaluate_trial(g, s, REFINED);
+    const bool moved = move_trial(g, s);
+    if (settled) {
+        take_last_step(g, s, moved);
+        return SETTLE;
+    }
+    return moved ? evaluate_trial(g, s, REFINED) : SETTLE;
 }
 
 template <class Group>

@@ -62,7 +62,7 @@ fn a_batch_equals_the_loop_of_single_fits_for_shapes_and_numbers_of_parameters()
     for params in 1..=12 {
         let fitter = CurveFit::dynamic(params, |x, p: &[Var]| {
             let terms = p.iter().enumerate();
-            let sum = |s: Var, (k, c): (usize, &Var)| s + *c * (x * (0.4 * k as f64)).cos();
+            let sum = |s: Var, (k, c): (usize, &Var)| s + *c * (x * (0.78 * k as f64)).cos();
             terms.fold(Var::from(0.0), sum) + (p[0] * 0.1 * x).sin()
         });
         for (fits, points) in [(1, 13), (3, 20), (100, 13), (2, 600), (1, 5000)] {

@@ -233,7 +233,7 @@ impl Request<'_> {
             rounding,
             square,
             points: self.points.used,
-            cost_unit: 1.0 / row / row,
+            row_unit: row,
         }
     }
 

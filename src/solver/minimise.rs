@@ -203,7 +203,7 @@ impl Run for OnHost<'_> {
     }
 
     fn report(&self, termination: Termination, out: &mut Outcome) {
-        self.search.report(termination, out);
+        self.search.state.report(termination, out);
     }
 
     fn is_interrupted(&self) -> bool {

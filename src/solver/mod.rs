@@ -15,4 +15,5 @@ mod search;
 mod state;
 pub(crate) mod termination;
 mod trust_region;
+pub(crate) mod waiting;
 pub(crate) mod work;

@@ -23,9 +23,14 @@ const FAITHFUL: f64 = 1e-9;
 const BOLD: f64 = 100.0;
 /// Shortenings of a step into a region where the model is not finite.
 const MAX_SHORTENINGS: usize = 30;
-/// After the tolerances are met, full steps go on until no parameter changes by more than this part
-/// of its size: the cost is flat at its minimum, and says nothing of the last digits.
+/// After the tolerances are met, full steps go on until none would change a parameter by more than this
+/// part of its size: the cost is flat at its minimum, and says nothing of the last digits.
 const LAST_DIGITS: f64 = 1e-8;
+/// The step after that is taken without an evaluation, which leaves an error far below itself, if the
+/// cost would fall by no more than this part, and rounding changes it by no more than the other: then
+/// it is known there as well, however crooked the model.
+const LAST_FALL: f64 = 1e-12;
+const LAST_NOISE: f64 = 1e-10;
 /// Evaluations spent on the last digits at most.
 const MAX_REFINEMENTS: usize = 8;
 
@@ -238,7 +243,7 @@ impl Search<'_> {
                 iteration: state.work.iterations,
                 evaluations: state.work.evaluations,
                 params: &state.params,
-                cost: state.normal.cost * self.problem.cost_unit,
+                cost: state.normal.cost / self.problem.row_unit / self.problem.row_unit,
                 step: scaled_norm(&state.delta, &state.scale) / scaled_norm(&state.q, &state.scale),
                 damping: state.step.damping,
                 elapsed: self.begun.elapsed(),
@@ -273,8 +278,8 @@ impl Search<'_> {
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
         let settled = change <= LAST_DIGITS && fall <= LAST_DIGITS * state.normal.cost;
-        let enough = settled || state.refinement.steps >= MAX_REFINEMENTS || change.is_infinite();
-        if enough || self.interrupted().is_some() {
+        let enough = state.refinement.steps >= MAX_REFINEMENTS || change.is_infinite();
+        if (enough && !settled) || self.interrupted().is_some() {
             return Next::Go(Phase::Settle);
         }
         let state = &mut *self.state;
@@ -285,10 +290,29 @@ impl Search<'_> {
             state.delta[j] = d;
         }
         state.mixing.mix(&state.q, &mut state.delta, &state.scale);
-        if !self.move_trial() {
+        let moved = self.move_trial();
+        if settled {
+            self.take_last_step(moved);
+            return Next::Go(Phase::Settle);
+        }
+        if !moved {
             return Next::Go(Phase::Settle);
         }
         self.evaluate_trial(Phase::Refined)
+    }
+
+    /// Takes the step that is not worth an evaluation, from the best point.
+    fn take_last_step(&mut self, moved: bool) {
+        let noise = self.noise();
+        let state = &mut *self.state;
+        let cost = state.normal.cost;
+        let unseen = state.prospect.fall <= LAST_FALL * cost && noise <= LAST_NOISE * cost;
+        let finite = state.trial.params.iter().all(|p| p.is_finite());
+        if moved && unseen && finite && state.refinement.at_best {
+            std::mem::swap(&mut state.params, &mut state.trial.params);
+            std::mem::swap(&mut state.q, &mut state.trial.q);
+            state.normal.cost -= state.prospect.fall;
+        }
     }
 
     fn refined(&mut self) -> Next {

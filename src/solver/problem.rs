@@ -16,6 +16,20 @@ pub(crate) struct Problem {
     pub(crate) square: f64,
     /// Number of points that count.
     pub(crate) points: usize,
-    /// The factor from costs in row units to costs in the units of the data.
-    pub(crate) cost_unit: f64,
+    /// The power of two that weighted residuals are multiplied with.
+    pub(crate) row_unit: f64,
+}
+
+impl Problem {
+    /// Becomes a copy of a problem of the same model, without allocating.
+    pub(crate) fn copy_from(&mut self, other: &Problem) {
+        self.unused.clone_from(&other.unused);
+        self.free.clone_from(&other.free);
+        self.start.clone_from(&other.start);
+        self.bounds.clone_from(&other.bounds);
+        self.rounding = other.rounding;
+        self.square = other.square;
+        self.points = other.points;
+        self.row_unit = other.row_unit;
+    }
 }

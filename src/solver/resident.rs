@@ -310,7 +310,7 @@ impl<'a> ResidentRun<'a> {
             iteration,
             evaluations: self.state.count(&layout.evaluations),
             params: &params,
-            cost: self.state.number(&layout.cost) * self.problem.cost_unit,
+            cost: self.state.number(&layout.cost) / self.problem.row_unit / self.problem.row_unit,
             step: self.state.number(&layout.step),
             damping: self.state.number(&layout.damping),
             elapsed: self.begun.elapsed(),

@@ -58,13 +58,11 @@ pub(super) fn best_of_runs(
     let termination = run.run()?;
     run.report(termination, best);
     again.clone_from(&problem.start);
-    match termination {
-        Termination::ZeroGradientAtStart => go_beside(again, problem),
-        Termination::NoProgress | Termination::Degenerate | Termination::ModelNonFinite => {}
-        _ => return Ok(()),
-    }
-    if run.is_interrupted() {
+    if !is_worth_another_run(termination) || run.is_interrupted() {
         return Ok(());
+    }
+    if termination == Termination::ZeroGradientAtStart {
+        go_beside(again, problem);
     }
     match run.begin(again, Scaling::Present) {
         Ok(()) => {
@@ -85,6 +83,12 @@ pub(super) fn best_of_runs(
     }
     best.retried = true;
     Ok(())
+}
+
+/// Whether a run that ended so is made once more.
+pub(super) fn is_worth_another_run(termination: Termination) -> bool {
+    use Termination::{Degenerate, ModelNonFinite, NoProgress, ZeroGradientAtStart};
+    matches!(termination, ZeroGradientAtStart | NoProgress | Degenerate | ModelNonFinite)
 }
 
 /// Moves a start beside itself, within the bounds.

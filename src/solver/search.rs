@@ -1,7 +1,6 @@
 //! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
 use super::bounds::Limits;
-use super::minimise::Outcome;
 use super::observe::Observer;
 use super::options::Options;
 use super::phases::{Next, Phase, Want};
@@ -184,19 +183,6 @@ impl<'a> Search<'a> {
         let effect = |j: usize| self.state.model.norms[j] * self.state.q[j].abs();
         let terms = (0..self.state.q.len()).map(effect).fold(0.0, f64::max);
         ROUNDING * residual * (self.problem.square.sqrt() + residual).max(terms)
-    }
-
-    /// Where the search stands.
-    pub(super) fn report(&self, termination: Termination, out: &mut Outcome) {
-        let state = &*self.state;
-        out.params.clone_from(&state.params);
-        out.cost = state.normal.cost;
-        out.normal.clone_from(&state.normal);
-        out.termination = termination;
-        out.work = state.work;
-        out.columns.clone_from(&state.columns);
-        out.effects.clone_from(&state.effects);
-        out.retried = false;
     }
 }
 

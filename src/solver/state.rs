@@ -5,6 +5,7 @@ use super::anderson::Anderson;
 use super::bounds::BoundedStep;
 use super::convergence::Prospect;
 use super::linear_model::LinearModel;
+use super::minimise::Outcome;
 use super::phases::Phase;
 use super::problem::Problem;
 use super::run::Scaling;
@@ -162,6 +163,20 @@ impl State {
         self.stopped = false;
         self.work = work;
         self.earlier = work.iterations;
+    }
+}
+
+impl State {
+    /// Where the search stands.
+    pub(super) fn report(&self, termination: Termination, out: &mut Outcome) {
+        out.params.clone_from(&self.params);
+        out.cost = self.normal.cost;
+        out.normal.clone_from(&self.normal);
+        out.termination = termination;
+        out.work = self.work;
+        out.columns.clone_from(&self.columns);
+        out.effects.clone_from(&self.effects);
+        out.retried = false;
     }
 }
 

@@ -23,6 +23,9 @@ type OnThree = unsafe fn(&[f64], &[f64], &[f64], &mut [f64]);
 /// out = f(a, number)
 type OnNumber = unsafe fn(&[f64], f64, &mut [f64]);
 
+/// out = f(a, numbers), number l for every element whose index is l modulo the lanes
+type OnLanes = unsafe fn(&[f64], &[f64; LANES], &mut [f64]);
+
 /// The kernels of one instruction set.
 pub(crate) struct Kernels {
     /// Name of the instruction set.
@@ -31,6 +34,8 @@ pub(crate) struct Kernels {
     binary: fn(Binary) -> OnTwo,
     right: fn(Binary) -> OnNumber,
     left: fn(Binary) -> OnNumber,
+    rights: fn(Binary) -> OnLanes,
+    lefts: fn(Binary) -> OnLanes,
     select: OnThree,
     polygamma: unsafe fn(u32, &[f64], &mut [f64]),
     tile: unsafe fn(&Tile<'_>, &mut [f64]),
@@ -100,6 +105,31 @@ impl Kernels {
         unsafe { (self.left)(op)(b, number, out) }
     }
 
+    /// As [`with_right`](Kernels::with_right), each lane with a number of its own. The slices' length
+    /// is a multiple of the lanes.
+    pub(super) fn with_rights(
+        &self,
+        op: Binary,
+        a: &[f64],
+        numbers: &[f64; LANES],
+        out: &mut [f64],
+    ) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.rights)(op)(a, numbers, out) }
+    }
+
+    /// As [`with_left`](Kernels::with_left), each lane with a number of its own.
+    pub(super) fn with_lefts(
+        &self,
+        op: Binary,
+        numbers: &[f64; LANES],
+        b: &[f64],
+        out: &mut [f64],
+    ) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.lefts)(op)(b, numbers, out) }
+    }
+
     /// out = yes where mask is not 0, else no
     pub(super) fn select(&self, mask: &[f64], yes: &[f64], no: &[f64], out: &mut [f64]) {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
@@ -166,6 +196,8 @@ macro_rules! instruction_set {
                 binary,
                 right,
                 left,
+                rights,
+                lefts,
                 select,
                 polygamma,
                 tile,
@@ -225,6 +257,25 @@ macro_rules! instruction_set {
                         }
                     }
                     kernel as OnNumber
+                }};
+            }
+
+            macro_rules! with_numbers {
+                ($f:expr) => {{
+                    $(#[target_feature(enable = $features)])?
+                    fn kernel(a: &[f64], numbers: &[f64; LANES], out: &mut [f64]) {
+                        let f = $f;
+                        // A loop over eight lanes would be unrolled and then vectorised the wrong
+                        // way, with gathered loads: it has to be longer.
+                        let numbers: [f64; 8 * LANES] = std::array::from_fn(|i| numbers[i % LANES]);
+                        let parts = out.chunks_mut(8 * LANES).zip(a.chunks(8 * LANES));
+                        for (out, a) in parts {
+                            for ((o, &x), &c) in out.iter_mut().zip(a).zip(&numbers) {
+                                *o = f(x, c);
+                            }
+                        }
+                    }
+                    kernel as OnLanes
                 }};
             }
 
@@ -293,6 +344,26 @@ macro_rules! instruction_set {
                     Binary::Min => with_number!(|x: f64, c: f64| minimum(c, x)),
                     Binary::Max => with_number!(|x: f64, c: f64| maximum(c, x)),
                     _ => with_number!(|x: f64, c: f64| c / x),
+                }
+            }
+
+            fn rights(op: Binary) -> OnLanes {
+                match op {
+                    Binary::Add => with_numbers!(|x: f64, c: f64| x + c),
+                    Binary::Sub => with_numbers!(|x: f64, c: f64| x - c),
+                    Binary::Div => with_numbers!(|x: f64, c: f64| x / c),
+                    Binary::Min => with_numbers!(minimum),
+                    Binary::Max => with_numbers!(maximum),
+                    _ => with_numbers!(|x: f64, c: f64| x * c),
+                }
+            }
+
+            fn lefts(op: Binary) -> OnLanes {
+                match op {
+                    Binary::Sub => with_numbers!(|x: f64, c: f64| c - x),
+                    Binary::Min => with_numbers!(|x: f64, c: f64| minimum(c, x)),
+                    Binary::Max => with_numbers!(|x: f64, c: f64| maximum(c, x)),
+                    _ => with_numbers!(|x: f64, c: f64| c / x),
                 }
             }
 

@@ -1,6 +1,7 @@
 //! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
 
 use super::code::{Code, Source, Step};
+use super::gram::LANES;
 use super::kernels::Kernels;
 use crate::data::values::Values;
 
@@ -28,6 +29,15 @@ pub(super) enum Block<'a> {
     Run(usize),
     /// Points by index.
     Picked(&'a [usize]),
+}
+
+/// Numbers that are the same at every point.
+#[derive(Clone, Copy)]
+pub(super) enum Uniforms<'a> {
+    /// Of one fit.
+    OfOne(&'a [f64]),
+    /// Of fits side by side, one to a lane.
+    OfLanes(&'a [[f64; LANES]]),
 }
 
 /// Registers and gathered columns of one worker.
@@ -59,10 +69,14 @@ impl Machine {
     }
 
     /// Fills the registers that hold the same number for every point.
-    pub(super) fn broadcast(&mut self, code: &Code, uniforms: &[f64]) {
+    pub(super) fn broadcast(&mut self, code: &Code, uniforms: Uniforms<'_>) {
         for &(uniform, r) in &code.broadcasts {
-            if let Some(lanes) = &mut self.registers[r] {
-                lanes.0.fill(uniforms[uniform]);
+            let Some(lanes) = &mut self.registers[r] else { continue };
+            match uniforms {
+                Uniforms::OfOne(numbers) => lanes.0.fill(numbers[uniform]),
+                Uniforms::OfLanes(numbers) => {
+                    lanes.0.as_chunks_mut().0.fill(numbers[uniform]);
+                }
             }
         }
     }
@@ -80,7 +94,7 @@ impl Machine {
         &mut self,
         code: &Code,
         kernels: &Kernels,
-        uniforms: &[f64],
+        uniforms: Uniforms<'_>,
         inputs: &Inputs<'_>,
     ) {
         let n = inputs.len;
@@ -91,12 +105,14 @@ impl Machine {
             match step {
                 Step::Unary { op, a, .. } => kernels.unary(op, at(a), out),
                 Step::Binary { op, a, b, .. } => kernels.binary(op, at(a), at(b), out),
-                Step::WithRight { op, a, uniform, .. } => {
-                    kernels.with_right(op, at(a), uniforms[uniform], out);
-                }
-                Step::WithLeft { op, uniform, b, .. } => {
-                    kernels.with_left(op, uniforms[uniform], at(b), out);
-                }
+                Step::WithRight { op, a, uniform, .. } => match uniforms {
+                    Uniforms::OfOne(all) => kernels.with_right(op, at(a), all[uniform], out),
+                    Uniforms::OfLanes(all) => kernels.with_rights(op, at(a), &all[uniform], out),
+                },
+                Step::WithLeft { op, uniform, b, .. } => match uniforms {
+                    Uniforms::OfOne(all) => kernels.with_left(op, all[uniform], at(b), out),
+                    Uniforms::OfLanes(all) => kernels.with_lefts(op, &all[uniform], at(b), out),
+                },
                 Step::Select { mask, yes, no, .. } => {
                     kernels.select(at(mask), at(yes), at(no), out);
                 }

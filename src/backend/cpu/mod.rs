@@ -1,5 +1,6 @@
 //! The CPU backend: blocks of points through a vectorised interpreter, chunks over all cores.
 
+pub(crate) mod abreast;
 mod chunks;
 mod code;
 mod gram;
@@ -24,7 +25,7 @@ use crate::normal::{Normal, RFactor, Summary};
 use chunks::Chunks;
 use code::{Code, Source};
 use kernels::Kernels;
-use machine::{BLOCK, Block, Inputs};
+use machine::{BLOCK, Block, Inputs, Uniforms};
 use rows::{View, Weighting};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -182,7 +183,7 @@ impl<'a> Cpu<'a> {
         worker.machine.reserve(self.model.registers, self.points.columns.len());
         worker.rows.reserve(self.model.outputs.len());
         if let Kind::Traced(code) = &self.model.kind {
-            worker.machine.broadcast(code, uniforms);
+            worker.machine.broadcast(code, Uniforms::OfOne(uniforms));
         }
         let mut picked = std::mem::take(&mut worker.picked);
         let mut next = start;
@@ -212,7 +213,9 @@ impl<'a> Cpu<'a> {
             let inputs = Inputs::new(&self.points.columns, block, len);
             worker.machine.load(&inputs);
             match &self.model.kind {
-                Kind::Traced(code) => worker.machine.run(code, self.kernels, uniforms, &inputs),
+                Kind::Traced(code) => {
+                    worker.machine.run(code, self.kernels, Uniforms::OfOne(uniforms), &inputs)
+                }
                 Kind::Native { native, bounds } => {
                     let steps = Steps { bounds, least: &self.scratch.least };
                     outcome = self.call_native(native, steps, params, block, len, worker);

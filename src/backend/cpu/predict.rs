@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::kernels;
-use super::machine::{BLOCK, Block, Inputs};
+use super::machine::{BLOCK, Block, Inputs, Uniforms};
 use super::worker::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
@@ -62,11 +62,11 @@ fn run(
 ) {
     let machine = &mut worker.machine;
     machine.reserve(code.registers, columns.len());
-    machine.broadcast(code, uniforms);
+    machine.broadcast(code, Uniforms::OfOne(uniforms));
     for (b, part) in out.chunks_mut(BLOCK).enumerate() {
         let inputs = Inputs::new(columns, Block::Run(first + b * BLOCK), part.len());
         machine.load(&inputs);
-        machine.run(code, kernels::detect(), uniforms, &inputs);
+        machine.run(code, kernels::detect(), Uniforms::OfOne(uniforms), &inputs);
         part.copy_from_slice(machine.source(code.outputs[0], &inputs));
     }
 }

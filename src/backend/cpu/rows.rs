@@ -62,6 +62,16 @@ pub(super) struct Weighting<'a> {
     pub(super) columns: &'a [f64],
 }
 
+/// What a block of fits side by side is compared with.
+pub(super) struct Target<'a> {
+    pub(super) y: &'a [f64],
+    /// One per number, or none if all are 1.
+    pub(super) weights: Option<&'a [f64]>,
+    pub(super) loss: Loss,
+    pub(super) floor: f64,
+    pub(super) estimator: Estimator,
+}
+
 impl Rows {
     /// Makes room for `k` columns, residual included.
     pub(super) fn reserve(&mut self, k: usize) {
@@ -146,6 +156,49 @@ impl Rows {
         true
     }
 
+    /// As [`residual`](Rows::residual), of fits side by side.
+    fn residual_of(
+        &mut self,
+        kernels: &Kernels,
+        target: &Target<'_>,
+        value: &[f64],
+        k: usize,
+    ) -> bool {
+        let n = value.len();
+        let (Some(residual), Some(factor), Some(robust)) =
+            (&mut self.columns[k - 1], &mut self.factor, &mut self.robust)
+        else {
+            return false;
+        };
+        let (residual, factor, robust) =
+            (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
+        if target.estimator == Estimator::Poisson {
+            kernels.poisson(value, target.y, residual, factor, &mut self.cost);
+            return true;
+        }
+        kernels.binary(Binary::Sub, value, target.y, residual);
+        if let Some(weights) = target.weights {
+            factor.copy_from_slice(weights);
+            residual.iter_mut().zip(weights).for_each(|(r, w)| *r *= w);
+        }
+        if target.loss == Loss::Linear {
+            return target.weights.is_some();
+        }
+        kernels.robust(target.loss, target.floor, residual, robust, &mut self.cost);
+        match target.weights {
+            Some(_) => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
+            None => factor.copy_from_slice(robust),
+        }
+        true
+    }
+
+    /// The sums of the lanes of `k` columns, each by itself.
+    pub(super) fn lanes_into(&self, k: usize, sums: &mut Vec<f64>, costs: &mut [f64; LANES]) {
+        sums.clear();
+        sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
+        *costs = self.cost;
+    }
+
     /// Adds the block's products to the sums of the chunk.
     pub(super) fn add_products(
         &mut self,
@@ -153,17 +206,35 @@ impl Rows {
         weighting: &Weighting<'_>,
         view: &View<'_>,
     ) {
-        let (k, block) = (view.outputs.len(), view.block);
+        let (k, value) = (view.outputs.len(), view.output(0));
+        let factored = self.residual(kernels, weighting, value, view.block, k);
+        self.products(kernels, weighting.columns, view, factored);
+    }
+
+    /// Adds the block's products of fits side by side.
+    pub(super) fn add_products_of(
+        &mut self,
+        kernels: &Kernels,
+        target: &Target<'_>,
+        view: &View<'_>,
+    ) {
+        let factored = self.residual_of(kernels, target, view.output(0), view.outputs.len());
+        self.products(kernels, &[], view, factored);
+    }
+
+    /// Adds the products of the block's rows, their residuals and factors being there. `scales`: the
+    /// factors of columns, where they have any.
+    fn products(&mut self, kernels: &Kernels, scales: &[f64], view: &View<'_>, factored: bool) {
+        let k = view.outputs.len();
         let output = |i: usize| view.output(i);
-        let value = output(0);
-        let n = value.len();
-        let factored = self.residual(kernels, weighting, value, block, k);
-        let scaled = |j: usize| weighting.columns[j] != 1.0;
+        let n = output(0).len();
+        let scale = |j: usize| scales.get(j).copied().unwrap_or(1.0);
+        let scaled = |j: usize| scale(j) != 1.0;
         for j in 0..k - 1 {
             if factored || scaled(j) {
                 let Some(column) = &mut self.columns[j] else { continue };
                 let factor = factored.then(|| lanes(&self.factor, n));
-                weigh(kernels, output(1 + j), factor, weighting.columns[j], &mut column.0[..n]);
+                weigh(kernels, output(1 + j), factor, scale(j), &mut column.0[..n]);
             }
         }
         let columns = &self.columns;

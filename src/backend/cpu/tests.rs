@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::kernels::{self, Kernels};
-use super::machine::{BLOCK, Block, Inputs, Machine};
+use super::machine::{BLOCK, Block, Inputs, Machine, Uniforms};
 use super::{Cpu, Prepared};
 use crate::backend::Evaluator;
 use crate::data::Data;
@@ -41,12 +41,12 @@ fn interpret(
     }
     let mut uniforms = Vec::new();
     code.uniforms(params, &mut uniforms);
-    machine.broadcast(code, &uniforms);
+    machine.broadcast(code, Uniforms::OfOne(&uniforms));
     let mut outputs = vec![Vec::new(); code.outputs.len()];
     for (&block, &len) in blocks.iter().zip(lengths) {
         let inputs = Inputs::new(columns, block, len);
         machine.load(&inputs);
-        machine.run(code, kernels, &uniforms, &inputs);
+        machine.run(code, kernels, Uniforms::OfOne(&uniforms), &inputs);
         for (output, &source) in outputs.iter_mut().zip(&code.outputs) {
             output.extend_from_slice(machine.source(source, &inputs));
         }

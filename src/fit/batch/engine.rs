@@ -7,9 +7,11 @@
 //! file's [`run`] does it on the CPU, and a device does it for any range of fits that
 //! [`Part::split`] cuts off. A fit that is left as it was counts as not run.
 
+use super::abreast::Ranks;
 use super::arrays::Part;
 use super::one::Bench;
 use crate::backend::cpu::Prepared;
+use crate::backend::cpu::abreast::ABREAST;
 use crate::data::batch::{BatchData, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -20,10 +22,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Samples that a thread takes at a time: some hundred microseconds of work.
-const SAMPLES: usize = 16_384;
+/// Samples that a thread takes at a time: a few milliseconds of work, so that lanes that idle at its
+/// end do not matter.
+const SAMPLES: usize = 131_072;
 /// Fits that a thread takes at a time, at most.
-const MOST: usize = 128;
+const MOST: usize = 1024;
+/// Portions that there are of a smaller batch, so that all threads have work.
+const PORTIONS: usize = 64;
 
 /// A batch to be fitted. Arrays have one value per parameter.
 pub(crate) struct BatchRequest<'a> {
@@ -71,8 +76,8 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
     let crew = Crew {
         request,
         fits,
-        portion: (SAMPLES / samples.max(1)).clamp(1, MOST),
-        benches: Mutex::new(Vec::new()),
+        portion: (SAMPLES / samples.max(1)).clamp(1, fits.div_ceil(PORTIONS).clamp(ABREAST, MOST)),
+        rooms: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
         tally: Mutex::new(Tally::default()),
     };
@@ -81,14 +86,29 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
     tally.panic.map_or(Ok(()), |message| Err(Error::ObserverPanicked { message }))
 }
 
+/// Where a thread makes its fits.
+enum Room<'a> {
+    Abreast(Box<Ranks<'a>>),
+    Alone(Box<Bench<'a>>),
+}
+
+impl<'a> Room<'a> {
+    fn new(request: &BatchRequest<'a>) -> Room<'a> {
+        match Ranks::new(request) {
+            Some(ranks) => Room::Abreast(Box::new(ranks)),
+            None => Room::Alone(Box::new(Bench::new(request))),
+        }
+    }
+}
+
 /// The threads at work on a batch.
 struct Crew<'r, 'a> {
     request: &'r BatchRequest<'a>,
     fits: usize,
     /// Fits that are made in one go.
     portion: usize,
-    /// Benches that no thread is using.
-    benches: Mutex<Vec<Bench<'a>>>,
+    /// Rooms that no thread is using.
+    rooms: Mutex<Vec<Room<'a>>>,
     stopped: AtomicBool,
     tally: Mutex<Tally>,
 }
@@ -117,12 +137,17 @@ impl Crew<'_, '_> {
         if self.stopped.load(Ordering::Relaxed) {
             return;
         }
-        let idle = lock(&self.benches).pop();
-        let mut bench = idle.unwrap_or_else(|| Bench::new(self.request));
-        for index in 0..part.len() {
-            bench.fit(self.request, index, &mut part);
+        let idle = lock(&self.rooms).pop();
+        let mut room = idle.unwrap_or_else(|| Room::new(self.request));
+        match &mut room {
+            Room::Abreast(ranks) => ranks.fit_all(self.request, &mut part),
+            Room::Alone(bench) => {
+                for index in 0..part.len() {
+                    bench.fit(self.request, index, &mut part);
+                }
+            }
         }
-        lock(&self.benches).push(bench);
+        lock(&self.rooms).push(room);
         if let Some(observer) = self.request.observer {
             self.tell(observer, &part);
         }

@@ -1,5 +1,6 @@
 //! What a batch of fits found: flat arrays, and a view of each fit.
 
+mod abreast;
 pub(crate) mod arrays;
 pub(crate) mod engine;
 mod errors;

@@ -26,8 +26,8 @@ use std::cmp::Ordering;
 /// All that fits need beside their data. A fit allocates nothing unless its Jacobian is
 /// ill-conditioned, it fails, or it has more points than any before it and they must be widened.
 pub(super) struct Bench<'a> {
-    problem: Problem,
-    room: Room,
+    pub(super) problem: Problem,
+    pub(super) room: Room,
     /// Effects and counts of the first of two stages.
     first: Work,
     scratch: Scratch,
@@ -54,7 +54,7 @@ impl<'a> Bench<'a> {
                 rounding: 0.0,
                 square: 0.0,
                 points: 0,
-                cost_unit: 1.0,
+                row_unit: 1.0,
             },
             room: Room::new(request.names.len(), n),
             first: Work::default(),
@@ -81,7 +81,18 @@ impl<'a> Bench<'a> {
         index: usize,
         out: &mut Part<'_>,
     ) -> Result<FitStatus, FitStatus> {
-        let fit = out.first + index;
+        self.with_points(request, out.first + index, |bench, points| {
+            bench.fit_points(request, points, index, out)
+        })
+    }
+
+    /// Takes start, bounds and points of a fit, if they can be used, and does `work` with them.
+    pub(super) fn with_points<R>(
+        &mut self,
+        request: &BatchRequest<'a>,
+        fit: usize,
+        work: impl FnOnce(&mut Self, &Points<'_>) -> Result<R, FitStatus>,
+    ) -> Result<R, FitStatus> {
         self.begin(request, fit)?;
         if let BatchSigma::PerFit(sigma) = request.data.sigma
             && !(sigma[fit] > 0.0 && sigma[fit].is_finite())
@@ -97,12 +108,12 @@ impl<'a> Bench<'a> {
                 }
                 Ok(points)
             });
-        let status = match checked {
-            Ok(points) => self.fit_points(request, &points, index, out),
-            Err(error) => Err(FitStatus::from(error)),
-        };
+        let result = checked.map_err(FitStatus::from).and_then(|points| {
+            self.set_points(request, &points)?;
+            work(self, &points)
+        });
         (self.columns, self.y) = (columns, y);
-        status
+        result
     }
 
     /// Takes the start, if it is one.
@@ -130,13 +141,12 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    fn fit_points(
+    /// What the points say of the problem.
+    fn set_points(
         &mut self,
         request: &BatchRequest<'_>,
         points: &Points<'_>,
-        index: usize,
-        out: &mut Part<'_>,
-    ) -> Result<FitStatus, FitStatus> {
+    ) -> Result<(), FitStatus> {
         let n = self.problem.free.len();
         if points.used < n && !request.underdetermined {
             return Err(FitStatus::TooFewPoints { points: points.used });
@@ -145,8 +155,18 @@ impl<'a> Bench<'a> {
         self.problem.square = square;
         self.problem.rounding = rounding(square);
         self.problem.points = points.used;
-        self.problem.cost_unit = 1.0 / row / row;
+        self.problem.row_unit = row;
+        Ok(())
+    }
 
+    fn fit_points(
+        &mut self,
+        request: &BatchRequest<'_>,
+        points: &Points<'_>,
+        index: usize,
+        out: &mut Part<'_>,
+    ) -> Result<FitStatus, FitStatus> {
+        let n = self.problem.free.len();
         let mut options = *request.options;
         self.first = Work::default();
         let mut ended = None;
@@ -156,7 +176,10 @@ impl<'a> Bench<'a> {
         options.max_evaluations = Some(options.evaluations(n));
         self.with_evaluator(request, points, request.loss, |bench, evaluator| {
             bench.minimise(request, evaluator, &options, ended)?;
-            bench.finish(evaluator, request.loss, points, index, out)
+            if !bench.factor_of_end(request.loss) {
+                bench.factor_by(evaluator)?;
+            }
+            Ok(bench.write(points.is_absolute(), index, out))
         })
     }
 
@@ -221,32 +244,49 @@ impl<'a> Bench<'a> {
         .map_err(FitStatus::from)
     }
 
-    /// Errors, active bounds and all other numbers of a fit at its end.
-    fn finish(
-        &mut self,
-        evaluator: &mut Cpu<'_>,
-        loss: Loss,
-        points: &Points<'_>,
-        index: usize,
-        out: &mut Part<'_>,
-    ) -> Result<FitStatus, FitStatus> {
-        let (problem, outcome) = (&self.problem, &self.room.ends.best);
+    /// Takes the factor of [J r] at the end from the normal equations there; false if they are not
+    /// good enough.
+    pub(super) fn factor_of_end(&mut self, loss: Loss) -> bool {
+        let outcome = &self.room.ends.best;
         let sound =
             self.model.set_normal(&outcome.normal) && self.model.least_pivot > WELL_CONDITIONED;
         // The normal equations of a robust fit carry the correction that suits the iteration.
-        if !(problem.free.is_empty() || sound && loss == Loss::Linear) {
-            evaluator
-                .factor(&outcome.params, &outcome.columns, &mut self.factor)
-                .map_err(|fault| FitStatus::from(Failure::Backend(fault)))?;
-        } else {
+        let good = self.problem.free.is_empty() || (sound && loss == Loss::Linear);
+        if good {
             self.model.write_factor(&mut self.factor);
         }
+        good
+    }
+
+    /// Takes the factor of [J r] at the end from a pass over the points.
+    fn factor_by(&mut self, evaluator: &mut Cpu<'_>) -> Result<(), FitStatus> {
+        let outcome = &self.room.ends.best;
+        evaluator
+            .factor(&outcome.params, &outcome.columns, &mut self.factor)
+            .map_err(|fault| FitStatus::from(Failure::Backend(fault)))
+    }
+
+    /// As [`factor_by`](Bench::factor_by), of a fit that was evaluated beside others.
+    pub(super) fn factor_alone(
+        &mut self,
+        request: &BatchRequest<'a>,
+        fit: usize,
+    ) -> Result<(), FitStatus> {
+        self.with_points(request, fit, |bench, points| {
+            bench.with_evaluator(request, points, request.loss, Bench::factor_by)
+        })
+    }
+
+    /// Errors, active bounds and all other numbers of a fit at its end. `absolute`: whether errors of
+    /// the parameters follow from what is known of y's alone.
+    pub(super) fn write(&mut self, absolute: bool, index: usize, out: &mut Part<'_>) -> FitStatus {
         let width = out.width;
         let row = index * width..(index + 1) * width;
         self.find_held(row.start, out.sides);
         let (problem, outcome) = (&self.problem, &self.room.ends.best);
-        let row_error = |rank: usize| match points.used.saturating_sub(rank) {
-            _ if points.is_absolute() => points.units.row,
+        let unit = problem.row_unit;
+        let row_error = |rank: usize| match problem.points.saturating_sub(rank) {
+            _ if absolute => unit,
             0 => f64::NAN,
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };
@@ -254,7 +294,7 @@ impl<'a> Bench<'a> {
             free: &problem.free,
             estimated: &self.estimated,
             columns: &outcome.columns,
-            points: points.used,
+            points: problem.points,
             row_error: &row_error,
         };
         let square = width * width;
@@ -265,13 +305,13 @@ impl<'a> Bench<'a> {
         let errors = &mut out.errors[row.clone()];
         let rank = self.errors.compute(&self.factor, &about, Out { errors, covariance });
         out.params[row.clone()].copy_from_slice(&outcome.params);
-        out.costs[index] = outcome.cost / points.units.row / points.units.row;
+        out.costs[index] = outcome.cost / unit / unit;
         out.iterations[index] = saturating(outcome.work.iterations);
         out.evaluations[index] = saturating(outcome.work.evaluations);
-        out.points[index] = points.used;
+        out.points[index] = problem.points;
         out.ranks[index] = saturating(rank);
         let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
-        Ok(FitStatus::of(outcome.termination, undetermined))
+        FitStatus::of(outcome.termination, undetermined)
     }
 
     /// Says which parameters a bound holds, and on which side; `at`: where those of this fit begin.

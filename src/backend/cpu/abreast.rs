@@ -1,0 +1,195 @@
+//! Eight small fits of one model, evaluated side by side: each lane of the machine's vectors belongs
+//! to a fit.
+//!
+//! The points of a small fit are too few for long blocks: the interpreter's dispatch, the ends of
+//! vectors and the sums across lanes would take as long as the arithmetic. Here a block holds the same
+//! few points of eight fits, number i·8 + l being point i of the fit in lane l, so that every loop is
+//! long, every vector full, and a lane's sums are the fit's. What a lane computes does not depend on
+//! its neighbours.
+
+use super::code::Code;
+use super::gram::LANES;
+use super::kernels::{self, Kernels};
+use super::machine::{BLOCK, Block, Inputs, Uniforms};
+use super::rows::{Target, View};
+use super::worker::Worker;
+use super::{ITERATION_FLOOR, Kind, Prepared};
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::data::values::Values;
+use crate::normal::Normal;
+use std::sync::Arc;
+
+/// Fits side by side.
+pub(crate) const ABREAST: usize = LANES;
+
+/// What is the same for all fits of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    pub(crate) loss: Loss,
+    pub(crate) estimator: Estimator,
+    /// Whether all fits have the same independent variables at the same points.
+    pub(crate) shared: bool,
+    /// Whether points have weights other than 1, or fits may have fewer points than others.
+    pub(crate) weighted: bool,
+}
+
+/// The points of up to eight fits, and their evaluation.
+pub(crate) struct Abreast<'a> {
+    model: &'a Prepared,
+    code: Arc<Code>,
+    manner: Manner,
+    kernels: &'static Kernels,
+    /// Points of each lane's fit; 0 before the first.
+    lengths: [usize; LANES],
+    /// Lane by lane, point after point.
+    columns: Vec<Vec<f64>>,
+    y: Vec<f64>,
+    weights: Vec<f64>,
+    /// Lane by lane, number after number: those that are the same at every point of a fit.
+    uniforms: Vec<[f64; LANES]>,
+    one: Vec<f64>,
+    sums: Vec<f64>,
+    costs: [f64; LANES],
+}
+
+impl<'a> Abreast<'a> {
+    /// Of a model of `columns` independent variables; `None` if it is not traced.
+    pub(crate) fn new(model: &'a Prepared, columns: usize, manner: Manner) -> Option<Abreast<'a>> {
+        let Kind::Traced(code) = &model.kind else { return None };
+        Some(Abreast {
+            model,
+            code: code.clone(),
+            manner,
+            kernels: kernels::detect(),
+            lengths: [0; LANES],
+            columns: vec![Vec::new(); columns],
+            y: Vec::new(),
+            weights: Vec::new(),
+            uniforms: Vec::new(),
+            one: Vec::new(),
+            sums: Vec::new(),
+            costs: [0.0; LANES],
+        })
+    }
+
+    /// Gives a lane the points of another fit: those that count, in their order. Their row unit must
+    /// be 1 and, without weights, their number that of all fits.
+    pub(crate) fn load(&mut self, lane: usize, points: &Points<'_>) {
+        let (n, room) = (points.used, self.y.len() / LANES);
+        if n > room {
+            self.grow(room, n);
+        }
+        let first = self.lengths == [0; LANES];
+        self.lengths[lane] = n;
+        let room = self.y.len() / LANES;
+        let kept = || points.kept().enumerate();
+        for (i, p) in kept() {
+            self.y[i * LANES + lane] = points.y.at(p);
+        }
+        if !self.manner.shared || first {
+            for (column, values) in self.columns.iter_mut().zip(points.columns.iter()) {
+                for (i, p) in kept() {
+                    let x = values.at(p);
+                    match self.manner.shared {
+                        true => column[i * LANES..][..LANES].fill(x),
+                        false => column[i * LANES + lane] = x,
+                    }
+                }
+            }
+        }
+        if self.manner.weighted {
+            for (i, p) in kept() {
+                self.weights[i * LANES + lane] = points.weight(p);
+            }
+            self.pad(lane, n, room);
+        }
+    }
+
+    /// Makes room for `n` points a lane.
+    fn grow(&mut self, room: usize, n: usize) {
+        self.y.resize(n * LANES, 0.0);
+        self.columns.iter_mut().for_each(|column| column.resize(n * LANES, 0.0));
+        if self.manner.weighted {
+            self.weights.resize(n * LANES, 0.0);
+            for lane in 0..LANES {
+                self.pad(lane, room.max(self.lengths[lane]), n);
+            }
+        }
+    }
+
+    /// Fills a lane from point `from` on with its last point, without weight.
+    fn pad(&mut self, lane: usize, from: usize, to: usize) {
+        let Some(last) = self.lengths[lane].checked_sub(1) else { return };
+        for i in from..to {
+            self.weights[i * LANES + lane] = 0.0;
+            self.y[i * LANES + lane] = self.y[last * LANES + lane];
+            for column in &mut self.columns {
+                column[i * LANES + lane] = column[last * LANES + lane];
+            }
+        }
+    }
+
+    /// Sums up the normal equations of all lanes, each at its own parameters. `None` for a lane that
+    /// is not wanted.
+    pub(crate) fn evaluate<'p>(&mut self, params: [Option<&'p [f64]>; LANES]) {
+        let Some(any) = params.iter().flatten().next().copied() else { return };
+        let of = |lane: usize| params[lane].filter(|_| self.lengths[lane] > 0);
+        let points = (0..LANES).filter(|&l| of(l).is_some()).map(|l| self.lengths[l]).max();
+        let points = points.unwrap_or(0);
+        for (lane, params) in params.iter().enumerate() {
+            self.code.uniforms(params.unwrap_or(any), &mut self.one);
+            self.uniforms.resize(self.one.len(), [0.0; LANES]);
+            for (lanes, &number) in self.uniforms.iter_mut().zip(&self.one) {
+                lanes[lane] = number;
+            }
+        }
+        Worker::with(|worker| self.pass(points * LANES, worker));
+    }
+
+    fn pass(&mut self, numbers: usize, worker: &mut Worker) {
+        let Worker { machine, rows, .. } = worker;
+        let (model, manner) = (self.model, self.manner);
+        machine.reserve(model.registers, self.columns.len());
+        rows.reserve(model.outputs.len());
+        let uniforms = Uniforms::OfLanes(&self.uniforms);
+        machine.broadcast(&self.code, uniforms);
+        rows.clear();
+        let columns: Vec<Values<'_>> = self.columns.iter().map(|c| Values::F64(c)).collect();
+        for start in (0..numbers).step_by(BLOCK) {
+            let len = BLOCK.min(numbers - start);
+            let inputs = Inputs::new(&columns, Block::Run(start), len);
+            machine.run(&self.code, self.kernels, uniforms, &inputs);
+            let target = Target {
+                y: &self.y[start..start + len],
+                weights: manner.weighted.then(|| &self.weights[start..start + len]),
+                loss: manner.loss,
+                floor: ITERATION_FLOOR,
+                estimator: manner.estimator,
+            };
+            let view = View {
+                machine,
+                inputs: &inputs,
+                block: Block::Run(start),
+                outputs: &model.outputs,
+            };
+            rows.add_products_of(self.kernels, &target, &view);
+        }
+        rows.lanes_into(model.outputs.len(), &mut self.sums, &mut self.costs);
+    }
+
+    /// The sums of a lane.
+    pub(crate) fn read(&self, lane: usize, out: &mut Normal) {
+        let lanes = self.sums.as_chunks::<LANES>().0;
+        for (sum, lanes) in out.products.iter_mut().zip(lanes) {
+            *sum = lanes[lane];
+        }
+        let squares =
+            self.manner.loss == Loss::Linear && self.manner.estimator == Estimator::LeastSquares;
+        out.cost = match squares {
+            true => 0.5 * out.products.last().copied().unwrap_or(0.0),
+            false => self.costs[lane],
+        };
+    }
+}

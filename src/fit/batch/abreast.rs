@@ -1,0 +1,162 @@
+//! Small fits of a batch, eight at a time: each on its own way through the solver, evaluated together.
+//!
+//! A fit that ends makes room for the next one, so that none waits for a slow one. What only a fit
+//! alone can have, another scaling of its columns, a factor of its Jacobian or a second run, is rare;
+//! such a fit is made anew by [`Bench::fit`]. Which way a fit takes depends on its own data only.
+
+use super::arrays::Part;
+use super::engine::BatchRequest;
+use super::one::Bench;
+use super::status::FitStatus;
+use crate::backend::cpu::abreast::{ABREAST, Abreast, Manner};
+use crate::data::Missing;
+use crate::data::batch::BatchSigma;
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use crate::data::points::Units;
+use crate::solver::problem::Problem;
+use crate::solver::waiting::{Verdict, Waiting};
+
+/// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
+const MOST_POINTS: usize = 1024;
+
+/// Room for the fits that are under way.
+pub(super) struct Ranks<'a> {
+    abreast: Abreast<'a>,
+    lanes: Vec<Lane>,
+    /// What a fit alone needs, and the ends of all.
+    bench: Bench<'a>,
+    /// Fits of a part, those of similar length together.
+    order: Vec<usize>,
+}
+
+/// A place for one fit.
+struct Lane {
+    problem: Problem,
+    solver: Waiting,
+    /// Which fit of the part it is, if one is under way.
+    fit: Option<usize>,
+    absolute: bool,
+}
+
+impl<'a> Ranks<'a> {
+    /// `None` if fits of this kind are made one by one: of models that are not traced, in two stages,
+    /// with no free parameter, with as many points as make no difference.
+    pub(super) fn new(request: &BatchRequest<'a>) -> Option<Ranks<'a>> {
+        let (data, prepared) = (request.data, request.prepared);
+        let two_stages = matches!(request.loss, Loss::Tukey { .. });
+        let long = data.equal().is_some_and(|n| n > MOST_POINTS);
+        if two_stages || long || prepared.free.is_empty() || request.options.max_time.is_some() {
+            return None;
+        }
+        let same_points = data.missing == Missing::Error
+            && data.equal().is_some()
+            && data.mask.is_none_or(|mask| Some(mask.len()) == data.equal())
+            && !matches!(data.sigma, BatchSigma::PerPoint(_));
+        // The likelihood of counts knows no weights, which fits of fewer points would need.
+        if request.estimator == Estimator::Poisson && !same_points {
+            return None;
+        }
+        let manner = Manner {
+            loss: request.loss,
+            estimator: request.estimator,
+            shared: same_points && !data.own,
+            weighted: !(same_points && matches!(data.sigma, BatchSigma::Unknown)),
+        };
+        let abreast = Abreast::new(prepared, data.columns.len(), manner)?;
+        let bench = Bench::new(request);
+        let lane = || Lane {
+            problem: bench.problem.clone(),
+            solver: Waiting::new(request.names.len(), prepared.free.len()),
+            fit: None,
+            absolute: false,
+        };
+        let lanes = (0..ABREAST).map(|_| lane()).collect();
+        Some(Ranks { abreast, lanes, bench, order: Vec::new() })
+    }
+
+    /// Makes all fits of a part.
+    pub(super) fn fit_all(&mut self, request: &BatchRequest<'a>, out: &mut Part<'_>) {
+        self.order.clear();
+        self.order.extend(0..out.len());
+        if request.data.equal().is_none() {
+            self.order.sort_by_key(|&index| request.data.range(out.first + index).len());
+        }
+        let mut next = 0;
+        loop {
+            for lane in 0..ABREAST {
+                while self.lanes[lane].fit.is_none() && next < self.order.len() {
+                    self.begin(request, lane, self.order[next], out);
+                    next += 1;
+                }
+            }
+            if self.lanes.iter().all(|lane| lane.fit.is_none()) {
+                return;
+            }
+            let lanes = &self.lanes;
+            let trial = |lane: usize| lanes[lane].fit.map(|_| lanes[lane].solver.trial());
+            self.abreast.evaluate(std::array::from_fn(trial));
+            for lane in 0..ABREAST {
+                if let Some(index) = self.lanes[lane].fit {
+                    self.go_on(request, lane, index, out);
+                }
+            }
+        }
+    }
+
+    /// Gives a fit to a lane; one that cannot be made, or not there, is done with.
+    fn begin(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
+        let (abreast, place) = (&mut self.abreast, &mut self.lanes[lane]);
+        let begun = self.bench.with_points(request, out.first + index, |bench, points| {
+            let fits = points.units == Units::ORDINARY && points.len() <= MOST_POINTS;
+            if fits {
+                abreast.load(lane, points);
+                place.problem.copy_from(&bench.problem);
+                place.absolute = points.is_absolute();
+                place.solver.begin(&place.problem, request.options, request.begun);
+                place.fit = Some(index);
+            }
+            Ok(fits)
+        });
+        match begun {
+            Ok(true) => {}
+            Ok(false) => self.bench.fit(request, index, out),
+            Err(status) => out.statuses[index] = status,
+        }
+    }
+
+    /// Takes the sums of a lane and, if that ends its fit, writes what was found.
+    fn go_on(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
+        let place = &mut self.lanes[lane];
+        self.abreast.read(lane, place.solver.normal());
+        match place.solver.evaluated(&place.problem, request.options, request.begun) {
+            Verdict::Again => {}
+            Verdict::Ended(termination) => {
+                place.fit = None;
+                self.bench.problem.copy_from(&place.problem);
+                place.solver.report(termination, &mut self.bench.room.ends.best);
+                out.statuses[index] = self.end(request, lane, index, out);
+            }
+            Verdict::Alone => {
+                place.fit = None;
+                self.bench.fit(request, index, out);
+            }
+        }
+    }
+
+    fn end(
+        &mut self,
+        request: &BatchRequest<'a>,
+        lane: usize,
+        index: usize,
+        out: &mut Part<'_>,
+    ) -> FitStatus {
+        if !self.bench.factor_of_end(request.loss) {
+            let factored = self.bench.factor_alone(request, out.first + index);
+            if let Err(status) = factored {
+                return status;
+            }
+        }
+        self.bench.write(self.lanes[lane].absolute, index, out)
+    }
+}

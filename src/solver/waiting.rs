@@ -1,0 +1,90 @@
+//! A minimisation whose evaluations someone else makes: one of several fits that are evaluated side by
+//! side.
+
+use super::minimise::Outcome;
+use super::options::Options;
+use super::phases::Want;
+use super::problem::Problem;
+use super::run::{Scaling, is_worth_another_run};
+use super::search::Search;
+use super::state::State;
+use super::termination::Termination;
+use super::work::Work;
+use crate::normal::Normal;
+use std::time::Instant;
+
+/// A minimisation between two evaluations.
+pub(crate) struct Waiting {
+    state: State,
+    at_start: bool,
+}
+
+/// How it goes on after an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// With another evaluation.
+    Again,
+    /// It has ended.
+    Ended(Termination),
+    /// It needs what only a minimisation with its evaluator at hand can have: another scaling of the
+    /// columns, a factor of J, or a second run. That one is to begin anew.
+    Alone,
+}
+
+impl Waiting {
+    /// For a model of `params` parameters, `free` of them free.
+    pub(crate) fn new(params: usize, free: usize) -> Waiting {
+        Waiting { state: State::new(params, free), at_start: true }
+    }
+
+    /// Sets out from `problem.start`; it waits for an evaluation there.
+    pub(crate) fn begin(&mut self, problem: &Problem, options: &Options, begun: Instant) {
+        let state = &mut self.state;
+        let mut search = Search::new(problem, options, None, begun, Work::default(), state);
+        search.set_out(&problem.start, Scaling::Monotone);
+        self.at_start = true;
+    }
+
+    /// The parameters at which the normal equations are wanted.
+    pub(crate) fn trial(&self) -> &[f64] {
+        &self.state.trial.params
+    }
+
+    /// Where the normal equations go.
+    pub(crate) fn normal(&mut self) -> &mut Normal {
+        &mut self.state.trial.normal
+    }
+
+    /// Goes on with the normal equations that have come.
+    pub(crate) fn evaluated(
+        &mut self,
+        problem: &Problem,
+        options: &Options,
+        begun: Instant,
+    ) -> Verdict {
+        let state = &mut self.state;
+        let mut search = Search { problem, options, observer: None, begun, state };
+        search.evaluated();
+        if std::mem::take(&mut self.at_start) {
+            if !search.start_is_safe() {
+                return Verdict::Alone;
+            }
+            search.begin();
+        }
+        match search.advance() {
+            Ok(Want::Evaluation) => Verdict::Again,
+            Ok(Want::Nothing(termination))
+                if !is_worth_another_run(termination) || search.interrupted().is_some() =>
+            {
+                Verdict::Ended(termination)
+            }
+            // Without an observer there is nothing that fails.
+            Ok(Want::Factor | Want::Nothing(_)) | Err(_) => Verdict::Alone,
+        }
+    }
+
+    /// Where it stands.
+    pub(crate) fn report(&self, termination: Termination, out: &mut Outcome) {
+        self.state.report(termination, out);
+    }
+}
