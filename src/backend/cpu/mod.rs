@@ -134,6 +134,12 @@ impl<'a> Cpu<'a> {
         }
     }
 
+    /// Leaves all chunks to the calling thread. The result is the same.
+    pub(crate) fn on_one_thread(mut self) -> Self {
+        self.parallel = false;
+        self
+    }
+
     /// Uses the given kernels instead of the best ones, for tests of the instruction sets.
     #[cfg(test)]
     pub(crate) fn with_kernels(mut self, kernels: &'static Kernels) -> Self {
