@@ -6,5 +6,7 @@
 mod minima;
 #[path = "../support/nist.rs"]
 mod nist;
+mod optima;
+mod requests;
 mod standard;
 mod starts;
