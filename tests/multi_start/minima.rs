@@ -2,7 +2,7 @@
 
 use crate::nist::{digits, problems};
 use crate::standard::*;
-use dualfit::{CurveFit, Data, MultiStart};
+use dualfit::{CurveFit, Data, MultiStart, Options};
 use std::collections::HashSet;
 
 /// Half the least sum of squares over a and b for a frequency, by the normal equations of two columns.
@@ -70,7 +70,7 @@ fn the_minima_of_a_wave_are_those_of_its_profile() {
             assert!(within(optimum.cost(), minima[k].0, 1e-8));
             assert!(seen.insert(k), "{optimum:?} is listed twice");
         }
-        assert!(seen.len() >= 10, "{} minima", seen.len());
+        assert_eq!(seen.len(), minima.len(), "some of the minima were not found");
     }
 }
 
@@ -120,7 +120,9 @@ fn nist_problems_are_solved_from_drawn_starts() {
             continue;
         }
         seen += 1;
-        let model = CurveFit::parse(&problem.model, &problem.variables).unwrap();
+        // A start that is lost takes thousands of evaluations to the default limit.
+        let options = Options { max_evaluations: Some(500), ..Options::default() };
+        let model = CurveFit::parse(&problem.model, &problem.variables).unwrap().options(options);
         let position = |name: &String| problem.parameters.iter().position(|p| p == name).unwrap();
         let order: Vec<usize> = model.parameters().iter().map(position).collect();
         let far: Vec<f64> = order.iter().map(|&i| 3.0 * problem.start1[i]).collect();
