@@ -107,3 +107,99 @@ impl Nearness<'_> {
         0.5 * sum <= most + LOOSE * f64::EPSILON * size
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::termination::Termination;
+    use crate::solver::work::Work;
+
+    const NONE: Options = Options {
+        ftol: 0.0,
+        xtol: 0.0,
+        gtol: 0.0,
+        max_evaluations: None,
+        max_time: None,
+        initial_radius: 1.0,
+    };
+
+    /// An end in two parameters with JᵀJ = [[h₀, h₁], [h₁, h₂]].
+    fn end(params: [f64; 2], h: [f64; 3], cost: f64) -> Outcome {
+        let products = vec![h[0], h[1], h[2], 0.0, 0.0, 2.0 * cost];
+        Outcome {
+            params: params.to_vec(),
+            cost,
+            normal: Normal { n: 2, products, cost },
+            termination: Termination::Cost,
+            work: Work::default(),
+            columns: vec![1.0; 2],
+            effects: Vec::new(),
+            retried: false,
+        }
+    }
+
+    fn groups(options: &Options, variance: Option<f64>, ends: &[Outcome]) -> Vec<Vec<usize>> {
+        let (free, degrees, square, rounding) = (&[0, 1][..], 25.0, 1.0, 0.0);
+        let nearness = Nearness { options, free, variance, degrees, square, rounding };
+        nearness.distinct(&ends.iter().collect::<Vec<_>>())
+    }
+
+    const ROUND: [f64; 3] = [1.0, 0.0, 1.0];
+
+    #[test]
+    fn a_hundredth_of_a_standard_error_separates() {
+        for (apart, optima) in [(0.0099, 1), (0.0101, 2)] {
+            let ends = [end([0.0, 1.0], ROUND, 50.0), end([apart, 1.0], ROUND, 50.0)];
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{apart}");
+            // Known errors of half the size, and unknown ones of s² = 2 · 50 / 25 = 4.
+            assert_eq!(groups(&NONE, Some(0.25), &ends).len(), 2);
+            assert_eq!(groups(&NONE, None, &ends).len(), 1);
+        }
+        // Two parameters that change together, along and across the correlation: ΔᵀJᵀJΔ = 0.02, 1.98 d².
+        let steep = [1.0, -0.99, 1.0];
+        for (to, optima) in [([0.05, 0.05], 1), ([0.008, -0.008], 2)] {
+            let ends = [end([0.0, 0.0], steep, 50.0), end(to, steep, 50.0)];
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{to:?}");
+        }
+    }
+
+    #[test]
+    fn costs_and_both_ends_have_a_say() {
+        let here = end([0.0, 1.0], ROUND, 50.0);
+        for (cost, optima) in [(50.000_049, 1), (50.000_051, 2)] {
+            let ends = [end([0.0, 1.0 + 1e-9], ROUND, cost), here.clone()];
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{cost}");
+        }
+        // A parameter without effect at one end, and with effect at the other.
+        let flat = end([5.0, 1.0], [0.0, 0.0, 1.0], 50.0);
+        let flatter = end([9.0, 1.0], [0.0, 0.0, 1.0], 50.0);
+        for ends in [[flat.clone(), here.clone()], [here.clone(), flat.clone()]] {
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), 2);
+        }
+        assert_eq!(groups(&NONE, Some(1.0), &[flat, flatter]).len(), 1);
+    }
+
+    #[test]
+    fn what_tolerances_leave_open_does_not_separate() {
+        let ends = |d: f64| [end([2.0, 1.0], ROUND, 50.0), end([2.0 + d, 1.0], ROUND, 50.0)];
+        let ftol = Options { ftol: 1e-6, ..NONE };
+        let gtol = Options { gtol: 1e-3, ..NONE };
+        // ½ d² against 100 · 1e-6 · 50.
+        for (d, optima) in [(0.0999, 1), (0.1001, 2)] {
+            assert_eq!(groups(&ftol, Some(1.0), &ends(d)).len(), optima, "{d}");
+            assert_eq!(groups(&gtol, Some(1.0), &ends(d)).len(), optima, "{d}");
+        }
+        let xtol = Options { xtol: 1e-3, ..NONE };
+        for (d, optima) in [(0.2, 1), (0.25, 2)] {
+            assert_eq!(groups(&xtol, Some(1.0), &ends(d)).len(), optima, "{d}");
+        }
+    }
+
+    #[test]
+    fn optima_ascend_and_begin_with_their_least() {
+        let at = |x: f64, cost: f64| end([x, 1.0], ROUND, cost);
+        let ends = [at(9.0, 70.0), at(0.0, 50.0), at(9.0, 69.999_99), at(4.0, 50.0), at(0.0, 50.0)];
+        assert_eq!(groups(&NONE, Some(1.0), &ends), [vec![1, 4], vec![3], vec![2, 0]]);
+        assert!(groups(&NONE, None, &[]).is_empty());
+    }
+}
