@@ -78,6 +78,24 @@ fn a_native_model_may_panic_from_some_starts() {
 }
 
 #[test]
+fn the_report_counts_optima_and_reasons() {
+    let model = CurveFit::new(|x, [p]| ((p + 1.0).sqrt() - 2.0) * x).bound("p0", -3.0..=5.0);
+    let (x, y) = ([1.0, 2.0], [0.0, 0.0]);
+    let asked = MultiStart::new(16).range("p0", -2.5..=5.0);
+    let optima = model.multi_start(Data::new(&x, &y).unwrap(), [-2.0], &asked).unwrap();
+    let failed = optima.trials().iter().filter(|t| t.error().is_some()).count();
+    let hits = 17 - failed;
+    let expected = format!(
+        "17 starts, {hits} converged; 1 distinct optimum\n\n\
+         optimum            cost    hits              p0\n\
+         \u{20}     1               0  {hits:>6}       3.0000000\n\n\
+         {failed} starts: failed: the model is NaN at point 0 (x = 1) for the start p0 = -2; \
+         choose a start where it is finite"
+    );
+    assert_eq!(optima.to_string(), expected);
+}
+
+#[test]
 fn limits_hold_for_each_start() {
     let limited = wave().options(Options { max_evaluations: Some(3), ..Options::default() });
     let optima = run(&limited, &MultiStart::new(20)).unwrap();

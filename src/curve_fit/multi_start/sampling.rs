@@ -11,6 +11,7 @@ pub(crate) const MOST_DIMENSIONS: usize = sobol_burley::NUM_DIMENSIONS as usize;
 
 /// How the starts of [`CurveFit::multi_start`](crate::CurveFit::multi_start) are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sampling {
     /// The Sobol sequence with direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008) and
     /// hash-based Owen scrambling (Burley, J. Comput. Graph. Tech. 9, 2020): the most even, above all for

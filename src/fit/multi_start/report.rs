@@ -16,17 +16,16 @@ impl fmt::Display for Optima {
             1 => "1 distinct optimum".to_owned(),
             n => format!("{n} distinct optima"),
         };
-        writeln!(f, "{starts}, {converged} converged; {optima}")?;
+        write!(f, "{starts}, {converged} converged; {optima}")?;
         if !self.distinct.is_empty() {
-            writeln!(f)?;
             self.table(f)?;
         }
         self.unlucky(f)?;
-        let rank = |cost: f64| cost < self.best.cost();
-        if self.trials.iter().filter_map(|trial| trial.cost()).any(rank) {
-            writeln!(
+        let lower = |cost: f64| cost < self.best.cost();
+        if self.trials.iter().filter_map(|trial| trial.cost()).any(lower) {
+            write!(
                 f,
-                "a start that did not converge reached a lower cost than the best optimum"
+                "\na start that did not converge reached a lower cost than the best optimum"
             )?;
         }
         Ok(())
@@ -38,19 +37,19 @@ impl Optima {
         let names = self.best.names();
         let shown = names.len().min(MOST_PARAMETERS);
         let more = if names.len() > shown { "  …" } else { "" };
-        write!(f, "optimum            cost    hits")?;
+        write!(f, "\n\noptimum            cost    hits")?;
         names[..shown].iter().try_for_each(|name| write!(f, "  {name:>14}"))?;
-        writeln!(f, "{more}")?;
+        write!(f, "{more}")?;
         for (i, optimum) in self.distinct.iter().take(MOST_OPTIMA).enumerate() {
             let (cost, hits) = (significant(optimum.cost, 8), optimum.hits());
-            write!(f, "{:>7}  {cost:>14}  {hits:>6}", i + 1)?;
-            let values = optimum.params[..shown].iter();
-            values.into_iter().try_for_each(|&p| write!(f, "  {:>14}", significant(p, 8)))?;
-            writeln!(f, "{more}")?;
+            write!(f, "\n{:>7}  {cost:>14}  {hits:>6}", i + 1)?;
+            let mut values = optimum.params[..shown].iter();
+            values.try_for_each(|&p| write!(f, "  {:>14}", significant(p, 8)))?;
+            write!(f, "{more}")?;
         }
         match self.distinct.len().saturating_sub(MOST_OPTIMA) {
             0 => Ok(()),
-            more => writeln!(f, "and {more} of higher cost"),
+            more => write!(f, "\nand {more} of higher cost"),
         }
     }
 
@@ -74,7 +73,7 @@ impl Optima {
         if !reasons.is_empty() {
             writeln!(f)?;
         }
-        reasons.iter().try_for_each(|(_, words, n)| writeln!(f, "{}: {words}", count(*n, "start")))
+        reasons.iter().try_for_each(|(_, words, n)| write!(f, "\n{}: {words}", count(*n, "start")))
     }
 }
 
