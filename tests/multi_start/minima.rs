@@ -121,12 +121,12 @@ fn nist_problems_are_solved_from_drawn_starts() {
         }
         seen += 1;
         // A start that is lost takes thousands of evaluations to the default limit.
-        let options = Options { max_evaluations: Some(500), ..Options::default() };
+        let options = Options { max_evaluations: Some(300), ..Options::default() };
         let model = CurveFit::parse(&problem.model, &problem.variables).unwrap().options(options);
         let position = |name: &String| problem.parameters.iter().position(|p| p == name).unwrap();
         let order: Vec<usize> = model.parameters().iter().map(position).collect();
         let far: Vec<f64> = order.iter().map(|&i| 3.0 * problem.start1[i]).collect();
-        let mut asked = MultiStart::new(64);
+        let mut asked = MultiStart::new(32);
         for (name, &end) in model.parameters().iter().zip(&far) {
             asked = asked.range(name, end.min(0.0)..=end.max(0.0));
         }
