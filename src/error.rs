@@ -286,6 +286,32 @@ pub enum Error {
         /// What it must be.
         requirement: &'static str,
     },
+    /// There is no sensible range to draw the starts of a parameter from.
+    #[error(
+        "starts of `{name}` cannot be drawn from [{}, {}]: {fault}",
+        short(lower),
+        short(upper)
+    )]
+    RangeOfStarts {
+        /// The parameter.
+        name: String,
+        /// Lower end of the range.
+        lower: f64,
+        /// Upper end of the range.
+        upper: f64,
+        /// What is wrong with it, and the remedy.
+        fault: String,
+    },
+    /// More free parameters than a Sobol point has coordinates.
+    #[error(
+        "Sampling::Sobol draws at most {most} parameters, not {parameters}; use Sampling::LatinHypercube"
+    )]
+    SobolDimensions {
+        /// Free parameters.
+        parameters: usize,
+        /// Parameters at most.
+        most: usize,
+    },
     /// A text expression that cannot be read.
     #[error("cannot read the expression: {message} at column {column}\n{}", excerpt(text, *column))]
     Parse {

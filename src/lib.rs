@@ -28,7 +28,8 @@
 //!    stored, and the result does not depend on the number of threads. On a CUDA device ([`Backend`],
 //!    [`devices`], [`Device`]) the program is printed as kernels, and the loop runs there too.
 //! 4. **The solver.** Moré's trust region (Levenberg-Marquardt) with bounds and robust losses
-//!    ([`Loss`]). Where squaring J would cost digits, J itself is factored.
+//!    ([`Loss`]). Where squaring J would cost digits, J itself is factored. A cost with many minima is
+//!    searched from many starts ([`CurveFit::multi_start`]).
 //! 5. **The result.** A [`Fit`] carries the parameters, their covariance from a singular value
 //!    decomposition, statistics, [`Warning`]s, and the reason why it stopped ([`Termination`]). A fit
 //!    that did not converge is a `Fit` that says so; an [`Error`] means that the request made no sense.
@@ -59,6 +60,8 @@ pub use backend::cuda::cache::Origin as KernelOrigin;
 pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use backend::{Backend, Precision};
 pub use curve_fit::device::{Device, DeviceData};
+pub use curve_fit::multi_start::MultiStart;
+pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
 pub use data::columns::{Arguments, Columns};
@@ -73,6 +76,7 @@ pub use fit::Fit;
 pub use fit::batch::BatchFit;
 pub use fit::batch::status::FitStatus;
 pub use fit::batch::view::BatchFitView;
+pub use fit::multi_start::{Optima, Optimum, Trial};
 pub use fit::stats::Stats;
 pub use fit::warning::Warning;
 pub use model::dual::Dual;

@@ -119,6 +119,6 @@ impl CurveFit {
         let start = self.accepts(data.points.columns.len(), start.as_ref())?;
         let place =
             Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
-        self.fit_points(&data.points, start, place, begun)
+        self.request(&data.points, start, place, begun, |request| request.fit())
     }
 }

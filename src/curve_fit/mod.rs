@@ -5,6 +5,7 @@ pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
 mod models;
+pub(crate) mod multi_start;
 mod parameters;
 
 use crate::backend::choice::Costs;
@@ -243,10 +244,20 @@ impl CurveFit {
     pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
         let begun = Instant::now();
         let start = self.accepts(data.columns.len(), start.as_ref())?;
-        let mut points = Points::validate(&data)?;
+        let points = self.validate(&data)?;
+        self.request(&points, start, self.place(), begun, |request| request.fit())
+    }
+
+    fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
+        let mut points = Points::validate(data)?;
         if self.estimator == Estimator::Poisson {
             points.count_events()?;
         }
+        Ok(points)
+    }
+
+    /// A device that takes the place of the real ones.
+    fn place(&self) -> Option<Handed<'_>> {
         #[cfg(test)]
         let place = self.device.as_ref().map(|device| Handed {
             device,
@@ -255,7 +266,7 @@ impl CurveFit {
         });
         #[cfg(not(test))]
         let place = None;
-        self.fit_points(&points, start, place, begun)
+        place
     }
 
     /// Everything that can be said before the data are looked at; returns the start.
@@ -269,14 +280,16 @@ impl CurveFit {
         Ok(start)
     }
 
-    /// `place`: a device to use, with the points if they are on it.
-    fn fit_points(
+    /// What `answer` makes of the request for a fit. `place`: a device to use, with the points if they
+    /// are on it.
+    fn request<R>(
         &self,
         points: &Points<'_>,
         start: Vec<f64>,
         place: Option<Handed<'_>>,
         begun: Instant,
-    ) -> Result<Fit> {
+        answer: impl FnOnce(Request<'_>) -> Result<R>,
+    ) -> Result<R> {
         let validated = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;
         let free = self.free_positions();
@@ -293,7 +306,7 @@ impl CurveFit {
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
-        Request {
+        answer(Request {
             model,
             prepared: &ready.prepared,
             execution: &execution,
@@ -306,10 +319,10 @@ impl CurveFit {
             loss: self.loss,
             options: &self.options,
             observer: self.observer.as_deref(),
+            on_one_thread: false,
             prepare_time: prepared_at - validated,
             validate_time: validated - begun,
-        }
-        .fit()
+        })
     }
 
     /// Positions of the parameters that are neither fixed nor kept by equal bounds.

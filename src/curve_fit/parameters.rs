@@ -30,14 +30,8 @@ impl CurveFit {
     /// Keeps a parameter within a range: `0.0..=1.0`, `0.0..`, `..5.0`. The ends belong to it.
     #[must_use]
     pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> CurveFit {
-        let end = |bound: Bound<&f64>, open: f64| match bound {
-            Bound::Included(&v) | Bound::Excluded(&v) => v,
-            Bound::Unbounded => open,
-        };
-        let lower = end(range.start_bound(), f64::NEG_INFINITY);
-        let upper = end(range.end_bound(), f64::INFINITY);
         if let Some(i) = self.find(name) {
-            self.bounds[i] = (lower, upper);
+            self.bounds[i] = ends(&range);
         }
         self.changed()
     }
@@ -140,4 +134,13 @@ impl CurveFit {
     pub(super) fn refuse(&mut self, error: Error) {
         self.refused.get_or_insert(error);
     }
+}
+
+/// The ends of a range, both taken to belong to it; ±∞ for open ones.
+pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
+    let end = |bound: Bound<&f64>, open: f64| match bound {
+        Bound::Included(&v) | Bound::Excluded(&v) => v,
+        Bound::Unbounded => open,
+    };
+    (end(range.start_bound(), f64::NEG_INFINITY), end(range.end_bound(), f64::INFINITY))
 }

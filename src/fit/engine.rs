@@ -5,8 +5,7 @@ use super::covariance::{Covariance, Direction, Inputs, kept};
 use super::execution::Execution;
 use super::stats::Stats;
 use super::warning::Warning;
-use crate::backend::cpu::Prepared;
-use crate::backend::cpu::kernels;
+use crate::backend::cpu::{Cpu, Prepared, kernels};
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
@@ -39,6 +38,7 @@ const POOR_SCALING: f64 = 1e-10;
 const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
 
 /// A fit to be made. Arrays have one value per parameter.
+#[derive(Clone)]
 pub(crate) struct Request<'a> {
     pub(crate) model: &'a Model,
     pub(crate) prepared: &'a Prepared,
@@ -53,6 +53,8 @@ pub(crate) struct Request<'a> {
     pub(crate) loss: Loss,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
+    /// Whether passes on the CPU are left to the calling thread, because others have fits of their own.
+    pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
     pub(crate) validate_time: Duration,
 }
@@ -60,7 +62,12 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     pub(crate) fn fit(&self) -> Result<Fit> {
         let begun = Instant::now();
-        let points = self.points;
+        let (mut evaluator, outcome) = self.solve(begun)?;
+        self.conclude(&mut *evaluator, outcome, begun.elapsed())
+    }
+
+    /// Where the search ends, and the evaluator that was used there. Limits of time count from `begun`.
+    pub(crate) fn solve(&self, begun: Instant) -> Result<(Box<dyn Evaluator + '_>, Outcome)> {
         let mut problem = self.problem();
         let first = self.first_stage(&problem, begun)?;
         let mut evaluator = self.evaluator(self.loss, Arithmetic::Double)?;
@@ -75,10 +82,19 @@ impl Request<'_> {
                     .map_err(|failure| self.refused(failure))?
             }
         };
-        let solved = Instant::now();
-        let end = self.analyse(&mut *evaluator, &problem, &outcome)?;
-        let analysed = Instant::now();
-        let stats = self.stats(&*evaluator, &outcome, end.passes, [begun, solved, analysed]);
+        Ok((evaluator, outcome))
+    }
+
+    /// What the end of a search is worth. `solving`: the time that the search took.
+    pub(crate) fn conclude(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        outcome: Outcome,
+        solving: Duration,
+    ) -> Result<Fit> {
+        let (begun, points) = (Instant::now(), self.points);
+        let end = self.analyse(evaluator, &self.problem(), &outcome)?;
+        let stats = self.stats(evaluator, &outcome, end.passes, [solving, begun.elapsed()]);
         let mut fit = Fit {
             model: self.model.clone(),
             names: self.names.to_vec(),
@@ -104,15 +120,14 @@ impl Request<'_> {
         Ok(fit)
     }
 
-    /// `clock`: the begin of the solver, its end, and the end of the analysis.
+    /// The times are those of the solver and of the analysis.
     fn stats(
         &self,
         evaluator: &dyn Evaluator,
         outcome: &Outcome,
         last_passes: usize,
-        clock: [Instant; 3],
+        [solving, analysing]: [Duration; 2],
     ) -> Stats {
-        let [begun, solved, analysed] = clock;
         let on = self.execution.device.as_ref();
         let used = evaluator.device();
         let failed = used.as_ref().and_then(|u| u.failed.as_ref());
@@ -144,8 +159,8 @@ impl Request<'_> {
             upload_seconds: on.map_or(0.0, |on| on.upload_seconds),
             compile_seconds: on.map_or(0.0, |on| on.compile_seconds),
             kernels: on.map(|on| on.origin),
-            solve_seconds: (solved - begun).as_secs_f64(),
-            covariance_seconds: (analysed - solved).as_secs_f64(),
+            solve_seconds: solving.as_secs_f64(),
+            covariance_seconds: analysing.as_secs_f64(),
             scratch_bytes: evaluator.scratch_bytes(),
             device_bytes: used.as_ref().map_or(0, |u| u.bytes),
             chunks: used.as_ref().map_or(1, |u| u.chunks),
@@ -153,8 +168,16 @@ impl Request<'_> {
     }
 
     /// The points under a loss, where the fit is computed.
-    fn evaluator(&self, loss: Loss, arithmetic: Arithmetic) -> Result<Box<dyn Evaluator + '_>> {
-        self.execution.evaluator(self.prepared, self.points, (loss, arithmetic), &self.start)
+    pub(super) fn evaluator(
+        &self,
+        loss: Loss,
+        arithmetic: Arithmetic,
+    ) -> Result<Box<dyn Evaluator + '_>> {
+        let mut cpu = Cpu::new(self.prepared, self.points, loss, &self.start);
+        if self.on_one_thread {
+            cpu = cpu.on_one_thread();
+        }
+        self.execution.evaluator(cpu, self.points, (loss, arithmetic))
     }
 
     /// The stage that finds a start for the next one, where there is one. Tukey's loss leaves points
@@ -219,7 +242,7 @@ impl Request<'_> {
         Ok(Outcome { effects: first.effects, retried: first.retried || second.retried, ..second })
     }
 
-    fn problem(&self) -> Problem {
+    pub(super) fn problem(&self) -> Problem {
         let summary = &self.points.summary;
         let row = self.points.units.row;
         let square = summary.square;

@@ -1,7 +1,7 @@
 //! Where a fit is computed: the choice, and what it needs there.
 
 use crate::backend::choice::{Costs, Work, f64_lanes};
-use crate::backend::cpu::{Cpu, Prepared, Whitened};
+use crate::backend::cpu::{Cpu, Whitened};
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::careful::Careful;
 use crate::backend::cuda::compiler::CompileError;
@@ -154,18 +154,16 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The points under a loss, correlated or not.
+    /// The points under a loss, correlated or not; `cpu` evaluates them where no device does.
     ///
     /// # Errors
     /// What a device that was asked for refused.
     pub(crate) fn evaluator<'e>(
         &'e self,
-        prepared: &'e Prepared,
+        cpu: Cpu<'e>,
         points: &'e Points<'e>,
         (loss, arithmetic): (Loss, Arithmetic),
-        start: &'e [f64],
     ) -> Result<Box<dyn Evaluator + 'e>> {
-        let cpu = Cpu::new(prepared, points, loss, start);
         match (&self.device, &points.correlation) {
             (Some(on), _) => match on.passes(points, loss, arithmetic) {
                 Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.take_over))),

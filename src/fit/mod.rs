@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod covariance;
 pub(crate) mod engine;
 pub(crate) mod execution;
+pub(crate) mod multi_start;
 mod report;
 mod statistics;
 pub(crate) mod stats;

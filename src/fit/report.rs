@@ -170,7 +170,7 @@ impl Fit {
 
 /// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
 /// exponent.
-fn significant(value: f64, digits: usize) -> String {
+pub(super) fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

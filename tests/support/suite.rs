@@ -8,8 +8,8 @@
 
 use super::nist::{Problem, digits, problems};
 use dualfit::{
-    Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, Options, Precision, Sigma,
-    Termination,
+    Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, MultiStart, Options, Precision,
+    Sigma, Termination,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -66,6 +66,11 @@ macro_rules! tests_on {
         #[test]
         fn observers_see_every_step() {
             $on_device(suite::observers);
+        }
+
+        #[test]
+        fn many_starts_find_the_optima_of_the_cpu() {
+            $on_device(suite::many_starts);
         }
 
         #[test]
@@ -458,4 +463,33 @@ pub fn nist(place: Place<'_>) {
     assert_eq!((runs.len(), parameters), (54, 54));
     assert!(errors >= 52);
     assert!(evaluations[runs.len() / 2] <= 13);
+}
+
+/// From starts of which some have no finite value: the same optima, reached as often.
+pub fn many_starts(place: Place<'_>) {
+    let x: Vec<f64> = (0..300).map(|i| 0.03 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * (3.1 * x + 0.4).sin() + 1.0).collect();
+    let y: Vec<f64> = y.iter().enumerate().map(|(i, y)| y + 0.1 * noise(i)).collect();
+    let model = CurveFit::new(|x, [a, b, w, c]| a * (w * x).sin() + b * (w * x).cos() + c.sqrt())
+        .bounds([(-5.0, 5.0), (-5.0, 5.0), (0.5, 6.0), (-1.0, 9.0)]);
+    let asked = MultiStart::new(32);
+    let run = |model: &CurveFit| {
+        model.multi_start(Data::new(&x, &y).unwrap(), [1.0, 1.0, 2.0, 1.0], &asked).unwrap()
+    };
+    let (cpu, device) = (run(&model.clone().backend(Backend::Cpu)), run(&place(model)));
+    assert_eq!(device.best().stats().backend, "CUDA");
+    let failed = |optima: &dualfit::Optima| {
+        optima.trials().iter().map(|trial| trial.error().is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(failed(&device), failed(&cpu));
+    assert!(failed(&cpu).contains(&true) && cpu.distinct().len() > 3);
+    assert_eq!(device.distinct().len(), cpu.distinct().len(), "{device}\n{cpu}");
+    for (d, c) in device.distinct().iter().zip(cpu.distinct()) {
+        assert_eq!(d.hits(), c.hits(), "{device}\n{cpu}");
+        assert!((d.cost() - c.cost()).abs() <= 1e-9 * c.cost());
+        let close = |(d, c): (&f64, &f64)| (d - c).abs() <= 1e-4 * c.abs();
+        assert!(d.params().iter().zip(c.params()).all(close), "{d:?} {c:?}");
+    }
+    let pairs = device.best().params().iter().zip(cpu.best().params());
+    pairs.for_each(|(d, c)| assert!((d - c).abs() <= 1e-8 * c.abs(), "{d} {c}"));
 }

@@ -133,7 +133,7 @@ impl<'a> Abreast<'a> {
 
     /// Sums up the normal equations of all lanes, each at its own parameters. `None` for a lane that
     /// is not wanted.
-    pub(crate) fn evaluate<'p>(&mut self, params: [Option<&'p [f64]>; LANES]) {
+    pub(crate) fn evaluate(&mut self, params: [Option<&[f64]>; LANES]) {
         let Some(any) = params.iter().flatten().next().copied() else { return };
         let of = |lane: usize| params[lane].filter(|_| self.lengths[lane] > 0);
         let points = (0..LANES).filter(|&l| of(l).is_some()).map(|l| self.lengths[l]).max();

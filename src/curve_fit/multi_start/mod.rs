@@ -1,0 +1,242 @@
+//! Fits from many starts: where they are drawn, and what is asked of them.
+
+pub(crate) mod sampling;
+
+use super::CurveFit;
+use super::parameters::ends;
+use crate::data::Data;
+use crate::error::{Error, Result};
+use crate::fit::engine::Request;
+use crate::fit::multi_start::Optima;
+use crate::fit::multi_start::run::from_all;
+use crate::math;
+use crate::solver::observe::{Observer, Progress};
+use sampling::{MOST_DIMENSIONS, MOST_POINTS, Sampling, points};
+use std::ops::{ControlFlow, RangeBounds};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+/// How many starts [`CurveFit::multi_start`] draws, and from where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultiStart {
+    starts: usize,
+    seed: u64,
+    sampling: Sampling,
+    ranges: Vec<Range>,
+    given: Vec<Vec<f64>>,
+}
+
+/// Where the starts of a parameter are drawn; an open end is the parameter's bound.
+#[derive(Clone, Debug, PartialEq)]
+struct Range {
+    name: String,
+    lower: f64,
+    upper: f64,
+    logarithmic: bool,
+}
+
+impl MultiStart {
+    /// Draws `starts` starts, 65,536 at most, beside the given one. [`Sampling::Sobol`] is most even for
+    /// a power of two. With 0 the given starts alone are used, and no range is needed.
+    #[must_use]
+    pub fn new(starts: usize) -> MultiStart {
+        let (sampling, ranges, given) = (Sampling::default(), Vec::new(), Vec::new());
+        MultiStart { starts, seed: 0, sampling, ranges, given }
+    }
+
+    /// What the starts are drawn with, 0 by default: the same seed gives the same starts on every
+    /// machine, another seed gives others.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> MultiStart {
+        self.seed = seed;
+        self
+    }
+
+    /// How starts are drawn; [`Sampling::Sobol`] by default.
+    #[must_use]
+    pub fn sampling(mut self, sampling: Sampling) -> MultiStart {
+        self.sampling = sampling;
+        self
+    }
+
+    /// Draws the starts of a parameter evenly from a range inside its bounds: `0.0..=1.0`, or `..5.0`
+    /// with an open end at the bound. It limits starts only; a fit may leave it. The last range said of a
+    /// parameter counts; that of a fixed one is not used.
+    #[must_use]
+    pub fn range(self, name: &str, range: impl RangeBounds<f64>) -> MultiStart {
+        self.draw(name, range, false)
+    }
+
+    /// As [`range`](MultiStart::range), evenly in the logarithm: for a positive parameter of which not
+    /// even the power of ten is known.
+    #[must_use]
+    pub fn log_range(self, name: &str, range: impl RangeBounds<f64>) -> MultiStart {
+        self.draw(name, range, true)
+    }
+
+    /// Starts from here, too: one value per parameter.
+    #[must_use]
+    pub fn also_from(mut self, start: impl AsRef<[f64]>) -> MultiStart {
+        self.given.push(start.as_ref().to_vec());
+        self
+    }
+
+    fn draw(mut self, name: &str, range: impl RangeBounds<f64>, logarithmic: bool) -> MultiStart {
+        let (lower, upper) = ends(&range);
+        self.ranges.retain(|range| range.name != name);
+        self.ranges.push(Range { name: name.to_owned(), lower, upper, logarithmic });
+        self
+    }
+}
+
+impl CurveFit {
+    /// Fits the model to `data` from `start`, the starts given besides and those drawn, and returns the
+    /// best fit with the distinct optima and the end of every start. For a cost with several minima: of
+    /// sums of peaks, exponentials or oscillations, or where no good start is known.
+    ///
+    /// `start` has one value per parameter. It is the first of the starts; fixed parameters keep its
+    /// values. The starts of a free parameter are drawn from its bounds, or from a
+    /// [`range`](MultiStart::range) inside them, which it needs if the bounds are not finite on both sides.
+    ///
+    /// Each start is a [`fit`](CurveFit::fit) with all that was said of the model: bounds, loss,
+    /// [`Options`](crate::Options) and their limits. One that does not converge, or has no finite value
+    /// at its start, is counted and harms no other. Data are checked once, the model is prepared once, and
+    /// the covariance is computed for the best fit alone. To have it of another optimum, fit from its
+    /// parameters.
+    ///
+    /// The backend is chosen as for one fit. Small fits run on all cores at once, large ones and those on
+    /// a device one after another, on points that are uploaded once. The result is the same, to the bit,
+    /// on any number of threads of the CPU.
+    ///
+    /// An observer is called for all starts, from several threads at once; where it breaks, no further
+    /// start begins, those under way stop at their next step, and what is finished counts.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, MultiStart};
+    /// let x: Vec<f64> = (0..80).map(|i| 0.1 * f64::from(i)).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 2.0 * (5.3 * x + 0.4).sin() + 0.1 * (31.0 * x).cos()).collect();
+    /// let wave = CurveFit::new(|x, [a, frequency, phase]| a * (frequency * x + phase).sin())
+    ///     .names(["amplitude", "frequency", "phase"])
+    ///     .bounds([(0.0, 10.0), (0.0, 10.0), (-3.2, 3.2)]);
+    /// let data = Data::new(&x, &y)?;
+    /// // From a start with a wrong frequency the nearest minimum is none worth having.
+    /// assert!(wave.fit(data.clone(), [1.0, 2.0, 0.0])?.r_squared().unwrap() < 0.1);
+    ///
+    /// let optima = wave.multi_start(data, [1.0, 2.0, 0.0], &MultiStart::new(64).seed(7))?;
+    /// println!("{optima}"); // the optima, their costs, and how many starts reached each
+    /// assert!((optima.best().param("frequency").unwrap() - 5.3).abs() < 0.01);
+    /// assert!(optima.distinct().len() > 1);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit`](CurveFit::fit), where no other start could help; what the fit from `start` said, if
+    /// none of the starts led to a fit. [`Error::RangeOfStarts`] if a parameter has no finite range to
+    /// draw from, or one outside its bounds; [`Error::UnknownParameter`] for a range of none of the
+    /// parameters; [`Error::SobolDimensions`] for more than 256 free parameters, and
+    /// [`Error::BadOption`] for more than 65,536 drawn starts.
+    pub fn multi_start(
+        &self,
+        data: Data<'_>,
+        start: impl AsRef<[f64]>,
+        starts: &MultiStart,
+    ) -> Result<Optima> {
+        let begun = Instant::now();
+        let start = self.accepts(data.columns.len(), start.as_ref())?;
+        let all = self.starts(&start, starts)?;
+        let points = self.validate(&data)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let observer = self.observer.as_ref().map(|observer| stopping(observer, &stop));
+        self.request(&points, start, self.place(), begun, |request| {
+            let request = Request { observer: observer.as_deref(), ..request };
+            from_all(request, all, &stop)
+        })
+    }
+
+    /// All starts: the given ones, and those drawn.
+    fn starts(&self, first: &[f64], asked: &MultiStart) -> Result<Vec<Vec<f64>>> {
+        let unknown = |range: &&Range| !self.names.contains(&range.name);
+        if let Some(Range { name, .. }) = asked.ranges.iter().find(unknown) {
+            return Err(Error::UnknownParameter { name: name.clone(), known: self.names.clone() });
+        }
+        let mut starts = vec![first.to_vec()];
+        for given in &asked.given {
+            let given = self.checked_start(given)?;
+            let value = |(i, value)| if self.fixed[i] { first[i] } else { value };
+            starts.push(given.into_iter().enumerate().map(value).collect());
+        }
+        let (name, value) = ("starts", asked.starts as f64);
+        if asked.starts > MOST_POINTS {
+            return Err(Error::BadOption { name, value, requirement: "at most 65536" });
+        }
+        if asked.starts == 0 {
+            return Ok(starts);
+        }
+        let free = self.free_positions();
+        if asked.sampling == Sampling::Sobol && free.len() > MOST_DIMENSIONS {
+            return Err(Error::SobolDimensions { parameters: free.len(), most: MOST_DIMENSIONS });
+        }
+        let ranges: Vec<Range> =
+            free.iter().map(|&i| self.drawn_from(i, asked)).collect::<Result<_>>()?;
+        for point in points(asked.sampling, asked.starts, free.len(), asked.seed) {
+            let mut start = first.to_vec();
+            for ((&i, range), u) in free.iter().zip(&ranges).zip(point) {
+                start[i] = range.at(u);
+            }
+            starts.push(start);
+        }
+        Ok(starts)
+    }
+
+    /// Where the starts of parameter `i` are drawn.
+    fn drawn_from(&self, i: usize, asked: &MultiStart) -> Result<Range> {
+        let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
+        let bounds = Range { name: name.clone(), lower, upper, logarithmic: false };
+        let mut range = asked.ranges.iter().find(|r| r.name == *name).unwrap_or(&bounds).clone();
+        if range.lower == f64::NEG_INFINITY {
+            range.lower = lower;
+        }
+        if range.upper == f64::INFINITY {
+            range.upper = upper;
+        }
+        let fault = if !(range.lower.is_finite() && range.upper.is_finite()) {
+            "both ends must be finite; give it bounds or a MultiStart::range".to_owned()
+        } else if range.lower > range.upper {
+            "the ends are reversed; exchange them".to_owned()
+        } else if range.lower < lower || range.upper > upper {
+            format!("it must lie in the bounds [{lower}, {upper}]; narrow it")
+        } else if range.logarithmic && range.lower <= 0.0 {
+            "a logarithmic range must be positive; use MultiStart::range".to_owned()
+        } else {
+            return Ok(range);
+        };
+        let Range { name, lower, upper, .. } = range;
+        Err(Error::RangeOfStarts { name, lower, upper, fault })
+    }
+}
+
+impl Range {
+    /// The value at the part `u` of the range.
+    fn at(&self, u: f64) -> f64 {
+        let Range { lower, upper, .. } = *self;
+        let between = |lower: f64, upper: f64| lower * (1.0 - u) + upper * u;
+        let value = match self.logarithmic {
+            false => between(lower, upper),
+            true => math::exp(between(math::ln(lower), math::ln(upper))),
+        };
+        value.clamp(lower, upper)
+    }
+}
+
+/// The observer, and `stop` set as soon as it breaks; from then on every start is told to.
+fn stopping(observer: &Arc<Observer>, stop: &Arc<AtomicBool>) -> Arc<Observer> {
+    let (observer, stop) = (observer.clone(), stop.clone());
+    Arc::new(move |progress: &Progress<'_>| {
+        if !stop.load(Relaxed) && observer(progress).is_continue() {
+            return ControlFlow::Continue(());
+        }
+        stop.store(true, Relaxed);
+        ControlFlow::Break(())
+    })
+}

@@ -1,0 +1,205 @@
+//! Which ends of searches are one optimum.
+//!
+//! What separates two ends is measured in cost: ½ ΔᵀJᵀJΔ for their difference Δ, with the normal
+//! equations of either, is what the linear model says that the way from one to the other costs. It is
+//! free of the parameters' units, sees correlations, and does not see directions without effect. Ends
+//! are one optimum if neither way, nor the difference of the costs, exceeds the largest of
+//!
+//! - ½ (s/100)², with the residual variance s², or 1 where the errors of the data are known: a step of a
+//!   hundredth of a standard error;
+//! - 100 times what the tolerances leave open, `ftol`·cost and `gtol`²·cost;
+//! - 100 times the rounding of the cost.
+//!
+//! Ends whose parameters agree to 100 `xtol` are one optimum, too. The factor 100 is for searches that
+//! converge linearly: they stop where the next step is small, and the sum of those to come is not.
+
+use crate::normal::Normal;
+use crate::solver::minimise::Outcome;
+use crate::solver::options::Options;
+
+/// The part of a standard error that does not separate two ends.
+const NEAR: f64 = 0.01;
+/// Tolerances and rounding count this many times.
+const LOOSE: f64 = 100.0;
+/// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖, as in the solver's own test.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// What decides which ends are one optimum.
+pub(super) struct Nearness<'a> {
+    pub(super) options: &'a Options,
+    /// Positions of the free parameters.
+    pub(super) free: &'a [usize],
+    /// The variance of a row where it is known.
+    pub(super) variance: Option<f64>,
+    /// Points less free parameters, at least 1.
+    pub(super) degrees: f64,
+    /// The sum of squares of the response, and the part of it that rounding leaves.
+    pub(super) square: f64,
+    pub(super) rounding: f64,
+}
+
+impl Nearness<'_> {
+    /// The optima among converged ends, by ascending cost: positions in `ends`, the least cost first and,
+    /// of equal ones, the earlier.
+    pub(super) fn distinct(&self, ends: &[&Outcome]) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..ends.len()).collect();
+        order.sort_by(|&a, &b| ends[a].cost.total_cmp(&ends[b].cost));
+        let mut optima: Vec<Vec<usize>> = Vec::new();
+        for k in order {
+            let end = ends[k];
+            let most = self.most(end);
+            let close = |optimum: &&mut Vec<usize>| end.cost - ends[optimum[0]].cost <= most;
+            let mut candidates = optima.iter_mut().rev().take_while(close);
+            match candidates.find(|optimum| self.is_one(ends[optimum[0]], end, most)) {
+                Some(optimum) => optimum.push(k),
+                None => optima.push(vec![k]),
+            }
+        }
+        optima
+    }
+
+    /// The cost that does not separate another end from this one.
+    fn most(&self, end: &Outcome) -> f64 {
+        let Options { ftol, gtol, .. } = *self.options;
+        let variance = self.variance.unwrap_or(2.0 * end.cost / self.degrees);
+        let residual = (2.0 * end.cost).sqrt();
+        let effects =
+            self.free.iter().enumerate().map(|(j, &k)| {
+                end.normal.jtj(j, j).sqrt() * (end.params[k] / end.columns[j]).abs()
+            });
+        let size = effects.fold(self.square.sqrt() + residual, f64::max);
+        let open = end.cost * ftol.max(gtol * gtol);
+        let rounding = self.rounding.max(ROUNDING * residual * size);
+        (0.5 * NEAR * NEAR * variance).max(LOOSE * open).max(LOOSE * rounding)
+    }
+
+    fn is_one(&self, a: &Outcome, b: &Outcome, most: f64) -> bool {
+        let least = LOOSE * self.options.xtol;
+        let agrees = |&k: &usize| {
+            let (p, q) = (a.params[k], b.params[k]);
+            (p - q).abs() <= least * p.abs().max(q.abs())
+        };
+        self.free.iter().all(agrees)
+            || (self.is_cheap(a, b, &a.normal, &a.columns, most)
+                && self.is_cheap(a, b, &b.normal, &b.columns, most))
+    }
+
+    /// Whether the way from `a` to `b` costs no more than `most` by these normal equations.
+    fn is_cheap(
+        &self,
+        a: &Outcome,
+        b: &Outcome,
+        normal: &Normal,
+        columns: &[f64],
+        most: f64,
+    ) -> bool {
+        let difference = |(j, &k): (usize, &usize)| (a.params[k] - b.params[k]) / columns[j];
+        let delta: Vec<f64> = self.free.iter().enumerate().map(difference).collect();
+        // The sum of all terms' sizes says what rounding leaves of a direction without effect.
+        let (mut sum, mut size) = (0.0, 0.0);
+        for (i, x) in delta.iter().enumerate() {
+            for (j, y) in delta.iter().enumerate() {
+                let term = x * y * normal.jtj(i, j);
+                sum += term;
+                size += term.abs();
+            }
+        }
+        0.5 * sum <= most + LOOSE * f64::EPSILON * size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::termination::Termination;
+    use crate::solver::work::Work;
+
+    const NONE: Options = Options {
+        ftol: 0.0,
+        xtol: 0.0,
+        gtol: 0.0,
+        max_evaluations: None,
+        max_time: None,
+        initial_radius: 1.0,
+    };
+
+    /// An end in two parameters with JᵀJ = [[h₀, h₁], [h₁, h₂]].
+    fn end(params: [f64; 2], h: [f64; 3], cost: f64) -> Outcome {
+        let products = vec![h[0], h[1], h[2], 0.0, 0.0, 2.0 * cost];
+        Outcome {
+            params: params.to_vec(),
+            cost,
+            normal: Normal { n: 2, products, cost },
+            termination: Termination::Cost,
+            work: Work::default(),
+            columns: vec![1.0; 2],
+            effects: Vec::new(),
+            retried: false,
+        }
+    }
+
+    fn groups(options: &Options, variance: Option<f64>, ends: &[Outcome]) -> Vec<Vec<usize>> {
+        let (free, degrees, square, rounding) = (&[0, 1][..], 25.0, 1.0, 0.0);
+        let nearness = Nearness { options, free, variance, degrees, square, rounding };
+        nearness.distinct(&ends.iter().collect::<Vec<_>>())
+    }
+
+    const ROUND: [f64; 3] = [1.0, 0.0, 1.0];
+
+    #[test]
+    fn a_hundredth_of_a_standard_error_separates() {
+        for (apart, optima) in [(0.0099, 1), (0.0101, 2)] {
+            let ends = [end([0.0, 1.0], ROUND, 50.0), end([apart, 1.0], ROUND, 50.0)];
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{apart}");
+            // Known errors of half the size, and unknown ones of s² = 2 · 50 / 25 = 4.
+            assert_eq!(groups(&NONE, Some(0.25), &ends).len(), 2);
+            assert_eq!(groups(&NONE, None, &ends).len(), 1);
+        }
+        // Two parameters that change together, along and across the correlation: ΔᵀJᵀJΔ = 0.02, 1.98 d².
+        let steep = [1.0, -0.99, 1.0];
+        for (to, optima) in [([0.05, 0.05], 1), ([0.008, -0.008], 2)] {
+            let ends = [end([0.0, 0.0], steep, 50.0), end(to, steep, 50.0)];
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{to:?}");
+        }
+    }
+
+    #[test]
+    fn costs_and_both_ends_have_a_say() {
+        let here = end([0.0, 1.0], ROUND, 50.0);
+        for (cost, optima) in [(50.000_049, 1), (50.000_051, 2)] {
+            let ends = [end([0.0, 1.0 + 1e-9], ROUND, cost), here.clone()];
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{cost}");
+        }
+        // A parameter without effect at one end, and with effect at the other.
+        let flat = end([5.0, 1.0], [0.0, 0.0, 1.0], 50.0);
+        let flatter = end([9.0, 1.0], [0.0, 0.0, 1.0], 50.0);
+        for ends in [[flat.clone(), here.clone()], [here.clone(), flat.clone()]] {
+            assert_eq!(groups(&NONE, Some(1.0), &ends).len(), 2);
+        }
+        assert_eq!(groups(&NONE, Some(1.0), &[flat, flatter]).len(), 1);
+    }
+
+    #[test]
+    fn what_tolerances_leave_open_does_not_separate() {
+        let ends = |d: f64| [end([2.0, 1.0], ROUND, 50.0), end([2.0 + d, 1.0], ROUND, 50.0)];
+        let ftol = Options { ftol: 1e-6, ..NONE };
+        let gtol = Options { gtol: 1e-3, ..NONE };
+        // ½ d² against 100 · 1e-6 · 50.
+        for (d, optima) in [(0.0999, 1), (0.1001, 2)] {
+            assert_eq!(groups(&ftol, Some(1.0), &ends(d)).len(), optima, "{d}");
+            assert_eq!(groups(&gtol, Some(1.0), &ends(d)).len(), optima, "{d}");
+        }
+        let xtol = Options { xtol: 1e-3, ..NONE };
+        for (d, optima) in [(0.2, 1), (0.25, 2)] {
+            assert_eq!(groups(&xtol, Some(1.0), &ends(d)).len(), optima, "{d}");
+        }
+    }
+
+    #[test]
+    fn optima_ascend_and_begin_with_their_least() {
+        let at = |x: f64, cost: f64| end([x, 1.0], ROUND, cost);
+        let ends = [at(9.0, 70.0), at(0.0, 50.0), at(9.0, 69.999_99), at(4.0, 50.0), at(0.0, 50.0)];
+        assert_eq!(groups(&NONE, Some(1.0), &ends), [vec![1, 4], vec![3], vec![2, 0]]);
+        assert!(groups(&NONE, None, &[]).is_empty());
+    }
+}

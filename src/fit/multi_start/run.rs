@@ -1,0 +1,127 @@
+//! A search from each of many starts, and the covariance of the best one's end.
+//!
+//! Where a pass over the points keeps all threads busy, or a device makes it, starts follow one another;
+//! else each thread has starts of its own. A search is the same in either case, and so are its bits.
+
+use super::distinct::Nearness;
+use super::{End, Optima, Optimum, Trial};
+use crate::backend::cuda::source::Arithmetic;
+use crate::error::{Error, Result};
+use crate::fit::engine::Request;
+use crate::solver::minimise::Outcome;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The end of a search and the time that it took.
+type Searched = (Outcome, Duration);
+
+/// Fits `request` from each of `starts`, of which there is at least one, in place of its own. No search
+/// begins after `stop` is set, but for the first.
+///
+/// # Errors
+/// What ends a fit whatever its start; if no start led to a fit, what the first one's said.
+pub(crate) fn from_all(
+    request: Request<'_>,
+    starts: Vec<Vec<f64>>,
+    stop: &AtomicBool,
+) -> Result<Optima> {
+    let in_turn = request.execution.device.is_some() || fills_all_threads(&request)?;
+    let request = Request { on_one_thread: !in_turn, ..request };
+    let search = |(i, start): (usize, &Vec<f64>)| -> Option<Result<Searched>> {
+        if i > 0 && stop.load(Relaxed) {
+            return None;
+        }
+        let begun = Instant::now();
+        let request = Request { start: start.clone(), ..request.clone() };
+        let outcome = request.solve(begun).map(|(_, outcome)| (outcome, begun.elapsed()));
+        if outcome.as_ref().is_err_and(|error| !is_of_start(error)) {
+            stop.store(true, Relaxed);
+        }
+        Some(outcome)
+    };
+    let searched: Vec<Option<Result<Searched>>> = match in_turn {
+        true => starts.iter().enumerate().map(search).collect(),
+        false => starts.par_iter().enumerate().map(search).collect(),
+    };
+    let row = request.points.units.row;
+    let (mut trials, mut ends) = (Vec::with_capacity(starts.len()), Vec::new());
+    for (i, (start, search)) in starts.into_iter().zip(searched).enumerate() {
+        let end = match search {
+            None => End::NotBegun,
+            Some(Err(error)) if is_of_start(&error) => End::Failed(error),
+            Some(Err(error)) => return Err(error),
+            Some(Ok((outcome, time))) => {
+                let end = End::Reached {
+                    params: outcome.params.clone(),
+                    cost: outcome.cost / row / row,
+                    termination: outcome.termination,
+                    evaluations: outcome.work.evaluations,
+                };
+                ends.push((i, outcome, time));
+                end
+            }
+        };
+        trials.push(Trial { start, end });
+    }
+    let distinct = optima(&request, &ends);
+    let rank =
+        |(_, end, _): &(usize, Outcome, Duration)| (!end.termination.is_converged(), end.cost);
+    let order = |a: &_, b: &_| {
+        let ((a, cost), (b, other)) = (rank(a), rank(b));
+        a.cmp(&b).then(cost.total_cmp(&other))
+    };
+    let Some((first, outcome, time)) = ends.into_iter().min_by(order) else {
+        // The first search is always made, so if there is no end there is an error.
+        return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
+    };
+    let request = Request { start: trials[first].start.clone(), ..request };
+    let mut evaluator = request.evaluator(request.loss, Arithmetic::Double)?;
+    let best = request.conclude(&mut *evaluator, outcome, time)?;
+    Ok(Optima { best, distinct, trials })
+}
+
+/// The distinct optima among the ends of trials.
+fn optima(request: &Request<'_>, ends: &[(usize, Outcome, Duration)]) -> Vec<Optimum> {
+    let problem = request.problem();
+    let points = request.points;
+    let nearness = Nearness {
+        options: request.options,
+        free: &problem.free,
+        variance: points.is_absolute().then(|| points.units.row.powi(2)),
+        degrees: points.used.saturating_sub(problem.free.len()).max(1) as f64,
+        square: problem.square,
+        rounding: problem.rounding,
+    };
+    let converged = ends.iter().filter(|(_, end, _)| end.termination.is_converged());
+    let (positions, converged): (Vec<usize>, Vec<&Outcome>) =
+        converged.map(|(i, end, _)| (*i, end)).unzip();
+    let optimum = |group: Vec<usize>| {
+        let (least, row) = (converged[group[0]], points.units.row);
+        Optimum {
+            params: least.params.clone(),
+            cost: least.cost / row / row,
+            termination: least.termination,
+            trials: group.into_iter().map(|k| positions[k]).collect(),
+        }
+    };
+    nearness.distinct(&converged).into_iter().map(optimum).collect()
+}
+
+/// Whether a pass over the points has work for every thread.
+fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
+    let threads = request.evaluator(request.loss, Arithmetic::Double)?.threads();
+    Ok(threads > 1 && threads >= rayon::current_num_threads())
+}
+
+/// Whether another start may do better.
+fn is_of_start(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ModelNonFiniteAtStart { .. }
+            | Error::PartialNonFiniteAtStart { .. }
+            | Error::ModelNotPositiveAtStart { .. }
+            | Error::OverflowAtStart { .. }
+            | Error::ModelPanicked { .. }
+    )
+}
