@@ -9,7 +9,11 @@ use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
 
+/// Expectations below this part of what is usual are dark.
+const DARK: f64 = 1.0 / (1u64 << 20) as f64;
+
 /// Data that every backend may compute with: the points that count are finite, their sigmas positive.
+#[derive(Clone)]
 pub(crate) struct Points<'a> {
     pub(crate) columns: Vec<Values<'a>>,
     pub(crate) y: Values<'a>,
@@ -141,6 +145,13 @@ impl<'a> Points<'a> {
         self.summary.square = total;
         self.summary.scatter = 0.0;
         Ok(())
+    }
+
+    /// The expected count below which a point without events weighs no more than one of this size:
+    /// 2⁻²⁰ of one event, or of the mean where that is less.
+    pub(crate) fn darkest(&self) -> f64 {
+        let mean = self.summary.square / self.used.max(1) as f64;
+        if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
     }
 
     /// Whether the model may have this finite value at point `i`.

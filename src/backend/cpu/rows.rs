@@ -107,7 +107,8 @@ impl Rows {
             }
         };
         if points.estimator == Estimator::Poisson {
-            kernels.poisson(value, y, residual, factor, &mut self.cost);
+            let darkest = points.darkest();
+            kernels.poisson(darkest, [value, y], residual, factor, &mut self.cost);
             return true;
         }
         kernels.binary(Binary::Sub, value, y, residual);
