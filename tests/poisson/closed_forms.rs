@@ -42,7 +42,7 @@ fn a_constant_is_the_mean_from_any_start() {
     let constant = counts(CurveFit::new(|x, [a]| a + 0.0 * x));
     let (x, y) = drawn(200, 1, [20.0, 0.5, 1.0]);
     let mean = y.iter().sum::<f64>() / 200.0;
-    for start in [1e-6, 0.1, 3.0, 1e3, 1e8] {
+    for start in [1e-100, 1e-6, 0.1, 3.0, 1e3, 1e8] {
         let fit = constant.fit(Data::new(&x, &y).unwrap(), [start]).unwrap();
         assert!(fit.converged(), "{start}: {}", fit.termination());
         near(fit.params()[0], mean, 1e-13);
@@ -180,6 +180,56 @@ fn a_rate_that_starts_at_zero_moves() {
     for j in 0..3 {
         let off = (usual.params()[j] - dark.params()[j]).abs() / usual.std_errors()[j];
         assert!(off < 1e-5, "parameter {j}: {off:e}");
+    }
+}
+
+/// The information 1/f of one dark point without events must not hold what all others would change.
+#[test]
+fn one_dark_point_does_not_hold_a_background() {
+    let line = counts(CurveFit::new(|x, [a, b]| a * x + b));
+    let mut random = StdRng::seed_from_u64(10);
+    let x: Vec<f64> = (0..60).map(f64::from).collect();
+    let mut y: Vec<f64> = x.iter().map(|x| draw(&mut random, 0.5 * x + 4.0)).collect();
+    y[0] = 0.0;
+    let from = |b: f64| line.fit(Data::new(&x, &y).unwrap(), [0.3, b]).unwrap();
+    let usual = from(2.0);
+    assert!(usual.converged() && usual.params()[1] > 0.1, "{usual:?}");
+    for dark in [0.0, 1e-300, 1e-30, 1e-12] {
+        let fit = from(dark);
+        println!(
+            "{dark:e}: {:?}, {} evaluations, {}",
+            fit.params(),
+            fit.evaluations(),
+            fit.termination()
+        );
+        assert!(fit.converged(), "{dark:e}: {}", fit.termination());
+        for j in 0..2 {
+            let off = (fit.params()[j] - usual.params()[j]).abs() / usual.std_errors()[j];
+            assert!(off < 1e-5, "{dark:e}, parameter {j}: {off:e}");
+        }
+    }
+}
+
+/// A peak of one point, that is expected a million million times too low, on a background.
+#[test]
+fn an_outlier_leaves_the_others_their_digits() {
+    let peak = counts(CurveFit::new(|x, [a, b]| a * (-(40.0 * (x - 30.0)).powi(2)).exp() + b));
+    let (x, mut y) = drawn(60, 12, [0.0, 1.0, 4.0]);
+    let x: Vec<f64> = (0..x.len()).map(|i| i as f64).collect();
+    for huge in [1e6, 1e9, 1e12] {
+        y[30] = huge;
+        let mean = (y.iter().sum::<f64>() - huge) / 59.0;
+        for start in [[1e-7, 1e-7], [1e-3, 1.0], [0.0, 1e-5]] {
+            let fit = peak.fit(Data::new(&x, &y).unwrap(), start).unwrap();
+            println!(
+                "{huge:e} from {start:?}: {:?}, {} evaluations",
+                fit.params(),
+                fit.evaluations()
+            );
+            assert!(fit.converged(), "{huge:e}, {start:?}: {}", fit.termination());
+            near(fit.params()[0], huge - mean, 1e-12);
+            near(fit.params()[1], mean, 1e-7);
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::math::lane;
 const OUTLYING: f64 = 1.0 / 1024.0;
 /// Below this |f − y|/(f + y) the cost of a point is a series: its formula would cancel.
 const NEAR: f64 = 0.125;
-/// 1/19, 1/17, … 1/3: artanh(v)/v³ − 1/v² in powers of v²; the term after is below 1e-17 of v².
+/// 1/19, 1/17, … 1/3: artanh(v)/v³ − 1/v² in powers of v²; the term after is below 1e-18 of the cost.
 const SERIES: [f64; 9] = [
     1.0 / 19.0,
     1.0 / 17.0,
