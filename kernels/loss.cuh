@@ -63,31 +63,25 @@ __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& c
     return s;
 }
 
-// f - y + y ln(y/f), half the deviance of a count y > 0 of which f were expected; see
-// `src/backend/cpu/poisson.rs`.
-__device__ __forceinline__ Term count_cost(Term f, Term y) {
-    const Term t = (f - y) / y;
-    if (t > Term(-0.2) && t < Term(0.2)) {
-        const Term u = t / (Term(2) + t), v = u * u;
-        Term tail = Term(1.0 / 19.0);
-        tail = tail * v + Term(1.0 / 17.0);
-        tail = tail * v + Term(1.0 / 15.0);
-        tail = tail * v + Term(1.0 / 13.0);
-        tail = tail * v + Term(1.0 / 11.0);
-        tail = tail * v + Term(1.0 / 9.0);
-        tail = tail * v + Term(1.0 / 7.0);
-        tail = tail * v + Term(0.2);
-        return y * (t * t / (Term(2) + t) - Term(2) * u * v * (tail * v + Term(1.0 / 3.0)));
-    }
-    return y * (t - log(f / y));
-}
-
-// The row of a count y of which f were expected: returns 1 / sqrt(f), `r` receives (f - y) / sqrt(f) and
-// `cost` the point's half deviance. Not numbers where f is negative; nothing is learnt where both are 0.
-__device__ __forceinline__ Term count_row(Term f, Term y, Term& r, Term& cost) {
-    const bool silent = f == Term(0) && y == Term(0);
-    const Term root = sqrt(f);
-    r = silent ? Term(0) : (f - y) / root;
-    cost = y == Term(0) ? f + Term(0) * root : count_cost(f, y);
-    return silent ? Term(0) : Term(1) / root;
+// The row of a count y of which f were expected: returns s, usually 1 / sqrt(f); `r` receives the score
+// 1 - y/f over s, and `cost` half the deviance, f - y + y ln(y/f). See `src/backend/cpu/poisson.rs`.
+// `darkest`: the expectation below which a point without events weighs no more.
+__device__ __forceinline__ Term count_row(Term f, Term y, Term darkest, Term& r, Term& cost) {
+    const Term one = 1, half = 0.5;
+    const Term d = f - y, v = half * d / (half * f + half * y), w = v * v;
+    Term series = 0;
+#pragma unroll
+    for (int odd = 19; odd >= 3; odd -= 2) series = series * w + Term(1.0 / odd);
+    const Term near = d * v - y * (Term(2) * v * w * series);
+    const Term far = d + y * log(y / f);
+    const Term deviance = fabs(v) < Term(0.125) ? near : far;
+    const Term usual = one / sqrt(f < darkest ? darkest : f);
+    const Term outlying = Term(1.0 / 1024.0) * sqrt(y) / f;
+    const Term s = outlying > usual ? outlying : usual;
+    const bool counted = y > Term(0);
+    // The comparisons above would lose a value that is not a number, and take -0.1 for 0.
+    const Term valid = f >= Term(0) ? one : Term(NOT_A_NUMBER);
+    r = (counted ? d / f : one) / s * valid;
+    cost = (counted ? deviance : f) * valid;
+    return s * valid;
 }

@@ -14,7 +14,7 @@ struct Data {
     const void* y;                             // responses, f32 or f64
     const double* weight;                      // per point row unit / sigma, or null
     double constant_weight;                    // the same for all points where `weight` is null
-    double loss_scale;                         // C of the loss, in row units
+    double loss_scale;                         // C of the loss, in row units; of counts the darkest
     i64 points;
 };
 

@@ -43,10 +43,11 @@ __device__ __forceinline__ void weighted_row(
     Term residual = ((Term)out[0] - point.y) * point.weight;
     Term factor = point.weight;
     if constexpr (LOSS == POISSON) {
-        // The weight is 1, or 0 for a point that only fills a lane.
-        factor *= count_row((Term)out[0], point.y, residual, cost);
-        residual *= point.weight;
-        cost *= point.weight;
+        // Counts have no weights, but a point that only fills a lane has weight 0.
+        const Term kept = point.weight != Term(0) ? Term(1) : Term(0);
+        factor = count_row((Term)out[0], point.y, (Term)data.loss_scale, residual, cost) * kept;
+        residual *= kept;
+        cost *= kept;
     } else if constexpr (LOSS != LINEAR) {
         factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost);
     }

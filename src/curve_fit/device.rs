@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::execution::{Handed, failed};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// A CUDA device. Opening one that is open already costs nothing.
@@ -29,7 +29,7 @@ use std::time::Instant;
 /// ```
 #[derive(Clone)]
 pub struct Device {
-    device: Arc<Cuda>,
+    pub(super) device: Arc<Cuda>,
 }
 
 impl Device {
@@ -46,7 +46,7 @@ impl Device {
 
     /// Checks the data and copies all points that count to the device, where they stay until the
     /// result is dropped. Masks, sigma and missing values are settled here; the data serve any
-    /// model with as many independent variables, under any loss.
+    /// model with as many independent variables, under any loss, and without sigma as counts.
     ///
     /// # Errors
     /// What is wrong with the data, as [`CurveFit::fit`] says it; [`Error::NotOnDevice`] for a
@@ -59,7 +59,7 @@ impl Device {
         }
         let resident = DevicePoints::of(&self.device.driver, &points);
         let resident = resident.map_err(|error| failed(&self.device, error))?;
-        Ok(DeviceData { device: self.device.clone(), points, resident })
+        Ok(DeviceData { device: self.device.clone(), points, counts: OnceLock::new(), resident })
     }
 }
 
@@ -85,6 +85,8 @@ impl fmt::Debug for Device {
 pub struct DeviceData<'a> {
     device: Arc<Cuda>,
     points: Points<'a>,
+    /// The same as counts, once asked for.
+    counts: OnceLock<Result<Points<'a>>>,
     resident: DevicePoints,
 }
 
@@ -107,18 +109,22 @@ impl CurveFit {
     /// [`backend`](CurveFit::backend) says.
     ///
     /// # Errors
-    /// As [`fit`](CurveFit::fit), and what the device refuses; [`Error::NotOnDevice`] for
-    /// [`Estimator::Poisson`](crate::Estimator::Poisson), which checks and weighs data otherwise.
+    /// As [`fit`](CurveFit::fit), and what the device refuses.
     pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
-        if self.estimator == Estimator::Poisson {
-            let what = "counts from data that were uploaded as measurements";
-            let remedy = "use CurveFit::fit, which uploads them as counts";
-            return Err(Error::NotOnDevice { what, remedy });
-        }
         let begun = Instant::now();
         let start = self.accepts(data.points.columns.len(), start.as_ref())?;
         let place =
             Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
-        self.request(&data.points, start, place, begun, |request| request.fit())
+        let points = match self.estimator {
+            Estimator::LeastSquares => &data.points,
+            Estimator::Poisson => {
+                let counts = data.counts.get_or_init(|| {
+                    let mut counts = data.points.clone();
+                    counts.count_events().map(|()| counts)
+                });
+                counts.as_ref().map_err(Clone::clone)?
+            }
+        };
+        self.request(points, start, place, begun, |request| request.fit())
     }
 }

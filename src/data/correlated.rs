@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use nalgebra::DMatrix;
 
 /// The Cholesky factor L of the covariance of the points that count, and their indices.
+#[derive(Clone)]
 pub(crate) struct Correlation {
     /// Rows of L, each up to its diagonal, one after the other.
     rows: Vec<f64>,

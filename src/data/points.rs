@@ -10,7 +10,11 @@ use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
 use std::ops::Deref;
 
+/// Expectations below this part of what is usual are dark.
+const DARK: f64 = 1.0 / (1u64 << 20) as f64;
+
 /// Data that every backend may compute with: the points that count are finite, their sigmas positive.
+#[derive(Clone)]
 pub(crate) struct Points<'a> {
     pub(crate) columns: ColumnList<'a>,
     pub(crate) y: Values<'a>,
@@ -68,6 +72,7 @@ struct Tally {
 }
 
 /// The independent variables, in order.
+#[derive(Clone)]
 pub(crate) enum ColumnList<'a> {
     Owned(Vec<Values<'a>>),
     Borrowed(&'a [Values<'a>]),
@@ -182,6 +187,13 @@ impl<'a> Points<'a> {
         self.summary.square = total;
         self.summary.scatter = 0.0;
         Ok(())
+    }
+
+    /// The expected count below which a point without events weighs no more than one of this size:
+    /// 2⁻²⁰ of one event, or of the mean where that is less.
+    pub(crate) fn darkest(&self) -> f64 {
+        let mean = self.summary.square / self.used.max(1) as f64;
+        if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
     }
 
     /// Whether the model may have this finite value at point `i`.

@@ -13,6 +13,7 @@ use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::registry;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator, Precision};
+use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -284,7 +285,10 @@ impl<'a> OnDevice<'a> {
                 Place::chunks(&kernels.passes, points, free).map_err(failed)?
             }
         };
-        let scale = loss.scale().map_or(1.0, |scale| scale * points.units.row);
+        let scale = match points.estimator {
+            Estimator::Poisson => points.darkest(),
+            Estimator::LeastSquares => loss.scale().map_or(1.0, |scale| scale * points.units.row),
+        };
         let sizes = (self.printed.program.params.len(), self.printed.free());
         Cuda::new(kernels, points, place, scale, sizes).map_err(failed)
     }

@@ -1,5 +1,6 @@
 //! Models: the scalar they are written in, how they are traced, what they become.
 
+pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
 mod listing;

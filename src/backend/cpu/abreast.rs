@@ -36,8 +36,7 @@ pub(crate) struct Manner {
 }
 
 /// The points of up to eight fits, and their evaluation.
-pub(crate) struct Abreast<'a> {
-    model: &'a Prepared,
+pub(crate) struct Abreast {
     code: Arc<Code>,
     manner: Manner,
     kernels: &'static Kernels,
@@ -47,19 +46,22 @@ pub(crate) struct Abreast<'a> {
     columns: Vec<Vec<f64>>,
     y: Vec<f64>,
     weights: Vec<f64>,
+    /// Of counts: the expectation below which a point without events weighs no more.
+    darkest: [f64; LANES],
     /// Lane by lane, number after number: those that are the same at every point of a fit.
     uniforms: Vec<[f64; LANES]>,
     one: Vec<f64>,
+    /// Whether the code may be used at each lane's parameters.
+    usable: [bool; LANES],
     sums: Vec<f64>,
     costs: [f64; LANES],
 }
 
-impl<'a> Abreast<'a> {
+impl Abreast {
     /// Of a model of `columns` independent variables; `None` if it is not traced.
-    pub(crate) fn new(model: &'a Prepared, columns: usize, manner: Manner) -> Option<Abreast<'a>> {
-        let Kind::Traced(code) = &model.kind else { return None };
+    pub(crate) fn new(model: &Prepared, columns: usize, manner: Manner) -> Option<Abreast> {
+        let Kind::Traced { collected: code, .. } = &model.kind else { return None };
         Some(Abreast {
-            model,
             code: code.clone(),
             manner,
             kernels: kernels::detect(),
@@ -67,8 +69,10 @@ impl<'a> Abreast<'a> {
             columns: vec![Vec::new(); columns],
             y: Vec::new(),
             weights: Vec::new(),
+            darkest: [1.0; LANES],
             uniforms: Vec::new(),
             one: Vec::new(),
+            usable: [true; LANES],
             sums: Vec::new(),
             costs: [0.0; LANES],
         })
@@ -80,6 +84,9 @@ impl<'a> Abreast<'a> {
         let (n, room) = (points.used, self.y.len() / LANES);
         if n > room {
             self.grow(room, n);
+        }
+        if self.manner.estimator == Estimator::Poisson {
+            self.darkest[lane] = points.darkest();
         }
         let first = self.lengths == [0; LANES];
         self.lengths[lane] = n;
@@ -139,7 +146,7 @@ impl<'a> Abreast<'a> {
         let points = (0..LANES).filter(|&l| of(l).is_some()).map(|l| self.lengths[l]).max();
         let points = points.unwrap_or(0);
         for (lane, params) in params.iter().enumerate() {
-            self.code.uniforms(params.unwrap_or(any), &mut self.one);
+            self.usable[lane] = self.code.uniforms(params.unwrap_or(any), &mut self.one);
             self.uniforms.resize(self.one.len(), [0.0; LANES]);
             for (lanes, &number) in self.uniforms.iter_mut().zip(&self.one) {
                 lanes[lane] = number;
@@ -150,9 +157,9 @@ impl<'a> Abreast<'a> {
 
     fn pass(&mut self, numbers: usize, worker: &mut Worker) {
         let Worker { machine, rows, .. } = worker;
-        let (model, manner) = (self.model, self.manner);
-        machine.reserve(model.registers, self.columns.len());
-        rows.reserve(model.outputs.len());
+        let manner = self.manner;
+        machine.reserve(self.code.registers, self.columns.len());
+        rows.reserve(self.code.outputs.len());
         let uniforms = Uniforms::OfLanes(&self.uniforms);
         machine.broadcast(&self.code, uniforms);
         rows.clear();
@@ -167,20 +174,21 @@ impl<'a> Abreast<'a> {
                 loss: manner.loss,
                 floor: ITERATION_FLOOR,
                 estimator: manner.estimator,
+                darkest: &self.darkest,
             };
             let view = View {
                 machine,
                 inputs: &inputs,
                 block: Block::Run(start),
-                outputs: &model.outputs,
+                outputs: &self.code.outputs,
             };
             rows.add_products_of(self.kernels, &target, &view);
         }
-        rows.lanes_into(model.outputs.len(), &mut self.sums, &mut self.costs);
+        rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
     }
 
-    /// The sums of a lane.
-    pub(crate) fn read(&self, lane: usize, out: &mut Normal) {
+    /// Takes the sums of a lane; false if its parameters are such that it cannot be evaluated here.
+    pub(crate) fn read(&self, lane: usize, out: &mut Normal) -> bool {
         let lanes = self.sums.as_chunks::<LANES>().0;
         for (sum, lanes) in out.products.iter_mut().zip(lanes) {
             *sum = lanes[lane];
@@ -191,5 +199,6 @@ impl<'a> Abreast<'a> {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
             false => self.costs[lane],
         };
+        self.usable[lane]
     }
 }

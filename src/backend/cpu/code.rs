@@ -4,6 +4,7 @@
 //! instructions on blocks of points; liveness analysis lets instructions share registers, so that a
 //! block's live values stay in the caches near the core.
 
+use crate::model::collect::{Collected, collect, is_safe};
 use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
@@ -65,9 +66,18 @@ pub(super) struct Code {
     pub(super) registers: usize,
     /// The model's value, then its partials.
     pub(super) outputs: Vec<Source>,
+    /// Numbers that must be of ordinary size, or the code is not to be used.
+    coefficients: Vec<usize>,
 }
 
 impl Code {
+    /// With the constant factors of partials collected.
+    pub(super) fn collected(program: &Program) -> Code {
+        let Collected { program, coefficients } = collect(program);
+        let coefficients = coefficients.iter().map(|&id| id as usize).collect();
+        Code { coefficients, ..Code::compile(&program) }
+    }
+
     pub(super) fn compile(program: &Program) -> Code {
         let nodes = program.nodes.clone();
         let per_point = depends_on_point(&nodes);
@@ -88,12 +98,14 @@ impl Code {
         }
         let outputs = program.outputs.iter().map(|&o| compiler.source(o, &per_point)).collect();
         let Compiler { broadcasts, registers, .. } = compiler;
-        Code { nodes, per_point, steps, broadcasts, registers, outputs }
+        let coefficients = Vec::new();
+        Code { nodes, per_point, steps, broadcasts, registers, outputs, coefficients }
     }
 
     /// The numbers that are the same at every point, one per node (those of other nodes are left as
-    /// they are).
-    pub(super) fn uniforms(&self, params: &[f64], values: &mut Vec<f64>) {
+    /// they are). Returns whether the code may be used with them.
+    pub(super) fn uniforms(&self, params: &[f64], values: &mut Vec<f64>) -> bool {
+        values.clear();
         values.resize(self.nodes.len(), f64::NAN);
         for (i, node) in self.nodes.iter().enumerate() {
             if self.per_point[i] {
@@ -115,6 +127,7 @@ impl Code {
                 Node::Column(_) => f64::NAN,
             };
         }
+        self.coefficients.iter().all(|&i| is_safe(values[i]))
     }
 }
 

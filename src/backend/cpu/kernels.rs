@@ -45,8 +45,9 @@ pub(crate) struct Kernels {
     fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
 }
 
-/// Values of the model and counts; receive residuals and factors of rows; costs are added.
-type OnCounts = unsafe fn(&[f64], &[f64], &mut [f64], &mut [f64], &mut RobustSums);
+/// The darkest expectation, values of the model and counts; receive residuals and factors of rows; costs
+/// are added.
+type OnCounts = unsafe fn(&[f64; LANES], [&[f64]; 2], &mut [f64], &mut [f64], &mut RobustSums);
 
 /// The best kernels for this processor.
 pub(crate) fn detect() -> &'static Kernels {
@@ -168,14 +169,14 @@ impl Kernels {
     /// Rows of counts; see [`poisson::weigh`].
     pub(super) fn poisson(
         &self,
-        value: &[f64],
-        y: &[f64],
+        darkest: &[f64; LANES],
+        value_and_y: [&[f64]; 2],
         residual: &mut [f64],
         row: &mut [f64],
         sums: &mut RobustSums,
     ) {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
-        unsafe { (self.poisson)(value, y, residual, row, sums) }
+        unsafe { (self.poisson)(darkest, value_and_y, residual, row, sums) }
     }
 
     /// Folds `m` rows into a triangular factor; see [`fold_rows`].
@@ -395,8 +396,8 @@ macro_rules! instruction_set {
             }
 
             $(#[target_feature(enable = $features)])?
-            fn poisson(value: &[f64], y: &[f64], residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
-                poisson::weigh(value, y, residual, row, sums);
+            fn poisson(darkest: &[f64; LANES], [value, y]: [&[f64]; 2], residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
+                poisson::weigh(darkest, value, y, residual, row, sums);
             }
 
             $(#[target_feature(enable = $features)])?

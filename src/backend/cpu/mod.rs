@@ -45,45 +45,84 @@ pub(crate) struct Prepared {
     kind: Kind,
     /// Positions of the free parameters.
     pub(crate) free: Vec<usize>,
-    outputs: Vec<Source>,
-    registers: usize,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Traced(Arc<Code>),
-    Native { native: Native, bounds: Vec<(f64, f64)> },
+    /// With collected factors, and as it was traced, for parameters at which they are out of range.
+    Traced {
+        collected: Arc<Code>,
+        plain: Arc<Code>,
+    },
+    Native {
+        native: Native,
+        bounds: Vec<(f64, f64)>,
+        outputs: Vec<Source>,
+    },
 }
 
 impl Prepared {
     /// From a program whose outputs are the value and the partials by `free`.
     pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
-        let code = Code::compile(program);
-        Prepared {
-            free: free.to_vec(),
-            outputs: code.outputs.clone(),
-            registers: code.registers,
-            kind: Kind::Traced(Arc::new(code)),
-        }
+        let plain = Arc::new(Code::compile(program));
+        let collected = Arc::new(Code::collected(program));
+        Prepared { free: free.to_vec(), kind: Kind::Traced { collected, plain } }
     }
 
     /// Operations per point and pass.
     pub(crate) fn operations(&self) -> usize {
         match &self.kind {
-            Kind::Traced(code) => code.steps.len(),
+            Kind::Traced { collected, .. } => collected.steps.len(),
             Kind::Native { .. } => 0,
         }
     }
 
     /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
     pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
-        let registers = 1 + free.len();
-        Prepared {
-            free: free.to_vec(),
-            outputs: (0..registers).map(Source::Register).collect(),
-            registers,
-            kind: Kind::Native { native: native.clone(), bounds: bounds.to_vec() },
+        let outputs = (0..=free.len()).map(Source::Register).collect();
+        let kind = Kind::Native { native: native.clone(), bounds: bounds.to_vec(), outputs };
+        Prepared { free: free.to_vec(), kind }
+    }
+
+    /// The model's value and its partials.
+    fn outputs(&self) -> usize {
+        1 + self.free.len()
+    }
+
+    fn registers(&self) -> usize {
+        match &self.kind {
+            Kind::Traced { collected, plain } => collected.registers.max(plain.registers),
+            Kind::Native { outputs, .. } => outputs.len(),
         }
+    }
+}
+
+/// One pass over points: at which parameters, and by which code.
+#[derive(Clone, Copy)]
+struct Pass<'a> {
+    params: &'a [f64],
+    /// The numbers that are the same at every point.
+    uniforms: &'a [f64],
+    /// `None` for a native model.
+    code: Option<&'a Code>,
+    outputs: &'a [Source],
+}
+
+impl<'a> Pass<'a> {
+    fn new(model: &'a Prepared, params: &'a [f64], uniforms: &'a mut Vec<f64>) -> Pass<'a> {
+        let (code, outputs) = match &model.kind {
+            Kind::Traced { collected, plain } => {
+                let code = if collected.uniforms(params, uniforms) {
+                    collected
+                } else {
+                    plain.uniforms(params, uniforms);
+                    plain
+                };
+                (Some(&**code), &code.outputs)
+            }
+            Kind::Native { outputs, .. } => (None, outputs),
+        };
+        Pass { params, uniforms, code, outputs }
     }
 }
 
@@ -129,10 +168,10 @@ impl<'a> Cpu<'a> {
         loss: Loss,
         start: &[f64],
     ) -> Cpu<'a> {
-        let k = model.outputs.len();
+        let k = model.outputs();
         let (chunks, parallel) = match &model.kind {
-            Kind::Traced(code) => {
-                let per_point = code.steps.len() + k * k / 2;
+            Kind::Traced { collected, .. } => {
+                let per_point = collected.steps.len() + k * k / 2;
                 let work = per_point.saturating_mul(points.len());
                 (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
             }
@@ -171,19 +210,19 @@ impl<'a> Cpu<'a> {
         self
     }
 
-    /// Evaluates value and partials block by block over the points `start..end` that count. `pass`:
-    /// the parameters, and the numbers that are the same at every point.
+    /// Evaluates value and partials block by block over the points `start..end` that count.
     fn blocks(
         &self,
-        (params, uniforms): (&[f64], &[f64]),
+        pass: Pass<'_>,
         (start, end): (usize, usize),
         worker: &mut Worker,
         mut visit: impl FnMut(&mut Worker, &Inputs<'_>, Block<'_>),
     ) -> Result<(), Fault> {
-        worker.machine.reserve(self.model.registers, self.points.columns.len());
-        worker.rows.reserve(self.model.outputs.len());
-        if let Kind::Traced(code) = &self.model.kind {
-            worker.machine.broadcast(code, Uniforms::OfOne(uniforms));
+        let uniforms = Uniforms::OfOne(pass.uniforms);
+        worker.machine.reserve(self.model.registers(), self.points.columns.len());
+        worker.rows.reserve(self.model.outputs());
+        if let Some(code) = pass.code {
+            worker.machine.broadcast(code, uniforms);
         }
         let mut picked = std::mem::take(&mut worker.picked);
         let mut next = start;
@@ -212,14 +251,13 @@ impl<'a> Cpu<'a> {
             }
             let inputs = Inputs::new(&self.points.columns, block, len);
             worker.machine.load(&inputs);
-            match &self.model.kind {
-                Kind::Traced(code) => {
-                    worker.machine.run(code, self.kernels, Uniforms::OfOne(uniforms), &inputs)
-                }
-                Kind::Native { native, bounds } => {
+            match (&self.model.kind, pass.code) {
+                (Kind::Native { native, bounds, .. }, _) => {
                     let steps = Steps { bounds, least: &self.scratch.least };
-                    outcome = self.call_native(native, steps, params, block, len, worker);
+                    outcome = self.call_native(native, steps, pass.params, block, len, worker);
                 }
+                (_, Some(code)) => worker.machine.run(code, self.kernels, uniforms, &inputs),
+                (_, None) => {}
             }
             if outcome.is_ok() {
                 visit(worker, &inputs, block);
@@ -275,14 +313,6 @@ impl<'a> Cpu<'a> {
         Ok(())
     }
 
-    fn uniforms(&mut self, params: &[f64]) -> Vec<f64> {
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        if let Kind::Traced(code) = &self.model.kind {
-            code.uniforms(params, &mut uniforms);
-        }
-        uniforms
-    }
-
     fn weighting<'w>(&'w self, columns: &'w [f64], floor: f64) -> Weighting<'w> {
         Weighting { points: self.points, loss: self.loss, floor, columns }
     }
@@ -313,12 +343,12 @@ impl Cpu<'_> {
 
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        let uniforms = self.uniforms(params);
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let pass = Pass::new(self.model, params, &mut uniforms);
         let mut normals = std::mem::take(&mut self.scratch.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
         let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
-        let (kernels, outputs) = (self.kernels, &self.model.outputs);
-        let pass = (params, uniforms.as_slice());
+        let (kernels, outputs) = (self.kernels, pass.outputs);
         let outcome = self.sum_up(&mut normals, out, |worker, range, normal| {
             worker.rows.clear();
             let done = self.blocks(pass, range, worker, |worker, inputs, block| {
@@ -333,12 +363,12 @@ impl Evaluator for Cpu<'_> {
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
-        let uniforms = self.uniforms(params);
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let pass = Pass::new(self.model, params, &mut uniforms);
         let mut factors = std::mem::take(&mut self.scratch.factors);
         factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
         let weighting = self.weighting(columns, 0.0);
-        let (kernels, outputs) = (self.kernels, &self.model.outputs);
-        let pass = (params, uniforms.as_slice());
+        let (kernels, outputs) = (self.kernels, pass.outputs);
         let outcome = self.sum_up(&mut factors, out, |worker, range, factor| {
             factor.clear();
             self.blocks(pass, range, worker, |worker, inputs, block| {
@@ -357,41 +387,42 @@ impl Evaluator for Cpu<'_> {
     }
 
     fn scratch_bytes(&self) -> usize {
-        let k = self.model.outputs.len();
+        let k = self.model.outputs();
         let normals = self.scratch.normals.len() * (k * (k + 1) / 2 + 1);
         let factors = self.scratch.factors.len() * k * k;
-        let registers = (self.model.registers + self.points.columns.len() + 2 * k + 3) * BLOCK;
+        let registers = (self.model.registers() + self.points.columns.len() + 2 * k + 3) * BLOCK;
         let threads = self.threads();
         (normals + factors + threads * registers) * size_of::<f64>()
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        let uniforms = self.uniforms(params);
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let pass = Pass::new(self.model, params, &mut uniforms);
         out.fill(0.0);
         let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
-            for (largest, &source) in out.iter_mut().zip(&self.model.outputs[1..]) {
+            for (largest, &source) in out.iter_mut().zip(&pass.outputs[1..]) {
                 for (i, partial) in worker.machine.source(source, inputs).iter().enumerate() {
                     *largest = largest.max((partial * self.points.weight(block.index(i))).abs());
                 }
             }
         };
         let all = (0, self.points.len());
-        let pass = (params, uniforms.as_slice());
         Worker::with(|worker| self.blocks(pass, all, worker, visit))
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
-        let uniforms = self.uniforms(params);
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let pass = Pass::new(self.model, params, &mut uniforms);
         let mut found = None;
         let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
             if found.is_some() {
                 return;
             }
-            let output = |o: usize| worker.machine.source(self.model.outputs[o], inputs);
+            let output = |o: usize| worker.machine.source(pass.outputs[o], inputs);
             let len = output(0).len();
             let bad = |i: usize| {
                 let impossible = !self.points.allows(block.index(i), output(0)[i]);
-                let outputs = 0..self.model.outputs.len();
+                let outputs = 0..pass.outputs.len();
                 outputs.into_iter().find(|&o| !output(o)[i].is_finite() || (o == 0 && impossible))
             };
             found = (0..len).find_map(|i| Some((i, bad(i)?))).map(|(i, o)| BadPoint {
@@ -402,7 +433,6 @@ impl Evaluator for Cpu<'_> {
             });
         };
         let all = (0, self.points.len());
-        let pass = (params, uniforms.as_slice());
         Worker::with(|worker| self.blocks(pass, all, worker, visit)).ok()?;
         found
     }

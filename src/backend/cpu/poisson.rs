@@ -1,20 +1,42 @@
 //! Counts over a block: rows whose normal equations are those of the Poisson likelihood.
 //!
 //! Half the deviance, f − y + y·ln(y/f), has the gradient (1 − y/f)·∂f and the Fisher information
-//! ∂f ∂fᵀ/f. Scaling the row by 1/√f and taking (f − y)/√f for the residual makes both come out of the
-//! ordinary normal equations; the cost is summed by itself. The steps are those of Fisher's scoring.
+//! ∂f ∂fᵀ/f. Scaling the row by s = 1/√f and taking (1 − y/f)/s for the residual makes both come out of
+//! the ordinary normal equations; the cost is summed by itself. The steps are those of Fisher's scoring.
+//!
+//! The gradient is the same whatever s is, so that s may keep away from what would break the sums where
+//! f is far below y or next to 0. An information of 1/f has no limit as f goes to 0: one dark point
+//! would outweigh all others and hold a rate where it starts, so s² is at most 1/`darkest`. Where y is
+//! above 2²⁰f, s² = 2⁻²⁰y/f² instead keeps the residual at 2¹⁰√y, since √(y²/f) would take the digits
+//! from all others.
 
 use super::gram::LANES;
 use super::robust::RobustSums;
 use crate::math::lane;
 
-/// Below this |f/y − 1| the cost of a point is a series: its formula would cancel.
-const NEAR: f64 = 0.2;
+/// Of √y/f: the least factor of a row.
+const OUTLYING: f64 = 1.0 / 1024.0;
+/// Below this |f − y|/(f + y) the cost of a point is a series: its formula would cancel.
+const NEAR: f64 = 0.125;
+/// 1/19, 1/17, … 1/3: artanh(v)/v³ − 1/v² in powers of v²; the term after is below 1e-18 of the cost.
+const SERIES: [f64; 9] = [
+    1.0 / 19.0,
+    1.0 / 17.0,
+    1.0 / 15.0,
+    1.0 / 13.0,
+    1.0 / 11.0,
+    1.0 / 9.0,
+    1.0 / 7.0,
+    1.0 / 5.0,
+    1.0 / 3.0,
+];
 
-/// Turns values of the model, in `residual` less the counts `y`, into rows. `value`: f. `residual`:
-/// receives (f − y)/√f. `row`: receives 1/√f. Adds the costs to `sums`. All slices have one length.
+/// Turns values of the model and counts `y` into rows. `darkest`: the expectation below which a point
+/// without events weighs no more, that of number i at i modulo the lanes. `value`: f. `residual`: receives (1 − y/f)/s. `row`: receives s. Adds
+/// the costs to `sums`. All slices have one length.
 #[inline(always)]
 pub(super) fn weigh(
+    darkest: &[f64; LANES],
     value: &[f64],
     y: &[f64],
     residual: &mut [f64],
@@ -24,97 +46,90 @@ pub(super) fn weigh(
     for (i, ((&f, &y), (r, s))) in
         value.iter().zip(y).zip(residual.iter_mut().zip(row.iter_mut())).enumerate()
     {
-        // Where nothing is expected and nothing was counted, nothing is learnt.
-        let silent = (f == 0.0) & (y == 0.0);
-        // The root of a negative expectation is not a number, and with it all sums.
-        let root = f.sqrt();
-        *s = if silent { 0.0 } else { 1.0 / root };
-        *r = if silent { 0.0 } else { (f - y) / root };
-        sums[i % LANES] += if y == 0.0 { f + 0.0 * root } else { cost(f, y) };
+        let cost;
+        [*s, *r, cost] = point(f, y, darkest[i % LANES]);
+        sums[i % LANES] += cost;
     }
 }
 
-/// f − y + y·ln(y/f) for y > 0.
+/// The factor of a row, its residual and its cost: not numbers where f is negative, not finite where
+/// something was counted and f is 0.
 #[inline(always)]
-fn cost(f: f64, y: f64) -> f64 {
-    let t = (f - y) / y;
-    // t − ln(1 + t) = t²/(2 + t) − 2(u³/3 + u⁵/5 + …) with u = t/(2 + t), where the logarithm is
-    // 2 artanh u; at |t| < 0.2 the term after the last is below 1e-17 of the sum.
-    let u = t / (2.0 + t);
-    let v = u * u;
-    let series = [1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 0.2];
-    let tail = series.iter().fold(1.0 / 19.0, |sum, c| sum * v + c);
-    let near = t * t / (2.0 + t) - 2.0 * u * v * (tail * v + 1.0 / 3.0);
-    // Of the ratio itself: 1 + t has lost the digits of an f far below y.
-    let far = t - lane::ln(f / y);
-    y * if t.abs() < NEAR { near } else { far }
+fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
+    let d = f - y;
+    // Of halves, whose sum does not overflow.
+    let v = 0.5 * d / (0.5 * f + 0.5 * y);
+    let w = v * v;
+    let series = SERIES.iter().fold(0.0, |sum, c| sum * w + c);
+    // With ln(f/y) = 2 artanh v and d − 2yv = dv nothing cancels.
+    let near = d * v - y * (2.0 * v * w * series);
+    let far = d + y * lane::ln(y / f);
+    let deviance = if v.abs() < NEAR { near } else { far };
+    let usual = 1.0 / (if f < darkest { darkest } else { f }).sqrt();
+    let outlying = OUTLYING * y.sqrt() / f;
+    let s = if outlying > usual { outlying } else { usual };
+    // Where nothing was counted the score is 1, also at f = 0.
+    let counted = y > 0.0;
+    let score = if counted { d / f } else { 1.0 };
+    let cost = if counted { deviance } else { f };
+    // The comparisons above would lose a value that is not a number, and take −0.1 for 0.
+    let valid = if f >= 0.0 { 1.0 } else { f64::NAN };
+    [s * valid, score / s * valid, cost * valid]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::weigh;
+    use super::point;
 
-    /// Against the formula with the logarithm of the nearest double-double: y·h(t), h by its power
-    /// series Σ (−t)ᵏ/k from k = 2 on where that converges fast, and plainly where nothing cancels.
-    fn cost(f: f64, y: f64) -> f64 {
-        let t = (f - y) / y;
-        if t.abs() < 0.01 {
-            (2..30).map(|k| (-t).powi(k) / f64::from(k)).sum::<f64>() * y
-        } else {
-            (f - y) + y * (y / f).ln()
-        }
-    }
-
-    fn of(f: f64, y: f64) -> (f64, f64, f64) {
-        let (mut r, mut s, mut sums) = ([0.0], [0.0], [0.0; 8]);
-        weigh(&[f], &[y], &mut r, &mut s, &mut sums);
-        (r[0], s[0], sums[0])
-    }
-
+    /// Against the formula by itself; tests/poisson has the recorded costs of ordinary numbers.
     #[test]
-    fn costs_keep_their_digits_near_and_far() {
-        for y in [0.3, 1.0, 5.0, 1e3, 1e9] {
-            for ratio in [
-                1e-200,
-                1e-9,
-                0.01,
-                0.5,
-                0.79,
-                0.81,
-                0.9,
-                0.999,
-                1.0 + 1e-9,
-                1.01,
-                1.1,
-                1.19,
-                1.21,
-                2.0,
-                1e9,
-            ] {
-                let f = ratio * y;
-                let (r, s, found) = of(f, y);
-                let expected = cost(f, y);
-                assert!(
-                    (found - expected).abs() <= 4e-13 * expected,
-                    "{f}, {y}: {found:e}, {expected:e}"
-                );
-                assert!(
-                    (r - (f - y) * s).abs() <= 1e-15 * r.abs() && (s * s * f - 1.0).abs() < 1e-15
-                );
-            }
-            assert_eq!(of(y, y).2, 0.0);
+    fn costs_hold_at_the_ends_of_the_range() {
+        for (f, y, exact) in [
+            (1.7e308, 1e308, 1e308 * (0.7 - 1.7f64.ln())),
+            (1.1e308, 1e308, 1e308 * (0.1 - 1.1f64.ln())),
+            (1e-300, 1.0, 300.0 * 10f64.ln() - 1.0),
+            (3e-300, 2e-300, 2e-300 * (0.5 - 1.5f64.ln())),
+        ] {
+            let [_, _, cost] = point(f, y, 1e-9);
+            assert!((cost / exact - 1.0).abs() < 1e-13, "{f:e}, {y:e}: {cost:e}, not {exact:e}");
         }
-        assert_eq!(of(3.0, 0.0).2, 3.0);
-        assert_eq!(of(0.0, 0.0), (0.0, 0.0, 0.0));
+        assert_eq!(point(5e-324, 5e-324, 1e-9)[2], 0.0);
+    }
+
+    /// Whatever bounds the curvature, the gradient is that of the deviance: row times residual is the
+    /// score 1 − y/f.
+    #[test]
+    fn rows_have_the_score_everywhere_and_the_information_where_it_is_bounded() {
+        let darkest = 2f64.powi(-20);
+        for y in [0.0, 1e-3, 1.0, 7.0, 1e4, 1e12] {
+            for exponent in -120..60 {
+                let f = 1.7 * 2f64.powi(exponent);
+                let [s, r, _] = point(f, y, darkest);
+                let score = 1.0 - y / f;
+                assert!((s * r - score).abs() <= 4e-16 * (1.0 + y / f), "{f:e}, {y}: {s:e} {r:e}");
+                if f >= darkest && y <= 2f64.powi(20) * f {
+                    assert!((s * s * f - 1.0).abs() < 1e-15, "{f:e}, {y}: {s:e}");
+                } else {
+                    // No more than Fisher's information, and no residual that drowns the others.
+                    assert!(
+                        s * s <= 1.0 / darkest * 1.0001 || s * s <= y / f / f * 1e-6,
+                        "{f:e} {y}"
+                    );
+                    assert!(r.abs() <= 1024.0 * y.sqrt().max(1.0), "{f:e}, {y}: {r:e}");
+                }
+            }
+        }
+        let [s, r, cost] = point(0.0, 0.0, darkest);
+        assert_eq!((s * r, cost), (1.0, 0.0));
     }
 
     #[test]
     fn what_cannot_be_expected_is_not_a_number() {
         for (f, y) in [(-1.0, 2.0), (-1.0, 0.0), (f64::NAN, 1.0), (f64::NAN, 0.0)] {
-            let (r, _, cost) = of(f, y);
-            assert!(r.is_nan() && cost.is_nan(), "{f}, {y}: {r}, {cost}");
+            let [s, r, cost] = point(f, y, 1e-6);
+            assert!(s.is_nan() && r.is_nan() && cost.is_nan(), "{f}, {y}: {r}, {cost}");
         }
-        let (r, _, cost) = of(0.0, 2.0);
+        let [_, r, cost] = point(0.0, 2.0, 1e-6);
         assert!(!r.is_finite() && !cost.is_finite());
     }
 }

@@ -70,6 +70,8 @@ pub(super) struct Target<'a> {
     pub(super) loss: Loss,
     pub(super) floor: f64,
     pub(super) estimator: Estimator,
+    /// Of counts, lane by lane.
+    pub(super) darkest: &'a [f64; LANES],
 }
 
 impl Rows {
@@ -119,7 +121,8 @@ impl Rows {
             }
         };
         if points.estimator == Estimator::Poisson {
-            kernels.poisson(value, y, residual, factor, &mut self.cost);
+            let darkest = [points.darkest(); LANES];
+            kernels.poisson(&darkest, [value, y], residual, factor, &mut self.cost);
             return true;
         }
         kernels.binary(Binary::Sub, value, y, residual);
@@ -173,7 +176,7 @@ impl Rows {
         let (residual, factor, robust) =
             (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
         if target.estimator == Estimator::Poisson {
-            kernels.poisson(value, target.y, residual, factor, &mut self.cost);
+            kernels.poisson(target.darkest, [value, target.y], residual, factor, &mut self.cost);
             return true;
         }
         kernels.binary(Binary::Sub, value, target.y, residual);

@@ -7,7 +7,7 @@ use super::machine::{BLOCK, Block, Inputs};
 use super::robust::RobustSums;
 use super::rows::STRIDE;
 use super::worker::Worker;
-use super::{Cpu, ITERATION_FLOOR};
+use super::{Cpu, ITERATION_FLOOR, Pass};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
@@ -26,7 +26,7 @@ pub(crate) struct Whitened<'a> {
 impl<'a> Whitened<'a> {
     pub(crate) fn new(inner: Cpu<'a>, correlation: &'a Correlation) -> Self {
         let n = correlation.index.len();
-        let columns = vec![vec![0.0; n]; inner.model.outputs.len()];
+        let columns = vec![vec![0.0; n]; inner.model.outputs()];
         Whitened { inner, correlation, columns, row: vec![1.0; n], cost: 0.0 }
     }
 
@@ -39,19 +39,20 @@ impl<'a> Whitened<'a> {
 
     /// Fills the columns at `params`: whitened and scaled.
     fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
-        let uniforms = self.inner.uniforms(params);
+        let mut uniforms = std::mem::take(&mut self.inner.scratch.uniforms);
+        let pass = Pass::new(self.inner.model, params, &mut uniforms);
         let columns = &mut self.columns;
         let k = columns.len();
         let inner = &self.inner;
         let mut done = 0;
         let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
-            let value = worker.machine.source(inner.model.outputs[0], inputs);
+            let value = worker.machine.source(pass.outputs[0], inputs);
             for (i, v) in value.iter().enumerate() {
                 let point = block.index(i);
                 columns[k - 1][done + i] = (v - inner.points.y.at(point)) * inner.points.units.row;
             }
             for j in 0..k - 1 {
-                let partial = worker.machine.source(inner.model.outputs[1 + j], inputs);
+                let partial = worker.machine.source(pass.outputs[1 + j], inputs);
                 for (i, v) in partial.iter().enumerate() {
                     columns[j][done + i] = v * scales[j] * inner.points.units.row;
                 }
@@ -59,7 +60,6 @@ impl<'a> Whitened<'a> {
             done += value.len();
         };
         let all = (0, inner.points.len());
-        let pass = (params, uniforms.as_slice());
         Worker::with(|worker| inner.blocks(pass, all, worker, visit))?;
         self.inner.scratch.uniforms = uniforms;
         self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));

@@ -4,20 +4,20 @@ mod faults;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;
 
-use crate::CurveFit;
 use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::pool::Pooled;
 use crate::support::nist;
+use crate::{Backend, CurveFit, Data, Device, Error, Estimator, Sigma};
 use std::sync::{Arc, LazyLock};
 
 /// One emulated device for all tests, so that kernels are compiled once.
-static SHARED: LazyLock<Option<(Arc<Emulator>, Arc<Device>)>> = LazyLock::new(|| {
+static SHARED: LazyLock<Option<(Arc<Emulator>, Arc<Cuda>)>> = LazyLock::new(|| {
     let emulator = emulator_or_skip(Settings { multiprocessors: 2, ..Settings::default() })?;
     let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
     let pooled = Arc::new(Pooled::new(emulator.clone()));
-    let device = Device::new(pooled, emulator.clone(), cache);
+    let device = Cuda::new(pooled, emulator.clone(), cache);
     Some((emulator, Arc::new(device)))
 });
 
@@ -28,3 +28,46 @@ fn on_device(test: impl FnOnce(suite::Place<'_>)) {
 }
 
 suite::tests_on!(on_device);
+
+/// Data of 1e-100 are uploaded in other units than counts have.
+#[test]
+fn uploaded_data_serve_as_counts_and_as_measurements() {
+    let Some((_, device)) = &*SHARED else { return };
+    let device = Device { device: device.clone() };
+    let x: Vec<f64> = (0..300).map(|i| 0.03 * f64::from(i)).collect();
+    let decay = || CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+    let counting = || decay().estimator(Estimator::Poisson);
+    for scale in [1.0, 1e-100] {
+        let y: Vec<f64> = x
+            .iter()
+            .enumerate()
+            .map(|(i, x)| scale * ((9.0 * (-x).exp()).round() + (i % 3) as f64))
+            .collect();
+        let mask: Vec<bool> = (0..300).map(|i| i % 7 != 0).collect();
+        let data = Data::new(&x, &y).unwrap().mask(&mask).unwrap();
+        let start = [8.0 * scale, 1.2, 1.5 * scale];
+        let uploaded = device.upload(&data).unwrap();
+        for model in [counting(), decay(), counting()] {
+            let there = model.fit_uploaded(&uploaded, start).unwrap();
+            let here = model.backend(Backend::Cpu).fit(data.clone(), start).unwrap();
+            assert!(there.converged() && there.stats().backend == "CUDA", "{}", there.stats());
+            for ((d, c), e) in there.params().iter().zip(here.params()).zip(here.std_errors()) {
+                assert!((d - c).abs() <= 1e-9 * e, "{scale:e}: {d:e} against {c:e}");
+            }
+            for (d, c) in there.std_errors().iter().zip(here.std_errors()) {
+                assert!((d / c - 1.0).abs() < 1e-6, "{scale:e}: error {d:e} against {c:e}");
+            }
+        }
+    }
+    let y: Vec<f64> = x.iter().map(|x| 1.0 - x).collect();
+    let uploaded = device.upload(&Data::new(&x, &y).unwrap()).unwrap();
+    for _ in 0..2 {
+        let error = counting().fit_uploaded(&uploaded, [1.0, 1.0, 1.0]).unwrap_err();
+        assert!(matches!(error, Error::NegativeCount { index: 34, .. }), "{error}");
+    }
+    assert!(decay().fit_uploaded(&uploaded, [1.0, 1.0, 1.0]).is_ok());
+    let data = Data::new(&x, &y).unwrap().sigma(Sigma::Constant(2.0)).unwrap();
+    let error =
+        counting().fit_uploaded(&device.upload(&data).unwrap(), [1.0, 1.0, 1.0]).unwrap_err();
+    assert_eq!(error, Error::NotForCounts { what: "sigma" });
+}

@@ -22,7 +22,7 @@ const MOST_POINTS: usize = 1024;
 
 /// Room for the fits that are under way.
 pub(super) struct Ranks<'a> {
-    abreast: Abreast<'a>,
+    abreast: Abreast,
     lanes: Vec<Lane>,
     /// What a fit alone needs, and the ends of all.
     bench: Bench<'a>,
@@ -128,8 +128,11 @@ impl<'a> Ranks<'a> {
     /// Takes the sums of a lane and, if that ends its fit, writes what was found.
     fn go_on(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
         let place = &mut self.lanes[lane];
-        self.abreast.read(lane, place.solver.normal());
-        match place.solver.evaluated(&place.problem, request.options, request.begun) {
+        let verdict = match self.abreast.read(lane, place.solver.normal()) {
+            true => place.solver.evaluated(&place.problem, request.options, request.begun),
+            false => Verdict::Alone,
+        };
+        match verdict {
             Verdict::Again => {}
             Verdict::Ended(termination) => {
                 place.fit = None;

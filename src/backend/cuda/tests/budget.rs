@@ -237,3 +237,29 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
     }
     assert!(write || wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Rows of counts have a text of their own, which no case above has.
+#[test]
+fn kernels_of_counts_compile_for_every_architecture() {
+    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+    let program = model.program().unwrap();
+    for nvrtc in all() {
+        for arithmetic in [Arithmetic::Double, Arithmetic::Single { compensated: true }] {
+            let spec = Spec {
+                estimator: Estimator::Poisson,
+                program: &program,
+                free: program.partials.len(),
+                columns: vec![Storage::F64],
+                response: Storage::F64,
+                loss: Loss::Linear,
+                arithmetic,
+            };
+            for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
+                for unit in [source::passes(&spec), source::factor_pass(&spec)] {
+                    let (_, log) = timed(&nvrtc, &unit, capability);
+                    assert!(!uses(&log).is_empty(), "{capability:?}: {log}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Partials with their constant factors collected.
+//!
+//! Derivatives are products of many factors, most of them the same at every point: of the Gaussian's
+//! a·(2(x − μ)/2σ²)·e only (x − μ)·e is not. Such factors are gathered into one coefficient for each
+//! partial, computed once per pass, so that a point costs no division and few products. The value
+//! keeps its own operations to the last bit; a partial is the same product in another order.
+//!
+//! In another order a product may leave the range of f64 where it did not before. Coefficients between
+//! 1e-100 and 1e100 are safe, unless what remains is at the ends of the range itself, where squares of
+//! partials leave it anyway. For others there is the program as it was.
+
+use super::op::{Binary, Id, Node, Unary};
+use super::optimise::{depends_on_point, without_dead_code};
+use super::program::Program;
+use std::collections::HashMap;
+
+/// A program whose partials have collected coefficients.
+pub(crate) struct Collected {
+    pub(crate) program: Program,
+    /// The coefficients, as nodes.
+    pub(crate) coefficients: Vec<Id>,
+}
+
+/// Whether a coefficient may stand for its factors.
+pub(crate) fn is_safe(coefficient: f64) -> bool {
+    (1e-100..=1e100).contains(&coefficient.abs())
+}
+
+/// A node as number · uniform · core.
+#[derive(Clone, Copy, Debug)]
+struct Product {
+    number: f64,
+    uniform: Option<Id>,
+    /// `None` for a node that is the same at every point.
+    core: Option<Id>,
+}
+
+/// `program`, whose first output is the value and whose others are partials.
+pub(crate) fn collect(program: &Program) -> Collected {
+    let nodes = &program.nodes;
+    let mut writer = Writer { nodes: Vec::new(), known: HashMap::new(), coefficients: Vec::new() };
+    let per_point = depends_on_point(nodes);
+    let of_value = needed(nodes, program.outputs.first().copied());
+    let mut products: Vec<Product> = Vec::with_capacity(nodes.len());
+    for (i, &node) in nodes.iter().enumerate() {
+        let product = match (per_point[i], of_value[i]) {
+            (true, false) => writer.product(node, &products),
+            _ => writer.copied(node, &products, per_point[i]),
+        };
+        products.push(product);
+    }
+    let outputs: Vec<Id> =
+        program.outputs.iter().map(|&o| writer.node_of(products[o as usize])).collect();
+    let count = outputs.len();
+    let all: Vec<Id> = outputs.iter().chain(&writer.coefficients).copied().collect();
+    // Coefficients are kept as if they were outputs.
+    let (nodes, mut kept) = without_dead_code(&writer.nodes, &all);
+    let coefficients = kept.split_off(count);
+    Collected { program: Program { nodes, outputs: kept, ..program.clone() }, coefficients }
+}
+
+/// For each node whether `output` needs it.
+fn needed(nodes: &[Node], output: Option<Id>) -> Vec<bool> {
+    let mut needed = vec![false; nodes.len()];
+    if let Some(output) = output {
+        needed[output as usize] = true;
+    }
+    for (i, node) in nodes.iter().enumerate().rev() {
+        if needed[i] {
+            node.operands().for_each(|id| needed[id as usize] = true);
+        }
+    }
+    needed
+}
+
+/// Nodes being written, equal ones once.
+struct Writer {
+    nodes: Vec<Node>,
+    known: HashMap<Node, Id>,
+    coefficients: Vec<Id>,
+}
+
+impl Writer {
+    fn push(&mut self, node: Node) -> Id {
+        let next = self.nodes.len() as Id;
+        let id = *self.known.entry(node).or_insert(next);
+        if id == next {
+            self.nodes.push(node);
+        }
+        id
+    }
+
+    /// A node as it is, its operands with all their factors.
+    fn copied(&mut self, node: Node, products: &[Product], per_point: bool) -> Product {
+        let operands: Vec<(Id, Id)> =
+            node.operands().map(|id| (id, self.node_of(products[id as usize]))).collect();
+        let renamed =
+            |id: Id| operands.iter().find(|(old, _)| *old == id).map_or(id, |&(_, new)| new);
+        let id = self.push(node.with_operands(renamed));
+        match (per_point, node) {
+            (true, _) => Product { number: 1.0, uniform: None, core: Some(id) },
+            (false, Node::Const(bits)) => {
+                Product { number: f64::from_bits(bits), uniform: None, core: None }
+            }
+            (false, _) => Product { number: 1.0, uniform: Some(id), core: None },
+        }
+    }
+
+    /// A node of the partials only, its factors apart.
+    fn product(&mut self, node: Node, products: &[Product]) -> Product {
+        let of = |id: Id| products[id as usize];
+        let found = match node {
+            Node::Unary(Unary::Neg, a) => {
+                let a = of(a);
+                Some(Product { number: -a.number, ..a })
+            }
+            Node::Binary(Binary::Mul, a, b) => {
+                let (a, b) = (of(a), of(b));
+                Some(Product {
+                    number: a.number * b.number,
+                    uniform: self.both(Binary::Mul, a.uniform, b.uniform),
+                    core: self.both(Binary::Mul, a.core, b.core),
+                })
+            }
+            Node::Binary(Binary::Div, a, b) => {
+                let (a, b) = (of(a), of(b));
+                Some(Product {
+                    number: a.number / b.number,
+                    uniform: self.both(Binary::Div, a.uniform, b.uniform),
+                    core: self.both(Binary::Div, a.core, b.core),
+                })
+            }
+            Node::Binary(op @ (Binary::Add | Binary::Sub), a, b) => {
+                let (a, b) = (of(a), of(b));
+                let alike = a.core == b.core && a.uniform == b.uniform;
+                let sum = if op == Binary::Add { a.number + b.number } else { a.number - b.number };
+                alike.then_some(Product { number: sum, ..a })
+            }
+            _ => None,
+        };
+        match found {
+            Some(p) if p.number.is_finite() && p.number != 0.0 && p.core.is_some() => p,
+            _ => self.copied(node, products, true),
+        }
+    }
+
+    /// a ∘ b, where either may be 1.
+    fn both(&mut self, op: Binary, a: Option<Id>, b: Option<Id>) -> Option<Id> {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                // Products are written in one order, to be found again.
+                let (a, b) = if op == Binary::Mul && b < a { (b, a) } else { (a, b) };
+                Some(self.push(Node::Binary(op, a, b)))
+            }
+            (a, None) => a,
+            (None, Some(b)) if op == Binary::Div => {
+                let one = self.push(Node::Const(1f64.to_bits()));
+                Some(self.push(Node::Binary(op, one, b)))
+            }
+            (None, b) => b,
+        }
+    }
+
+    /// The node that a product is, with all its factors.
+    fn node_of(&mut self, product: Product) -> Id {
+        let Product { number, uniform, core } = product;
+        let Some(core) = core else {
+            let number = self.push(Node::Const(number.to_bits()));
+            return uniform.unwrap_or(number);
+        };
+        if number == -1.0 && uniform.is_none() {
+            return self.push(Node::Unary(Unary::Neg, core));
+        }
+        let coefficient = match uniform {
+            None if number == 1.0 => return core,
+            None => self.push(Node::Const(number.to_bits())),
+            Some(uniform) if number == 1.0 => uniform,
+            Some(uniform) => {
+                let number = self.push(Node::Const(number.to_bits()));
+                self.push(Node::Binary(Binary::Mul, number, uniform))
+            }
+        };
+        if !self.coefficients.contains(&coefficient) {
+            self.coefficients.push(coefficient);
+        }
+        self.push(Node::Binary(Binary::Mul, core, coefficient))
+    }
+}
