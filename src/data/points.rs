@@ -97,6 +97,8 @@ pub(crate) struct Given<'a> {
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
+    /// Whether the independent variables are known to be finite.
+    pub(crate) known_x: bool,
 }
 
 impl<'a> Points<'a> {
@@ -113,6 +115,7 @@ impl<'a> Points<'a> {
             mask: data.mask,
             missing: data.missing,
             infinite_x: data.infinite_x,
+            known_x: false,
         })
     }
 
@@ -135,7 +138,7 @@ impl<'a> Points<'a> {
             units: Units::ORDINARY,
             summary: Summary::default(),
         };
-        let plain = if data.mask.is_none() { points.plain() } else { None };
+        let plain = if data.mask.is_none() { points.plain(data.known_x) } else { None };
         if plain.is_none() {
             points.filtered = true;
             points.check_sigma()?;
@@ -262,11 +265,11 @@ impl<'a> Points<'a> {
 
     /// The largest magnitudes and the summary of y if every value is finite and every sigma positive,
     /// the usual case, found in one fast scan; else `None`.
-    fn plain(&self) -> Option<(Largest, Summary)> {
+    fn plain(&self, known_x: bool) -> Option<(Largest, Summary)> {
         let scan = |start: usize, end: usize| {
             let summary = Summary::of_range(self, start, end);
             let mut all = finite(&self.y, start, end);
-            for column in self.columns.iter() {
+            for column in self.columns.iter().filter(|_| !known_x) {
                 all &= finite(column, start, end);
             }
             let Some(sigma) = self.sigmas() else {

@@ -4,6 +4,7 @@ use super::correlated::Correlation;
 use super::points::{Points, Units};
 use super::sigma::Sigma;
 use super::units::unit_of;
+use super::values::Values;
 use rayon::prelude::*;
 
 /// Points per task of a scan over the data.
@@ -90,8 +91,15 @@ impl Summary {
         let mut block = [0.0; BLOCK];
         let mut total = Summary::default();
         for from in (start..end).step_by(BLOCK) {
-            let y = &mut block[..(end - from).min(BLOCK)];
-            points.y.copy_to(from, y);
+            let to = end.min(from + BLOCK);
+            let y = match points.y {
+                Values::F64(v) => &v[from..to],
+                _ => {
+                    let y = &mut block[..to - from];
+                    points.y.copy_to(from, y);
+                    y
+                }
+            };
             total = total.merge(Summary::of_block(points, from, y));
         }
         total

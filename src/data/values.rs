@@ -54,6 +54,14 @@ impl Values<'_> {
         }
     }
 
+    /// Whether all are finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        match self {
+            Values::F64(v) => v.iter().all(|v| v.is_finite()),
+            Values::F32(v) => v.iter().all(|v| v.is_finite()),
+        }
+    }
+
     /// Writes the values `start..start + out.len()` to `out`.
     pub(crate) fn copy_to(&self, start: usize, out: &mut [f64]) {
         match self {

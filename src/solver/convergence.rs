@@ -57,7 +57,8 @@ impl Search<'_> {
         }
         let Reduced { z, step, .. } = &self.state.reduced;
         let (z, step) = (&z[..m], &step[..m]);
-        let relative = |(&j, d): (&usize, &f64)| d.abs() / self.size(j);
+        let deviation = self.deviation();
+        let relative = |(&j, d): (&usize, &f64)| d.abs() / self.size(j, deviation);
         Prospect {
             fall: 0.5 * z.iter().map(|v| v * v).sum::<f64>(),
             change: self.state.moving.iter().zip(step.iter()).map(relative).fold(0.0, f64::max),

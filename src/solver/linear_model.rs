@@ -49,39 +49,36 @@ impl LinearModel {
     pub(crate) fn set_normal(&mut self, normal: &Normal) -> bool {
         let n = self.n;
         self.set_lengths(normal);
-        for j in 0..n {
-            for i in 0..=j {
-                let unit = self.norms[i] * self.norms[j];
-                self.scaled[j * n + i] = match unit {
-                    // A column without effect must not spoil the others: it stands alone with length
-                    // 1 here and is zero again below.
-                    0.0 => {
-                        if i == j {
-                            1.0
-                        } else {
-                            0.0
-                        }
-                    }
-                    _ => normal.jtj(i, j) / unit,
-                };
+        let mut products = normal.products.as_slice();
+        for (j, column) in self.scaled.chunks_exact_mut(n.max(1)).enumerate() {
+            let (above, rest) = products.split_at(j + 1);
+            products = rest;
+            let norm = self.norms[j];
+            for ((scaled, product), &other) in column.iter_mut().zip(above).zip(&self.norms) {
+                let unit = other * norm;
+                // A column without effect must not spoil the others: it stands alone with length 1
+                // here and is zero again below.
+                *scaled = if unit == 0.0 { 0.0 } else { product / unit };
+            }
+            if norm == 0.0 {
+                column[j] = 1.0;
             }
         }
         self.least_pivot = 0.0;
         if cholesky(&self.scaled, n, &mut self.r).is_err() {
             return false;
         }
-        self.least_pivot = (0..n).map(|j| self.r[j * n + j].powi(2)).fold(1.0, f64::min);
+        let diagonal = self.r.iter().step_by(n + 1);
+        self.least_pivot = diagonal.fold(1.0, |least: f64, r| least.min(r * r));
         if self.least_pivot < LEAST_PIVOT {
             return false;
         }
-        for j in 0..n {
-            self.z[j] = if self.norms[j] == 0.0 { 0.0 } else { self.gradient[j] / self.norms[j] };
+        for ((z, g), &norm) in self.z.iter_mut().zip(&self.gradient).zip(&self.norms) {
+            *z = if norm == 0.0 { 0.0 } else { g / norm };
         }
         solve_upper_transposed(&self.r, n, &mut self.z);
-        for j in 0..n {
-            for i in 0..=j {
-                self.r[j * n + i] *= self.norms[j];
-            }
+        for (j, (column, norm)) in self.r.chunks_exact_mut(n.max(1)).zip(&self.norms).enumerate() {
+            column[..=j].iter_mut().for_each(|r| *r *= norm);
         }
         true
     }

@@ -160,7 +160,8 @@ impl<'a> Search<'a> {
     /// Whether the last step changed no parameter by more than this part of its size: a length in
     /// terms of D would call a step small beside effects that parameters had long ago.
     pub(super) fn within(&self, tolerance: f64) -> bool {
-        let small = |&j: &usize| self.state.delta[j].abs() <= tolerance * self.size(j);
+        let deviation = self.deviation();
+        let small = |&j: &usize| self.state.delta[j].abs() <= tolerance * self.size(j, deviation);
         self.state.moving.iter().all(small)
     }
 
@@ -169,11 +170,15 @@ impl<'a> Search<'a> {
         self.state.work.iterations == self.state.earlier
     }
 
+    /// The root mean square of the residuals, √(2C/n).
+    pub(super) fn deviation(&self) -> f64 {
+        (2.0 * self.state.normal.cost / self.problem.points.max(1) as f64).sqrt()
+    }
+
     /// What a change of q[j] is compared with: q[j] itself or, if that is larger, the standard error
     /// that it would have alone in the model, √(2C/n)/‖Jⱼ‖. A parameter whose best value is 0 has no
     /// size of its own, and no change is small beside it.
-    pub(super) fn size(&self, j: usize) -> f64 {
-        let deviation = (2.0 * self.state.normal.cost / self.problem.points.max(1) as f64).sqrt();
+    pub(super) fn size(&self, j: usize, deviation: f64) -> f64 {
         self.state.q[j].abs().max(deviation / self.state.model.norms[j])
     }
 

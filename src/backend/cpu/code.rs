@@ -58,8 +58,10 @@ pub(super) enum Step {
 /// Straight-line code over blocks of points.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
-    nodes: Vec<Node>,
-    per_point: Vec<bool>,
+    /// One number per node, those of constants set.
+    constants: Vec<f64>,
+    /// The other nodes that are the same at every point, in order.
+    uniform_nodes: Vec<(usize, Node)>,
     pub(super) steps: Vec<Step>,
     /// Registers that hold one uniform number in all lanes, filled once per chunk: (uniform, register).
     pub(super) broadcasts: Vec<(usize, usize)>,
@@ -79,10 +81,10 @@ impl Code {
     }
 
     pub(super) fn compile(program: &Program) -> Code {
-        let nodes = program.nodes.clone();
-        let per_point = depends_on_point(&nodes);
+        let nodes = &program.nodes;
+        let per_point = depends_on_point(nodes);
         let mut compiler = Compiler {
-            last_use: last_uses(&nodes, &program.outputs),
+            last_use: last_uses(nodes, &program.outputs),
             sources: vec![None; nodes.len()],
             free: Vec::new(),
             registers: 0,
@@ -98,22 +100,24 @@ impl Code {
         }
         let outputs = program.outputs.iter().map(|&o| compiler.source(o, &per_point)).collect();
         let Compiler { broadcasts, registers, .. } = compiler;
+        let constant = |node: &Node| match node {
+            Node::Const(bits) => f64::from_bits(*bits),
+            _ => f64::NAN,
+        };
+        let constants = nodes.iter().map(constant).collect();
+        let uniform = |i: &usize| !per_point[*i] && !matches!(nodes[*i], Node::Const(_));
+        let uniform_nodes = (0..nodes.len()).filter(uniform).map(|i| (i, nodes[i])).collect();
         let coefficients = Vec::new();
-        Code { nodes, per_point, steps, broadcasts, registers, outputs, coefficients }
+        Code { constants, uniform_nodes, steps, broadcasts, registers, outputs, coefficients }
     }
 
     /// The numbers that are the same at every point, one per node (those of other nodes are left as
     /// they are). Returns whether the code may be used with them.
     pub(super) fn uniforms(&self, params: &[f64], values: &mut Vec<f64>) -> bool {
-        values.clear();
-        values.resize(self.nodes.len(), f64::NAN);
-        for (i, node) in self.nodes.iter().enumerate() {
-            if self.per_point[i] {
-                continue;
-            }
+        values.clone_from(&self.constants);
+        for &(i, node) in &self.uniform_nodes {
             let v = |id: Id| values[id as usize];
-            values[i] = match *node {
-                Node::Const(bits) => f64::from_bits(bits),
+            values[i] = match node {
                 Node::Param(k) => params[k as usize],
                 Node::Unary(op, a) => op.apply(v(a)),
                 Node::Binary(op, a, b) => op.apply(v(a), v(b)),
@@ -124,7 +128,7 @@ impl Code {
                         v(b)
                     }
                 }
-                Node::Column(_) => f64::NAN,
+                Node::Const(_) | Node::Column(_) => f64::NAN,
             };
         }
         self.coefficients.iter().all(|&i| is_safe(values[i]))

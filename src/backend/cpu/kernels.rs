@@ -268,12 +268,17 @@ macro_rules! instruction_set {
                         let f = $f;
                         // A loop over eight lanes would be unrolled and then vectorised the wrong
                         // way, with gathered loads: it has to be longer.
-                        let numbers: [f64; 8 * LANES] = std::array::from_fn(|i| numbers[i % LANES]);
-                        let parts = out.chunks_mut(8 * LANES).zip(a.chunks(8 * LANES));
-                        for (out, a) in parts {
-                            for ((o, &x), &c) in out.iter_mut().zip(a).zip(&numbers) {
-                                *o = f(x, c);
+                        const LONG: usize = 8 * LANES;
+                        let numbers: [f64; LONG] = std::array::from_fn(|i| numbers[i % LANES]);
+                        let (parts, rest) = a.as_chunks::<LONG>();
+                        let (outs, out_rest) = out.as_chunks_mut::<LONG>();
+                        for (out, a) in outs.iter_mut().zip(parts) {
+                            for i in 0..LONG {
+                                out[i] = f(a[i], numbers[i]);
                             }
+                        }
+                        for ((o, &x), &c) in out_rest.iter_mut().zip(rest).zip(&numbers) {
+                            *o = f(x, c);
                         }
                     }
                     kernel as OnLanes

@@ -58,6 +58,8 @@ pub struct BatchData<'a> {
     pub(crate) sigma: BatchSigma<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
+    /// Whether shared independent variables are finite, which need not be asked for every fit.
+    finite_x: bool,
 }
 
 /// Which samples are whose.
@@ -100,7 +102,17 @@ impl<'a> BatchData<'a> {
     fn new(columns: Vec<Values<'a>>, own: bool, samples: Samples<'a>) -> Result<BatchData<'a>> {
         expect_columns(&columns, columns.first().map_or(0, Values::len))?;
         let (sigma, layout) = (BatchSigma::Unknown, Layout::Unknown);
-        Ok(BatchData { columns, own, samples, layout, sigma, mask: None, missing: Missing::Error })
+        let finite_x = !own && columns.iter().all(Values::is_finite);
+        Ok(BatchData {
+            columns,
+            own,
+            samples,
+            layout,
+            sigma,
+            mask: None,
+            missing: Missing::Error,
+            finite_x,
+        })
     }
 
     /// Gives every fit `n` consecutive samples.
@@ -289,6 +301,7 @@ impl<'a> BatchData<'a> {
             y: self.samples.values(range, y),
             missing: self.missing,
             infinite_x: false,
+            known_x: self.finite_x,
         }
     }
 }

@@ -28,6 +28,9 @@ pub(crate) use jacobi_svd::jacobi_svd;
 /// machine; their order is fixed.
 #[inline]
 fn dot(x: &[f64], y: &[f64]) -> f64 {
+    if x.len() < 4 {
+        return x.iter().zip(y).fold(0.0, |sum, (p, q)| sum + p * q);
+    }
     let (x4, x_rest) = x.as_chunks::<4>();
     let (y4, y_rest) = y.as_chunks::<4>();
     let mut sums = [0.0; 4];
