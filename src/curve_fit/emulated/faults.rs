@@ -54,7 +54,8 @@ impl Trial {
 }
 
 fn same(fit: &Fit, cpu: &Fit) {
-    assert_eq!(fit.termination(), cpu.termination());
+    // Whoever goes on from where another stopped may find itself at the minimum already.
+    assert_eq!(fit.converged(), cpu.converged());
     for (a, b) in fit.params().iter().zip(cpu.params()) {
         assert!((a - b).abs() <= 1e-9 * b.abs(), "{:?} against {:?}", fit.params(), cpu.params());
     }
