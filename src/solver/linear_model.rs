@@ -5,7 +5,7 @@
 //! the scaled matrix says that squaring cost too many digits, the pass over the data that factors J
 //! itself gives them instead.
 
-use crate::normal::small::{cholesky, fold_rows, solve_upper_transposed};
+use crate::normal::small::{by_size, cholesky, fold_rows, solve_upper_transposed};
 use crate::normal::{Normal, RFactor};
 
 /// A squared pivot of the scaled normal matrix below this asks for the factor of J: the step would
@@ -49,27 +49,13 @@ impl LinearModel {
     pub(crate) fn set_normal(&mut self, normal: &Normal) -> bool {
         let n = self.n;
         self.set_lengths(normal);
-        let mut products = normal.products.as_slice();
-        for (j, column) in self.scaled.chunks_exact_mut(n.max(1)).enumerate() {
-            let (above, rest) = products.split_at(j + 1);
-            products = rest;
-            let norm = self.norms[j];
-            for ((scaled, product), &other) in column.iter_mut().zip(above).zip(&self.norms) {
-                let unit = other * norm;
-                // A column without effect must not spoil the others: it stands alone with length 1
-                // here and is zero again below.
-                *scaled = if unit == 0.0 { 0.0 } else { product / unit };
-            }
-            if norm == 0.0 {
-                column[j] = 1.0;
-            }
-        }
+        by_size!(n => scale(&normal.products, n, &self.norms[..n], &mut self.scaled[..n * n]));
         self.least_pivot = 0.0;
         if cholesky(&self.scaled, n, &mut self.r).is_err() {
             return false;
         }
-        let diagonal = self.r.iter().step_by(n + 1);
-        self.least_pivot = diagonal.fold(1.0, |least: f64, r| least.min(r * r));
+        let r = &self.r;
+        self.least_pivot = (0..n).map(|j| r[j * n + j] * r[j * n + j]).fold(1.0, f64::min);
         if self.least_pivot < LEAST_PIVOT {
             return false;
         }
@@ -77,9 +63,7 @@ impl LinearModel {
             *z = if norm == 0.0 { 0.0 } else { g / norm };
         }
         solve_upper_transposed(&self.r, n, &mut self.z);
-        for (j, (column, norm)) in self.r.chunks_exact_mut(n.max(1)).zip(&self.norms).enumerate() {
-            column[..=j].iter_mut().for_each(|r| *r *= norm);
-        }
+        by_size!(n => unscale(&mut self.r[..n * n], n, &self.norms[..n]));
         true
     }
 
@@ -121,13 +105,7 @@ impl LinearModel {
     /// The change of the cost that the model predicts for the step `delta`: ½‖Rδ‖² + gᵀδ.
     pub(crate) fn change(&self, delta: &[f64]) -> f64 {
         let n = self.n;
-        let (mut square, mut slope) = (0.0, 0.0);
-        for i in 0..n {
-            let row: f64 = (i..n).map(|j| self.r[j * n + i] * delta[j]).sum();
-            square += row * row;
-            slope += row * self.z[i];
-        }
-        0.5 * square + slope
+        by_size!(n => change(&self.r[..n * n], n, &self.z[..n], &delta[..n]))
     }
 
     /// The same problem in the variables `moving` only, the others displaced by `delta`: writes its
@@ -162,4 +140,42 @@ impl LinearModel {
             z[j] = factor[m * (m + 1) + j];
         }
     }
+}
+
+/// Writes the upper triangle of JᵀJ, its columns scaled to length 1. `products`: of [J r], packed.
+#[inline(always)]
+fn scale(products: &[f64], n: usize, norms: &[f64], scaled: &mut [f64]) {
+    let products = &products[..n * (n + 1) / 2];
+    for j in 0..n {
+        for i in 0..=j {
+            let unit = norms[i] * norms[j];
+            // A column without effect must not spoil the others: it stands alone with length 1 here
+            // and is zero again below.
+            scaled[j * n + i] = match unit {
+                0.0 if i == j => 1.0,
+                0.0 => 0.0,
+                _ => products[j * (j + 1) / 2 + i] / unit,
+            };
+        }
+    }
+}
+
+#[inline(always)]
+fn unscale(r: &mut [f64], n: usize, norms: &[f64]) {
+    for j in 0..n {
+        for i in 0..=j {
+            r[j * n + i] *= norms[j];
+        }
+    }
+}
+
+#[inline(always)]
+fn change(r: &[f64], n: usize, z: &[f64], delta: &[f64]) -> f64 {
+    let (mut square, mut slope) = (0.0, 0.0);
+    for i in 0..n {
+        let row: f64 = (i..n).map(|j| r[j * n + i] * delta[j]).sum();
+        square += row * row;
+        slope += row * z[i];
+    }
+    0.5 * square + slope
 }

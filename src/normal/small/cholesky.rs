@@ -22,6 +22,11 @@ use super::dot;
 /// smaller one is noise: to working precision column k depends on those before it. The test is free
 /// of the scale of rows and columns. Columns `k..` of `r` are then without meaning.
 pub(crate) fn cholesky(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
+    by_size!(n => factor(&a[..n * n], n, &mut r[..n * n]))
+}
+
+#[inline(always)]
+fn factor(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
     let noise = n as f64 * f64::EPSILON;
     for j in 0..n {
         let (done, rest) = r.split_at_mut(j * n);
@@ -47,6 +52,11 @@ pub(crate) fn cholesky(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> 
 ///
 /// A zero on the diagonal divides by zero as IEEE says: the result holds infinities or NaN.
 pub(crate) fn solve_upper(r: &[f64], n: usize, b: &mut [f64]) {
+    by_size!(n => backwards(&r[..n * n], n, &mut b[..n]))
+}
+
+#[inline(always)]
+fn backwards(r: &[f64], n: usize, b: &mut [f64]) {
     for j in (0..n).rev() {
         let column = &r[j * n..j * n + j + 1];
         let x = b[j] / column[j];
@@ -61,6 +71,11 @@ pub(crate) fn solve_upper(r: &[f64], n: usize, b: &mut [f64]) {
 ///
 /// A zero on the diagonal divides by zero as IEEE says: the result holds infinities or NaN.
 pub(crate) fn solve_upper_transposed(r: &[f64], n: usize, b: &mut [f64]) {
+    by_size!(n => forwards(&r[..n * n], n, &mut b[..n]))
+}
+
+#[inline(always)]
+fn forwards(r: &[f64], n: usize, b: &mut [f64]) {
     for j in 0..n {
         let column = &r[j * n..j * n + j + 1];
         b[j] = (b[j] - dot(&column[..j], &b[..j])) / column[j];
@@ -69,6 +84,11 @@ pub(crate) fn solve_upper_transposed(r: &[f64], n: usize, b: &mut [f64]) {
 
 /// Whether R can be solved with: no column lies within rounding in the span of those before it.
 pub(crate) fn is_regular(r: &[f64], n: usize) -> bool {
+    by_size!(n => all_regular(&r[..n * n], n))
+}
+
+#[inline(always)]
+fn all_regular(r: &[f64], n: usize) -> bool {
     (0..n).all(|j| {
         let column = &r[j * n..j * n + j + 1];
         let norm = column.iter().map(|v| v * v).sum::<f64>().sqrt();
