@@ -148,8 +148,8 @@ impl Abreast {
         for (lane, params) in params.iter().enumerate() {
             self.usable[lane] = self.code.uniforms(params.unwrap_or(any), &mut self.one);
             self.uniforms.resize(self.one.len(), [0.0; LANES]);
-            for (lanes, &number) in self.uniforms.iter_mut().zip(&self.one) {
-                lanes[lane] = number;
+            for &uniform in &self.code.read {
+                self.uniforms[uniform][lane] = self.one[uniform];
             }
         }
         Worker::with(|worker| self.pass(points * LANES, worker));

@@ -60,6 +60,8 @@ pub(super) enum Step {
 pub(super) struct Code {
     /// One number per node, those of constants set.
     constants: Vec<f64>,
+    /// The numbers among them that steps and broadcasts read.
+    pub(super) read: Vec<usize>,
     /// The other nodes that are the same at every point, in order.
     uniform_nodes: Vec<(usize, Node)>,
     pub(super) steps: Vec<Step>,
@@ -107,8 +109,9 @@ impl Code {
         let constants = nodes.iter().map(constant).collect();
         let uniform = |i: &usize| !per_point[*i] && !matches!(nodes[*i], Node::Const(_));
         let uniform_nodes = (0..nodes.len()).filter(uniform).map(|i| (i, nodes[i])).collect();
+        let read = read(&steps, &broadcasts);
         let coefficients = Vec::new();
-        Code { constants, uniform_nodes, steps, broadcasts, registers, outputs, coefficients }
+        Code { constants, read, uniform_nodes, steps, broadcasts, registers, outputs, coefficients }
     }
 
     /// The numbers that are the same at every point, one per node (those of other nodes are left as
@@ -143,6 +146,19 @@ fn last_uses(nodes: &[Node], outputs: &[Id]) -> Vec<usize> {
     }
     outputs.iter().for_each(|&o| last[o as usize] = usize::MAX);
     last
+}
+
+/// The uniform numbers that are read while blocks are evaluated.
+fn read(steps: &[Step], broadcasts: &[(usize, usize)]) -> Vec<usize> {
+    let of_step = |step: &Step| match *step {
+        Step::WithRight { uniform, .. } | Step::WithLeft { uniform, .. } => Some(uniform),
+        Step::Unary { .. } | Step::Binary { .. } | Step::Select { .. } => None,
+    };
+    let broadcast = broadcasts.iter().map(|&(uniform, _)| uniform);
+    let mut all: Vec<usize> = steps.iter().filter_map(of_step).chain(broadcast).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 struct Compiler {

@@ -27,8 +27,8 @@ use std::time::Instant;
 const SAMPLES: usize = 131_072;
 /// Fits that a thread takes at a time, at most.
 const MOST: usize = 1024;
-/// Portions that there are of a smaller batch, so that all threads have work.
-const PORTIONS: usize = 64;
+/// Portions of a smaller batch for each thread, so that none waits long for the last.
+const PORTIONS: usize = 8;
 
 /// A batch to be fitted. Arrays have one value per parameter.
 pub(crate) struct BatchRequest<'a> {
@@ -73,10 +73,11 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
         return Ok(());
     }
     let samples = request.data.samples.len() / request.data.n_fits();
+    let share = fits.div_ceil(PORTIONS * rayon::current_num_threads());
     let crew = Crew {
         request,
         fits,
-        portion: (SAMPLES / samples.max(1)).clamp(1, fits.div_ceil(PORTIONS).clamp(ABREAST, MOST)),
+        portion: (SAMPLES / samples.max(1)).clamp(1, share.clamp(ABREAST, MOST)),
         rooms: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
         tally: Mutex::new(Tally::default()),
