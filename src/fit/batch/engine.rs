@@ -28,7 +28,7 @@ const SAMPLES: usize = 131_072;
 /// Fits that a thread takes at a time, at most.
 const MOST: usize = 1024;
 /// Portions of a smaller batch for each thread, so that none waits long for the last.
-const PORTIONS: usize = 8;
+const PORTIONS: usize = 16;
 
 /// A batch to be fitted. Arrays have one value per parameter.
 pub(crate) struct BatchRequest<'a> {
