@@ -296,7 +296,8 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     assert!(matches!(shared_start, Err(Error::NonFiniteParameter { .. })));
     let columns = decay().fit_batch(BatchData::shared([&x, &x], &stack).unwrap(), START);
     assert!(matches!(columns, Err(Error::ColumnCount { .. })));
-    let cuda = decay().backend(Backend::Cuda(0)).fit_batch(data(), START);
+    let native = CurveFit::native(|x, p| p[0] * x, 1).backend(Backend::Cuda(0));
+    let cuda = native.fit_batch(data(), [1.0]);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
 
     let none = BatchData::shared(&x, &stack[..0]).unwrap();

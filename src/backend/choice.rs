@@ -107,6 +107,46 @@ impl Costs {
     }
 }
 
+/// Seconds of one CPU thread for what a fit takes beside its points: its step takes so many units for
+/// each evaluation, and so many more for every cube of its parameters.
+const STEP_UNITS: (f64, f64) = (3000.0, 30.0);
+/// Cycles of the step on a device, where it is bound by the latency of what follows one another: for each
+/// evaluation, and for each square of its parameters; and fits that a multiprocessor has at once.
+const STEP_CYCLES: (f64, f64) = (30_000.0, 3_000.0);
+const FITS_AT_ONCE: f64 = 24.0;
+
+impl Costs {
+    /// Seconds of a batch of fits with so many free parameters on this many CPU threads.
+    pub(crate) fn batch_on_cpu(
+        &self,
+        work: &Work,
+        (fits, free): (usize, usize),
+        threads: usize,
+    ) -> f64 {
+        let step = STEP_UNITS.0 + STEP_UNITS.1 * (free as f64).powi(3);
+        let steps = self.passes * fits as f64 * step * self.cpu_unit_seconds;
+        self.on_cpu(work, threads) + steps / threads.max(1) as f64
+    }
+
+    /// Seconds of a batch on a device that is ready, with its kernel.
+    pub(crate) fn batch_on_device(
+        &self,
+        work: &Work,
+        (fits, free): (usize, usize),
+        device: &Properties,
+    ) -> f64 {
+        let cycles = STEP_CYCLES.0 + STEP_CYCLES.1 * (free as f64).powi(2);
+        let at_once = f64::from(device.multiprocessors.max(1)) * FITS_AT_ONCE;
+        let rounds = (fits as f64 / at_once).ceil();
+        self.on_device(work, device) + self.passes * rounds * cycles / device.clock_hertz
+    }
+
+    /// Seconds until the kernel of a batch is compiled: it holds the passes and the solver.
+    pub(crate) fn batch_compile_seconds(&self) -> f64 {
+        3.0 * self.compile_seconds
+    }
+}
+
 /// Double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
 /// of arithmetic throughput): a sixty-fourth of single precision on all but the computing cards.
 pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {

@@ -1,13 +1,16 @@
 //! Many fits of one model in one call.
 
 use super::CurveFit;
-use crate::backend::Backend;
+use crate::backend::cuda::printed::Printed;
 use crate::data::batch::{BatchData, BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::error::{Error, Result};
 use crate::fit::batch::BatchFit;
+use crate::fit::batch::Made;
 use crate::fit::batch::arrays::Arrays;
+use crate::fit::batch::device;
 use crate::fit::batch::engine::{BatchRequest, run};
+use crate::fit::batch::place::{BatchWish, Place};
 use crate::solver::observe::BatchProgress;
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
@@ -71,10 +74,6 @@ impl CurveFit {
         if let Some(start) = starts.of_all(self.names.len()) {
             self.checked_start(start)?;
         }
-        if let Backend::Cuda(_) = self.backend {
-            let remedy = "use Backend::Auto or Backend::Cpu";
-            return Err(Error::NotOnDevice { what: "a batch", remedy });
-        }
         let free = self.free_positions();
         let unused = self.unused(model);
         if !free.is_empty() && free.iter().all(|&i| unused[i]) {
@@ -100,14 +99,40 @@ impl CurveFit {
             underdetermined: self.underdetermined,
             begun,
         };
-        run(&request, arrays.whole())?;
+        let made = self.run_batch(&request, ready.printed.as_ref(), &mut arrays)?;
         Ok(BatchFit {
             names: self.names.clone(),
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
             arrays,
             seconds: begun.elapsed().as_secs_f64(),
             threads: rayon::current_num_threads(),
+            made,
         })
+    }
+
+    /// Makes the fits where that is asked for, or likely to be fastest.
+    fn run_batch(
+        &self,
+        request: &BatchRequest<'_>,
+        printed: Option<&Printed>,
+        arrays: &mut Arrays,
+    ) -> Result<Made> {
+        #[cfg(test)]
+        let device = self.device.as_ref().map(|device| (device, self.take_over));
+        #[cfg(not(test))]
+        let device = None;
+        let Self { backend, costs, keep_covariance: covariances, .. } = *self;
+        let wish = BatchWish { backend, costs, device, covariances };
+        let Place { mut reason, device } = Place::choose(&wish, printed, request)?;
+        let Some(on) = device else {
+            run(request, arrays.whole())?;
+            return Ok(Made { reason, device: None });
+        };
+        let course = device::run(request, &on, arrays.whole())?;
+        if let Some(failed) = &course.failed {
+            reason = format!("{reason}; the device failed: {failed}");
+        }
+        Ok(Made { reason, device: Some((on.device.properties().name.clone(), course)) })
     }
 
     /// Calls `observer` as fits of a batch finish, one thread at a time; `ControlFlow::Break(())` stops

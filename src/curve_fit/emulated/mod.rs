@@ -1,5 +1,6 @@
 //! The suite of all devices on the emulated one, through the public front.
 
+mod batch;
 mod faults;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;

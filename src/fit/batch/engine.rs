@@ -9,6 +9,7 @@
 
 use super::arrays::Part;
 use super::one::Bench;
+use super::status::FitStatus;
 use crate::backend::cpu::Prepared;
 use crate::data::batch::{BatchData, Starts};
 use crate::data::estimator::Estimator;
@@ -26,6 +27,7 @@ const SAMPLES: usize = 16_384;
 const MOST: usize = 128;
 
 /// A batch to be fitted. Arrays have one value per parameter.
+#[derive(Clone, Copy)]
 pub(crate) struct BatchRequest<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) data: &'a BatchData<'a>,
@@ -57,24 +59,23 @@ impl BatchRequest<'_> {
     }
 }
 
-/// Makes all fits of `out` on the threads of the present pool. Every fit is computed by one thread in
+/// Makes all fits of `out` that have not been run on the threads of the present pool. Every fit is computed by one thread in
 /// one order, so that the results do not depend on the number of threads.
 ///
 /// # Errors
 /// [`Error::ObserverPanicked`]; the fits that are finished are in `out`.
 pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
-    let fits = out.len();
-    if fits == 0 {
+    if out.len() == 0 {
         return Ok(());
     }
     let samples = request.data.samples.len() / request.data.n_fits();
     let crew = Crew {
         request,
-        fits,
+        fits: request.data.n_fits(),
         portion: (SAMPLES / samples.max(1)).clamp(1, MOST),
         benches: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
-        tally: Mutex::new(Tally::default()),
+        tally: Mutex::new(Tally { finished: out.first, panic: None }),
     };
     crew.divide(out);
     let tally = crew.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +121,9 @@ impl Crew<'_, '_> {
         let idle = lock(&self.benches).pop();
         let mut bench = idle.unwrap_or_else(|| Bench::new(self.request));
         for index in 0..part.len() {
-            bench.fit(self.request, index, &mut part);
+            if part.statuses[index] == FitStatus::NotRun {
+                bench.fit(self.request, index, &mut part);
+            }
         }
         lock(&self.benches).push(bench);
         if let Some(observer) = self.request.observer {

@@ -1,5 +1,6 @@
 //! What is tested of the CUDA backend without a device.
 
+mod batch;
 mod budget;
 mod cxx;
 mod functions;

@@ -1,0 +1,209 @@
+//! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
+
+use super::shared::{Shared, put, put_values};
+use super::{COUNTS, Found, Job, bytes_per_sample};
+use crate::backend::cuda::driver::{Driver, DriverError};
+use crate::backend::cuda::memory::Buffer;
+use crate::data::Missing;
+use crate::data::batch::{BatchSigma, Samples};
+use crate::data::estimator::Estimator;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The fits of a launch.
+pub(super) struct Chunk {
+    /// `Batch` of `kernels/batch_data.cuh`.
+    batch: Buffer,
+    params: Buffer,
+    errors: Buffer,
+    costs: Buffer,
+    covariances: Option<Buffer>,
+    counts: Buffer,
+    fits: usize,
+    width: usize,
+    /// Of the fits' own; the kernel knows their addresses.
+    _inputs: Vec<Buffer>,
+}
+
+/// Bytes that each sample takes, and each fit beside its samples.
+fn bytes(job: &Job<'_>) -> (usize, usize) {
+    let (data, width) = (job.data, job.bounds.len());
+    let mut sample = bytes_per_sample(data);
+    let mut fit =
+        8 * (2 * width + 1) + 4 * COUNTS + if job.covariances { 8 * width * width } else { 0 };
+    match data.sigma {
+        BatchSigma::PerPoint(_) => sample += 8,
+        BatchSigma::PerFit(_) => fit += 8,
+        _ => {}
+    }
+    if data.mask.is_some_and(|mask| data.equal() != Some(mask.len())) {
+        sample += 1;
+    }
+    if data.equal().is_none() {
+        fit += 8;
+    }
+    if job.starts.shared(width).is_none() {
+        fit += 8 * width;
+    }
+    if job.starts.is_bounded() {
+        fit += 16 * width;
+    }
+    (sample, fit)
+}
+
+/// The fits from `first` on that take no more than `most` bytes; one at least.
+pub(super) fn range(job: &Job<'_>, first: usize, most: usize) -> Range<usize> {
+    let (sample, fit) = bytes(job);
+    let begin = job.data.range(first).start;
+    let has_room = |end: usize| {
+        let samples = job.data.range(end - 1).end - begin;
+        samples.saturating_mul(sample).saturating_add((end - first).saturating_mul(fit)) <= most
+    };
+    // The last end for which there is room, by bisection: what fits take grows with their number.
+    let (mut room, mut none) = (first + 1, job.data.n_fits() + 1);
+    while none - room > 1 {
+        let middle = room + (none - room) / 2;
+        if has_room(middle) { room = middle } else { none = middle }
+    }
+    first..room
+}
+
+impl Chunk {
+    /// Uploads the fits of `range`.
+    pub(super) fn new(
+        driver: &Arc<dyn Driver>,
+        job: &Job<'_>,
+        shared: &Shared,
+        range: Range<usize>,
+    ) -> Result<Chunk, DriverError> {
+        let (data, width, fits) = (job.data, job.bounds.len(), range.len());
+        let samples = data.range(range.start).start..data.range(range.end - 1).end;
+        let rows = range.start * width..range.end * width;
+        let mut inputs = Vec::new();
+        let mut keep = |buffer: Result<Buffer, DriverError>| {
+            let buffer = buffer?;
+            let address = buffer.address();
+            inputs.push(buffer);
+            Ok::<u64, DriverError>(address)
+        };
+
+        let mut words: Vec<u64> = shared.columns.iter().map(Buffer::address).collect();
+        for column in data.columns.iter().filter(|_| data.own) {
+            words.push(keep(put_values(driver, &column.part(samples.clone())))?);
+        }
+        if words.is_empty() {
+            words.push(0);
+        }
+        words.push(keep(put_samples(driver, &data.samples, samples.clone()))?);
+        let constant = if let BatchSigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 };
+        let loss_scale = job.loss.scale().unwrap_or(1.0);
+        let points = data.equal().unwrap_or(0) as u64;
+        words.extend([0, constant.to_bits(), loss_scale.to_bits(), points]);
+
+        let (sigma, sigma_of) = match data.sigma {
+            BatchSigma::Unknown | BatchSigma::Constant(_) => (0, 0),
+            BatchSigma::PerFit(sigma) => (keep(put(driver, &sigma[range.clone()]))?, 1),
+            BatchSigma::Shared(_) => (address(&shared.sigma), 2),
+            BatchSigma::PerPoint(sigma) => (keep(put(driver, &sigma[samples.clone()]))?, 3),
+        };
+        let mask = match (data.mask, &shared.mask) {
+            (Some(mask), None) => keep(put::<u8>(driver, bytemuck::cast_slice(&mask[samples])))?,
+            (_, shared) => address(shared),
+        };
+        let offsets = match data.offset_list() {
+            Some(offsets) => {
+                let own = offsets[range.start..=range.end].iter().map(|&o| o as u64);
+                keep(put(driver, &own.collect::<Vec<_>>()))?
+            }
+            None => 0,
+        };
+        let start = match &shared.start {
+            Some(buffer) => buffer.address(),
+            None => keep(put(driver, job.starts.of_range(range.clone(), width)))?,
+        };
+        words.extend([sigma, mask, offsets, start, shared.lower.address(), shared.upper.address()]);
+        match job.starts.bounds_of_range(rows) {
+            Some((lower, upper)) => {
+                words.extend([keep(put(driver, lower))?, keep(put(driver, upper))?]);
+            }
+            None => words.extend([0, 0]),
+        }
+        let absolute =
+            job.estimator == Estimator::Poisson || !matches!(data.sigma, BatchSigma::Unknown);
+        words.extend([fits as u64, u64::from(data.own), sigma_of]);
+        words.push(u64::from(shared.mask.is_some()));
+        words.push(if shared.start.is_some() { 0 } else { width as u64 });
+        words.push(u64::from(data.missing == Missing::Omit));
+        words.extend([absolute, job.clamp_start, job.underdetermined].map(u64::from));
+        let rules = &job.rules;
+        words.push(rules.evaluations as u64);
+        let numbers = [rules.ftol, rules.xtol, rules.gtol, rules.initial_radius, rules.floor];
+        words.extend(numbers.map(f64::to_bits));
+        words.extend(job.free.iter().map(|&k| k as u64));
+        words.extend(job.free.iter().map(|&k| u64::from(job.unused[k])));
+
+        Ok(Chunk {
+            batch: put(driver, &words)?,
+            params: Buffer::of::<f64>(driver, fits * width)?,
+            errors: Buffer::of::<f64>(driver, fits * width)?,
+            costs: Buffer::of::<f64>(driver, fits)?,
+            covariances: match job.covariances {
+                true => Some(Buffer::of::<f64>(driver, fits * width * width)?),
+                false => None,
+            },
+            counts: Buffer::of::<u32>(driver, fits * COUNTS)?,
+            fits,
+            width,
+            _inputs: inputs,
+        })
+    }
+
+    /// The address of the kernel's `Batch`.
+    pub(super) fn batch(&self) -> u64 {
+        self.batch.address()
+    }
+
+    /// The kernel's `Results`.
+    pub(super) fn results(&self) -> [u64; 5] {
+        let [params, errors, costs, counts] =
+            [&self.params, &self.errors, &self.costs, &self.counts].map(Buffer::address);
+        [params, errors, costs, address(&self.covariances), counts]
+    }
+
+    /// Waits for the kernel and reads what it found.
+    pub(super) fn read(&self, found: &mut Found) -> Result<(), DriverError> {
+        let (fits, width) = (self.fits, self.width);
+        found.counts.resize(fits * COUNTS, 0);
+        found.params.resize(fits * width, 0.0);
+        found.errors.resize(fits * width, 0.0);
+        found.costs.resize(fits, 0.0);
+        self.counts.read(0, &mut found.counts)?;
+        self.params.read(0, &mut found.params)?;
+        self.errors.read(0, &mut found.errors)?;
+        self.costs.read(0, &mut found.costs)?;
+        if let Some(covariances) = &self.covariances {
+            found.covariances.resize(fits * width * width, 0.0);
+            covariances.read(0, &mut found.covariances)?;
+        }
+        Ok(())
+    }
+}
+
+/// The address of a buffer, 0 where there is none.
+fn address(buffer: &Option<Buffer>) -> u64 {
+    buffer.as_ref().map_or(0, Buffer::address)
+}
+
+fn put_samples(
+    driver: &Arc<dyn Driver>,
+    samples: &Samples<'_>,
+    range: Range<usize>,
+) -> Result<Buffer, DriverError> {
+    match samples {
+        Samples::F64(v) => put(driver, &v[range]),
+        Samples::F32(v) => put(driver, &v[range]),
+        Samples::U16(v) => put(driver, &v[range]),
+        Samples::I16(v) => put(driver, &v[range]),
+        Samples::U8(v) => put(driver, &v[range]),
+    }
+}
