@@ -1,7 +1,13 @@
-//! Batches in the emulated kernel against the loop of single fits on the CPU.
+//! Batches in the emulated kernel against those of the CPU, which are held to loops of single fits, and against
+//! single fits.
+
+mod faults;
+mod poisoned;
 
 use super::SHARED;
-use crate::{Backend, BatchData, BatchFit, CurveFit, Data, FitStatus};
+use crate::{
+    Backend, BatchData, BatchFit, BatchSigma, CurveFit, Data, Estimator, Loss, Missing, Starts, Var,
+};
 
 /// Noise that needs no generator: reproducible, without structure at these lengths.
 fn noise(i: usize) -> f64 {
@@ -29,43 +35,249 @@ fn decays(x: &[f64], fits: usize) -> Vec<f64> {
     (0..fits).flat_map(|f| (0..x.len()).map(move |i| (f, i))).map(|(f, i)| value(f, i)).collect()
 }
 
-fn on_device(model: &CurveFit) -> Option<CurveFit> {
+/// The same batch on the emulated device and on the CPU.
+fn both<'s>(
+    fitter: &CurveFit,
+    data: &BatchData<'_>,
+    starts: impl Into<Starts<'s>>,
+) -> Option<[BatchFit; 2]> {
     let (_, device) = SHARED.as_ref()?;
-    Some(CurveFit { device: Some(device.clone()), ..model.clone() })
+    let starts = starts.into();
+    let on_device = CurveFit { device: Some(device.clone()), ..fitter.clone() };
+    let there = on_device.fit_batch(data, starts.clone()).expect("a batch on the device");
+    assert!(there.made.device.is_some(), "{}", there.reason());
+    Some([there, fitter.clone().backend(Backend::Cpu).fit_batch(data, starts).unwrap()])
 }
 
-/// Holds fit `i` of the batch to the single fit.
-fn same(batch: &BatchFit, i: usize, fitter: &CurveFit, data: Data<'_>, start: &[f64]) {
-    let single = fitter.clone().backend(Backend::Cpu).fit(data, start).unwrap();
-    let view = batch.fit(i);
-    assert_eq!(view.status().termination(), Some(single.termination()), "fit {i}");
-    let close = |a: f64, b: f64, tolerance: f64, what: &str| {
-        let equal = a.to_bits() == b.to_bits() || a == b || (a.is_nan() && b.is_nan());
-        assert!(equal || (a - b).abs() <= tolerance * b.abs(), "fit {i}: {what} {a} against {b}");
-    };
-    for (a, b) in view.params().iter().zip(single.params()) {
-        close(*a, *b, 1e-9, "parameter");
+fn close(a: f64, b: f64, tolerance: f64, what: &str) {
+    let equal = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * b.abs();
+    assert!(equal, "{what}: {a} against {b}");
+}
+
+/// Holds a batch of the device to one of the CPU.
+fn agree(there: &BatchFit, here: &BatchFit) {
+    agree_but_for(there, here, &[]);
+}
+
+/// The same, with fits whose minimum is not one point, so that only their ends are compared.
+fn agree_but_for(there: &BatchFit, here: &BatchFit, vague: &[usize]) {
+    assert_eq!(there.n_fits(), here.n_fits());
+    for (i, (a, b)) in there.iter().zip(here.iter()).enumerate() {
+        assert_eq!(a.status(), b.status(), "fit {i}");
+        assert_eq!(there.arrays.points[i], here.arrays.points[i], "fit {i}: points");
+        if vague.contains(&i) {
+            continue;
+        }
+        // Where a model goes through all points a parameter may be nothing but the others' rounding.
+        let largest = b.params().iter().fold(0.0, |m: f64, p| m.max(p.abs()));
+        for k in 0..there.n_params() {
+            let what = |of: &str| format!("fit {i}, parameter {k}, {of}");
+            let (p, q) = (a.params()[k], b.params()[k]);
+            if (p - q).abs() > 1e-15 * largest || p.is_nan() != q.is_nan() {
+                close(p, q, 1e-9, &what("value"));
+            }
+            let (p, q) = (a.std_errors()[k], b.std_errors()[k]);
+            if p.max(q) > 1e-14 * largest || p.is_nan() != q.is_nan() {
+                close(p, q, 1e-6, &what("error"));
+            }
+            assert_eq!(there.side(i, k), here.side(i, k), "{}", what("bound"));
+        }
+        // Where the model goes through all points, both are rounding.
+        if a.cost().max(b.cost()) > 1e-25 || a.cost().is_nan() != b.cost().is_nan() {
+            close(a.cost(), b.cost(), 1e-9, &format!("fit {i}, cost"));
+        }
+        assert_eq!(there.arrays.ranks[i], here.arrays.ranks[i], "fit {i}: rank");
     }
-    for (a, b) in view.std_errors().iter().zip(single.std_errors()) {
-        close(*a, b, 1e-6, "error");
-    }
-    close(view.cost(), single.cost(), 1e-9, "cost");
-    assert_eq!(view.degrees_of_freedom(), single.degrees_of_freedom());
-    assert_eq!(batch.evaluations()[i] as usize, single.evaluations());
+}
+
+/// Makes a batch on both and holds one to the other; no more than `by_host` fits may be left to the host.
+fn check<'s>(
+    fitter: &CurveFit,
+    data: &BatchData<'_>,
+    starts: impl Into<Starts<'s>>,
+    by_host: usize,
+) -> Option<BatchFit> {
+    let [there, here] = both(fitter, data, starts)?;
+    agree(&there, &here);
+    let left = there.left_to_cpu();
+    assert!(left <= by_host, "{left} of {} fits were left to the host", there.n_fits());
+    Some(there)
+}
+
+/// Terms that are linear in the parameters but for the first.
+fn cosines(params: usize) -> CurveFit {
+    CurveFit::dynamic(params, |x, p: &[Var]| {
+        let terms = p.iter().enumerate();
+        let sum = |s: Var, (k, c): (usize, &Var)| s + *c * (x * (0.4 * k as f64)).cos();
+        terms.fold(Var::from(0.0), sum) + (p[0] * 0.1 * x).sin()
+    })
 }
 
 #[test]
-fn decays_of_equal_length() {
-    let Some(device) = on_device(&decay()) else { return };
-    for (fits, points) in [(1, 4), (7, 13), (50, 25), (3, 1000)] {
+fn shapes_and_numbers_of_parameters() {
+    for params in 1..=12 {
+        let shapes: &[(usize, usize)] = match params {
+            1 => &[(1, 4), (7, 13), (300, 25), (1, 1000)],
+            3 => &[(1, 4), (7, 13), (300, 25), (3, 1000)],
+            _ => &[(1, 13), (5, 20), (2, 300)],
+        };
+        for &(fits, points) in shapes {
+            let x = abscissae(points);
+            let stack: Vec<f64> =
+                (0..fits * points).map(|i| x[i % points].sin() + 0.1 * noise(i)).collect();
+            let start = vec![0.1; params];
+            let data = BatchData::shared(&x, &stack).unwrap();
+            check(&cosines(params), &data, &start, fits);
+        }
+    }
+}
+
+#[test]
+fn each_fit_is_the_single_fit_of_its_points() {
+    for (fits, points) in [(1, 4), (7, 13), (300, 25), (2000, 10), (3, 1000)] {
         let x = abscissae(points);
         let stack = decays(&x, fits);
-        let begun = std::time::Instant::now();
-        let batch = device.fit_batch(BatchData::shared(&x, &stack).unwrap(), START).unwrap();
-        println!("{fits} x {points}: {:?}, {:?} {batch}", begun.elapsed(), batch.made);
-        for (i, y) in stack.chunks(points).enumerate() {
-            same(&batch, i, &decay(), Data::new(&x, y).unwrap(), &START);
+        let data = BatchData::shared(&x, &stack).unwrap();
+        let Some(batch) = check(&decay().keep_covariance(true), &data, START, fits / 4) else {
+            return;
+        };
+        for (i, y) in stack.chunks(points).enumerate().step_by(fits.div_ceil(20)) {
+            let single = decay().fit(Data::new(&x, y).unwrap(), START).unwrap();
+            let view = batch.fit(i);
+            assert_eq!(view.status().termination(), Some(single.termination()), "fit {i}");
+            for (a, b) in view.params().iter().zip(single.params()) {
+                close(*a, *b, 1e-9, "parameter");
+            }
+            let covariance = batch.covariance(i).unwrap();
+            for (a, b) in covariance.iter().zip(single.covariance().iter()) {
+                close(*a, *b, 1e-5, "covariance");
+            }
         }
-        assert!(batch.statuses().iter().all(|s| matches!(s, FitStatus::Converged(_))));
     }
+}
+
+#[test]
+fn losses_bounds_and_fixed_parameters() {
+    let x = abscissae(40);
+    let mut stack = decays(&x, 30);
+    stack.iter_mut().step_by(37).for_each(|y| *y += 30.0);
+    let fitters = [
+        decay().loss(Loss::SoftL1 { scale: 0.5 }),
+        decay().loss(Loss::Huber { scale: 0.5 }),
+        decay().loss(Loss::Cauchy { scale: 0.5 }),
+        decay().loss(Loss::Arctan { scale: 2.0 }),
+        decay().bound("p1", 0.0..=0.9),
+        decay().fix("p2"),
+        decay().fix("p0").bound("p1", 0.0..=0.9).keep_covariance(true),
+    ];
+    let data = BatchData::shared(&x, &stack).unwrap();
+    for fitter in fitters {
+        check(&fitter, &data, START, 3);
+    }
+}
+
+#[test]
+fn starts_and_bounds_of_each_fit() {
+    let x = abscissae(40);
+    let stack = decays(&x, 30);
+    let data = BatchData::shared(&x, &stack).unwrap();
+    let (mut lower, mut upper) = (vec![f64::NEG_INFINITY; 90], vec![f64::INFINITY; 90]);
+    let mut starts: Vec<[f64; 3]> = vec![START; 30];
+    for (i, start) in starts.iter_mut().enumerate() {
+        (lower[3 * i + 1], upper[3 * i + 1]) = (0.5, 0.8 + 0.02 * i as f64);
+        start[0] += i as f64;
+    }
+    let shared = Starts::from(START).bounds(&lower, &upper);
+    let Some(batch) = check(&decay(), &data, shared, 0) else { return };
+    let held: usize = batch.iter().map(|fit| fit.at_bound().count()).sum();
+    assert!((5..30).contains(&held), "{held} fits at a bound");
+    check(&decay(), &data, &starts, 0);
+    (lower[4], upper[7], starts[3][2]) = (2.0, f64::NAN, f64::NAN);
+    let own = Starts::from(&starts).bounds(&lower, &upper);
+    check(&decay(), &data, own.clone(), 3);
+    check(&decay().clamp_start(true), &data, own, 3);
+}
+
+#[test]
+fn all_types_of_samples_and_columns() {
+    let x = abscissae(30);
+    let whole: Vec<f64> = decays(&x, 20).iter().map(|y| (4.0 * y).round()).collect();
+    let narrow: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+    let (u8s, u16s): (Vec<u8>, Vec<u16>) = whole.iter().map(|&y| (y as u8, y as u16)).unzip();
+    let (i16s, f32s): (Vec<i16>, Vec<f32>) = whole.iter().map(|&y| (y as i16, y as f32)).unzip();
+    let start = [60.0, 0.7, 12.0];
+    let reference = check(&decay(), &BatchData::shared(&x, &whole).unwrap(), start, 0);
+    let Some(reference) = reference else { return };
+    for data in [
+        BatchData::shared(&x, &u8s).unwrap(),
+        BatchData::shared(&x, &u16s).unwrap(),
+        BatchData::shared(&x, &i16s).unwrap(),
+        BatchData::shared(&x, &f32s).unwrap(),
+    ] {
+        let batch = check(&decay(), &data, start, 0).unwrap();
+        assert_eq!(batch.params(), reference.params());
+    }
+    check(&decay(), &BatchData::shared(&narrow, &u16s).unwrap(), start, 0);
+}
+
+#[test]
+fn sigmas_masks_and_missing_samples() {
+    let (fits, n) = (20, 30);
+    let x = abscissae(n);
+    let stack = decays(&x, fits);
+    let of_sample: Vec<f64> = (0..fits * n).map(|i| 0.3 + 0.2 * noise(3 * i)).collect();
+    let mask: Vec<bool> = (0..fits * n).map(|i| i % 7 != 3).collect();
+    let mut holes = stack.clone();
+    holes.iter_mut().step_by(11).for_each(|y| *y = f64::NAN);
+    let data = || BatchData::shared(&x, &stack).unwrap();
+    let with = |sigma| data().sigma(sigma).unwrap();
+    for data in [
+        with(BatchSigma::Constant(0.4)),
+        with(BatchSigma::PerFit(&of_sample[..fits])),
+        with(BatchSigma::Shared(&of_sample[..n])),
+        with(BatchSigma::PerPoint(&of_sample)),
+        data().mask(&mask).unwrap(),
+        data().mask(&mask[..n]).unwrap(),
+        with(BatchSigma::PerPoint(&of_sample)).mask(&mask).unwrap(),
+        BatchData::shared(&x, &holes).unwrap().missing(Missing::Omit),
+        BatchData::shared(&x, &holes).unwrap().missing(Missing::Omit).mask(&mask).unwrap(),
+    ] {
+        check(&decay(), &data, START, 0);
+    }
+}
+
+#[test]
+fn fits_of_unequal_length_with_columns_of_their_own() {
+    let lengths = [13, 40, 3, 2, 0, 100, 17, 33];
+    let offsets: Vec<usize> = std::iter::once(0)
+        .chain(lengths.iter().scan(0, |end, n| {
+            *end += n;
+            Some(*end)
+        }))
+        .collect();
+    let xs: Vec<f64> = lengths.iter().flat_map(|&n| abscissae(n)).collect();
+    let stack: Vec<f64> =
+        xs.iter().enumerate().map(|(i, x)| 20.0 * (-x).exp() + noise(i)).collect();
+    let data = BatchData::own(&xs, &stack).unwrap().offsets(&offsets).unwrap();
+    check(&decay(), &data, START, 3);
+    let sigma: Vec<f64> = (0..stack.len()).map(|i| 0.3 + 0.2 * noise(3 * i)).collect();
+    let data = data.sigma(BatchSigma::PerPoint(&sigma)).unwrap();
+    check(&decay(), &data, START, 3);
+    check(&decay().allow_underdetermined(true), &data, START, 3);
+}
+
+#[test]
+fn counts() {
+    let (fits, n) = (40, 30);
+    let x = abscissae(n);
+    let mut counts: Vec<u16> = decays(&x, fits)
+        .iter()
+        .enumerate()
+        .map(|(i, y)| (0.3 * y + 2.0 * noise(5 * i)).max(0.0) as u16)
+        .collect();
+    let fitter = decay().estimator(Estimator::Poisson).bound("p0", 0.0..).bound("p2", 1e-6..);
+    check(&fitter, &BatchData::shared(&x, &counts).unwrap(), [5.0, 0.7, 1.0], 3);
+    // Nothing was counted in one of the fits.
+    counts[3 * n..4 * n].fill(0);
+    check(&fitter, &BatchData::shared(&x, &counts).unwrap(), [5.0, 0.7, 1.0], 4);
 }
