@@ -14,6 +14,38 @@ __device__ __forceinline__ bool ends_badly(const State& s) {
     }
 }
 
+// What the host does about a start whose sums are not safe, where that is only because parameters have no effect
+// there: nothing, but to evaluate once more. False if it is anything else.
+template <class Group>
+__device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, const Span& span, Bench& bench) {
+    State& s = bench.state;
+    bool wrong = false;
+#pragma unroll 1
+    for (int m = 0; m < SUMS; ++m) wrong |= !isfinite(s.trial.sums[m]);
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        const double square = product(s.trial.sums, j, j);
+        wrong |= square != 0.0 && !(1e-200 <= square && square <= 1e200);
+    }
+    if (wrong) return false;
+    // A square of 0 may be that of a partial whose square underflows.
+    prepare_lanes(g, s.trial.params, bench.common);
+#pragma unroll 1
+    for (i64 i = g.rank; i < span.points; i += g.size) {
+        Term row[K], cost;
+        row_at(batch, span, i, bench.common, s.floor, row, cost);
+#pragma unroll
+        for (int j = 0; j < FREE; ++j) wrong |= row[j] != 0.0 && product(s.trial.sums, j, j) == 0.0;
+    }
+    if (g.any(wrong)) return false;
+    if (g.rank == 0) {
+        s.rescaled = 1;
+        s.request = EVALUATE;
+    }
+    g.sync();
+    return true;
+}
+
 // Makes one fit. `bench`: room in memory that all lanes see.
 template <class Group>
 __device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results& out, i64 fit, Bench& bench) {
@@ -23,7 +55,8 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results
     bool done = false;
     if (begin_fit(g, batch, span, s, kind, point)) {
 #pragma unroll 1
-        while (s.request == EVALUATE || s.request == FACTOR) {
+        while (s.request != DONE) {
+            if (s.request == HOST && !only_without_effect(g, batch, span, bench)) break;
             if (s.request == EVALUATE) {
                 sum_fit(g, batch, span, s.trial.params, s.floor, bench, s.trial.sums);
                 evaluated(g, s);
@@ -33,7 +66,8 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results
             }
             advance(g, s, bench.scratch);
         }
-        if (s.request == DONE && !ends_badly(s)) done = finish_fit(g, batch, span, bench, out);
+        done = s.request == DONE && !ends_badly(s);
+        if (done) finish_fit(g, batch, span, bench, out);
     }
     if (!done && g.rank == 0) {
         out.counts[fit * COUNTS] = kind;

@@ -27,6 +27,7 @@ struct Bench {
         Tile tile;
     };
     double factor[K * K];
+    Spectrum spectrum;
     Common common;
 };
 static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");

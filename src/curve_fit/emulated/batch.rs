@@ -73,7 +73,8 @@ fn agree_but_for(there: &BatchFit, here: &BatchFit, vague: &[usize]) {
         for k in 0..there.n_params() {
             let what = |of: &str| format!("fit {i}, parameter {k}, {of}");
             let (p, q) = (a.params()[k], b.params()[k]);
-            if (p - q).abs() > 1e-15 * largest || p.is_nan() != q.is_nan() {
+            let nothing = (1e-15 * largest).max(1e-9 * b.std_errors()[k]);
+            if (p - q).abs() > nothing || p.is_nan() != q.is_nan() {
                 close(p, q, 1e-9, &what("value"));
             }
             let (p, q) = (a.std_errors()[k], b.std_errors()[k]);
@@ -84,7 +85,7 @@ fn agree_but_for(there: &BatchFit, here: &BatchFit, vague: &[usize]) {
         }
         // Where the model goes through all points, both are rounding.
         if a.cost().max(b.cost()) > 1e-25 || a.cost().is_nan() != b.cost().is_nan() {
-            close(a.cost(), b.cost(), 1e-9, &format!("fit {i}, cost"));
+            close(a.cost(), b.cost(), 1e-8, &format!("fit {i}, cost"));
         }
         assert_eq!(there.arrays.ranks[i], here.arrays.ranks[i], "fit {i}: rank");
     }
@@ -127,7 +128,7 @@ fn shapes_and_numbers_of_parameters() {
                 (0..fits * points).map(|i| x[i % points].sin() + 0.1 * noise(i)).collect();
             let start = vec![0.1; params];
             let data = BatchData::shared(&x, &stack).unwrap();
-            check(&cosines(params), &data, &start, fits);
+            check(&cosines(params), &data, &start, 0);
         }
     }
 }
@@ -138,7 +139,7 @@ fn each_fit_is_the_single_fit_of_its_points() {
         let x = abscissae(points);
         let stack = decays(&x, fits);
         let data = BatchData::shared(&x, &stack).unwrap();
-        let Some(batch) = check(&decay().keep_covariance(true), &data, START, fits / 4) else {
+        let Some(batch) = check(&decay().keep_covariance(true), &data, START, 0) else {
             return;
         };
         for (i, y) in stack.chunks(points).enumerate().step_by(fits.div_ceil(20)) {
@@ -263,7 +264,9 @@ fn fits_of_unequal_length_with_columns_of_their_own() {
     let sigma: Vec<f64> = (0..stack.len()).map(|i| 0.3 + 0.2 * noise(3 * i)).collect();
     let data = data.sigma(BatchSigma::PerPoint(&sigma)).unwrap();
     check(&decay(), &data, START, 3);
-    check(&decay().allow_underdetermined(true), &data, START, 3);
+    let fitter = decay().allow_underdetermined(true);
+    let Some([there, here]) = both(&fitter, &data, START) else { return };
+    agree_but_for(&there, &here, &[3]);
 }
 
 #[test]
@@ -280,4 +283,36 @@ fn counts() {
     // Nothing was counted in one of the fits.
     counts[3 * n..4 * n].fill(0);
     check(&fitter, &BatchData::shared(&x, &counts).unwrap(), [5.0, 0.7, 1.0], 4);
+}
+
+#[test]
+fn what_the_data_do_not_determine() {
+    let (fits, n) = (8, 24);
+    let x = abscissae(n);
+    let stack = decays(&x, fits);
+    let data = BatchData::shared(&x, &stack).unwrap();
+    // A sum of which only one term is needed; powers far from their origin, whose normal equations
+    // keep no digit; a parameter without any effect.
+    let sum = CurveFit::new(|x, [a, b, c, d]| a * (-b * x).exp() + c + d);
+    let powers = CurveFit::new(|x, [a, b, c, d]| {
+        let u = x + 100.0;
+        a + u * (b + u * (c + u * d))
+    });
+    let unused = CurveFit::new(|x, [a, b, c, _d]| a * (-b * x).exp() + c);
+    for (fitter, start) in [(sum, [15.0, 0.7, 1.0, 2.0]), (powers, [1.0; 4]), (unused, [15.0, 0.7, 3.0, 1.0])] {
+        let Some([there, here]) = both(&fitter.keep_covariance(true), &data, start) else { return };
+        for (i, (a, b)) in there.iter().zip(here.iter()).enumerate() {
+            assert_eq!(a.status(), b.status(), "fit {i}");
+            close(a.cost(), b.cost(), 1e-9, "cost");
+            for (p, q) in a.std_errors().iter().zip(b.std_errors()) {
+                close(*p, *q, 1e-5, "error");
+            }
+            for (p, q) in there.covariance(i).unwrap().iter().zip(here.covariance(i).unwrap()) {
+                close(*p, *q, 1e-5, "covariance");
+            }
+        }
+        assert_eq!(there.arrays.ranks, here.arrays.ranks);
+        println!("{there}");
+        assert_eq!(there.left_to_cpu(), 0);
+    }
 }

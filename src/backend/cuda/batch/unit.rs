@@ -54,7 +54,8 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
     let layout = Layout::new(spec.free, spec.program.params.len());
     let k = spec.free + 1;
     let uniforms = codegen::uniforms(spec.program, spec.arithmetic);
-    8 * (layout.words + layout.scratch_words() + k * k + uniforms + spec.free)
+    let factor_and_spectrum = 2 * k * k;
+    8 * (layout.words + layout.scratch_words() + factor_and_spectrum + uniforms + spec.free)
 }
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.

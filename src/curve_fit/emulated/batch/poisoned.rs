@@ -23,7 +23,7 @@ fn poisoned(stack: &mut [f64], starts: &mut [[f64; 3]]) {
     stack[frame(9)].fill(0.0);
     stack[frame(14)].fill(f64::NAN);
     stack[frame(20)].fill(FULL);
-    stack[frame(19)].iter_mut().for_each(|y| *y = y.min(12.0));
+    stack[frame(19)].iter_mut().for_each(|y| *y = y.min(22.0));
     stack[frame(21)].fill(f64::MAX);
     stack[frame(22)].fill(1e-300);
     starts[30] = [f64::NAN, 1.0, 1.0];
