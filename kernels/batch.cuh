@@ -51,9 +51,17 @@ template <class Group>
 __device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results& out, i64 fit, Bench& bench) {
     State& s = bench.state;
     Span span = span_of(batch, fit);
+    unsigned* counts = out.counts + fit * COUNTS;
     unsigned kind = FOR_THE_HOST, point = 0;
+    Before before = {0, 0};
+    if (batch.continued) {
+        kind = counts[0];
+        if (kind == FOR_THE_HOST || kind == BAD_DATA) return;
+        before = {counts[2], counts[3]};
+    }
     bool done = false;
-    if (begin_fit(g, batch, span, s, kind, point)) {
+    // A limit that ended the first stage is the host's affair.
+    if (kind != MAX_EVALUATIONS && begin_fit(g, batch, before, span, s, kind, point)) {
 #pragma unroll 1
         while (s.request != DONE) {
             if (s.request == HOST && !only_without_effect(g, batch, span, bench)) break;
@@ -69,9 +77,9 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results
         done = s.request == DONE && !ends_badly(s);
         if (done) finish_fit(g, batch, span, bench, out);
     }
-    if (!done && g.rank == 0) {
-        out.counts[fit * COUNTS] = kind;
-        out.counts[fit * COUNTS + 1] = point;
-    }
     g.sync();
+    if (!done && g.rank == 0) {
+        counts[0] = kind == BAD_DATA ? BAD_DATA : FOR_THE_HOST;
+        counts[1] = point;
+    }
 }

@@ -107,10 +107,15 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
     return !g.any(wrong);
 }
 
+// What a fit has taken before.
+struct Before {
+    i64 iterations, evaluations;
+};
+
 // Fills in the state of a fit. Returns whether it goes on here; if not, `kind` says why, and `point` where.
 template <class Group>
-__device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Span& span, State& s, unsigned& kind,
-                                       unsigned& point) {
+__device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before before, Span& span, State& s,
+                                       unsigned& kind, unsigned& point) {
     kind = FOR_THE_HOST;
     point = 0;
     g.sync();
@@ -133,6 +138,8 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Span& span, 
     g.sync();
     if (g.rank == 0) {
         s.request = EVALUATE;
+        s.evaluations = before.evaluations;
+        s.iterations = s.reported = s.earlier = before.iterations;
         s.limit = batch.limit;
         s.points_counted = look.used;
         s.ftol = batch.ftol;

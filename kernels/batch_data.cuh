@@ -27,6 +27,7 @@ struct Batch {
     i64 absolute;                // whether errors follow from sigma, not from the scatter
     i64 clamp_start;             // whether starts outside the bounds are moved onto them
     i64 underdetermined;         // whether there may be fewer points than free parameters
+    i64 continued;               // whether fits go on from where the launch before this one left them in the results
     i64 limit;                   // evaluations of a fit at most
     double ftol;
     double xtol;

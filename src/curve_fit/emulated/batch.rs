@@ -6,7 +6,8 @@ mod poisoned;
 
 use super::SHARED;
 use crate::{
-    Backend, BatchData, BatchFit, BatchSigma, CurveFit, Data, Estimator, Loss, Missing, Starts, Var,
+    Backend, BatchData, BatchFit, BatchSigma, CurveFit, Data, Estimator, Loss, Missing, Options,
+    Starts, Var,
 };
 
 /// Noise that needs no generator: reproducible, without structure at these lengths.
@@ -167,6 +168,10 @@ fn losses_bounds_and_fixed_parameters() {
         decay().loss(Loss::Huber { scale: 0.5 }),
         decay().loss(Loss::Cauchy { scale: 0.5 }),
         decay().loss(Loss::Arctan { scale: 2.0 }),
+        decay().loss(Loss::Tukey { scale: 2.0 }),
+        decay()
+            .loss(Loss::Tukey { scale: 2.0 })
+            .options(Options { max_evaluations: Some(1), ..Options::default() }),
         decay().bound("p1", 0.0..=0.9),
         decay().fix("p2"),
         decay().fix("p0").bound("p1", 0.0..=0.9).keep_covariance(true),
@@ -299,7 +304,9 @@ fn what_the_data_do_not_determine() {
         a + u * (b + u * (c + u * d))
     });
     let unused = CurveFit::new(|x, [a, b, c, _d]| a * (-b * x).exp() + c);
-    for (fitter, start) in [(sum, [15.0, 0.7, 1.0, 2.0]), (powers, [1.0; 4]), (unused, [15.0, 0.7, 3.0, 1.0])] {
+    for (fitter, start) in
+        [(sum, [15.0, 0.7, 1.0, 2.0]), (powers, [1.0; 4]), (unused, [15.0, 0.7, 3.0, 1.0])]
+    {
         let Some([there, here]) = both(&fitter.keep_covariance(true), &data, start) else { return };
         for (i, (a, b)) in there.iter().zip(here.iter()).enumerate() {
             assert_eq!(a.status(), b.status(), "fit {i}");

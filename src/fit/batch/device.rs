@@ -5,8 +5,7 @@ use super::arrays::Part;
 use super::engine::{self, BatchRequest};
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
-use crate::backend::cuda::batch::unit::Shape;
-use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules};
+use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::DriverError;
 use crate::error::{Error, Result};
@@ -24,10 +23,10 @@ const WATCHED: usize = 16 << 20;
 /// The part of a device's free memory that a chunk may take.
 const FILL: f64 = 0.9;
 
-/// A device that is to make a batch, with its kernel.
+/// A device that is to make a batch, and its kernels.
 pub(crate) struct OnDevice {
     pub(crate) device: Arc<Device>,
-    pub(crate) unit: (Arc<str>, Shape),
+    pub(crate) units: Units,
     /// Whether the CPU goes on if the device fails.
     pub(crate) take_over: bool,
 }
@@ -79,8 +78,8 @@ pub(crate) fn run(request: &BatchRequest<'_>, on: &OnDevice, out: Part<'_>) -> R
         return Ok(course);
     }
     let job = job(request, !out.covariances.is_empty());
-    match Batch::new(&on.device, &on.unit, job) {
-        Ok((batch, _)) => run_chunks(request, on, &batch, out, &mut course)?,
+    match Batch::new(&on.device, &on.units, job) {
+        Ok(batch) => run_chunks(request, on, &batch, out, &mut course)?,
         Err(error) if on.take_over => take_over(request, out, said(error), &mut course)?,
         Err(error) => return Err(not_loaded(&on.device, error)),
     }

@@ -5,11 +5,10 @@ use super::engine::BatchRequest;
 use crate::backend::Backend;
 use crate::backend::choice::{Costs, Work};
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
-use crate::backend::cuda::batch::{bytes_per_sample, printed as print};
+use crate::backend::cuda::batch::{Units, bytes_per_sample};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::printed::Printed;
 use crate::backend::cuda::registry;
-use crate::data::loss::Loss;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -56,33 +55,33 @@ impl Place {
         if request.data.n_fits() == 0 {
             return Ok(Place::on_cpu("there are no fits"));
         }
-        let unit = printed.and_then(|p| print(&job(request, wish.covariances), p));
-        let (Some(printed), Some(unit), None) = (printed, unit, refused(printed, request)) else {
-            let (what, remedy) = refused(printed, request).unwrap_or(TOO_MANY);
+        let refused = refused(printed, request);
+        let units = printed.and_then(|p| Units::new(&job(request, wish.covariances), p));
+        let (Some(printed), Some(units), None) = (printed, units, refused) else {
+            let (what, remedy) = refused.unwrap_or(NO_ROOM);
             return match asked {
                 true => Err(Error::NotOnDevice { what, remedy }),
                 false => Ok(Place::on_cpu(format!("{what} is for the CPU"))),
             };
         };
-        let place = |device: Arc<Device>, take_over, reason: String| {
-            Ok(Place { reason, device: Some(OnDevice { device, unit: unit.clone(), take_over }) })
-        };
-        if let Some((device, take_over)) = wish.device {
-            return place(device.clone(), take_over, "asked for".into());
-        }
-        if let Backend::Cuda(ordinal) = wish.backend {
+        let (device, take_over, reason) = if let Some((device, take_over)) = wish.device {
+            (device.clone(), take_over, "asked for".to_owned())
+        } else if let Backend::Cuda(ordinal) = wish.backend {
             let device = registry::open(ordinal)
                 .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
-            return place(device, false, "asked for".into());
-        }
-        match worthwhile(&wish.costs, printed, request, &unit.0) {
-            Ok((device, reason)) => place(device, true, reason),
-            Err(reason) => Ok(Place::on_cpu(reason)),
-        }
+            (device, false, "asked for".to_owned())
+        } else {
+            match worthwhile(&wish.costs, printed, request, &units) {
+                Ok((device, reason)) => (device, true, reason),
+                Err(reason) => return Ok(Place::on_cpu(reason)),
+            }
+        };
+        Ok(Place { reason, device: Some(OnDevice { device, units, take_over }) })
     }
 }
 
 const CPU: &str = "use Backend::Auto or Backend::Cpu";
+const NO_ROOM: (&str, &str) = ("a batch of fits too large for a block's shared memory", CPU);
 const TOO_MANY: (&str, &str) = ("a batch with more than 16 free parameters", CPU);
 
 /// What a device has no kernel for.
@@ -90,14 +89,15 @@ fn refused(
     printed: Option<&Printed>,
     request: &BatchRequest<'_>,
 ) -> Option<(&'static str, &'static str)> {
-    let longest = || (0..request.data.n_fits()).map(|fit| request.data.range(fit).len()).max();
-    match request.loss {
-        _ if printed.is_none() => Some(("a native model", "trace the model, or use Backend::Cpu")),
+    let data = request.data;
+    let longest = || match data.equal() {
+        Some(points) => Some(points),
+        None => (0..data.n_fits()).map(|fit| data.range(fit).len()).max(),
+    };
+    match printed {
+        None => Some(("a native model", "trace the model, or use Backend::Cpu")),
         _ if request.prepared.free.len() > MOST_PARAMETERS => Some(TOO_MANY),
         _ if request.options.max_time.is_some() => Some(("a batch with a limit of time", CPU)),
-        Loss::Tukey { .. } => {
-            Some(("a batch with Tukey's loss, which is fitted in two stages,", CPU))
-        }
         _ if longest() > Some(u32::MAX as usize) => {
             Some(("a batch with more than 4,294,967,295 points in a fit", CPU))
         }
@@ -110,7 +110,7 @@ fn worthwhile(
     costs: &Costs,
     printed: &Printed,
     request: &BatchRequest<'_>,
-    unit: &Arc<str>,
+    units: &Units,
 ) -> std::result::Result<(Arc<Device>, String), String> {
     let work = Work {
         points: request.data.samples.len(),
@@ -131,7 +131,7 @@ fn worthwhile(
     }
     let startup = if registry::is_open() { 0.0 } else { costs.startup_seconds };
     let device = registry::preferred().map_err(|reason| reason.to_string())?;
-    let compile = if device.is_loaded(unit) { 0.0 } else { costs.batch_compile_seconds() };
+    let compile = if units.are_loaded(&device) { 0.0 } else { costs.batch_compile_seconds() };
     let on_device =
         startup + compile + costs.batch_on_device(&work, (fits, free), device.properties());
     let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");

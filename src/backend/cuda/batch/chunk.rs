@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// The fits of a launch.
 pub(super) struct Chunk {
-    /// `Batch` of `kernels/batch_data.cuh`.
-    batch: Buffer,
+    /// `Batch` of `kernels/batch_data.cuh`, for each stage.
+    stages: Vec<Buffer>,
     params: Buffer,
     errors: Buffer,
     costs: Buffer,
@@ -121,7 +121,9 @@ impl Chunk {
             Some(buffer) => buffer.address(),
             None => keep(put(driver, job.starts.of_range(range.clone(), width)))?,
         };
-        words.extend([sigma, mask, offsets, start, shared.lower.address(), shared.upper.address()]);
+        words.extend([sigma, mask, offsets]);
+        let start_at = words.len();
+        words.extend([start, shared.lower.address(), shared.upper.address()]);
         match job.starts.bounds_of_range(rows) {
             Some((lower, upper)) => {
                 words.extend([keep(put(driver, lower))?, keep(put(driver, upper))?]);
@@ -132,19 +134,31 @@ impl Chunk {
             job.estimator == Estimator::Poisson || !matches!(data.sigma, BatchSigma::Unknown);
         words.extend([fits as u64, u64::from(data.own), sigma_of]);
         words.push(u64::from(shared.mask.is_some()));
+        let stride_at = words.len();
         words.push(if shared.start.is_some() { 0 } else { width as u64 });
         words.push(u64::from(data.missing == Missing::Omit));
         words.extend([absolute, job.clamp_start, job.underdetermined].map(u64::from));
         let rules = &job.rules;
-        words.push(rules.evaluations as u64);
+        let continued_at = words.len();
+        words.extend([0, rules.evaluations as u64]);
         let numbers = [rules.ftol, rules.xtol, rules.gtol, rules.initial_radius, rules.floor];
         words.extend(numbers.map(f64::to_bits));
         words.extend(job.free.iter().map(|&k| k as u64));
         words.extend(job.free.iter().map(|&k| u64::from(job.unused[k])));
 
+        let params = Buffer::of::<f64>(driver, fits * width)?;
+        let mut stages = Vec::new();
+        if job.has_two_stages() {
+            words[continued_at + 1] -= 1;
+            stages.push(put(driver, &words)?);
+            words[continued_at + 1] += 1;
+            (words[continued_at], words[start_at]) = (1, params.address());
+            words[stride_at] = width as u64;
+        }
+        stages.push(put(driver, &words)?);
         Ok(Chunk {
-            batch: put(driver, &words)?,
-            params: Buffer::of::<f64>(driver, fits * width)?,
+            stages,
+            params,
             errors: Buffer::of::<f64>(driver, fits * width)?,
             costs: Buffer::of::<f64>(driver, fits)?,
             covariances: match job.covariances {
@@ -158,9 +172,9 @@ impl Chunk {
         })
     }
 
-    /// The address of the kernel's `Batch`.
-    pub(super) fn batch(&self) -> u64 {
-        self.batch.address()
+    /// The addresses of the kernels' `Batch`, for each stage.
+    pub(super) fn stages(&self) -> impl Iterator<Item = u64> {
+        self.stages.iter().map(Buffer::address)
     }
 
     /// The kernel's `Results`.

@@ -5,7 +5,6 @@ mod chunk;
 mod shared;
 pub(crate) mod unit;
 
-use super::cache::Origin;
 use super::device::{Device, Kernels, LoadError};
 use super::driver::{DriverError, Geometry};
 use super::memory::Buffer;
@@ -15,6 +14,7 @@ use crate::data::batch::{BatchData, Samples, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use chunk::Chunk;
+use rayon::prelude::*;
 use shared::Shared;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,6 +40,24 @@ pub(crate) struct Job<'a> {
     pub(crate) underdetermined: bool,
     /// Whether covariance matrices are wanted.
     pub(crate) covariances: bool,
+}
+
+impl Job<'_> {
+    /// Whether each fit begins from the end of one with Cauchy's loss, as Tukey's asks for; two evaluations
+    /// are the least for that.
+    fn has_two_stages(&self) -> bool {
+        matches!(self.loss, Loss::Tukey { .. }) && self.rules.evaluations > 1
+    }
+
+    /// The loss of each stage.
+    fn losses(&self) -> Vec<Loss> {
+        match self.loss {
+            Loss::Tukey { scale } if self.has_two_stages() => {
+                vec![Loss::Cauchy { scale }, self.loss]
+            }
+            loss => vec![loss],
+        }
+    }
 }
 
 /// Stopping rules and limits of each fit.
@@ -114,7 +132,8 @@ impl Found {
 /// A batch on a device.
 pub(crate) struct Batch<'a> {
     device: &'a Device,
-    kernels: Arc<Kernels>,
+    /// For each stage.
+    kernels: Vec<Arc<Kernels>>,
     shape: Shape,
     job: Job<'a>,
     shared: Shared,
@@ -132,23 +151,40 @@ fn response(samples: &Samples<'_>) -> Storage {
     }
 }
 
-/// The kernel of a batch, printed.
-pub(crate) fn printed(job: &Job<'_>, printed: &Printed) -> Option<(Arc<str>, Shape)> {
-    let spec = Spec {
-        program: &printed.program,
-        free: printed.free(),
-        columns: job.data.columns.iter().map(super::device_points::storage).collect(),
-        response: response(&job.data.samples),
-        loss: job.loss,
-        estimator: job.estimator,
-        arithmetic: Arithmetic::Double,
-    };
-    if !(1..=MOST_PARAMETERS).contains(&spec.free) {
-        return None;
+/// The kernels of a batch, printed, one for each stage.
+pub(crate) struct Units {
+    texts: Vec<Arc<str>>,
+    shape: Shape,
+}
+
+impl Units {
+    /// `None` for fits that have no room in shared memory, and for those without free parameters.
+    pub(crate) fn new(job: &Job<'_>, printed: &Printed) -> Option<Units> {
+        let mut spec = Spec {
+            program: &printed.program,
+            free: printed.free(),
+            columns: job.data.columns.iter().map(super::device_points::storage).collect(),
+            response: response(&job.data.samples),
+            loss: job.loss,
+            estimator: job.estimator,
+            arithmetic: Arithmetic::Double,
+        };
+        if !(1..=MOST_PARAMETERS).contains(&spec.free) {
+            return None;
+        }
+        let points = job.data.samples.len() / job.data.n_fits().max(1);
+        let shape = Shape::new(points, bench_bytes(&spec))?;
+        let text = |loss| {
+            spec.loss = loss;
+            batch_unit(&spec, shape).into()
+        };
+        Some(Units { texts: job.losses().into_iter().map(text).collect(), shape })
     }
-    let points = job.data.samples.len() / job.data.n_fits().max(1);
-    let shape = Shape::new(points, bench_bytes(&spec))?;
-    Some((batch_unit(&spec, shape).into(), shape))
+
+    /// Whether the kernels need no compiler any more.
+    pub(crate) fn are_loaded(&self, device: &Device) -> bool {
+        self.texts.iter().all(|text| device.is_loaded(text))
+    }
 }
 
 /// Bytes of a sample on a device, with its columns as far as they are the fit's own.
@@ -159,16 +195,17 @@ pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
 }
 
 impl<'a> Batch<'a> {
-    /// Compiles the kernel if need be, and uploads what all fits share.
+    /// Compiles the kernels if need be, side by side, and uploads what all fits share.
     pub(crate) fn new(
         device: &'a Device,
-        (text, shape): &(Arc<str>, Shape),
+        units: &Units,
         job: Job<'a>,
-    ) -> Result<(Batch<'a>, Origin), LoadError> {
-        let (kernels, origin) = device.kernels(text)?;
+    ) -> Result<Batch<'a>, LoadError> {
+        let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
+        let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
         let shared = Shared::new(&device.driver, &job).map_err(LoadError::Driver)?;
         let next = Buffer::of::<u64>(&device.driver, 1).map_err(LoadError::Driver)?;
-        Ok((Batch { device, kernels, shape: *shape, job, shared, next }, origin))
+        Ok(Batch { device, kernels, shape: units.shape, job, shared, next })
     }
 
     /// The fits from `first` on that take no more than `bytes` bytes of the device's memory together; one at
@@ -180,12 +217,17 @@ impl<'a> Batch<'a> {
     /// Makes the fits of `range`.
     pub(crate) fn run(&self, range: Range<usize>, found: &mut Found) -> Result<(), DriverError> {
         let chunk = Chunk::new(&self.device.driver, &self.job, &self.shared, range.clone())?;
-        self.next.clear()?;
         let results = chunk.results();
-        let (fits, next) = (chunk.batch(), self.next.address());
-        let arguments =
-            [bytemuck::bytes_of(&fits), bytemuck::cast_slice(&results), bytemuck::bytes_of(&next)];
-        self.kernels.launch("batch", self.geometry(range.len()), &arguments)?;
+        let next = self.next.address();
+        for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {
+            self.next.clear()?;
+            let arguments = [
+                bytemuck::bytes_of(&fits),
+                bytemuck::cast_slice(&results),
+                bytemuck::bytes_of(&next),
+            ];
+            kernels.launch("batch", self.geometry(range.len()), &arguments)?;
+        }
         chunk.read(found)
     }
 

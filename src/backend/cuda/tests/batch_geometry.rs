@@ -62,7 +62,7 @@ fn run(bench: &Bench, shape: Shape, blocks: u32, first: u64) -> (Vec<f64>, Vec<u
     let ones = 1f64.to_bits();
     let data = [x.0, before(samples, first * POINTS as u64).0, 0, ones, ones, POINTS as u64];
     let places = [0, 0, 0, start.0, lower.0, upper.0, 0, 0];
-    let switches = [first + FITS as u64, 0, 0, 0, 0, 0, 0, 0, 0, 2000];
+    let switches = [first + FITS as u64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2000];
     let rules = [1e-10, 1e-10, 1e-12, 1.0, 0.1].map(f64::to_bits);
     let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0, 0, 0]].concat();
     let batch = bench.put(&words);
