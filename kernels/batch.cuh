@@ -48,10 +48,10 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
 
 // Makes one fit. `bench`: room in memory that all lanes see.
 template <class Group>
-__device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results& out, i64 fit, Bench& bench) {
+__device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
     State& s = bench.state;
     Span span = span_of(batch, fit);
-    unsigned* counts = out.counts + fit * COUNTS;
+    unsigned* counts = batch.out.counts + fit * COUNTS;
     unsigned kind = FOR_THE_HOST, point = 0;
     Before before = {0, 0};
     if (batch.continued) {
@@ -75,7 +75,7 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, const Results
             advance(g, s, bench.scratch);
         }
         done = s.request == DONE && !ends_badly(s);
-        if (done) finish_fit(g, batch, span, bench, out);
+        if (done) finish_fit(g, batch, span, bench);
     }
     g.sync();
     if (!done && g.rank == 0) {

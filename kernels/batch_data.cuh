@@ -3,6 +3,19 @@
 // What is known of the errors of the samples: which standard deviation is whose.
 enum SigmaOf : i64 { NO_SIGMA, OF_FIT, OF_POINT, OF_SAMPLE };
 
+// Where the numbers of the fits go, arrays with one row per fit.
+struct Results {
+    double* params;       // fits * PARAMS
+    double* errors;       // fits * PARAMS
+    double* costs;
+    double* covariances;  // fits * PARAMS * PARAMS, or null
+    unsigned* counts;     // fits * COUNTS
+};
+
+// Numbers of `counts`: the kind, the point that it speaks of, accepted steps, evaluations, points that count,
+// rank, and two sets of bits: the free parameters that a lower and an upper bound holds.
+constexpr int COUNTS = 8;
+
 // All fits of a launch; all members take 8 bytes, so that the host writes it as words. Indices count from the
 // first fit of the launch.
 struct Batch {
@@ -36,6 +49,7 @@ struct Batch {
     double floor;                // of the robust correction while iterating
     i64 free[FREE];              // positions of the free parameters
     i64 unused[FREE];            // whether the model is without them
+    Results out;
 };
 
 // The samples of a fit.

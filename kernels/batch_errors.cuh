@@ -4,19 +4,6 @@
 // A squared pivot above which normal equations, or R, are good enough to be inverted.
 constexpr double WELL_CONDITIONED = 1e-4;
 
-// Where the numbers of the fits go, arrays with one row per fit.
-struct Results {
-    double* params;       // fits * PARAMS
-    double* errors;       // fits * PARAMS
-    double* costs;
-    double* covariances;  // fits * PARAMS * PARAMS, or null
-    unsigned* counts;     // fits * COUNTS
-};
-
-// Numbers of `counts`: the kind, the point that it speaks of, accepted steps, evaluations, points that count,
-// rank, and two sets of bits: the free parameters that a lower and an upper bound holds.
-constexpr int COUNTS = 8;
-
 // The least squared pivot of the columns of r, m x m, each scaled to length 1; NaN or 0 if one is zero.
 __device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
     bool well = true;
@@ -186,10 +173,10 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
 
 // Writes all numbers of a fit that has ended.
 template <class Group>
-__device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span& span, Bench& bench,
-                                        const Results& out) {
+__device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
     Scratch& w = bench.scratch;
+    const Results& out = batch.out;
     last_factor(g, batch, span, bench);
     unsigned low = 0, high = 0;
 #pragma unroll 1

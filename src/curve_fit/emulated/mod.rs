@@ -1,6 +1,9 @@
 //! The suite of all devices on the emulated one, through the public front.
 
-mod batch;
+mod batch_faults;
+mod batch_poisoned;
+#[path = "../../../tests/support/batches.rs"]
+mod batches;
 mod faults;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;
@@ -29,3 +32,14 @@ fn on_device(test: impl FnOnce(suite::Place<'_>)) {
 }
 
 suite::tests_on!(on_device);
+batches::batches_on!(on_device:
+    shapes_and_numbers_of_parameters,
+    each_fit_is_the_single_fit_of_its_points,
+    losses_bounds_and_fixed_parameters,
+    starts_and_bounds_of_each_fit,
+    all_types_of_samples_and_columns,
+    sigmas_masks_and_missing_samples,
+    fits_of_unequal_length_with_columns_of_their_own,
+    counts_of_batches,
+    what_the_data_do_not_determine,
+);

@@ -147,6 +147,16 @@ impl Chunk {
         words.extend(job.free.iter().map(|&k| u64::from(job.unused[k])));
 
         let params = Buffer::of::<f64>(driver, fits * width)?;
+        let errors = Buffer::of::<f64>(driver, fits * width)?;
+        let costs = Buffer::of::<f64>(driver, fits)?;
+        let covariances = match job.covariances {
+            true => Some(Buffer::of::<f64>(driver, fits * width * width)?),
+            false => None,
+        };
+        let counts = Buffer::of::<u32>(driver, fits * COUNTS)?;
+        words.extend([&params, &errors, &costs].map(Buffer::address));
+        words.extend([address(&covariances), counts.address()]);
+
         let mut stages = Vec::new();
         if job.has_two_stages() {
             words[continued_at + 1] -= 1;
@@ -159,13 +169,10 @@ impl Chunk {
         Ok(Chunk {
             stages,
             params,
-            errors: Buffer::of::<f64>(driver, fits * width)?,
-            costs: Buffer::of::<f64>(driver, fits)?,
-            covariances: match job.covariances {
-                true => Some(Buffer::of::<f64>(driver, fits * width * width)?),
-                false => None,
-            },
-            counts: Buffer::of::<u32>(driver, fits * COUNTS)?,
+            errors,
+            costs,
+            covariances,
+            counts,
             fits,
             width,
             _inputs: inputs,
@@ -175,13 +182,6 @@ impl Chunk {
     /// The addresses of the kernels' `Batch`, for each stage.
     pub(super) fn stages(&self) -> impl Iterator<Item = u64> {
         self.stages.iter().map(Buffer::address)
-    }
-
-    /// The kernel's `Results`.
-    pub(super) fn results(&self) -> [u64; 5] {
-        let [params, errors, costs, counts] =
-            [&self.params, &self.errors, &self.costs, &self.counts].map(Buffer::address);
-        [params, errors, costs, address(&self.covariances), counts]
     }
 
     /// Waits for the kernel and reads what it found.

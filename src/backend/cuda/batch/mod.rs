@@ -217,16 +217,11 @@ impl<'a> Batch<'a> {
     /// Makes the fits of `range`.
     pub(crate) fn run(&self, range: Range<usize>, found: &mut Found) -> Result<(), DriverError> {
         let chunk = Chunk::new(&self.device.driver, &self.job, &self.shared, range.clone())?;
-        let results = chunk.results();
         let next = self.next.address();
         for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {
             self.next.clear()?;
-            let arguments = [
-                bytemuck::bytes_of(&fits),
-                bytemuck::cast_slice(&results),
-                bytemuck::bytes_of(&next),
-            ];
-            kernels.launch("batch", self.geometry(range.len()), &arguments)?;
+            let arguments = [bytemuck::bytes_of(&fits), bytemuck::bytes_of(&next)];
+            kernels.launch("make_fits", self.geometry(range.len()), &arguments)?;
         }
         chunk.read(found)
     }

@@ -3,7 +3,7 @@
 use crate::CurveFit;
 use crate::backend::cuda::batch::unit::{Shape, batch_unit, bench_bytes};
 use crate::backend::cuda::driver::{Address, Driver};
-use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
+use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -63,20 +63,20 @@ fn run(bench: &Bench, shape: Shape, blocks: u32, first: u64) -> (Vec<f64>, Vec<u
     let data = [x.0, before(samples, first * POINTS as u64).0, 0, ones, ones, POINTS as u64];
     let places = [0, 0, 0, start.0, lower.0, upper.0, 0, 0];
     let switches = [first + FITS as u64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2000];
-    let rules = [1e-10, 1e-10, 1e-12, 1.0, 0.1].map(f64::to_bits);
-    let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0, 0, 0]].concat();
-    let batch = bench.put(&words);
     let row = 8 * PARAMS as u64;
-    let results = argument_of(&[
-        before(params, first * row),
-        before(errors, first * row),
-        before(costs, first * 8),
-        Address(0),
-        before(counts, first * 4 * COUNTS as u64),
-    ]);
+    let rules = [1e-10, 1e-10, 1e-12, 1.0, 0.1].map(f64::to_bits);
+    let results = [
+        before(params, first * row).0,
+        before(errors, first * row).0,
+        before(costs, first * 8).0,
+        0,
+        before(counts, first * 4 * COUNTS as u64).0,
+    ];
+    let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0, 0, 0], &results].concat();
+    let batch = bench.put(&words);
     let next = bench.put(&[first]);
-    let arguments = [argument(batch), results, argument(next)];
-    bench.launch("batch", blocks, shape.threads as u32, &arguments).unwrap();
+    let arguments = [argument(batch), argument(next)];
+    bench.launch("make_fits", blocks, shape.threads as u32, &arguments).unwrap();
     let numbers = [
         bench.take::<f64>(params, FITS * PARAMS),
         bench.take::<f64>(errors, FITS * PARAMS),

@@ -1,7 +1,8 @@
 //! Fits that are wrong among fits that are right: each has the status that it has on the CPU, and its
 //! neighbours the bits that they have without it, whatever groups of lanes, blocks and orders made them.
 
-use super::{START, abscissae, agree_but_for, both, check, decay, decays};
+use super::batches::{Place, START, abscissae, agree_but_for, both, check, decay, decays};
+use super::on_device;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
@@ -43,6 +44,10 @@ fn bits(batch: &BatchFit, fit: usize) -> Vec<u64> {
 
 #[test]
 fn a_bad_fit_has_its_status_and_touches_no_neighbour() {
+    on_device(poisoned_batch);
+}
+
+fn poisoned_batch(place: Place<'_>) {
     let x = abscissae(POINTS);
     let sound = decays(&x, FITS);
     let (mut stack, mut starts) = (sound.clone(), vec![START; FITS]);
@@ -59,13 +64,13 @@ fn a_bad_fit_has_its_status_and_touches_no_neighbour() {
         .collect();
     assert_eq!(wrong.len(), 14);
     let data = BatchData::shared(&x, &stack).unwrap();
-    let Some([batch, cpu]) = both(&decay(), &data, &starts) else { return };
+    let [batch, cpu] = both(&decay(), &data, &starts, place);
     agree_but_for(&batch, &cpu, &FLAT);
     assert!(batch.left_to_cpu() < wrong.len(), "{}", batch.left_to_cpu());
     assert_eq!(batch.statuses()[3], FitStatus::BadData { point: 7 });
     assert_eq!(batch.statuses()[14], FitStatus::BadData { point: 0 });
     assert_eq!(batch.statuses()[30], FitStatus::BadStart { parameter: 0 });
-    let clean = check(&decay(), &BatchData::shared(&x, &sound).unwrap(), START, 0).unwrap();
+    let clean = check(&decay(), &BatchData::shared(&x, &sound).unwrap(), START, 0, place);
     for fit in (0..FITS).filter(|fit| !wrong.contains(fit)) {
         assert_eq!(bits(&batch, fit), bits(&clean, fit), "fit {fit}");
     }

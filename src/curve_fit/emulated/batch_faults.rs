@@ -1,11 +1,11 @@
 //! What a device can do to a batch: refuse memory, refuse launches, vanish, at every call in turn.
 
-use super::{START, abscissae, agree, decay, decays};
+use super::SHARED;
+use super::batches::{START, abscissae, agree, decay, decays};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::double::{Call, Faulty, Injected};
 use crate::backend::cuda::emulated::Emulator;
-use crate::curve_fit::emulated::SHARED;
 use crate::{Backend, BatchData, BatchFit, BatchSigma, CurveFit, Error, Starts};
 use std::ops::ControlFlow;
 use std::sync::Arc;
