@@ -196,6 +196,29 @@ mod tests {
         assert!(consumer > 5.0 * computing, "{consumer} against {computing}");
     }
 
+    /// 10,000 spots of 15 by 15 pixels in u16, five parameters: about 65 units for a pixel.
+    fn spots(fits: usize) -> (Work, (usize, usize)) {
+        let work = Work { points: 225 * fits, bytes_per_point: 2, units: 65.0, uploaded: false };
+        (work, (fits, 5))
+    }
+
+    #[test]
+    fn large_batches_belong_on_a_computing_card_and_small_ones_on_the_cpu() {
+        let costs = Costs::default();
+        let first = costs.startup_seconds + costs.batch_compile_seconds();
+        let seconds = |fits: usize, first: f64| {
+            let (work, size) = spots(fits);
+            let there = first + costs.batch_on_device(&work, size, &device((9, 0)));
+            (there, costs.batch_on_cpu(&work, size, 2))
+        };
+        let faster = |fits: usize, first: f64| {
+            let (there, here) = seconds(fits, first);
+            there < here
+        };
+        assert!(!faster(10, 0.0) && faster(10_000, 0.0), "{:?}", seconds(10_000, 0.0));
+        assert!(!faster(10_000, first) && faster(1_000_000, first));
+    }
+
     #[test]
     fn data_that_are_there_need_no_upload() {
         let costs = Costs::default();
