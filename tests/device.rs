@@ -50,6 +50,7 @@ batches::batches_on!(on_device:
     fits_of_unequal_length_with_columns_of_their_own,
     counts_of_batches,
     what_the_data_do_not_determine,
+    bad_columns_sigmas_and_counts,
 );
 
 fn decay() -> CurveFit {

@@ -82,6 +82,9 @@ pub fn agree_but_for(there: &BatchFit, here: &BatchFit, vague: &[usize]) {
         if vague.contains(&i) {
             continue;
         }
+        for (a, b) in [(a.evaluations(), b.evaluations()), (a.iterations(), b.iterations())] {
+            assert!(a.abs_diff(b) <= 3 + b / 8, "fit {i}: {a} steps or evaluations against {b}");
+        }
         // Where a model goes through all points a parameter may be nothing but the others' rounding.
         let largest = b.params().iter().fold(0.0, |m: f64, p| m.max(p.abs()));
         for k in 0..there.n_params() {
@@ -323,4 +326,38 @@ pub fn what_the_data_do_not_determine(place: Place<'_>) {
         assert!(there.iter().map(|f| f.rank()).eq(here.iter().map(|f| f.rank())));
         assert_eq!(there.left_to_cpu(), 0);
     }
+}
+
+/// What is wrong with a fit beside its samples, and partials whose squares vanish.
+pub fn bad_columns_sigmas_and_counts(place: Place<'_>) {
+    let (fits, n) = (12, 20);
+    let xs = abscissae(n).repeat(fits);
+    let stack = decays(&xs[..n], fits);
+    let mut bad_xs = xs.clone();
+    (bad_xs[3 * n + 5], bad_xs[7 * n]) = (f64::NAN, f64::INFINITY);
+    let mut sigma = vec![0.5; fits * n];
+    for (at, value) in [(n, 0.0), (2 * n + 1, -1.0), (4 * n + 2, f64::NAN), (5 * n, f64::INFINITY)]
+    {
+        sigma[at] = value;
+    }
+    let mut holes = stack.clone();
+    holes[2 * n] = f64::NAN;
+    holes[6 * n + 3] = f64::NAN;
+    for (xs, stack, by_host) in [(&bad_xs, &stack, 6), (&xs, &stack, 4), (&xs, &holes, 4)] {
+        for missing in [Missing::Error, Missing::Omit] {
+            let data = BatchData::own(xs, stack).unwrap().points_per_fit(n).unwrap();
+            let data = data.sigma(BatchSigma::PerPoint(&sigma)).unwrap().missing(missing);
+            check(&decay(), &data, START, by_host, place);
+        }
+    }
+    let of_fit = sigma[..fits].iter().enumerate().map(|(i, s)| if i == 3 { -1.0 } else { *s });
+    let of_fit: Vec<f64> = of_fit.collect();
+    let data = BatchData::shared(&xs[..n], &stack).unwrap();
+    check(&decay(), &data.clone().sigma(BatchSigma::PerFit(&of_fit)).unwrap(), START, 1, place);
+    let mut counts = stack.clone();
+    counts[4 * n + 7] = -1.0;
+    let counted = decay().estimator(Estimator::Poisson);
+    check(&counted, &BatchData::shared(&xs[..n], &counts).unwrap(), START, 2, place);
+    let tiny = CurveFit::new(|x, [a, b]| a * x + b * 1e-170 * x.cos());
+    check(&tiny, &data, [1.0, 1e170], fits, place);
 }
