@@ -51,6 +51,7 @@ batches::batches_on!(on_device:
     counts_of_batches,
     what_the_data_do_not_determine,
     bad_columns_sigmas_and_counts,
+    spots,
 );
 
 fn decay() -> CurveFit {

@@ -361,3 +361,33 @@ pub fn bad_columns_sigmas_and_counts(place: Place<'_>) {
     let tiny = CurveFit::new(|x, [a, b]| a * x + b * 1e-170 * x.cos());
     check(&tiny, &data, [1.0, 1e170], fits, place);
 }
+
+/// Spots of a camera: 15 by 15 pixels in u16, faint ones among them, by both estimators.
+pub fn spots(place: Place<'_>) {
+    let (fits, side) = (200, 15);
+    let (columns, rows): (Vec<f64>, Vec<f64>) =
+        (0..side * side).map(|i| ((i % side) as f64, (i / side) as f64)).unzip();
+    let spot = CurveFit::multivariate(|[x, y], [a, x0, y0, s, b]| {
+        a * (-((x - x0).powi(2) + (y - y0).powi(2)) / (2.0 * s.powi(2))).exp() + b
+    });
+    let pixel = |fit: usize, i: usize| {
+        let of_fit = |k: usize| noise(97 * fit + k);
+        let (x0, y0, s) = (7.0 + of_fit(0), 7.0 + of_fit(1), 1.3 + 0.4 * of_fit(2));
+        let square = (columns[i] - x0).powi(2) + (rows[i] - y0).powi(2);
+        let expected = (60.0 + 100.0 * of_fit(3)) * (-square / (2.0 * s * s)).exp() + 4.0;
+        // The sum of four has nearly the scatter of counts.
+        let scatter: f64 = (0..4).map(|k| noise(1000 * fit + 4 * i + k)).sum();
+        (expected + scatter * (3.0 * expected).sqrt()).max(0.0).round() as u16
+    };
+    let stack: Vec<u16> = (0..fits)
+        .flat_map(|fit| (0..side * side).map(move |i| (fit, i)))
+        .map(|(fit, i)| pixel(fit, i))
+        .collect();
+    let data = BatchData::shared([&columns, &rows], &stack).unwrap();
+    let start = [40.0, 7.0, 7.0, 1.5, 3.0];
+    let least_squares = check(&spot, &data, start, fits / 50, place);
+    assert!(least_squares.converged() > fits - fits / 50, "{least_squares}");
+    let counted = spot.estimator(Estimator::Poisson).bound("p0", 0.0..).bound("p4", 1e-3..);
+    let poisson = check(&counted, &data, start, fits / 50, place);
+    assert!(poisson.converged() > fits - fits / 50, "{poisson}");
+}
