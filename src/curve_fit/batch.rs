@@ -10,7 +10,7 @@ use crate::fit::batch::Made;
 use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::device;
 use crate::fit::batch::engine::{BatchRequest, run};
-use crate::fit::batch::place::{BatchWish, Place};
+use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
 use crate::solver::observe::BatchProgress;
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
@@ -54,10 +54,24 @@ impl CurveFit {
         data: impl Borrow<BatchData<'a>>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        self.fit_all(data.borrow(), &starts.into())
+        #[cfg(test)]
+        let place = self.device.as_ref().map(|device| HandedBatch {
+            device,
+            resident: None,
+            take_over: self.take_over,
+        });
+        #[cfg(not(test))]
+        let place = None;
+        self.fit_all(data.borrow(), &starts.into(), place)
     }
 
-    fn fit_all(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<BatchFit> {
+    /// `place`: a device to use, with the data if they are on it.
+    pub(super) fn fit_all(
+        &self,
+        data: &BatchData<'_>,
+        starts: &Starts<'_>,
+        place: Option<HandedBatch<'_>>,
+    ) -> Result<BatchFit> {
         let begun = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
@@ -99,7 +113,7 @@ impl CurveFit {
             underdetermined: self.underdetermined,
             begun,
         };
-        let made = self.run_batch(&request, ready.printed.as_ref(), &mut arrays)?;
+        let made = self.run_batch(&request, ready.printed.as_ref(), place, &mut arrays)?;
         Ok(BatchFit {
             names: self.names.clone(),
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
@@ -115,12 +129,9 @@ impl CurveFit {
         &self,
         request: &BatchRequest<'_>,
         printed: Option<&Printed>,
+        device: Option<HandedBatch<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {
-        #[cfg(test)]
-        let device = self.device.as_ref().map(|device| (device, self.take_over));
-        #[cfg(not(test))]
-        let device = None;
         let Self { backend, costs, keep_covariance: covariances, .. } = *self;
         let wish = BatchWish { backend, costs, device, covariances };
         let Place { mut reason, device } = Place::choose(&wish, printed, request)?;

@@ -29,7 +29,7 @@ use std::time::Instant;
 /// ```
 #[derive(Clone)]
 pub struct Device {
-    device: Arc<Cuda>,
+    pub(super) device: Arc<Cuda>,
 }
 
 impl Device {

@@ -2,6 +2,7 @@
 
 mod batch_faults;
 mod batch_poisoned;
+mod batch_resident;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
 mod faults;

@@ -5,6 +5,7 @@ use super::arrays::Part;
 use super::engine::{self, BatchRequest};
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
+use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::DriverError;
@@ -24,7 +25,9 @@ const WATCHED: usize = 16 << 20;
 const FILL: f64 = 0.9;
 
 /// A device that is to make a batch, and its kernels.
-pub(crate) struct OnDevice {
+pub(crate) struct OnDevice<'a> {
+    /// The data, if they are on it.
+    pub(crate) resident: Option<&'a Resident>,
     pub(crate) device: Arc<Device>,
     pub(crate) units: Units,
     /// Whether the CPU goes on if the device fails.
@@ -72,13 +75,13 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
 ///
 /// # Errors
 /// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the device refused.
-pub(crate) fn run(request: &BatchRequest<'_>, on: &OnDevice, out: Part<'_>) -> Result<Course> {
+pub(crate) fn run(request: &BatchRequest<'_>, on: &OnDevice<'_>, out: Part<'_>) -> Result<Course> {
     let mut course = Course::default();
     if out.len() == 0 {
         return Ok(course);
     }
     let job = job(request, !out.covariances.is_empty());
-    match Batch::new(&on.device, &on.units, job) {
+    match Batch::new(&on.device, &on.units, job, on.resident) {
         Ok(batch) => run_chunks(request, on, &batch, out, &mut course)?,
         Err(error) if on.take_over => take_over(request, out, said(error), &mut course)?,
         Err(error) => return Err(not_loaded(&on.device, error)),
@@ -107,7 +110,7 @@ fn take_over(
 
 fn run_chunks(
     request: &BatchRequest<'_>,
-    on: &OnDevice,
+    on: &OnDevice<'_>,
     batch: &Batch<'_>,
     mut rest: Part<'_>,
     course: &mut Course,
@@ -142,7 +145,7 @@ fn run_chunks(
 /// Makes as many of the fits from `first` on as there is memory for: half of what was refused until it is
 /// granted.
 fn next_chunk(
-    on: &OnDevice,
+    on: &OnDevice<'_>,
     batch: &Batch<'_>,
     first: usize,
     most_bytes: usize,

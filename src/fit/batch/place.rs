@@ -4,6 +4,7 @@ use super::device::{OnDevice, job};
 use super::engine::BatchRequest;
 use crate::backend::Backend;
 use crate::backend::choice::{Costs, Work};
+use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{Units, bytes_per_sample};
 use crate::backend::cuda::device::Device;
@@ -19,31 +20,40 @@ const SOON: f64 = 5e-4;
 pub(crate) struct BatchWish<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
-    /// A device in place of the registered ones, and whether the CPU goes on if it fails.
-    pub(crate) device: Option<(&'a Arc<Device>, bool)>,
+    pub(crate) device: Option<HandedBatch<'a>>,
     /// Whether covariance matrices are kept.
     pub(crate) covariances: bool,
 }
 
-/// Where a batch is made, and why there.
-pub(crate) struct Place {
-    /// One sentence.
-    pub(crate) reason: String,
-    pub(crate) device: Option<OnDevice>,
+/// A device that takes the place of the registered ones.
+#[derive(Clone, Copy)]
+pub(crate) struct HandedBatch<'a> {
+    pub(crate) device: &'a Arc<Device>,
+    /// The data of the batch, if they are on it.
+    pub(crate) resident: Option<&'a Resident>,
+    /// Whether the CPU goes on if the device fails.
+    pub(crate) take_over: bool,
 }
 
-impl Place {
-    fn on_cpu(reason: impl Into<String>) -> Place {
+/// Where a batch is made, and why there.
+pub(crate) struct Place<'a> {
+    /// One sentence.
+    pub(crate) reason: String,
+    pub(crate) device: Option<OnDevice<'a>>,
+}
+
+impl<'a> Place<'a> {
+    fn on_cpu(reason: impl Into<String>) -> Place<'a> {
         Place { reason: reason.into(), device: None }
     }
 
     /// # Errors
     /// If a device was asked for: [`Error::CudaUnavailable`] or [`Error::NotOnDevice`].
     pub(crate) fn choose(
-        wish: &BatchWish<'_>,
+        wish: &BatchWish<'a>,
         printed: Option<&Printed>,
         request: &BatchRequest<'_>,
-    ) -> Result<Place> {
+    ) -> Result<Place<'a>> {
         let asked = match wish.backend {
             Backend::Cpu => return Ok(Place::on_cpu("asked for")),
             Backend::Cuda(_) => true,
@@ -64,19 +74,21 @@ impl Place {
                 false => Ok(Place::on_cpu(format!("{what} is for the CPU"))),
             };
         };
-        let (device, take_over, reason) = if let Some((device, take_over)) = wish.device {
-            (device.clone(), take_over, "asked for".to_owned())
-        } else if let Backend::Cuda(ordinal) = wish.backend {
-            let device = registry::open(ordinal)
-                .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
-            (device, false, "asked for".to_owned())
-        } else {
-            match worthwhile(&wish.costs, printed, request, &units) {
-                Ok((device, reason)) => (device, true, reason),
-                Err(reason) => return Ok(Place::on_cpu(reason)),
-            }
-        };
-        Ok(Place { reason, device: Some(OnDevice { device, units, take_over }) })
+        let (device, take_over, reason) =
+            if let Some(HandedBatch { device, take_over, .. }) = wish.device {
+                (device.clone(), take_over, "asked for".to_owned())
+            } else if let Backend::Cuda(ordinal) = wish.backend {
+                let device = registry::open(ordinal)
+                    .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
+                (device, false, "asked for".to_owned())
+            } else {
+                match worthwhile(&wish.costs, printed, request, &units) {
+                    Ok((device, reason)) => (device, true, reason),
+                    Err(reason) => return Ok(Place::on_cpu(reason)),
+                }
+            };
+        let resident = wish.device.and_then(|handed| handed.resident);
+        Ok(Place { reason, device: Some(OnDevice { resident, device, units, take_over }) })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
-use super::shared::{Shared, put, put_values};
-use super::{COUNTS, Found, Job, bytes_per_sample};
+use super::arrays::{Addresses, Arrays, has_shared_mask, own_bytes, put};
+use super::terms::Terms;
+use super::{COUNTS, Data, Found, Job};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
-use crate::data::batch::{BatchSigma, Samples};
+use crate::data::batch::BatchSigma;
 use crate::data::estimator::Estimator;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,27 +22,15 @@ pub(super) struct Chunk {
     counts: Buffer,
     fits: usize,
     width: usize,
-    /// Of the fits' own; the kernel knows their addresses.
-    _inputs: Vec<Buffer>,
+    /// The fits' own, of which the kernel knows the addresses.
+    _inputs: (Vec<Buffer>, Option<Arrays>),
 }
 
-/// Bytes that each sample takes, and each fit beside its samples.
-fn bytes(job: &Job<'_>) -> (usize, usize) {
-    let (data, width) = (job.data, job.bounds.len());
-    let mut sample = bytes_per_sample(data);
-    let mut fit =
-        8 * (2 * width + 1) + 4 * COUNTS + if job.covariances { 8 * width * width } else { 0 };
-    match data.sigma {
-        BatchSigma::PerPoint(_) => sample += 8,
-        BatchSigma::PerFit(_) => fit += 8,
-        _ => {}
-    }
-    if data.mask.is_some_and(|mask| data.equal() != Some(mask.len())) {
-        sample += 1;
-    }
-    if data.equal().is_none() {
-        fit += 8;
-    }
+/// Bytes that each sample takes, and each fit beside its samples. `held`: whether the data are there.
+fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
+    let width = job.bounds.len();
+    let (sample, mut fit) = if held { (0, 0) } else { own_bytes(job.data) };
+    fit += 8 * (2 * width + 1) + 4 * COUNTS + if job.covariances { 8 * width * width } else { 0 };
     if job.starts.shared(width).is_none() {
         fit += 8 * width;
     }
@@ -52,8 +41,8 @@ fn bytes(job: &Job<'_>) -> (usize, usize) {
 }
 
 /// The fits from `first` on that take no more than `most` bytes; one at least.
-pub(super) fn range(job: &Job<'_>, first: usize, most: usize) -> Range<usize> {
-    let (sample, fit) = bytes(job);
+pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Range<usize> {
+    let (sample, fit) = bytes(job, held);
     let begin = job.data.range(first).start;
     let has_room = |end: usize| {
         let samples = job.data.range(end - 1).end - begin;
@@ -69,15 +58,15 @@ pub(super) fn range(job: &Job<'_>, first: usize, most: usize) -> Range<usize> {
 }
 
 impl Chunk {
-    /// Uploads the fits of `range`.
+    /// Uploads what is not there of the fits of `range`.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,
-        shared: &Shared,
+        held: &Data<'_>,
+        terms: &Terms,
         range: Range<usize>,
     ) -> Result<Chunk, DriverError> {
         let (data, width, fits) = (job.data, job.bounds.len(), range.len());
-        let samples = data.range(range.start).start..data.range(range.end - 1).end;
         let rows = range.start * width..range.end * width;
         let mut inputs = Vec::new();
         let mut keep = |buffer: Result<Buffer, DriverError>| {
@@ -87,43 +76,34 @@ impl Chunk {
             Ok::<u64, DriverError>(address)
         };
 
-        let mut words: Vec<u64> = shared.columns.iter().map(Buffer::address).collect();
-        for column in data.columns.iter().filter(|_| data.own) {
-            words.push(keep(put_values(driver, &column.part(samples.clone())))?);
-        }
-        if words.is_empty() {
-            words.push(0);
-        }
-        words.push(keep(put_samples(driver, &data.samples, samples.clone()))?);
+        let mut uploaded = None;
+        let (shared, own) = match held {
+            Data::Resident(resident) => (&resident.shared, &resident.own),
+            Data::Shared(shared) => {
+                (&**shared, &*uploaded.insert(Arrays::own(driver, data, range.clone())?))
+            }
+        };
+        let at = Addresses::new(data, shared, own, range.start);
+        let mut words = at.columns;
+        words.push(at.samples);
         let constant = if let BatchSigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 };
         let loss_scale = job.loss.scale().unwrap_or(1.0);
         let points = data.equal().unwrap_or(0) as u64;
         words.extend([0, constant.to_bits(), loss_scale.to_bits(), points]);
 
-        let (sigma, sigma_of) = match data.sigma {
-            BatchSigma::Unknown | BatchSigma::Constant(_) => (0, 0),
-            BatchSigma::PerFit(sigma) => (keep(put(driver, &sigma[range.clone()]))?, 1),
-            BatchSigma::Shared(_) => (address(&shared.sigma), 2),
-            BatchSigma::PerPoint(sigma) => (keep(put(driver, &sigma[samples.clone()]))?, 3),
+        let sigma_of = match data.sigma {
+            BatchSigma::Unknown | BatchSigma::Constant(_) => 0,
+            BatchSigma::PerFit(_) => 1,
+            BatchSigma::Shared(_) => 2,
+            BatchSigma::PerPoint(_) => 3,
         };
-        let mask = match (data.mask, &shared.mask) {
-            (Some(mask), None) => keep(put::<u8>(driver, bytemuck::cast_slice(&mask[samples])))?,
-            (_, shared) => address(shared),
-        };
-        let offsets = match data.offset_list() {
-            Some(offsets) => {
-                let own = offsets[range.start..=range.end].iter().map(|&o| o as u64);
-                keep(put(driver, &own.collect::<Vec<_>>()))?
-            }
-            None => 0,
-        };
-        let start = match &shared.start {
+        let start = match &terms.start {
             Some(buffer) => buffer.address(),
             None => keep(put(driver, job.starts.of_range(range.clone(), width)))?,
         };
-        words.extend([sigma, mask, offsets]);
+        words.extend([at.sigma, at.mask, at.offsets]);
         let start_at = words.len();
-        words.extend([start, shared.lower.address(), shared.upper.address()]);
+        words.extend([start, terms.lower.address(), terms.upper.address()]);
         match job.starts.bounds_of_range(rows) {
             Some((lower, upper)) => {
                 words.extend([keep(put(driver, lower))?, keep(put(driver, upper))?]);
@@ -133,9 +113,9 @@ impl Chunk {
         let absolute =
             job.estimator == Estimator::Poisson || !matches!(data.sigma, BatchSigma::Unknown);
         words.extend([fits as u64, u64::from(data.own), sigma_of]);
-        words.push(u64::from(shared.mask.is_some()));
+        words.push(u64::from(has_shared_mask(shared)));
         let stride_at = words.len();
-        words.push(if shared.start.is_some() { 0 } else { width as u64 });
+        words.push(if terms.start.is_some() { 0 } else { width as u64 });
         words.push(u64::from(data.missing == Missing::Omit));
         words.extend([absolute, job.clamp_start, job.underdetermined].map(u64::from));
         let rules = &job.rules;
@@ -175,7 +155,7 @@ impl Chunk {
             counts,
             fits,
             width,
-            _inputs: inputs,
+            _inputs: (inputs, uploaded),
         })
     }
 
@@ -206,18 +186,4 @@ impl Chunk {
 /// The address of a buffer, 0 where there is none.
 fn address(buffer: &Option<Buffer>) -> u64 {
     buffer.as_ref().map_or(0, Buffer::address)
-}
-
-fn put_samples(
-    driver: &Arc<dyn Driver>,
-    samples: &Samples<'_>,
-    range: Range<usize>,
-) -> Result<Buffer, DriverError> {
-    match samples {
-        Samples::F64(v) => put(driver, &v[range]),
-        Samples::F32(v) => put(driver, &v[range]),
-        Samples::U16(v) => put(driver, &v[range]),
-        Samples::I16(v) => put(driver, &v[range]),
-        Samples::U8(v) => put(driver, &v[range]),
-    }
 }

@@ -1,8 +1,9 @@
 //! Batches on a device: chunks of fits are uploaded, one persistent kernel makes all fits of a chunk, and what
 //! it found is read back. Fits that are not as usual are marked for the host.
 
+pub(crate) mod arrays;
 mod chunk;
-mod shared;
+mod terms;
 pub(crate) mod unit;
 
 use super::device::{Device, Kernels, LoadError};
@@ -13,11 +14,12 @@ use crate::backend::cuda::printed::Printed;
 use crate::data::batch::{BatchData, Samples, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use arrays::{Arrays, Resident};
 use chunk::Chunk;
 use rayon::prelude::*;
-use shared::Shared;
 use std::ops::Range;
 use std::sync::Arc;
+use terms::Terms;
 use unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
 
 /// Blocks for each multiprocessor: more than are resident at once, so that none idles. Those that come too late
@@ -136,8 +138,17 @@ pub(crate) struct Batch<'a> {
     kernels: Vec<Arc<Kernels>>,
     shape: Shape,
     job: Job<'a>,
-    shared: Shared,
+    data: Data<'a>,
+    terms: Terms,
     next: Buffer,
+}
+
+/// What of a batch's data is on the device while it runs.
+enum Data<'a> {
+    /// All of it.
+    Resident(&'a Resident),
+    /// What all fits share.
+    Shared(Box<Arrays>),
 }
 
 /// How the samples of a batch are stored.
@@ -195,28 +206,37 @@ pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
 }
 
 impl<'a> Batch<'a> {
-    /// Compiles the kernels if need be, side by side, and uploads what all fits share.
+    /// Compiles the kernels if need be, side by side, and uploads what all fits share. `resident`: the data, if
+    /// they are on the device.
     pub(crate) fn new(
         device: &'a Device,
         units: &Units,
         job: Job<'a>,
+        resident: Option<&'a Resident>,
     ) -> Result<Batch<'a>, LoadError> {
         let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
         let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
-        let shared = Shared::new(&device.driver, &job).map_err(LoadError::Driver)?;
-        let next = Buffer::of::<u64>(&device.driver, 1).map_err(LoadError::Driver)?;
-        Ok(Batch { device, kernels, shape: units.shape, job, shared, next })
+        let upload = || -> Result<_, DriverError> {
+            let data = match resident {
+                Some(resident) => Data::Resident(resident),
+                None => Data::Shared(Box::new(Arrays::shared(&device.driver, job.data)?)),
+            };
+            Ok((data, Terms::new(&device.driver, &job)?, Buffer::of::<u64>(&device.driver, 1)?))
+        };
+        let (data, terms, next) = upload().map_err(LoadError::Driver)?;
+        Ok(Batch { device, kernels, shape: units.shape, job, data, terms, next })
     }
 
     /// The fits from `first` on that take no more than `bytes` bytes of the device's memory together; one at
     /// least.
     pub(crate) fn chunk(&self, first: usize, bytes: usize) -> Range<usize> {
-        chunk::range(&self.job, first, bytes)
+        chunk::range(&self.job, matches!(self.data, Data::Resident(_)), first, bytes)
     }
 
     /// Makes the fits of `range`.
     pub(crate) fn run(&self, range: Range<usize>, found: &mut Found) -> Result<(), DriverError> {
-        let chunk = Chunk::new(&self.device.driver, &self.job, &self.shared, range.clone())?;
+        let chunk =
+            Chunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range.clone())?;
         let next = self.next.address();
         for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {
             self.next.clear()?;
