@@ -1,4 +1,4 @@
-// The threads that work on one fit together: a warp, or a single thread.
+// The threads that work on one fit together: a warp, some lanes of one, or a single thread.
 //
 // What is written over a Group runs with any of them, also with fewer lanes of a warp. Its rules: every thread of the group comes by
 // with the same arguments; vectors are shared out by `for (i = g.rank; i < n; i += g.size)`; scalars
@@ -16,6 +16,33 @@ struct Warp {
     // What any of them wrote before is seen by all of them after.
     __device__ void sync() const { __syncwarp(); }
     __device__ bool any(bool value) const { return __any_sync(0xffffffffu, value); }
+};
+
+// N neighbouring lanes of a warp, N a power of two: the warp holds 32 / N such groups, which do not wait for
+// each other.
+template <int N>
+struct Lanes {
+    static constexpr int size = N;
+    int rank = int(threadIdx.x) & (N - 1);
+    unsigned mask = (0xffffffffu >> (32 - N)) << (threadIdx.x & 31u & ~unsigned(N - 1));
+
+    __device__ void sync() const {
+        if constexpr (N > 1) __syncwarp(mask);
+    }
+    __device__ bool any(bool value) const {
+        if constexpr (N > 1) return __any_sync(mask, value);
+        return value;
+    }
+    // The value of the lane whose rank differs in the bits of `other`.
+    template <class Value>
+    __device__ Value from(Value value, int other) const {
+        return __shfl_xor_sync(mask, value, other);
+    }
+    // The value of the lane of rank 0.
+    __device__ unsigned long long first(unsigned long long value) const {
+        if constexpr (N > 1) return __shfl_sync(mask, value, 0, N);
+        return value;
+    }
 };
 
 struct Solo {

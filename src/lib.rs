@@ -60,6 +60,7 @@ pub use backend::cuda::cache::Origin as KernelOrigin;
 pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use backend::{Backend, Precision};
 pub use curve_fit::device::{Device, DeviceData};
+pub use curve_fit::device_batch::DeviceBatch;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::{CurveFit, curve_fit};

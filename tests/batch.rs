@@ -2,9 +2,10 @@
 
 use dualfit::{
     Backend, BatchData, BatchFit, BatchSigma, CurveFit, Data, Error, Estimator, FitStatus, Loss,
-    Missing, Sigma, Starts, Termination, Var,
+    Missing, Options, Sigma, Starts, Termination, Var,
 };
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// Noise that needs no generator: reproducible, without structure at these lengths.
 fn noise(i: usize) -> f64 {
@@ -296,11 +297,19 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     assert!(matches!(shared_start, Err(Error::NonFiniteParameter { .. })));
     let columns = decay().fit_batch(BatchData::shared([&x, &x], &stack).unwrap(), START);
     assert!(matches!(columns, Err(Error::ColumnCount { .. })));
-    let cuda = decay().backend(Backend::Cuda(0)).fit_batch(data(), START);
+    let native = CurveFit::native(|x, p| p[0] * x, 1).backend(Backend::Cuda(0));
+    let cuda = native.fit_batch(data(), [1.0]);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
+    let limited = Options { max_time: Some(Duration::from_secs(1)), ..Options::default() };
+    let cuda = decay().options(limited).backend(Backend::Cuda(0)).fit_batch(data(), START);
+    assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
+    let small = decay().backend(Backend::Auto).fit_batch(data(), START).unwrap();
+    assert_eq!((small.backend(), small.left_to_cpu()), ("CPU", 0));
+    assert!(small.reason().contains("too little"), "{}", small.reason());
 
     let none = BatchData::shared(&x, &stack[..0]).unwrap();
     let batch = decay().fit_batch(&none, START).unwrap();
+    assert_eq!((batch.backend(), batch.reason()), ("CPU", "there are no fits"));
     assert_eq!((batch.n_fits(), batch.params().len(), batch.converged()), (0, 0, 0));
     let few = BatchData::shared(&x[..2], &stack[..4]).unwrap();
     let few = decay().fit_batch(few, START).unwrap();

@@ -107,6 +107,46 @@ impl Costs {
     }
 }
 
+/// Seconds of one CPU thread for what a fit takes beside its points: its step takes so many units for
+/// each evaluation, and so many more for every cube of its parameters.
+const STEP_UNITS: (f64, f64) = (3000.0, 30.0);
+/// Cycles of the step on a device, where it is bound by the latency of what follows one another: for each
+/// evaluation, and for each square of its parameters; and fits that a multiprocessor has at once.
+const STEP_CYCLES: (f64, f64) = (30_000.0, 3_000.0);
+const FITS_AT_ONCE: f64 = 24.0;
+
+impl Costs {
+    /// Seconds of a batch of fits with so many free parameters on this many CPU threads.
+    pub(crate) fn batch_on_cpu(
+        &self,
+        work: &Work,
+        (fits, free): (usize, usize),
+        threads: usize,
+    ) -> f64 {
+        let step = STEP_UNITS.0 + STEP_UNITS.1 * (free as f64).powi(3);
+        let steps = self.passes * fits as f64 * step * self.cpu_unit_seconds;
+        self.on_cpu(work, threads) + steps / threads.max(1) as f64
+    }
+
+    /// Seconds of a batch on a device that is ready, with its kernel.
+    pub(crate) fn batch_on_device(
+        &self,
+        work: &Work,
+        (fits, free): (usize, usize),
+        device: &Properties,
+    ) -> f64 {
+        let cycles = STEP_CYCLES.0 + STEP_CYCLES.1 * (free as f64).powi(2);
+        let at_once = f64::from(device.multiprocessors.max(1)) * FITS_AT_ONCE;
+        let rounds = (fits as f64 / at_once).ceil();
+        self.on_device(work, device) + self.passes * rounds * cycles / device.clock_hertz
+    }
+
+    /// Seconds until the kernel of a batch is compiled: it holds the passes and the solver.
+    pub(crate) fn batch_compile_seconds(&self) -> f64 {
+        3.0 * self.compile_seconds
+    }
+}
+
 /// Double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
 /// of arithmetic throughput): a sixty-fourth of single precision on all but the computing cards.
 pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {
@@ -154,6 +194,29 @@ mod tests {
         let computing = costs.on_device(&heavy, &device((9, 0)));
         let consumer = costs.on_device(&heavy, &device((8, 9)));
         assert!(consumer > 5.0 * computing, "{consumer} against {computing}");
+    }
+
+    /// 10,000 spots of 15 by 15 pixels in u16, five parameters: about 65 units for a pixel.
+    fn spots(fits: usize) -> (Work, (usize, usize)) {
+        let work = Work { points: 225 * fits, bytes_per_point: 2, units: 65.0, uploaded: false };
+        (work, (fits, 5))
+    }
+
+    #[test]
+    fn large_batches_belong_on_a_computing_card_and_small_ones_on_the_cpu() {
+        let costs = Costs::default();
+        let first = costs.startup_seconds + costs.batch_compile_seconds();
+        let seconds = |fits: usize, first: f64| {
+            let (work, size) = spots(fits);
+            let there = first + costs.batch_on_device(&work, size, &device((9, 0)));
+            (there, costs.batch_on_cpu(&work, size, 2))
+        };
+        let faster = |fits: usize, first: f64| {
+            let (there, here) = seconds(fits, first);
+            there < here
+        };
+        assert!(!faster(10, 0.0) && faster(10_000, 0.0), "{:?}", seconds(10_000, 0.0));
+        assert!(!faster(10_000, first) && faster(1_000_000, first));
     }
 
     #[test]

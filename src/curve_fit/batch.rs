@@ -1,13 +1,16 @@
 //! Many fits of one model in one call.
 
 use super::CurveFit;
-use crate::backend::Backend;
+use crate::backend::cuda::printed::Printed;
 use crate::data::batch::{BatchData, BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::error::{Error, Result};
 use crate::fit::batch::BatchFit;
+use crate::fit::batch::Made;
 use crate::fit::batch::arrays::Arrays;
+use crate::fit::batch::device;
 use crate::fit::batch::engine::{BatchRequest, run};
+use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
 use crate::solver::observe::BatchProgress;
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
@@ -51,10 +54,24 @@ impl CurveFit {
         data: impl Borrow<BatchData<'a>>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        self.fit_all(data.borrow(), &starts.into())
+        #[cfg(test)]
+        let place = self.device.as_ref().map(|device| HandedBatch {
+            device,
+            resident: None,
+            take_over: self.take_over,
+        });
+        #[cfg(not(test))]
+        let place = None;
+        self.fit_all(data.borrow(), &starts.into(), place)
     }
 
-    fn fit_all(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<BatchFit> {
+    /// `place`: a device to use, with the data if they are on it.
+    pub(super) fn fit_all(
+        &self,
+        data: &BatchData<'_>,
+        starts: &Starts<'_>,
+        place: Option<HandedBatch<'_>>,
+    ) -> Result<BatchFit> {
         let begun = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
@@ -70,10 +87,6 @@ impl CurveFit {
         starts.check(fits, self.names.len())?;
         if let Some(start) = starts.of_all(self.names.len()) {
             self.checked_start(start)?;
-        }
-        if let Backend::Cuda(_) = self.backend {
-            let remedy = "use Backend::Auto or Backend::Cpu";
-            return Err(Error::NotOnDevice { what: "a batch", remedy });
         }
         let free = self.free_positions();
         let unused = self.unused(model);
@@ -100,14 +113,37 @@ impl CurveFit {
             underdetermined: self.underdetermined,
             begun,
         };
-        run(&request, arrays.whole())?;
+        let made = self.run_batch(&request, ready.printed.as_ref(), place, &mut arrays)?;
         Ok(BatchFit {
             names: self.names.clone(),
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
             arrays,
             seconds: begun.elapsed().as_secs_f64(),
             threads: rayon::current_num_threads(),
+            made,
         })
+    }
+
+    /// Makes the fits where that is asked for, or likely to be fastest.
+    fn run_batch(
+        &self,
+        request: &BatchRequest<'_>,
+        printed: Option<&Printed>,
+        device: Option<HandedBatch<'_>>,
+        arrays: &mut Arrays,
+    ) -> Result<Made> {
+        let Self { backend, costs, keep_covariance: covariances, .. } = *self;
+        let wish = BatchWish { backend, costs, device, covariances };
+        let Place { mut reason, device } = Place::choose(&wish, printed, request)?;
+        let Some(on) = device else {
+            run(request, arrays.whole())?;
+            return Ok(Made { reason, device: None });
+        };
+        let course = device::run(request, &on, arrays.whole())?;
+        if let Some(failed) = &course.failed {
+            reason = format!("{reason}; the device failed: {failed}");
+        }
+        Ok(Made { reason, device: Some((on.device.properties().name.clone(), course)) })
     }
 
     /// Calls `observer` as fits of a batch finish, one thread at a time; `ControlFlow::Break(())` stops

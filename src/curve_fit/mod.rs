@@ -2,6 +2,7 @@
 
 mod batch;
 pub(crate) mod device;
+pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
 mod models;

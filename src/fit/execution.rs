@@ -253,12 +253,9 @@ impl<'a> OnDevice<'a> {
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin)> {
         let storages = device_points::storages(points);
-        self.printed.kernels(&self.device, storages, (loss, points.estimator), arithmetic).map_err(
-            |error| match error {
-                LoadError::Driver(error) => failed(&self.device, error),
-                LoadError::Compile { error, source } => refused(error, &source),
-            },
-        )
+        self.printed
+            .kernels(&self.device, storages, (loss, points.estimator), arithmetic)
+            .map_err(|error| not_loaded(&self.device, error))
     }
 
     /// All points on the device, unless they go through it in chunks.
@@ -318,6 +315,14 @@ pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
         },
         DriverError::Lost { .. } => Error::DeviceLost { name, message: error.to_string() },
         DriverError::Failed { .. } => Error::DeviceFailed { name, message: error.to_string() },
+    }
+}
+
+/// What a user should see of kernels that cannot be had.
+pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
+    match error {
+        LoadError::Driver(error) => failed(device, error),
+        LoadError::Compile { error, source } => refused(error, &source),
     }
 }
 

@@ -38,6 +38,12 @@ const REASONS: [Termination; 11] = [
     Termination::Degenerate,
 ];
 
+/// What the word of a `Reason` says; none of a fit that has ended is unknown.
+pub(crate) fn termination_of(word: usize) -> Termination {
+    let known = word.checked_sub(1).and_then(|r| REASONS.get(r));
+    known.copied().unwrap_or(Termination::NoProgress)
+}
+
 /// Minimises the cost from `problem.start` on a device; as [`minimise`](super::minimise::minimise).
 pub(crate) fn minimise_resident(
     fit: &mut dyn ResidentFit,
@@ -111,12 +117,7 @@ impl Run for ResidentRun<'_> {
             }
         }
         self.read_all()?;
-        let reason = self.state.count(&self.state.layout.termination);
-        Ok(reason
-            .checked_sub(1)
-            .and_then(|r| REASONS.get(r))
-            .copied()
-            .unwrap_or(Termination::NoProgress))
+        Ok(termination_of(self.state.count(&self.state.layout.termination)))
     }
 
     fn report(&self, termination: Termination, out: &mut Outcome) {

@@ -39,6 +39,11 @@ pub(super) fn generate(
     Generated { uniforms: model.stored.len().max(1), text }
 }
 
+/// How many numbers `model_uniforms` gives.
+pub(super) fn uniforms(program: &Program, arithmetic: Arithmetic) -> usize {
+    Model::new(program, arithmetic).stored.len().max(1)
+}
+
 struct Model<'a> {
     program: &'a Program,
     arithmetic: Arithmetic,

@@ -24,7 +24,7 @@ pub(crate) struct DevicePoints {
 }
 
 /// How a column is stored.
-fn storage(values: &Values<'_>) -> Storage {
+pub(super) fn storage(values: &Values<'_>) -> Storage {
     match values {
         Values::F64(_) => Storage::F64,
         Values::F32(_) => Storage::F32,
@@ -51,12 +51,11 @@ impl DevicePoints {
         capacity: usize,
     ) -> Result<DevicePoints, DriverError> {
         let column = |values: &Values<'_>| {
-            let storage = storage(values);
-            let buffer = match storage {
-                Storage::F64 => Buffer::of::<f64>(driver, capacity),
-                Storage::F32 => Buffer::of::<f32>(driver, capacity),
+            let buffer = match values {
+                Values::F64(_) => Buffer::of::<f64>(driver, capacity),
+                Values::F32(_) => Buffer::of::<f32>(driver, capacity),
             };
-            Ok((storage, buffer?))
+            Ok((storage(values), buffer?))
         };
         Ok(DevicePoints {
             x: points.columns.iter().map(column).collect::<Result<_, DriverError>>()?,

@@ -2,6 +2,7 @@
 //! data is.
 
 pub(crate) mod bandwidth;
+pub(crate) mod batch;
 pub(crate) mod cache;
 pub(crate) mod careful;
 mod codegen;

@@ -33,6 +33,10 @@ pub(crate) struct Spec<'a> {
 pub(crate) enum Storage {
     F32,
     F64,
+    /// Whole numbers are for responses of batches only.
+    U8,
+    U16,
+    I16,
 }
 
 /// What a model computes with.
@@ -48,13 +52,14 @@ pub(crate) enum Arithmetic {
 /// A text of `kernels/`, with its name for the messages of compilers and profilers.
 macro_rules! kernels {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../kernels/", $name)))),*]
+        &[$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name)))),*]
     };
 }
+pub(super) use kernels;
 
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// What passes of all kinds build on.
-const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
+pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
 const FEW: &[(&str, &str)] =
     kernels!["registers.cuh", "tiles.cuh", "normal.cuh", "solver_state.cuh", "normal.cu"];
@@ -174,6 +179,8 @@ pub(crate) fn include(text: &mut String, files: &[(&str, &str)]) {
 impl Storage {
     pub(crate) fn bytes(self) -> usize {
         match self {
+            Storage::U8 => 1,
+            Storage::U16 | Storage::I16 => 2,
             Storage::F32 => 4,
             Storage::F64 => 8,
         }
@@ -182,6 +189,9 @@ impl Storage {
     /// The type in C++.
     pub(super) fn name(self) -> &'static str {
         match self {
+            Storage::U8 => "unsigned char",
+            Storage::U16 => "unsigned short",
+            Storage::I16 => "short",
             Storage::F32 => "float",
             Storage::F64 => "double",
         }

@@ -210,6 +210,14 @@ impl<'a> BatchData<'a> {
         }
     }
 
+    /// Where each fit begins, and where the last one ends, if that was said.
+    pub(crate) fn offset_list(&self) -> Option<&'a [usize]> {
+        match self.layout {
+            Layout::Offsets(offsets) => Some(offsets),
+            _ => None,
+        }
+    }
+
     /// The samples of a fit.
     pub(crate) fn range(&self, fit: usize) -> Range<usize> {
         match self.layout {

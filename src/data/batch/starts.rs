@@ -3,6 +3,7 @@
 use crate::data::expect_length;
 use crate::error::Result;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The starts of a batch: one for all fits, or one per fit, row-major. Slices, vectors and arrays of
 /// numbers or of `[f64; N]` convert into it.
@@ -68,9 +69,24 @@ impl<'a> Starts<'a> {
         }
     }
 
+    /// The start of all fits, if there is one for all.
+    pub(crate) fn shared(&self, params: usize) -> Option<&[f64]> {
+        (self.values.len() == params).then_some(&*self.values)
+    }
+
+    /// The starts of consecutive fits that have their own, row-major.
+    pub(crate) fn of_range(&self, fits: Range<usize>, params: usize) -> &[f64] {
+        &self.values[fits.start * params..fits.end * params]
+    }
+
+    /// The values of the fits' own lower and upper bounds in a range.
+    pub(crate) fn bounds_of_range(&self, range: Range<usize>) -> Option<(&'a [f64], &'a [f64])> {
+        self.bounds.map(|(lower, upper)| (&lower[range.clone()], &upper[range]))
+    }
+
     /// The start of all fits, if there is one for all and all have the same bounds.
     pub(crate) fn of_all(&self, params: usize) -> Option<&[f64]> {
-        (self.values.len() == params && self.bounds.is_none()).then_some(&*self.values)
+        self.shared(params).filter(|_| self.bounds.is_none())
     }
 
     /// Whether fits have bounds of their own.
@@ -80,8 +96,7 @@ impl<'a> Starts<'a> {
 
     /// A fit's own lower and upper bounds.
     pub(crate) fn bounds_of(&self, fit: usize, params: usize) -> Option<(&'a [f64], &'a [f64])> {
-        let range = fit * params..(fit + 1) * params;
-        self.bounds.map(|(lower, upper)| (&lower[range.clone()], &upper[range]))
+        self.bounds_of_range(fit * params..(fit + 1) * params)
     }
 }
 

@@ -78,7 +78,8 @@ impl<'a> Ranks<'a> {
     /// Makes all fits of a part.
     pub(super) fn fit_all(&mut self, request: &BatchRequest<'a>, out: &mut Part<'_>) {
         self.order.clear();
-        self.order.extend(0..out.len());
+        let left = |&index: &usize| out.statuses[index] == FitStatus::NotRun;
+        self.order.extend((0..out.len()).filter(left));
         if request.data.equal().is_none() {
             self.order.sort_by_key(|&index| request.data.range(out.first + index).len());
         }

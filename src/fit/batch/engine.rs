@@ -10,6 +10,7 @@
 use super::abreast::Ranks;
 use super::arrays::Part;
 use super::one::Bench;
+use super::status::FitStatus;
 use crate::backend::cpu::Prepared;
 use crate::backend::cpu::abreast::ABREAST;
 use crate::data::batch::{BatchData, Starts};
@@ -31,6 +32,7 @@ const MOST: usize = 1024;
 const PORTIONS: usize = 16;
 
 /// A batch to be fitted. Arrays have one value per parameter.
+#[derive(Clone, Copy)]
 pub(crate) struct BatchRequest<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) data: &'a BatchData<'a>,
@@ -62,25 +64,24 @@ impl BatchRequest<'_> {
     }
 }
 
-/// Makes all fits of `out` on the threads of the present pool. Every fit is computed by one thread in
-/// one order, so that the results do not depend on the number of threads.
+/// Makes all fits of `out` that have not been run, on the threads of the present pool. Each is computed by
+/// one thread in one order, so that the results do not depend on the number of threads.
 ///
 /// # Errors
 /// [`Error::ObserverPanicked`]; the fits that are finished are in `out`.
 pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
-    let fits = out.len();
-    if fits == 0 {
+    if out.len() == 0 {
         return Ok(());
     }
     let samples = request.data.samples.len() / request.data.n_fits();
-    let share = fits.div_ceil(PORTIONS * rayon::current_num_threads());
+    let share = out.len().div_ceil(PORTIONS * rayon::current_num_threads());
     let crew = Crew {
         request,
-        fits,
+        fits: request.data.n_fits(),
         portion: (SAMPLES / samples.max(1)).clamp(1, share.clamp(ABREAST, MOST)),
         rooms: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
-        tally: Mutex::new(Tally::default()),
+        tally: Mutex::new(Tally { finished: out.first, panic: None }),
     };
     crew.divide(out);
     let tally = crew.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +145,9 @@ impl Crew<'_, '_> {
             Room::Abreast(ranks) => ranks.fit_all(self.request, &mut part),
             Room::Alone(bench) => {
                 for index in 0..part.len() {
-                    bench.fit(self.request, index, &mut part);
+                    if part.statuses[index] == FitStatus::NotRun {
+                        bench.fit(self.request, index, &mut part);
+                    }
                 }
             }
         }

@@ -2,15 +2,18 @@
 
 mod abreast;
 pub(crate) mod arrays;
+pub(crate) mod device;
 pub(crate) mod engine;
 mod errors;
 mod one;
+pub(crate) mod place;
 pub(crate) mod status;
 mod summary;
 pub(crate) mod view;
 
 use crate::solver::bounds::Side;
 use arrays::Arrays;
+use device::Course;
 use status::FitStatus;
 use std::fmt;
 use view::BatchFitView;
@@ -27,6 +30,16 @@ pub struct BatchFit {
     pub(crate) arrays: Arrays,
     pub(crate) seconds: f64,
     pub(crate) threads: usize,
+    pub(crate) made: Made,
+}
+
+/// Where a batch was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    /// One sentence.
+    pub(crate) reason: String,
+    /// The name of the device that made it, and how that went.
+    pub(crate) device: Option<(String, Course)>,
 }
 
 impl BatchFit {
@@ -124,6 +137,21 @@ impl BatchFit {
     /// Seconds that the batch took.
     pub fn seconds(&self) -> f64 {
         self.seconds
+    }
+
+    /// Where the fits were made: "CPU", or the name of a device.
+    pub fn backend(&self) -> &str {
+        self.made.device.as_ref().map_or("CPU", |(name, _)| name)
+    }
+
+    /// Why they were made there, in one sentence.
+    pub fn reason(&self) -> &str {
+        &self.made.reason
+    }
+
+    /// Fits that a device left to the CPU because they were not as usual; 0 where there was no device.
+    pub fn left_to_cpu(&self) -> usize {
+        self.made.device.as_ref().map_or(0, |(_, course)| course.by_host)
     }
 
     pub(crate) fn side(&self, fit: usize, parameter: usize) -> Option<Side> {

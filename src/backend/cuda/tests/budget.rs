@@ -21,12 +21,12 @@ const WITHOUT_SPILLS: usize = 8;
 /// Seconds that all kernels of a model of 16 parameters may take to compile, the solver's among them.
 const SECONDS: f64 = 2.0;
 
-struct Case {
-    name: &'static str,
-    model: CurveFit,
-    columns: usize,
-    loss: Loss,
-    arithmetic: Arithmetic,
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) model: CurveFit,
+    pub(super) columns: usize,
+    pub(super) loss: Loss,
+    pub(super) arithmetic: Arithmetic,
 }
 
 /// Gaussian peaks on an offset.
@@ -38,7 +38,7 @@ fn peaks(count: usize) -> CurveFit {
     })
 }
 
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let decay = || CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
     let spot = CurveFit::multivariate(|[x, y], [a, x0, y0, s, b]| {
         a * (-((x - x0).powi(2) + (y - y0).powi(2)) / (2.0 * s.powi(2))).exp() + b
@@ -73,10 +73,10 @@ fn cases() -> Vec<Case> {
 
 /// What the compiler's log says of one kernel.
 #[derive(Debug, PartialEq)]
-struct Use {
-    kernel: String,
-    registers: u32,
-    spilled_bytes: u32,
+pub(super) struct Use {
+    pub(super) kernel: String,
+    pub(super) registers: u32,
+    pub(super) spilled_bytes: u32,
 }
 
 /// A number before `unit`, in the part of the log after the last comma or blank.
@@ -84,7 +84,7 @@ fn number_before(text: &str, unit: &str) -> Option<u32> {
     text.split(unit).next()?.rsplit([' ', ',']).find(|w| !w.is_empty())?.parse().ok()
 }
 
-fn uses(log: &str) -> Vec<Use> {
+pub(super) fn uses(log: &str) -> Vec<Use> {
     log.split("Compiling entry function '")
         .skip(1)
         .map(|part| Use {
@@ -162,7 +162,7 @@ impl Compiled<'_> {
     }
 }
 
-fn timed(nvrtc: &Nvrtc, unit: &str, capability: (u32, u32)) -> (f64, String) {
+pub(super) fn timed(nvrtc: &Nvrtc, unit: &str, capability: (u32, u32)) -> (f64, String) {
     let begun = cpu_seconds();
     let log = nvrtc.compile(unit, capability).expect("machine code").log;
     (cpu_seconds() - begun, log)

@@ -138,7 +138,7 @@ fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64,
         .into_iter()
         .map(|p| match storage {
             Storage::F32 => p.map(|v| f64::from(v as f32)),
-            Storage::F64 => p,
+            _ => p,
         })
         .collect();
     let columns = [0, 1].map(|c| points.iter().map(|p| p[c]).collect());

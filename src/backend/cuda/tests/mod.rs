@@ -1,5 +1,7 @@
 //! What is tested of the CUDA backend without a device.
 
+mod batch;
+mod batch_geometry;
 mod budget;
 mod cxx;
 mod functions;

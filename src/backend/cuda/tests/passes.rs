@@ -104,8 +104,8 @@ impl Passes {
 
     fn numbers(&mut self, values: &[f64], storage: Storage) -> Address {
         let address = match storage {
-            Storage::F64 => self.bench.put(values),
             Storage::F32 => self.bench.put(&values.iter().map(|&v| v as f32).collect::<Vec<f32>>()),
+            _ => self.bench.put(values),
         };
         self.held.push(address);
         address

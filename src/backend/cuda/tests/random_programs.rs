@@ -185,7 +185,7 @@ fn random_programs_give_the_bits_of_the_interpreter() {
             for (point, found) in points.iter().zip(&found) {
                 let stored: [f64; COLUMNS] = std::array::from_fn(|c| match spec.columns[c] {
                     Storage::F32 => f64::from(point[c] as f32),
-                    Storage::F64 => point[c],
+                    _ => point[c],
                 });
                 let expected = match spec.arithmetic {
                     Arithmetic::Double => spec.program.outputs(&stored, params),

@@ -59,7 +59,7 @@ impl Trial {
         let single = x.each_ref().map(|c| c.iter().map(|&v| v as f32).collect::<Vec<f32>>());
         let column = |c: usize| match spec.columns[c] {
             Storage::F32 => single[c].as_ptr().cast(),
-            Storage::F64 => x[c].as_ptr().cast(),
+            _ => x[c].as_ptr().cast(),
         };
         let points = x[0].len();
         let data = RawData {

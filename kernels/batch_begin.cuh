@@ -1,0 +1,163 @@
+// How a fit of a batch begins: its points are looked at, its start is checked, its state is filled in. What is
+// not as usual is left to the host, which has the words for it.
+
+// What became of a fit. Below BAD_DATA it is the Reason for which it ended.
+enum Kind : unsigned {
+    FOR_THE_HOST = 0,
+    BAD_DATA = 32,  // a sample is not finite
+};
+
+// Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300.
+constexpr double LEAST_ORDINARY = 4.909093465297727e-91;
+constexpr double MOST_ORDINARY = 2.037035976334486e90;
+
+__device__ __forceinline__ bool is_ordinary(double magnitude) {
+    return LEAST_ORDINARY <= magnitude && magnitude <= MOST_ORDINARY;
+}
+
+// Over the lanes of a group, the same bits in all of them.
+template <class Group>
+__device__ __forceinline__ double lanes_total(Group g, double value) {
+#pragma unroll
+    for (int other = Group::size / 2; other > 0; other /= 2) value += g.from(value, other);
+    return value;
+}
+template <class Group>
+__device__ __forceinline__ double lanes_most(Group g, double value) {
+#pragma unroll
+    for (int other = Group::size / 2; other > 0; other /= 2) value = fmax(value, g.from(value, other));
+    return value;
+}
+
+// What the points of a fit are, for the groups' judgement of them.
+struct Look {
+    i64 used;         // points that count
+    double square;    // sum of squares of y / sigma, or of the counts
+    double weight;    // the largest 1 / sigma
+    double size;      // the largest |y| / sigma
+    i64 bad_sample;   // the first that is not finite, or -1
+    bool odd;         // whether anything else is not as usual
+};
+
+// As `Points::darkest`: 2^-20 of one event, or of the mean count where that is less.
+__device__ __forceinline__ double darkest_of(const Look& look) {
+    const double dark = 1.0 / 1048576.0, mean = look.square / double(look.used);
+    return mean > 0.0 && mean < 1.0 ? dark * mean : dark;
+}
+
+// Reads all points once: 8 bytes each for y, x and sigma as they are stored.
+template <class Group>
+__device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& span) {
+    double used = 0.0, square = 0.0, weight = 0.0, size = 0.0;
+    // As numbers that the largest is the first of: -(i + 1), or -infinity.
+    double bad = -INFINITE;
+    bool odd = false;
+#pragma unroll 1
+    for (i64 i = g.rank; i < span.points; i += g.size) {
+        if (!is_masked_in(batch, span, i)) continue;
+        const Point point = point_at(batch, span, i);
+        if (is_usable(batch, span, i, point)) {
+            const double row = point.y * point.weight;
+            used += 1.0;
+            square = LOSS == POISSON ? square + point.y : fma(row, row, square);
+            weight = fmax(weight, point.weight);
+            size = fmax(size, fabs(row));
+            odd |= LOSS == POISSON && point.y < 0;
+        } else if (!isfinite(point.y)) {
+            bad = fmax(bad, -double(i + 1));
+            // What is wrong with sigma comes before what is wrong with samples.
+            odd |= !(isfinite(point.weight) && point.weight > 0);
+        } else {
+            odd = true;
+        }
+    }
+    bad = lanes_most(g, bad);
+    return {i64(lanes_total(g, used)), lanes_total(g, square), lanes_most(g, weight), lanes_most(g, size),
+            bad == -INFINITE ? -1 : i64(-bad) - 1, g.any(odd)};
+}
+
+// Writes the start to the state's trial and the bounds of the free parameters beside it. False if it is none.
+template <class Group>
+__device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit, State& s) {
+    bool wrong = false;
+#pragma unroll 1
+    for (int k = g.rank; k < PARAMS; k += g.size) s.trial.params[k] = batch.starts[fit * batch.start_stride + k];
+    g.sync();
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) {
+        const i64 k = batch.free[j];
+        const bool own = batch.own_lower != nullptr;
+        s.lower[j] = own ? batch.own_lower[fit * PARAMS + k] : batch.lower[k];
+        s.upper[j] = own ? batch.own_upper[fit * PARAMS + k] : batch.upper[k];
+        wrong |= !(s.lower[j] < s.upper[j]);
+        s.free[j] = k;
+        s.unused[j] = batch.unused[j];
+        s.columns[j] = 1.0;
+    }
+    g.sync();
+#pragma unroll 1
+    for (int k = g.rank; k < PARAMS; k += g.size) {
+        double low = batch.lower[k], high = batch.upper[k];
+#pragma unroll 1
+        for (int j = 0; j < FREE; ++j) {
+            if (s.free[j] != k) continue;
+            low = s.lower[j];
+            high = s.upper[j];
+        }
+        const double value = s.trial.params[k];
+        const bool inside = low <= value && value <= high;
+        wrong |= !isfinite(value) || !(inside || batch.clamp_start);
+        s.trial.params[k] = clamp(value, low, high);
+        s.present.params[k] = s.trial.params[k];
+    }
+    return !g.any(wrong);
+}
+
+// What a fit has taken before.
+struct Before {
+    i64 iterations, evaluations;
+};
+
+// Fills in the state of a fit. Returns whether it goes on here; if not, `kind` says why, and `point` where.
+template <class Group>
+__device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before before, Span& span, State& s,
+                                       unsigned& kind, unsigned& point) {
+    kind = FOR_THE_HOST;
+    point = 0;
+    g.sync();
+    char* bytes = reinterpret_cast<char*>(&s);
+#pragma unroll 1
+    for (int i = g.rank; i < int(sizeof(State) / 8); i += g.size) memset(bytes + 8 * i, 0, 8);
+    g.sync();
+    if (!take_start(g, batch, span.fit, s)) return false;
+    const Look look = look_at(g, batch, span);
+    const bool refused = look.bad_sample >= 0 && !batch.omit;
+    if (refused && !look.odd) {
+        kind = BAD_DATA;
+        point = unsigned(look.bad_sample);
+        return false;
+    }
+    const bool ordinary = LOSS == POISSON || (is_ordinary(look.weight) && (look.size == 0.0 || is_ordinary(look.size)));
+    const bool enough = look.used > 0 && (look.used >= FREE || batch.underdetermined);
+    if (refused || look.odd || !ordinary || !enough) return false;
+    span.whole = look.used == span.points;
+    span.darkest = darkest_of(look);
+    g.sync();
+    if (g.rank == 0) {
+        s.request = EVALUATE;
+        s.evaluations = before.evaluations;
+        s.iterations = s.reported = s.earlier = before.iterations;
+        s.limit = batch.limit;
+        s.points_counted = look.used;
+        s.ftol = batch.ftol;
+        s.xtol = batch.xtol;
+        s.gtol = batch.gtol;
+        s.initial_radius = batch.initial_radius;
+        s.square = look.square;
+        // 16 units in the last place of each value.
+        s.rounding = (16.0 * EPSILON) * (16.0 * EPSILON) * look.square;
+        s.floor = batch.floor;
+    }
+    g.sync();
+    return true;
+}

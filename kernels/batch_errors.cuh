@@ -1,0 +1,217 @@
+// Standard errors and covariance of a fit of a batch at its end, as in `fit/batch/errors.rs`: by the inverse of a
+// well-conditioned factor, else by its singular values.
+
+// A squared pivot above which normal equations, or R, are good enough to be inverted.
+constexpr double WELL_CONDITIONED = 1e-4;
+
+// The least squared pivot of the columns of r, m x m, each scaled to length 1; NaN or 0 if one is zero.
+__device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
+    bool well = true;
+#pragma unroll 1
+    for (int j = 0; j < m; ++j) {
+        const double square = squares_in_order(r + j * m, j + 1), pivot = r[j * m + j];
+        well &= isfinite(square) && pivot * pivot > WELL_CONDITIONED * square;
+    }
+    return well;
+}
+
+// Brings a factor R of [J r] at the end that keeps the digits of J to s.r.
+template <class Group>
+__device__ __forceinline__ void last_factor(Group g, const Batch& batch, const Span& span, Bench& bench) {
+    State& s = bench.state;
+    // The normal equations of a robust fit carry the correction that suits the iteration.
+    if (set_normal(g, s, bench.scratch) && (LOSS == LINEAR || LOSS == POISSON)) {
+        double least = 1.0;
+#pragma unroll 1
+        for (int j = 0; j < FREE; ++j) {
+            const double pivot = s.norms[j] == 0.0 ? 1.0 : s.r[j * FREE + j] / s.norms[j];
+            least = fmin(least, pivot * pivot);
+        }
+        g.sync();
+        if (least > WELL_CONDITIONED) return;
+    }
+    factor_fit(g, batch, span, s.present.params, bench);
+    set_factor(g, s, bench.factor);
+}
+
+// Writes the inverse of r, m x m upper triangular, to `inverse`: a column for each lane.
+template <class Group>
+__device__ __forceinline__ void invert(Group g, const double* r, int m, double* inverse) {
+#pragma unroll 1
+    for (int j = g.rank; j < m; j += g.size) {
+        double* x = inverse + j * m;
+#pragma unroll 1
+        for (int i = 0; i <= j; ++i) x[i] = i == j ? 1.0 : 0.0;
+#pragma unroll 1
+        for (int i = j; i >= 0; --i) {
+            const double solved = x[i] / r[i * m + i];
+            x[i] = solved;
+#pragma unroll 1
+            for (int l = 0; l < i; ++l) x[l] -= solved * r[i * m + l];
+        }
+    }
+    g.sync();
+}
+
+// The inner product of rows i >= j of the inverse.
+__device__ __forceinline__ double rows_product(const double* inverse, int m, int i, int j) {
+    double sum = 0.0;
+#pragma unroll 1
+    for (int c = i; c < m; ++c) sum += inverse[c * m + i] * inverse[c * m + j];
+    return sum;
+}
+
+// The place of parameter k among the free ones, or -1.
+__device__ __forceinline__ int free_position(const State& s, int k) {
+    int found = -1;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j)
+        if (s.free[j] == k) found = j;
+    return found;
+}
+
+// What a model's parameters are known to, once errors are in w.part, one for each kept parameter.
+struct Known {
+    unsigned kept;     // the free parameters that no bound holds
+    int rank;          // directions of them that the data determine
+    double row_error;  // the standard deviation of a row
+};
+
+// The standard deviation of a row: known, or from the scatter about the fit.
+__device__ __forceinline__ double row_error(const Batch& batch, const State& s, int rank) {
+    if (batch.absolute) return 1.0;
+    const i64 degrees = s.points_counted - rank;
+    return degrees > 0 ? sqrt(2.0 * cost_of(s.present) / double(degrees)) : NOT_A_NUMBER;
+}
+
+// Writes the covariance matrix with the covariance of kept parameters i >= j from `of(i, j)`; NaN where a bound
+// holds one of the two, 0 where one is fixed.
+template <class Group, class Of>
+__device__ __forceinline__ void write_covariance(Group g, const State& s, unsigned kept, double* out, Of of) {
+#pragma unroll 1
+    for (int e = g.rank; e < PARAMS * PARAMS; e += g.size) {
+        const int a = free_position(s, e / PARAMS), b = free_position(s, e % PARAMS);
+        double value = 0.0;
+        if (a >= 0 && b >= 0) {
+            const int i = a > b ? a : b, j = a > b ? b : a;
+            value = contains(kept, a) && contains(kept, b) ? of(position(kept, i), position(kept, j)) : NOT_A_NUMBER;
+        }
+        out[e] = value;
+    }
+}
+
+// By the inverse of the well-conditioned factor in w.r. `covariance`: PARAMS * PARAMS numbers, or null.
+template <class Group>
+__device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, const State& s, unsigned kept,
+                                                Scratch& w, double* covariance) {
+    const int m = count(kept);
+    const Known known = {kept, m, row_error(batch, s, m)};
+    invert(g, w.r, m, w.room);
+    const double* inverse = w.room;
+#pragma unroll 1
+    for (int i = g.rank; i < m; i += g.size) w.part[i] = sqrt(rows_product(inverse, m, i, i)) * known.row_error;
+    g.sync();
+    if (covariance != nullptr)
+        write_covariance(g, s, kept, covariance, [&](int i, int j) {
+            return rows_product(inverse, m, i, j) * known.row_error * known.row_error;
+        });
+    return known;
+}
+
+// A parameter whose part in an undetermined direction is below this is determined.
+constexpr double LEAST_PART = 1.5e-8;
+// Rows up to which the error of a factor is taken to grow with their number.
+constexpr i64 ROWS_WITH_ERROR = 4096;
+
+// By the singular values of the kept columns of the factor in s.r, as in `fit/covariance.rs`.
+template <class Group>
+__device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batch, const State& s, unsigned kept,
+                                                      Bench& bench, double* covariance) {
+    Scratch& w = bench.scratch;
+    const Spectrum& spectrum = bench.spectrum;
+    const int m = count(kept);
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size)
+#pragma unroll 1
+        for (int i = 0; i <= j; ++i) bench.factor[j * K + i] = s.r[j * FREE + i];
+    g.sync();
+    spectrum_of(g, bench.factor, kept, w.room, w.room + FREE * FREE, bench.spectrum);
+    const bool found = spectrum.found != 0.0;
+    i64 rows = s.points_counted < ROWS_WITH_ERROR ? s.points_counted : ROWS_WITH_ERROR;
+    rows = rows > PARAMS ? rows : PARAMS;
+    const double least = EPSILON * double(rows) * spectrum.sigma[0];
+    int rank = 0;
+#pragma unroll 1
+    for (int k = 0; found && k < m; ++k) rank += spectrum.sigma[k] > least;
+    const Known known = {kept, rank, row_error(batch, s, rank)};
+    // The inner product of rows i and j of V / sigma.
+    const auto inner = [&](int i, int j) {
+        double sum = 0.0;
+#pragma unroll 1
+        for (int k = 0; k < rank; ++k)
+            sum += spectrum.v[k * m + i] / spectrum.sigma[k] * (spectrum.v[k * m + j] / spectrum.sigma[k]);
+        return sum;
+    };
+#pragma unroll 1
+    for (int i = g.rank; i < m; i += g.size) {
+        bool lost = false;
+#pragma unroll 1
+        for (int k = rank; k < m; ++k) lost |= !found || fabs(spectrum.v[k * m + i]) > LEAST_PART;
+        w.t[i] = sqrt(inner(i, i));
+        w.part[i] = lost ? INFINITE : w.t[i] / spectrum.lengths[i] * known.row_error;
+    }
+    g.sync();
+    if (covariance != nullptr)
+        write_covariance(g, s, kept, covariance, [&](int i, int j) {
+            const double a = w.part[i], b = w.part[j];
+            if (i == j) return a * a;
+            if (a == INFINITE || b == INFINITE) return NOT_A_NUMBER;
+            return clamp(inner(i, j) / (w.t[i] * w.t[j]), -1.0, 1.0) * (a * b);
+        });
+    return known;
+}
+
+// Writes all numbers of a fit that has ended.
+template <class Group>
+__device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span& span, Bench& bench) {
+    State& s = bench.state;
+    Scratch& w = bench.scratch;
+    const Results& out = batch.out;
+    last_factor(g, batch, span, bench);
+    unsigned low = 0, high = 0;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        if (!is_held(s, j)) continue;
+        const bool lower = s.present.q[j] <= s.limits_low[j];
+        (lower ? low : high) |= 1u << j;
+    }
+    const unsigned kept = ALL & ~(low | high);
+    g.sync();
+    fill(g, s.delta, FREE, 0.0);
+    g.sync();
+    reduced_model(g, s, kept, w);
+    double* covariance = out.covariances ? out.covariances + span.fit * PARAMS * PARAMS : nullptr;
+    const Known known = is_well_conditioned(w.r, count(kept))
+        ? errors_by_inverse(g, batch, s, kept, w, covariance)
+        : errors_by_decomposition(g, batch, s, kept, bench, covariance);
+    double *params = out.params + span.fit * PARAMS, *errors = out.errors + span.fit * PARAMS;
+#pragma unroll 1
+    for (int k = g.rank; k < PARAMS; k += g.size) {
+        const int j = free_position(s, k);
+        const bool estimated = j >= 0 && contains(kept, j);
+        params[k] = s.present.params[k];
+        errors[k] = estimated ? w.part[position(kept, j)] : j < 0 ? 0.0 : NOT_A_NUMBER;
+    }
+    if (g.rank == 0) {
+        out.costs[span.fit] = cost_of(s.present);
+        unsigned* counts = out.counts + span.fit * COUNTS;
+        counts[0] = unsigned(s.termination);
+        counts[1] = 0;
+        counts[2] = unsigned(s.iterations);
+        counts[3] = unsigned(s.evaluations);
+        counts[4] = unsigned(s.points_counted);
+        counts[5] = unsigned(known.rank);
+        counts[6] = low;
+        counts[7] = high;
+    }
+}

@@ -1,0 +1,178 @@
+// The passes over the points of one fit of a batch, by a group of lanes: the sums of its normal equations, and
+// the triangular factor of its rows. The order of additions depends on the number of lanes alone.
+
+// Rows that lie in memory at once; as many as there is room for in what a step uses as scratch.
+__device__ constexpr int tile_rows() {
+    const int room = int(sizeof(Scratch) / sizeof(double));
+    int rows = 32;
+    while (rows > 8 && K * (rows + 1) + rows > room) rows -= 8;
+    return rows;
+}
+constexpr int TILE = tile_rows();
+// Odd, so that numbers of different columns are in different banks.
+constexpr int PITCH = TILE + 1;
+
+// Weighted rows: column j of row i at rows[j * PITCH + i], and the costs of the points.
+struct Tile {
+    double rows[K * PITCH];
+    double costs[TILE];
+};
+
+// What a group needs for a fit. A step leaves nothing in its scratch that the next one reads, so that rows may
+// lie there between them.
+struct Bench {
+    State state;
+    union {
+        Scratch scratch;
+        Tile tile;
+    };
+    double factor[K * K];
+    Spectrum spectrum;
+    Common common;
+};
+static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
+
+// Totals of the numbers of all lanes by recursive halving, as `warp_totals` makes them.
+template <int COUNT, int OTHER, class Group>
+__device__ __forceinline__ void lane_totals(Group g, double* sums, Share& share) {
+    if constexpr (OTHER > 0) {
+        constexpr int HALF = (COUNT + 1) / 2;
+        const bool upper = (g.rank & OTHER) != 0;
+#pragma unroll
+        for (int i = 0; i < HALF; ++i) {
+            const double other = HALF + i < COUNT ? sums[HALF + i] : 0.0;
+            const double given = upper ? sums[i] : other, kept = upper ? other : sums[i];
+            sums[i] = kept + g.from(given, OTHER);
+        }
+        if (upper) {
+            share.first += HALF;
+            share.count = share.count > HALF ? share.count - HALF : 0;
+        } else {
+            share.count = share.count < HALF ? share.count : HALF;
+        }
+        lane_totals<HALF, OTHER / 2>(g, sums, share);
+    }
+}
+
+// What all points share, for the parameters at `params`.
+template <class Group>
+__device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
+    g.sync();
+    if (g.rank == 0) model_uniforms(params, common.u);
+#pragma unroll 1
+    for (int j = g.rank; j < FREE; j += g.size) common.columns[j] = 1;
+    g.sync();
+}
+
+// The row and the cost of point i; false, with zeros, if it is beyond the last or does not count.
+__device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64 i, const Common& common, double floor,
+                                       Term* row, Term& cost) {
+    if (i < span.points && (span.whole || is_masked_in(batch, span, i))) {
+        const Point point = point_at(batch, span, i);
+        if (span.whole || is_usable(batch, span, i, point)) {
+            if constexpr (LOSS == POISSON) {
+                Data data = batch.data;
+                data.loss_scale = span.darkest;
+                weighted_row(point, data, common, floor, row, cost);
+            } else {
+                weighted_row(point, batch.data, common, floor, row, cost);
+            }
+            return true;
+        }
+    }
+    cost = 0;
+#pragma unroll
+    for (int j = 0; j < K; ++j) row[j] = 0;
+    return false;
+}
+
+// Every lane keeps the sums of its points in registers.
+template <class Group>
+__device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const Span& span, double floor,
+                                             const Common& common, double* out) {
+    double sums[SUMS];
+#pragma unroll
+    for (int m = 0; m < SUMS; ++m) sums[m] = 0.0;
+#pragma unroll 1
+    for (i64 i = g.rank; i < span.points; i += g.size) {
+        Term row[K], cost;
+        if (!row_at(batch, span, i, common, floor, row, cost)) continue;
+#pragma unroll
+        for (int j = 0; j < K; ++j)
+#pragma unroll
+            for (int l = 0; l <= j; ++l) sums[j * (j + 1) / 2 + l] = fma(row[l], row[j], sums[j * (j + 1) / 2 + l]);
+        if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
+    }
+    Share share = {0, SUMMED};
+    lane_totals<SUMMED, Group::size / 2>(g, sums, share);
+#pragma unroll
+    for (int m = 0; m < (SUMMED + Group::size - 1) / Group::size; ++m)
+        if (m < share.count) out[share.first + m] = sums[m];
+}
+
+// Writes the rows from point `first` on to the tile, zeros beyond the last.
+template <class Group>
+__device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Span& span, i64 first, double floor,
+                                          const Common& common, Tile& tile) {
+    g.sync();
+#pragma unroll 1
+    for (int i = g.rank; i < TILE; i += g.size) {
+        Term row[K], cost;
+        row_at(batch, span, first + i, common, floor, row, cost);
+#pragma unroll
+        for (int j = 0; j < K; ++j) tile.rows[j * PITCH + i] = row[j];
+        tile.costs[i] = LOSS == LINEAR ? 0.0 : cost;
+    }
+    g.sync();
+}
+
+// For more sums than fit the registers: rows go through the tile, and every lane adds up its share of the
+// products.
+template <class Group>
+__device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const Span& span, double floor,
+                                             Bench& bench, double* out) {
+    fill(g, out, SUMS, 0.0);
+#pragma unroll 1
+    for (i64 first = 0; first < span.points; first += TILE) {
+        fill_tile(g, batch, span, first, floor, bench.common, bench.tile);
+        const double* rows = bench.tile.rows;
+#pragma unroll 1
+        for (int m = g.rank; m < SUMMED; m += g.size) {
+            const GroupPair at = group_pair(m < PRODUCTS ? m : 0);
+            double total = out[m];
+#pragma unroll 4
+            for (int i = 0; i < TILE; ++i)
+                total = m < PRODUCTS ? fma(rows[at.left * PITCH + i], rows[at.right * PITCH + i], total)
+                                     : total + bench.tile.costs[i];
+            out[m] = total;
+        }
+    }
+}
+
+// The sums over the points of a fit at `params`, PARAMS numbers, into `out`, SUMS numbers that all lanes may
+// read afterwards.
+template <class Group>
+__device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& span, const double* params,
+                                     double floor, Bench& bench, double* out) {
+    prepare_lanes(g, params, bench.common);
+    if constexpr (FREE <= 8)
+        sum_by_lanes(g, batch, span, floor, bench.common, out);
+    else
+        sum_by_tiles(g, batch, span, floor, bench, out);
+    g.sync();
+    if (LOSS == LINEAR) set(g, out[PRODUCTS], 0.5 * out[PRODUCTS - 1]);
+}
+
+// The triangular factor of the rows of a fit at `params`, into bench.factor.
+template <class Group>
+__device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
+                                        Bench& bench) {
+    prepare_lanes(g, params, bench.common);
+    fill(g, bench.factor, K * K, 0.0);
+#pragma unroll 1
+    for (i64 first = 0; first < span.points; first += TILE) {
+        fill_tile(g, batch, span, first, 0.0, bench.common, bench.tile);
+        fold_rows(g, bench.factor, K, bench.tile.rows, PITCH, TILE);
+    }
+    g.sync();
+}

@@ -1,0 +1,257 @@
+//! Batches on a device: chunks of fits are uploaded, one persistent kernel makes all fits of a chunk, and what
+//! it found is read back. Fits that are not as usual are marked for the host.
+
+pub(crate) mod arrays;
+mod chunk;
+mod terms;
+pub(crate) mod unit;
+
+use super::device::{Device, Kernels, LoadError};
+use super::driver::{DriverError, Geometry};
+use super::memory::Buffer;
+use super::source::{Arithmetic, Spec, Storage};
+use crate::backend::cuda::printed::Printed;
+use crate::data::batch::{BatchData, Samples, Starts};
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use arrays::{Arrays, Resident};
+use chunk::Chunk;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+use terms::Terms;
+use unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
+
+/// Blocks for each multiprocessor: more than are resident at once, so that none idles. Those that come too late
+/// find no fit left.
+const BLOCKS: u32 = 16;
+
+/// What all fits of a batch have in common. Arrays have one value per parameter, but `free`.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) data: &'a BatchData<'a>,
+    pub(crate) starts: &'a Starts<'a>,
+    pub(crate) bounds: &'a [(f64, f64)],
+    /// Positions of the free parameters.
+    pub(crate) free: &'a [usize],
+    pub(crate) unused: &'a [bool],
+    pub(crate) loss: Loss,
+    pub(crate) estimator: Estimator,
+    pub(crate) rules: Rules,
+    pub(crate) clamp_start: bool,
+    pub(crate) underdetermined: bool,
+    /// Whether covariance matrices are wanted.
+    pub(crate) covariances: bool,
+}
+
+impl Job<'_> {
+    /// Whether each fit begins from the end of one with Cauchy's loss, as Tukey's asks for; two evaluations
+    /// are the least for that.
+    fn has_two_stages(&self) -> bool {
+        matches!(self.loss, Loss::Tukey { .. }) && self.rules.evaluations > 1
+    }
+
+    /// The loss of each stage.
+    fn losses(&self) -> Vec<Loss> {
+        match self.loss {
+            Loss::Tukey { scale } if self.has_two_stages() => {
+                vec![Loss::Cauchy { scale }, self.loss]
+            }
+            loss => vec![loss],
+        }
+    }
+}
+
+/// Stopping rules and limits of each fit.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) ftol: f64,
+    pub(crate) xtol: f64,
+    pub(crate) gtol: f64,
+    pub(crate) initial_radius: f64,
+    /// Evaluations at most.
+    pub(crate) evaluations: usize,
+    /// Of the robust correction while iterating.
+    pub(crate) floor: f64,
+}
+
+/// The numbers of consecutive fits, as the kernel writes them.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) params: Vec<f64>,
+    pub(crate) errors: Vec<f64>,
+    pub(crate) costs: Vec<f64>,
+    pub(crate) covariances: Vec<f64>,
+    counts: Vec<u32>,
+}
+
+/// What the kernel counted of a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) kind: Kind,
+    pub(crate) iterations: u32,
+    pub(crate) evaluations: u32,
+    pub(crate) points: usize,
+    pub(crate) rank: u32,
+    /// The free parameters, as bits, that a lower bound holds, and those that an upper one does.
+    pub(crate) held: [u32; 2],
+}
+
+/// What became of a fit: `Kind` of `kernels/batch_begin.cuh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It was not made.
+    ForTheHost,
+    /// It ended for the reason of this number in `kernels/solver_state.cuh`.
+    Ended(usize),
+    /// The sample at this point is not finite.
+    BadData(usize),
+}
+
+/// Words of `counts` for each fit: `COUNTS` of `kernels/batch_errors.cuh`.
+const COUNTS: usize = 8;
+const BAD_DATA: u32 = 32;
+
+impl Found {
+    /// What was counted of the `index`-th fit.
+    pub(crate) fn counts(&self, index: usize) -> Counts {
+        let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
+        Counts {
+            kind: match words[0] {
+                0 => Kind::ForTheHost,
+                BAD_DATA => Kind::BadData(words[1] as usize),
+                reason => Kind::Ended(reason as usize),
+            },
+            iterations: words[2],
+            evaluations: words[3],
+            points: words[4] as usize,
+            rank: words[5],
+            held: [words[6], words[7]],
+        }
+    }
+}
+
+/// A batch on a device.
+pub(crate) struct Batch<'a> {
+    device: &'a Device,
+    /// For each stage.
+    kernels: Vec<Arc<Kernels>>,
+    shape: Shape,
+    job: Job<'a>,
+    data: Data<'a>,
+    terms: Terms,
+    next: Buffer,
+}
+
+/// What of a batch's data is on the device while it runs.
+enum Data<'a> {
+    /// All of it.
+    Resident(&'a Resident),
+    /// What all fits share.
+    Shared(Box<Arrays>),
+}
+
+/// How the samples of a batch are stored.
+fn response(samples: &Samples<'_>) -> Storage {
+    match samples {
+        Samples::F64(_) => Storage::F64,
+        Samples::F32(_) => Storage::F32,
+        Samples::U16(_) => Storage::U16,
+        Samples::I16(_) => Storage::I16,
+        Samples::U8(_) => Storage::U8,
+    }
+}
+
+/// The kernels of a batch, printed, one for each stage.
+pub(crate) struct Units {
+    texts: Vec<Arc<str>>,
+    shape: Shape,
+}
+
+impl Units {
+    /// `None` for fits that have no room in shared memory, and for those without free parameters.
+    pub(crate) fn new(job: &Job<'_>, printed: &Printed) -> Option<Units> {
+        let mut spec = Spec {
+            program: &printed.program,
+            free: printed.free(),
+            columns: job.data.columns.iter().map(super::device_points::storage).collect(),
+            response: response(&job.data.samples),
+            loss: job.loss,
+            estimator: job.estimator,
+            arithmetic: Arithmetic::Double,
+        };
+        if !(1..=MOST_PARAMETERS).contains(&spec.free) {
+            return None;
+        }
+        let points = job.data.samples.len() / job.data.n_fits().max(1);
+        let shape = Shape::new(points, bench_bytes(&spec))?;
+        let text = |loss| {
+            spec.loss = loss;
+            batch_unit(&spec, shape).into()
+        };
+        Some(Units { texts: job.losses().into_iter().map(text).collect(), shape })
+    }
+
+    /// Whether the kernels need no compiler any more.
+    pub(crate) fn are_loaded(&self, device: &Device) -> bool {
+        self.texts.iter().all(|text| device.is_loaded(text))
+    }
+}
+
+/// Bytes of a sample on a device, with its columns as far as they are the fit's own.
+pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
+    let own = data.columns.iter().filter(|_| data.own);
+    let columns = own.map(|c| super::device_points::storage(c).bytes()).sum::<usize>();
+    columns + response(&data.samples).bytes()
+}
+
+impl<'a> Batch<'a> {
+    /// Compiles the kernels if need be, side by side, and uploads what all fits share. `resident`: the data, if
+    /// they are on the device.
+    pub(crate) fn new(
+        device: &'a Device,
+        units: &Units,
+        job: Job<'a>,
+        resident: Option<&'a Resident>,
+    ) -> Result<Batch<'a>, LoadError> {
+        let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
+        let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
+        let upload = || -> Result<_, DriverError> {
+            let data = match resident {
+                Some(resident) => Data::Resident(resident),
+                None => Data::Shared(Box::new(Arrays::shared(&device.driver, job.data)?)),
+            };
+            Ok((data, Terms::new(&device.driver, &job)?, Buffer::of::<u64>(&device.driver, 1)?))
+        };
+        let (data, terms, next) = upload().map_err(LoadError::Driver)?;
+        Ok(Batch { device, kernels, shape: units.shape, job, data, terms, next })
+    }
+
+    /// The fits from `first` on that take no more than `bytes` bytes of the device's memory together; one at
+    /// least.
+    pub(crate) fn chunk(&self, first: usize, bytes: usize) -> Range<usize> {
+        chunk::range(&self.job, matches!(self.data, Data::Resident(_)), first, bytes)
+    }
+
+    /// Makes the fits of `range`.
+    pub(crate) fn run(&self, range: Range<usize>, found: &mut Found) -> Result<(), DriverError> {
+        let chunk =
+            Chunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range.clone())?;
+        let next = self.next.address();
+        for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {
+            self.next.clear()?;
+            let arguments = [bytemuck::bytes_of(&fits), bytemuck::bytes_of(&next)];
+            kernels.launch("make_fits", self.geometry(range.len()), &arguments)?;
+        }
+        chunk.read(found)
+    }
+
+    fn geometry(&self, fits: usize) -> Geometry {
+        let most = BLOCKS.saturating_mul(self.device.properties().multiprocessors.max(1));
+        let wanted = fits.div_ceil(self.shape.fits()).max(1);
+        Geometry {
+            blocks: u32::try_from(wanted).unwrap_or(u32::MAX).min(most),
+            threads: self.shape.threads as u32,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The translation unit of a batch, and how many lanes of a warp share a fit.
+
+use super::super::codegen;
+use super::super::source::{self, ROWS, SOLVER, Spec, include, kernels};
+use super::super::state::Layout;
+use std::fmt::Write;
+
+/// What fits of a batch add to the solver.
+const BATCH: &[(&str, &str)] = kernels![
+    "batch_data.cuh",
+    "batch_sums.cuh",
+    "batch_begin.cuh",
+    "batch_errors.cuh",
+    "batch.cuh",
+    "batch.cu",
+];
+
+/// Static shared memory of a block that every device has.
+const SHARED_BYTES: usize = 48 << 10;
+/// Points that a lane should have at least, so that exchanges do not outweigh them.
+const POINTS_PER_LANE: usize = 16;
+/// Free parameters up to which the fits of a block have room in shared memory.
+pub(crate) const MOST_PARAMETERS: usize = 16;
+
+/// How a batch is shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Lanes that work on a fit together.
+    pub(crate) lanes: usize,
+    /// Threads of a block.
+    pub(crate) threads: usize,
+}
+
+impl Shape {
+    /// For fits of about `points` points that take `bytes` bytes of shared memory each: no more lanes
+    /// than have enough points, because the small matrices of a step leave most of them idle, but
+    /// enough that a block's fits have room.
+    pub(crate) fn new(points: usize, bytes: usize) -> Option<Shape> {
+        let wanted = (points / POINTS_PER_LANE).next_power_of_two().min(32);
+        let lanes = (0..6).map(|k| 1 << k).filter(|&lanes| lanes >= wanted);
+        let all = lanes.map(|lanes| Shape { lanes, threads: 128 });
+        let few = [64, 32].map(|threads| Shape { lanes: 32, threads });
+        all.chain(few).find(|shape| shape.fits() * bytes <= SHARED_BYTES)
+    }
+
+    /// Fits that a block works on at once.
+    pub(crate) fn fits(self) -> usize {
+        self.threads / self.lanes
+    }
+}
+
+/// Bytes of a `Bench` of `kernels/batch_sums.cuh`.
+pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
+    let layout = Layout::new(spec.free, spec.program.params.len());
+    let k = spec.free + 1;
+    let uniforms = codegen::uniforms(spec.program, spec.arithmetic);
+    let factor_and_spectrum = 2 * k * k;
+    8 * (layout.words + layout.scratch_words() + factor_and_spectrum + uniforms + spec.free)
+}
+
+/// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
+pub(crate) fn batch_unit(spec: &Spec<'_>, shape: Shape) -> String {
+    let mut text = source::model_unit(spec);
+    let Shape { lanes, threads } = shape;
+    let finite = spec.columns.iter().enumerate().map(|(c, storage)| {
+        format!(" && isfinite(static_cast<const {}*>(data.x[{c}])[i])", storage.name())
+    });
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "constexpr int LANES = {lanes};
+constexpr int BATCH_THREADS = {threads};
+constexpr int BENCH_BYTES = {};
+// Also of columns that the model does not use.
+__device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
+    return true{};
+}}",
+        bench_bytes(spec),
+        finite.collect::<String>()
+    );
+    include(&mut text, ROWS);
+    let solver: Vec<_> = SOLVER.iter().filter(|(name, _)| *name != "step.cuh").copied().collect();
+    include(&mut text, &solver);
+    include(&mut text, BATCH);
+    text
+}

@@ -1,0 +1,92 @@
+//! The kernel of batches as the real compiler makes it: registers and spills, held to a budget.
+//!
+//! `tests/data/kernels/batch.csv` has the registers for each model and architecture, for fits of 100 points. With
+//! `-- --nocapture` the table of `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
+
+use super::budget::{cases, timed, uses};
+use crate::backend::cuda::batch::unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
+use crate::backend::cuda::nvrtc::tests::all;
+use crate::backend::cuda::source::{Spec, Storage};
+use crate::data::estimator::Estimator;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const ARCHITECTURES: [(u32, u32); 2] = [(8, 0), (9, 0)];
+const MODELS: [&str; 4] = ["decay, 3", "spot, 5", "two peaks, 8", "five peaks, 16"];
+/// Bytes that may be spilled: what the outermost function keeps from fit to fit. A block less on each
+/// multiprocessor would free the registers.
+const SPILLED: u32 = 16;
+const POINTS: usize = 100;
+
+#[test]
+fn the_kernel_of_batches_keeps_to_its_budget_of_registers_and_spills() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels/batch.csv");
+    let write = std::env::var_os("DUALFIT_WRITE_BUDGET").is_some();
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let (mut found, mut wrong) = (BTreeMap::new(), Vec::new());
+    for nvrtc in all() {
+        println!(
+            "| model | bytes of a fit | lanes | threads | architecture | registers (spilled) | s |"
+        );
+        for case in cases().into_iter().filter(|case| MODELS.contains(&case.name)) {
+            let program = case.model.program().unwrap();
+            let spec = Spec {
+                estimator: Estimator::LeastSquares,
+                program: &program,
+                free: program.partials.len(),
+                columns: vec![Storage::F64; case.columns],
+                response: Storage::F64,
+                loss: case.loss,
+                arithmetic: case.arithmetic,
+            };
+            let bytes = bench_bytes(&spec);
+            let shape = Shape::new(POINTS, bytes).expect("a shape");
+            let unit = batch_unit(&spec, shape);
+            for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
+                let (seconds, log) = timed(&nvrtc, &unit, capability);
+                let used = &uses(&log)[0];
+                let key = format!("{}; sm_{}{}", case.name, capability.0, capability.1);
+                let (registers, spilled) = (used.registers, used.spilled_bytes);
+                println!(
+                    "| {key} | {bytes} | {} | {} | {registers} ({spilled}) | {seconds:.1} |",
+                    shape.lanes, shape.threads
+                );
+                if spilled > SPILLED {
+                    wrong.push(format!("{key}: {spilled} bytes spilled"));
+                }
+                let most: &mut u32 = found.entry(key).or_default();
+                *most = registers.max(*most);
+            }
+        }
+    }
+    let rows: Vec<String> = found.iter().map(|(key, most)| format!("{key}; {most}\n")).collect();
+    if write {
+        std::fs::write(&path, "model; architecture; registers\n".to_owned() + &rows.concat())
+            .unwrap();
+    }
+    for (key, registers) in &found {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key}; ")));
+        let most: u32 = line.and_then(|n| n.parse().ok()).unwrap_or(0);
+        if *registers > most {
+            wrong.push(format!("{key}: {registers} of {most} registers"));
+        }
+    }
+    assert!(write || wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn lanes_are_chosen_by_points_and_by_the_room_of_a_fit() {
+    let shape = |points, bytes| Shape::new(points, bytes).map(|s| (s.lanes, s.threads));
+    // 48 kB hold 32 fits of 1.5 kB, 16 of 3 kB, 8 of 6 kB, 4 of 12 kB.
+    assert_eq!(shape(4, 1536), Some((4, 128)));
+    assert_eq!(shape(4, 1537), Some((8, 128)));
+    assert_eq!(shape(100, 1537), Some((8, 128)));
+    assert_eq!(shape(4, 3073), Some((16, 128)));
+    assert_eq!(shape(225, 2000), Some((16, 128)));
+    assert_eq!(shape(1000, 2000), Some((32, 128)));
+    assert_eq!(shape(1_000_000, 2000), Some((32, 128)));
+    assert_eq!(shape(25, 12_289), Some((32, 64)));
+    assert_eq!(shape(25, 24_577), Some((32, 32)));
+    assert_eq!(shape(25, 49_153), None);
+    assert_eq!(MOST_PARAMETERS, 16);
+}

@@ -1,0 +1,179 @@
+//! What a device can do to a batch: refuse memory, refuse launches, vanish, at every call in turn.
+
+use super::SHARED;
+use super::batches::{START, abscissae, agree, decay, decays};
+use crate::backend::cuda::cache::Cache;
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::double::{Call, Faulty, Injected};
+use crate::backend::cuda::emulated::Emulator;
+use crate::{Backend, BatchData, BatchFit, BatchSigma, CurveFit, Error, Starts};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A device that fails as told, and the books of its driver.
+struct Trial {
+    driver: Arc<Faulty<Arc<Emulator>>>,
+    device: Arc<Device>,
+}
+
+const FITS: usize = 30;
+const POINTS: usize = 20;
+
+impl Trial {
+    fn new(injected: Injected, memory: usize) -> Option<Trial> {
+        let (emulator, _) = SHARED.as_ref()?;
+        let driver = Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
+        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
+        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
+        Some(Trial { driver, device })
+    }
+
+    /// A batch in which every array is each fit's own.
+    fn batch(&self, take_over: bool, fitter: CurveFit) -> Result<BatchFit, Error> {
+        run(CurveFit { device: Some(self.device.clone()), take_over, ..fitter })
+    }
+
+    /// Everything is given back once the device itself is gone.
+    fn assert_clean(self) {
+        let Trial { driver, device } = self;
+        drop(device);
+        driver.assert_clean();
+    }
+}
+
+fn run(fitter: CurveFit) -> Result<BatchFit, Error> {
+    let xs = abscissae(POINTS).repeat(FITS);
+    let mut stack = decays(&xs[..POINTS], FITS);
+    stack[5 * POINTS + 3] = f64::NAN;
+    let sigma = vec![0.3; FITS * POINTS];
+    let data =
+        BatchData::own(&xs, &stack)?.points_per_fit(POINTS)?.sigma(BatchSigma::PerPoint(&sigma))?;
+    let (lower, upper) = (vec![-1e3; 3 * FITS], vec![1e3; 3 * FITS]);
+    let starts = vec![START; FITS];
+    fitter.fit_batch(&data, Starts::from(&starts).bounds(&lower, &upper))
+}
+
+fn on_cpu() -> BatchFit {
+    run(decay().backend(Backend::Cpu)).unwrap()
+}
+
+/// Every call of a batch in turn, until the batch makes no more calls.
+fn at_every_call(
+    injected: impl Fn(usize) -> Injected,
+    mut judge: impl FnMut(&Result<BatchFit, Error>, bool),
+) {
+    for take_over in [true, false] {
+        for k in 0.. {
+            let Some(trial) = Trial::new(injected(k), usize::MAX) else { return };
+            let batch = trial.batch(take_over, decay());
+            let fired = trial.driver.has_fired();
+            if fired {
+                judge(&batch, take_over);
+            }
+            trial.assert_clean();
+            if !fired {
+                assert!(k > 0, "no call was made");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_lost_at_any_call_is_said_or_the_cpu_makes_the_rest() {
+    let cpu = on_cpu();
+    at_every_call(
+        |call| Injected::Lost { call },
+        |batch, take_over| match (batch, take_over) {
+            (Ok(batch), true) => {
+                agree(batch, &cpu);
+                assert!(batch.reason().contains("the device failed"), "{}", batch.reason());
+            }
+            (Err(Error::DeviceLost { message, .. }), false) => assert!(message.contains("719")),
+            (other, _) => panic!("{other:?}"),
+        },
+    );
+}
+
+#[test]
+fn a_launch_refused_is_said_or_the_cpu_makes_the_rest() {
+    let cpu = on_cpu();
+    at_every_call(
+        |launch| Injected::Refused { launch },
+        |batch, take_over| match (batch, take_over) {
+            (Ok(batch), true) => agree(batch, &cpu),
+            (Err(Error::DeviceFailed { .. }), false) => {}
+            (other, _) => panic!("{other:?}"),
+        },
+    );
+}
+
+#[test]
+fn an_allocation_refused_at_any_call_loses_nothing() {
+    let cpu = on_cpu();
+    at_every_call(
+        |allocation| Injected::OutOfMemory { allocation },
+        |batch, take_over| match (batch, take_over) {
+            (Ok(batch), _) => agree(batch, &cpu),
+            // What all fits share, and the counter, cannot be halved.
+            (Err(Error::DeviceOutOfMemory { .. }), false) => {}
+            (other, _) => panic!("{other:?}"),
+        },
+    );
+}
+
+#[test]
+fn a_batch_larger_than_the_memory_goes_through_it_in_chunks() {
+    let cpu = on_cpu();
+    let Some(trial) = Trial::new(Injected::Nothing, 6000) else { return };
+    let batch = trial.batch(false, decay()).unwrap();
+    agree(&batch, &cpu);
+    let (_, course) = batch.made.device.as_ref().unwrap();
+    assert!(course.chunks >= 4, "{course:?}");
+    assert_eq!((course.by_host, &course.failed), (0, &None));
+    assert!(trial.driver.peak_bytes() <= 6000);
+    trial.assert_clean();
+    let Some(trial) = Trial::new(Injected::Nothing, 500) else { return };
+    match trial.batch(false, decay()) {
+        Err(Error::DeviceOutOfMemory { free, .. }) => assert!(free <= 500),
+        other => panic!("{other:?}"),
+    }
+    trial.assert_clean();
+}
+
+#[test]
+fn an_observer_hears_of_chunks_and_stops_between_them() {
+    let Some(trial) = Trial::new(Injected::Nothing, 6000) else { return };
+    let last = Arc::new(AtomicUsize::new(0));
+    let heard = last.clone();
+    let fitter = decay().observe_batch(move |progress| {
+        assert!(heard.swap(progress.finished, Ordering::Relaxed) < progress.finished);
+        assert_eq!(progress.n_fits, FITS);
+        if progress.finished > FITS / 2 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    let batch = trial.batch(false, fitter).unwrap();
+    let finished = last.load(Ordering::Relaxed);
+    assert!(finished > FITS / 2 && finished < FITS, "{finished}");
+    for (i, status) in batch.statuses().iter().enumerate() {
+        assert_eq!(*status == crate::FitStatus::NotRun, i >= finished, "fit {i}");
+    }
+    trial.assert_clean();
+}
+
+#[test]
+fn many_batches_leave_nothing_behind() {
+    let Some(trial) = Trial::new(Injected::Nothing, usize::MAX) else { return };
+    trial.batch(false, decay()).unwrap();
+    let held = trial.driver.held();
+    for _ in 0..30 {
+        trial.batch(false, decay()).unwrap();
+    }
+    assert_eq!(trial.driver.held(), held);
+    assert_eq!(trial.driver.count(Call::Load), 1, "the kernel is loaded once");
+    trial.assert_clean();
+}

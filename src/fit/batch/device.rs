@@ -1,0 +1,213 @@
+//! A batch on a device, chunk by chunk, with the host at hand: for fits that are not as usual, and for all that
+//! are left where the device fails and may be done without.
+
+use super::arrays::Part;
+use super::engine::{self, BatchRequest};
+use super::status::FitStatus;
+use crate::backend::cpu::ITERATION_FLOOR;
+use crate::backend::cuda::batch::arrays::Resident;
+use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
+use crate::backend::cuda::device::{Device, LoadError};
+use crate::backend::cuda::driver::DriverError;
+use crate::error::{Error, Result};
+use crate::fit::execution::{failed, not_loaded};
+use crate::solver::bounds::Side;
+use crate::solver::observe::{BatchProgress, asks_to_stop};
+use crate::solver::resident::termination_of;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a chunk at most: beyond this a device is busy long enough, and an observer waits for longer.
+const CHUNK: usize = 256 << 20;
+/// The same where an observer wants to hear of the fits.
+const WATCHED: usize = 16 << 20;
+/// The part of a device's free memory that a chunk may take.
+const FILL: f64 = 0.9;
+
+/// A device that is to make a batch, and its kernels.
+pub(crate) struct OnDevice<'a> {
+    /// The data, if they are on it.
+    pub(crate) resident: Option<&'a Resident>,
+    pub(crate) device: Arc<Device>,
+    pub(crate) units: Units,
+    /// Whether the CPU goes on if the device fails.
+    pub(crate) take_over: bool,
+}
+
+/// How a batch went on a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Course {
+    /// Launches, each for a chunk of the fits.
+    pub(crate) chunks: usize,
+    /// Fits that the device left to the host.
+    pub(crate) by_host: usize,
+    /// Why the CPU had to make the rest.
+    pub(crate) failed: Option<String>,
+}
+
+/// What the kernel is told.
+pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> {
+    let options = request.options;
+    let free = &request.prepared.free;
+    Job {
+        data: request.data,
+        starts: request.starts,
+        bounds: request.bounds,
+        free,
+        unused: request.unused,
+        loss: request.loss,
+        estimator: request.estimator,
+        rules: Rules {
+            ftol: options.ftol,
+            xtol: options.xtol,
+            gtol: options.gtol,
+            initial_radius: options.initial_radius,
+            evaluations: options.evaluations(free.len()),
+            floor: ITERATION_FLOOR,
+        },
+        clamp_start: request.clamp_start,
+        underdetermined: request.underdetermined,
+        covariances,
+    }
+}
+
+/// Makes all fits of `out`.
+///
+/// # Errors
+/// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the device refused.
+pub(crate) fn run(request: &BatchRequest<'_>, on: &OnDevice<'_>, out: Part<'_>) -> Result<Course> {
+    let mut course = Course::default();
+    if out.len() == 0 {
+        return Ok(course);
+    }
+    let job = job(request, !out.covariances.is_empty());
+    match Batch::new(&on.device, &on.units, job, on.resident) {
+        Ok(batch) => run_chunks(request, on, &batch, out, &mut course)?,
+        Err(error) if on.take_over => take_over(request, out, said(error), &mut course)?,
+        Err(error) => return Err(not_loaded(&on.device, error)),
+    }
+    Ok(course)
+}
+
+fn said(error: LoadError) -> String {
+    match error {
+        LoadError::Driver(error) => error.to_string(),
+        LoadError::Compile { .. } => "its kernel does not compile".into(),
+    }
+}
+
+/// The CPU makes the rest.
+fn take_over(
+    request: &BatchRequest<'_>,
+    rest: Part<'_>,
+    failed: String,
+    course: &mut Course,
+) -> Result<()> {
+    course.by_host += rest.len();
+    course.failed = Some(failed);
+    engine::run(request, rest)
+}
+
+fn run_chunks(
+    request: &BatchRequest<'_>,
+    on: &OnDevice<'_>,
+    batch: &Batch<'_>,
+    mut rest: Part<'_>,
+    course: &mut Course,
+) -> Result<()> {
+    let mut found = Found::default();
+    let most_bytes = if request.observer.is_some() { WATCHED } else { CHUNK };
+    let mut most_fits = usize::MAX;
+    while rest.len() > 0 {
+        let made = next_chunk(on, batch, rest.first, most_bytes, &mut most_fits, &mut found);
+        let range = match made {
+            Ok(range) => range,
+            Err(error) if on.take_over => {
+                return take_over(request, rest, error.to_string(), course);
+            }
+            Err(error) => return Err(failed(&on.device, error)),
+        };
+        let (mut part, tail) = rest.split(range.len());
+        rest = tail;
+        course.chunks += 1;
+        for index in 0..part.len() {
+            take(request, &found, index, &mut part);
+        }
+        course.by_host += part.statuses.iter().filter(|&&s| s == FitStatus::NotRun).count();
+        engine::run(&BatchRequest { observer: None, ..*request }, part)?;
+        if tells_to_stop(request, range.end)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Makes as many of the fits from `first` on as there is memory for: half of what was refused until it is
+/// granted.
+fn next_chunk(
+    on: &OnDevice<'_>,
+    batch: &Batch<'_>,
+    first: usize,
+    most_bytes: usize,
+    most_fits: &mut usize,
+    found: &mut Found,
+) -> std::result::Result<Range<usize>, DriverError> {
+    let free = FILL * on.device.driver.memory()?.free as f64;
+    let all = batch.chunk(first, most_bytes.min(free as usize));
+    loop {
+        let range = first..all.end.min(first.saturating_add(*most_fits));
+        match batch.run(range.clone(), found) {
+            Err(DriverError::OutOfMemory { .. }) if range.len() > 1 => {
+                *most_fits = range.len() / 2;
+            }
+            done => return done.map(|()| range),
+        }
+    }
+}
+
+/// Takes what the device found of the `index`-th fit of `out`, if it made it.
+fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<'_>) {
+    let counts = found.counts(index);
+    let termination = match counts.kind {
+        Kind::ForTheHost => return,
+        Kind::BadData(point) => {
+            out.statuses[index] = FitStatus::BadData { point };
+            return;
+        }
+        Kind::Ended(reason) => termination_of(reason),
+    };
+    let width = out.width;
+    let row = index * width..(index + 1) * width;
+    out.params[row.clone()].copy_from_slice(&found.params[row.clone()]);
+    out.errors[row.clone()].copy_from_slice(&found.errors[row.clone()]);
+    out.costs[index] = found.costs[index];
+    if !out.covariances.is_empty() {
+        let square = row.start * width..row.end * width;
+        out.covariances[square.clone()].copy_from_slice(&found.covariances[square]);
+    }
+    let Counts { iterations, evaluations, points, rank, held, .. } = counts;
+    out.iterations[index] = iterations;
+    out.evaluations[index] = evaluations;
+    out.points[index] = points;
+    out.ranks[index] = rank;
+    if !out.sides.is_empty() {
+        for (j, &k) in request.prepared.free.iter().enumerate() {
+            let holds = |side: usize| held[side] >> j & 1 == 1;
+            out.sides[row.start + k] = match (holds(0), holds(1)) {
+                (true, _) => Some(Side::Lower),
+                (_, true) => Some(Side::Upper),
+                _ => None,
+            };
+        }
+    }
+    let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
+    out.statuses[index] = FitStatus::of(termination, undetermined);
+}
+
+/// Tells the observer that all fits before `finished` are done.
+fn tells_to_stop(request: &BatchRequest<'_>, finished: usize) -> Result<bool> {
+    let Some(observer) = request.observer else { return Ok(false) };
+    let elapsed = request.begun.elapsed();
+    let progress = BatchProgress { finished, n_fits: request.data.n_fits(), elapsed };
+    asks_to_stop(|| observer(progress)).map_err(|message| Error::ObserverPanicked { message })
+}
