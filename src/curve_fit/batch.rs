@@ -31,9 +31,8 @@ impl CurveFit {
     /// ```
     /// use dualfit::{BatchData, CurveFit};
     /// let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
-    /// let rates = [0.5, 1.0, 2.0];
-    /// let mut stack: Vec<f64> =
-    ///     rates.iter().flat_map(|r| x.iter().map(move |x| 3.0 * (-r * x).exp())).collect();
+    /// let decay = |rate: f64| x.iter().map(move |x| 3.0 * (-rate * x).exp());
+    /// let mut stack: Vec<f64> = [0.5, 1.0, 2.0].into_iter().flat_map(decay).collect();
     /// stack[2 * 40 + 7] = f64::NAN;
     ///
     /// let decay = CurveFit::new(|x, [a, r]| a * (-r * x).exp()).names(["amplitude", "rate"]);
@@ -47,8 +46,9 @@ impl CurveFit {
     ///
     /// # Errors
     /// What makes no sense for the batch as a whole: something wrong with the model, the parameters'
-    /// names and bounds or the options, one start for all that is none, a number of columns or starts that does not fit the model, an
-    /// observer that panics. No fits are no error.
+    /// names and bounds or the options, one start for all that is none, a number of columns or starts
+    /// that does not fit the model, an observer that panics, a device that was asked for and fails. No
+    /// fits are no error.
     pub fn fit_batch<'a, 's>(
         &self,
         data: impl Borrow<BatchData<'a>>,

@@ -18,7 +18,7 @@ use crate::solver::problem::Problem;
 use crate::solver::waiting::{Verdict, Waiting};
 
 /// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
-const MOST_POINTS: usize = 1024;
+const MOST_POINTS: usize = 320;
 
 /// Room for the fits that are under way.
 pub(super) struct Ranks<'a> {
