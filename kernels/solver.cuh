@@ -16,6 +16,8 @@ constexpr double LAST_DIGITS = 1e-8;
 // rounding changes it by no more than the other.
 constexpr double LAST_FALL = 1e-12;
 constexpr double LAST_NOISE = 1e-10;
+// It is also taken where changes shrink so fast that the one after it would be this small.
+constexpr double LAST_CHANGE = 1e-9;
 constexpr int MAX_REFINEMENTS = 8;
 
 template <class Group>
@@ -152,6 +154,7 @@ __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
         s.refinements = 0;
         s.held = 0;
         s.at_best = 1;
+        s.refined_change = 0.0;
         s.best_change = s.change;
         s.ceiling = ceiling;
     }
@@ -254,12 +257,15 @@ __device__ __noinline__ Phase accepted(Group g, State& s) {
     return LOOK;
 }
 
+// Whether the cost after a full step is known without an evaluation.
+__device__ __forceinline__ bool is_known_beyond(const State& s) {
+    return s.fall <= LAST_FALL * cost_of(s.present) && noise_of(s) <= LAST_NOISE * cost_of(s.present);
+}
+
 // Takes the step that is not worth an evaluation, from the best point.
 template <class Group>
 __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
-    const bool unseen =
-        s.fall <= LAST_FALL * cost_of(s.present) && noise_of(s) <= LAST_NOISE * cost_of(s.present);
-    if (!moved || !unseen || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
+    if (!moved || !is_known_beyond(s) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
     const double cost = cost_of(s.present) - s.fall;
     g.sync();
     copy(g, s.trial.params, s.present.params, PARAMS);
@@ -272,11 +278,15 @@ __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
 // digits stand still.
 template <class Group>
 __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
-    const bool settled = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * cost_of(s.present);
+    const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * cost_of(s.present);
+    // Linear convergence goes on as it went from the point before.
+    const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
+    const bool settled = still || (swift && is_known_beyond(s));
     const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;
     if ((enough && !settled) || interrupted(s) != NONE) return SETTLE;
     g.sync();
     copy(g, w.step, s.delta, FREE);
+    set(g, s.refined_change, s.change);
     set(g, s.moving_before, s.moving);
     set(g, s.refinements, s.refinements + 1);
     mix(g, s, w);

@@ -94,6 +94,7 @@ struct State {
     i64 moving_before;
     i64 at_best;
     double best_change;
+    double refined_change;  // at the point before; 0 at the first
     double ceiling;
     i64 held;  // points of Anderson's mixing
     double points[FREE * (DEPTH + 1)];

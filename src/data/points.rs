@@ -268,7 +268,8 @@ impl<'a> Points<'a> {
     fn plain(&self, known_x: bool) -> Option<(Largest, Summary)> {
         let scan = |start: usize, end: usize| {
             let summary = Summary::of_range(self, start, end);
-            let mut all = finite(&self.y, start, end);
+            // Whatever is not finite, the mean is not.
+            let mut all = summary.mean.is_finite();
             for column in self.columns.iter().filter(|_| !known_x) {
                 all &= finite(column, start, end);
             }

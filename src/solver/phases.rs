@@ -31,6 +31,8 @@ const LAST_DIGITS: f64 = 1e-8;
 /// it is known there as well, however crooked the model.
 const LAST_FALL: f64 = 1e-12;
 const LAST_NOISE: f64 = 1e-10;
+/// It is also taken where changes shrink so fast that the one after it would be this small.
+const LAST_CHANGE: f64 = 1e-9;
 /// Evaluations spent on the last digits at most.
 const MAX_REFINEMENTS: usize = 8;
 
@@ -147,6 +149,7 @@ impl Search<'_> {
         state.refinement = Refinement {
             reason,
             steps: 0,
+            change: 0.0,
             best_change: prospect.change,
             ceiling,
             at_best: true,
@@ -277,7 +280,12 @@ impl Search<'_> {
     fn refine(&mut self) -> Next {
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
-        let settled = change <= LAST_DIGITS && fall <= LAST_DIGITS * state.normal.cost;
+        let still = change <= LAST_DIGITS && fall <= LAST_DIGITS * state.normal.cost;
+        // Linear convergence goes on as it went from the point before.
+        let swift = change * change <= LAST_CHANGE * state.refinement.change;
+        state.refinement.change = change;
+        let settled = still || (swift && self.is_known_beyond());
+        let state = &*self.state;
         let enough = state.refinement.steps >= MAX_REFINEMENTS || change.is_infinite();
         if (enough && !settled) || self.interrupted().is_some() {
             return Next::Go(Phase::Settle);
@@ -303,16 +311,20 @@ impl Search<'_> {
 
     /// Takes the step that is not worth an evaluation, from the best point.
     fn take_last_step(&mut self, moved: bool) {
-        let noise = self.noise();
+        let known = self.is_known_beyond();
         let state = &mut *self.state;
-        let cost = state.normal.cost;
-        let unseen = state.prospect.fall <= LAST_FALL * cost && noise <= LAST_NOISE * cost;
         let finite = state.trial.params.iter().all(|p| p.is_finite());
-        if moved && unseen && finite && state.refinement.at_best {
+        if moved && known && finite && state.refinement.at_best {
             std::mem::swap(&mut state.params, &mut state.trial.params);
             std::mem::swap(&mut state.q, &mut state.trial.q);
             state.normal.cost -= state.prospect.fall;
         }
+    }
+
+    /// Whether the cost after a full step is known without an evaluation.
+    fn is_known_beyond(&self) -> bool {
+        let cost = self.state.normal.cost;
+        self.state.prospect.fall <= LAST_FALL * cost && self.noise() <= LAST_NOISE * cost
     }
 
     fn refined(&mut self) -> Next {

@@ -74,6 +74,8 @@ pub(super) struct Refinement {
     /// Why the fit ends after it.
     pub(super) reason: Termination,
     pub(super) steps: usize,
+    /// The change that a full step makes at the point before; 0 at the first.
+    pub(super) change: f64,
     /// The change that the next full step makes at the best point.
     pub(super) best_change: f64,
     /// The cost that the best point may not exceed.
@@ -128,6 +130,7 @@ impl State {
             refinement: Refinement {
                 reason: Termination::NoProgress,
                 steps: 0,
+                change: 0.0,
                 best_change: 0.0,
                 ceiling: 0.0,
                 at_best: true,

@@ -88,6 +88,7 @@ layout! { n, p:
     moving_before: 1,
     at_best: 1,
     best_change: 1,
+    refined_change: 1,
     ceiling: 1,
     held: 1,
     points: n * (DEPTH + 1),
