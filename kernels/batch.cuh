@@ -77,35 +77,19 @@ __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span&
     return true;
 }
 
-// Makes a fit that ended badly once more, with the other scaling of the columns or, if nothing had an effect at
-// the start, from a start beside it; the results are then those of the better run. What the first run found is in
-// the results already. False if it is the host's.
+// Moves the start of a second run, where nothing had an effect at that of the first, and takes the other scaling.
 template <class Group>
-__device__ __noinline__ bool run_again(Group g, const Batch& batch, Span& span, Bench& bench) {
-    State& s = bench.state;
-    unsigned* counts = batch.out.counts + span.fit * COUNTS;
-    const bool nothing_moved = s.termination == ZERO_GRADIENT_AT_START;
-    const double cost = cost_of(s.present);
-    unsigned kind = FOR_THE_HOST, point = 0;
-    if (!begin_fit(g, batch, {s.iterations, s.evaluations}, span, s, kind, point)) return false;
+__device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start) {
 #pragma unroll 1
-    for (int j = g.rank; nothing_moved && j < FREE; j += g.size) {
+    for (int j = g.rank; beside_start && j < FREE; j += g.size) {
         double& param = s.trial.params[s.free[j]];
         param = beside(param, s.lower[j], s.upper[j]);
     }
     set(g, s.scaling, i64(PRESENT));
-    if (!run_to_end(g, batch, span, bench)) return false;
-    // No run that ended badly has converged.
-    if (is_converged(s.termination) || cost_of(s.present) < cost) {
-        finish_fit(g, batch, span, bench);
-    } else if (g.rank == 0) {
-        counts[2] = unsigned(s.iterations);
-        counts[3] = unsigned(s.evaluations);
-    }
-    return true;
 }
 
-// Makes one fit. `bench`: room in memory that all lanes see.
+// Makes one fit. One that ends badly is made once more, and the results are then those of the better run.
+// `bench`: room in memory that all lanes see.
 template <class Group>
 __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
     State& s = bench.state;
@@ -118,14 +102,28 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
         if (kind == FOR_THE_HOST || kind == BAD_DATA) return;
         before = {counts[2], counts[3]};
     }
-    bool done = false;
     // A limit that ended the first stage is the host's affair.
-    if (kind != MAX_EVALUATIONS && begin_fit(g, batch, before, span, s, kind, point)) {
+    bool done = kind != MAX_EVALUATIONS, again = false, beside_start = false;
+    double first_cost = 0.0;
+#pragma unroll 1
+    while (done) {
+        done = begin_fit(g, batch, before, span, s, kind, point);
+        if (!done) break;
+        if (again) begin_again(g, s, beside_start);
         done = run_to_end(g, batch, span, bench);
-        if (done) {
+        if (!done) break;
+        // No run that is followed by another has converged.
+        if (!again || is_converged(s.termination) || cost_of(s.present) < first_cost) {
             finish_fit(g, batch, span, bench);
-            if (ends_badly(s)) done = run_again(g, batch, span, bench);
+        } else if (g.rank == 0) {
+            counts[2] = unsigned(s.iterations);
+            counts[3] = unsigned(s.evaluations);
         }
+        if (again || !ends_badly(s)) break;
+        again = true;
+        beside_start = s.termination == ZERO_GRADIENT_AT_START;
+        first_cost = cost_of(s.present);
+        before = {s.iterations, s.evaluations};
     }
     g.sync();
     if (!done && g.rank == 0) {
