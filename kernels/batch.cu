@@ -8,7 +8,10 @@
 // sample, column and sigma as they are stored, once to look at them and once for each evaluation, from the
 // caches but for the first time; an evaluation takes K (K + 1) / 2 fused multiply-adds a point beside the model,
 // and the step after it about 4 FREE^3 operations. Shared memory: GROUPS * sizeof(Bench) bytes.
-extern "C" __global__ void __launch_bounds__(BATCH_THREADS) make_fits(
+//
+// Threads resident at once ask for 128 registers each, or for 168 where the sums of 6 to 8 parameters need them.
+constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
+extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / BATCH_THREADS) make_fits(
     const Batch* batch, unsigned long long* next) {
     __shared__ Bench benches[GROUPS];
     const Lanes<LANES> g;
