@@ -3,7 +3,7 @@
 
 constexpr int GROUPS = BATCH_THREADS / LANES;
 
-// Whether the host makes another run of a fit that ended like this.
+// Whether a fit that ended like this is worth a second run, as in `run.rs`.
 __device__ __forceinline__ bool ends_badly(const State& s) {
     switch (s.termination) {
         case NO_PROGRESS:
@@ -12,6 +12,18 @@ __device__ __forceinline__ bool ends_badly(const State& s) {
         case ZERO_GRADIENT_AT_START: return s.evaluations < s.limit;
         default: return false;
     }
+}
+
+__device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
+
+// A value a hundredth away from p, outwards or, where a bound is in the way, inwards; halfway to the farther
+// bound if both are near.
+__device__ __forceinline__ double beside(double p, double low, double high) {
+    const double step = p == 0.0 ? 0.01 : 0.01 * p;
+    const double up = p + step, down = p - step;
+    if (isfinite(up) && low <= up && up <= high) return up;
+    if (isfinite(down) && low <= down && down <= high) return down;
+    return high - p >= p - low ? p + 0.5 * (high - p) : p - 0.5 * (p - low);
 }
 
 // What the host does about a start whose sums are not safe, where that is only because parameters have no effect
@@ -46,7 +58,38 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     return true;
 }
 
-// Makes one fit. `bench`: room in memory that all lanes see.
+// Goes on from the state's request to an end. False if the host must see to the start.
+template <class Group>
+__device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span& span, Bench& bench) {
+    State& s = bench.state;
+#pragma unroll 1
+    while (s.request != DONE) {
+        if (s.request == HOST && !only_without_effect(g, batch, span, bench)) return false;
+        if (s.request == EVALUATE) {
+            sum_fit(g, batch, span, s.trial.params, s.floor, bench, s.trial.sums);
+            evaluated(g, s);
+        } else {
+            factor_fit(g, batch, span, s.present.params, bench);
+            factored(g, s, bench.factor);
+        }
+        advance(g, s, bench.scratch);
+    }
+    return true;
+}
+
+// Moves the start of a second run, where nothing had an effect at that of the first, and takes the other scaling.
+template <class Group>
+__device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start) {
+#pragma unroll 1
+    for (int j = g.rank; beside_start && j < FREE; j += g.size) {
+        double& param = s.trial.params[s.free[j]];
+        param = beside(param, s.lower[j], s.upper[j]);
+    }
+    set(g, s.scaling, i64(PRESENT));
+}
+
+// Makes one fit. One that ends badly is made once more, and the results are then those of the better run.
+// `bench`: room in memory that all lanes see.
 template <class Group>
 __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
     State& s = bench.state;
@@ -59,23 +102,28 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
         if (kind == FOR_THE_HOST || kind == BAD_DATA) return;
         before = {counts[2], counts[3]};
     }
-    bool done = false;
     // A limit that ended the first stage is the host's affair.
-    if (kind != MAX_EVALUATIONS && begin_fit(g, batch, before, span, s, kind, point)) {
+    bool done = kind != MAX_EVALUATIONS, again = false, beside_start = false;
+    double first_cost = 0.0;
 #pragma unroll 1
-        while (s.request != DONE) {
-            if (s.request == HOST && !only_without_effect(g, batch, span, bench)) break;
-            if (s.request == EVALUATE) {
-                sum_fit(g, batch, span, s.trial.params, s.floor, bench, s.trial.sums);
-                evaluated(g, s);
-            } else {
-                factor_fit(g, batch, span, s.present.params, bench);
-                factored(g, s, bench.factor);
-            }
-            advance(g, s, bench.scratch);
+    while (done) {
+        done = begin_fit(g, batch, before, span, s, kind, point);
+        if (!done) break;
+        if (again) begin_again(g, s, beside_start);
+        done = run_to_end(g, batch, span, bench);
+        if (!done) break;
+        // No run that is followed by another has converged.
+        if (!again || is_converged(s.termination) || cost_of(s.present) < first_cost) {
+            finish_fit(g, batch, span, bench);
+        } else if (g.rank == 0) {
+            counts[2] = unsigned(s.iterations);
+            counts[3] = unsigned(s.evaluations);
         }
-        done = s.request == DONE && !ends_badly(s);
-        if (done) finish_fit(g, batch, span, bench);
+        if (again || !ends_badly(s)) break;
+        again = true;
+        beside_start = s.termination == ZERO_GRADIENT_AT_START;
+        first_cost = cost_of(s.present);
+        before = {s.iterations, s.evaluations};
     }
     g.sync();
     if (!done && g.rank == 0) {

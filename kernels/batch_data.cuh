@@ -24,7 +24,7 @@ struct Batch {
     // points: those of each fit, where all have as many.
     Data data;
     const double* sigma;         // as `sigma_of` says, or null
-    const unsigned char* mask;   // a point counts where it is not 0: one byte per sample or, if `mask_shared`, per point; or null
+    const unsigned char* mask;   // one byte per sample or, if `mask_shared`, per point, 0 where it does not count; or null
     const i64* offsets;          // fits + 1: fit f has the samples offsets[f] - offsets[0] on; or null
     const double* starts;        // PARAMS numbers of fit f at starts + f * start_stride
     const double* lower;         // PARAMS bounds of all fits

@@ -7,8 +7,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 4] =
-    ["01_curve_fit", "02_uncertainties", "03_bounds_and_losses", "04_two_variables_and_text"];
+const LESSONS: [&str; 6] = [
+    "01_curve_fit",
+    "02_uncertainties",
+    "03_bounds_and_losses",
+    "04_two_variables_and_text",
+    "05_spots",
+    "06_relaxation_map",
+];
+
+/// What several lessons share.
+const SHARED: [&str; 1] = ["picture"];
 
 /// Programs to use, not to learn from.
 const TOOLS: [&str; 1] = ["devices"];
@@ -50,8 +59,10 @@ fn every_lesson_and_every_tool_is_listed_here() {
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
-    let listed = LESSONS.iter().chain(&TOOLS).map(|name| format!("{name}.rs"));
-    assert_eq!(found, listed.collect::<Vec<_>>());
+    let programs = LESSONS.iter().chain(&TOOLS).map(|name| format!("{name}.rs"));
+    let mut listed: Vec<String> = programs.chain(SHARED.map(str::to_owned)).collect();
+    listed.sort();
+    assert_eq!(found, listed);
 }
 
 #[test]

@@ -26,6 +26,10 @@ impl CurveFit {
     /// [`observe_batch`](CurveFit::observe_batch) is called as they finish; the one of
     /// [`observe`](CurveFit::observe) is for single fits.
     ///
+    /// [`backend`](CurveFit::backend) says where. On a device one kernel makes all fits, of up to 16 free parameters;
+    /// fits that are not as usual are left to the CPU, and
+    /// [`BatchFit::reason`](crate::BatchFit::reason) says why the batch was made where it was.
+    ///
     /// What is wrong with one fit is its [`FitStatus`](crate::FitStatus) and touches no other.
     ///
     /// ```
@@ -47,8 +51,8 @@ impl CurveFit {
     /// # Errors
     /// What makes no sense for the batch as a whole: something wrong with the model, the parameters'
     /// names and bounds or the options, one start for all that is none, a number of columns or starts
-    /// that does not fit the model, an observer that panics, a device that was asked for and fails. No
-    /// fits are no error.
+    /// that does not fit the model, an observer that panics. If a device was asked for,
+    /// [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and what it refuses. No fits are no error.
     pub fn fit_batch<'a, 's>(
         &self,
         data: impl Borrow<BatchData<'a>>,

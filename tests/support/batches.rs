@@ -385,9 +385,41 @@ pub fn spots(place: Place<'_>) {
         .collect();
     let data = BatchData::shared([&columns, &rows], &stack).unwrap();
     let start = [40.0, 7.0, 7.0, 1.5, 3.0];
+    let empty = vec![0u8; 3 * side * side];
+    let data_of_nothing = BatchData::shared([&columns, &rows], &empty).unwrap();
+    let [there, here] = both(&spot, &data_of_nothing, start, place);
+    agree_but_for(&there, &here, &[0, 1, 2]);
+    assert_eq!(there.left_to_cpu(), 0, "{there}");
     let least_squares = check(&spot, &data, start, fits / 50, place);
     assert!(least_squares.converged() > fits - fits / 50, "{least_squares}");
     let counted = spot.estimator(Estimator::Poisson).bound("p0", 0.0..).bound("p4", 1e-3..);
     let poisson = check(&counted, &data, start, fits / 50, place);
     assert!(poisson.converged() > fits - fits / 50, "{poisson}");
+}
+
+/// Starts at which nothing has an effect, or from which a first run loses a parameter.
+pub fn second_runs(place: Place<'_>) {
+    let x = abscissae(20);
+    let factors = [2.0, 0.003, -1.0, 0.5];
+    let stack: Vec<f64> = factors
+        .iter()
+        .flat_map(|a| x.iter().map(move |x| (a * x).powi(2) + 0.01 * noise((1e3 * x) as usize)))
+        .collect();
+    let data = BatchData::shared(&x, &stack).unwrap();
+    // With a radius of 1 the step from halfway to a bound ends within a rounding of that bound.
+    let options = Options { initial_radius: 0.7, ..Options::default() };
+    let square = CurveFit::new(|x, [a]| (a * x).powi(2)).options(options);
+    for fitter in [
+        square.clone(),
+        square.clone().bound("p0", 0.0..=0.0078125),
+        square.clone().bound("p0", -0.0078125..=0.0),
+        square.bound("p0", -0.001..=10.0),
+    ] {
+        let batch = check(&fitter, &data, [0.0], 0, place);
+        assert!(batch.evaluations().iter().all(|&n| n > 2), "{batch}");
+    }
+    // From these rates the exponential is gone at all points but the first.
+    let stack = decays(&x, 6);
+    let starts: Vec<[f64; 3]> = (0..6).map(|i| [10.0, 10f64.powi(i), 3.0]).collect();
+    check(&decay(), &BatchData::shared(&x, &stack).unwrap(), &starts, 0, place);
 }

@@ -13,8 +13,8 @@ const FITS: usize = 60;
 const POINTS: usize = 20;
 /// A saturated frame is at this level.
 const FULL: f64 = 65_535.0;
-/// A flat frame has no amplitude, and so any rate.
-const FLAT: [usize; 1] = [20];
+/// A flat frame has no amplitude, and so any rate; a start far off ends in a valley without an end.
+const VAGUE: [usize; 2] = [20, 35];
 
 /// What is wrong with a fit, by its number.
 fn poisoned(stack: &mut [f64], starts: &mut [[f64; 3]]) {
@@ -65,7 +65,7 @@ fn poisoned_batch(place: Place<'_>) {
     assert_eq!(wrong.len(), 14);
     let data = BatchData::shared(&x, &stack).unwrap();
     let [batch, cpu] = both(&decay(), &data, &starts, place);
-    agree_but_for(&batch, &cpu, &FLAT);
+    agree_but_for(&batch, &cpu, &VAGUE);
     assert!(batch.left_to_cpu() < wrong.len(), "{}", batch.left_to_cpu());
     assert_eq!(batch.statuses()[3], FitStatus::BadData { point: 7 });
     assert_eq!(batch.statuses()[14], FitStatus::BadData { point: 0 });
@@ -92,7 +92,7 @@ fn neither_blocks_nor_their_order_change_a_bit() {
     };
     let Some(first) = on(1, 0) else { return };
     let cpu = decay().backend(Backend::Cpu).fit_batch(&data, Starts::from(&starts)).unwrap();
-    agree_but_for(&first, &cpu, &FLAT);
+    agree_but_for(&first, &cpu, &VAGUE);
     for (multiprocessors, seed) in [(7, 0), (1, 5), (3, 1)] {
         let other = on(multiprocessors, seed).unwrap();
         assert_eq!(other.statuses(), first.statuses());

@@ -88,4 +88,5 @@ batches::batches_on!(on_device:
     what_the_data_do_not_determine,
     bad_columns_sigmas_and_counts,
     spots,
+    second_runs,
 );
