@@ -64,6 +64,11 @@ __device__ __noinline__ Phase linearise(Group g, State& s, Scratch& w, Phase the
     return then;
 }
 
+// Whether a value is within rounding of a bound; never of an infinite one.
+__device__ __forceinline__ bool is_beside(double value, double bound) {
+    return fabs(value - bound) < 2.0 * EPSILON * fabs(bound);
+}
+
 // Sets the trial to the present point plus the step. Whether anything moved.
 template <class Group>
 __device__ __noinline__ bool move_trial(Group g, State& s) {
@@ -73,9 +78,11 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
     for (int j = g.rank; j < FREE; j += g.size) {
         const double q = s.present.q[j], d = s.delta[j];
         double param = clamp((q + d) * s.columns[j], s.lower[j], s.upper[j]);
-        // A step onto a bound ends on it, not a rounding beside it, where it would not be held.
-        if (d == s.limits_high[j] - q) param = s.upper[j];
-        if (d == s.limits_low[j] - q) param = s.lower[j];
+        // A step onto a bound ends on it, not a rounding beside it, where it would not be held and from
+        // where the next one could not move.
+        const bool at_low = d == s.limits_low[j] - q || is_beside(param, s.lower[j]);
+        const bool at_high = d == s.limits_high[j] - q || is_beside(param, s.upper[j]);
+        param = at_low ? s.lower[j] : at_high ? s.upper[j] : param;
         s.trial.params[s.free[j]] = param;
         s.trial.q[j] = param / s.columns[j];
         moved |= s.trial.q[j] != s.present.q[j];

@@ -124,11 +124,12 @@ impl<'a> Search<'a> {
             let (lower, upper) = self.problem.bounds[k];
             let (low, high) = self.state.limits[j];
             let (q, d) = (self.state.q[j], self.state.delta[j]);
-            // A step onto a bound ends on it, not a rounding beside it, where it would not be held.
+            // A step onto a bound ends on it, not a rounding beside it, where it would not be held and
+            // from where the next one could not move.
             self.state.trial.params[k] = match ((q + d) * self.state.columns[j]).clamp(lower, upper)
             {
-                _ if d == low - q => lower,
-                _ if d == high - q => upper,
+                to if d == low - q || is_beside(to, lower) => lower,
+                to if d == high - q || is_beside(to, upper) => upper,
                 to => to,
             };
             self.state.trial.q[j] = self.state.trial.params[k] / self.state.columns[j];
@@ -189,6 +190,11 @@ impl<'a> Search<'a> {
         let terms = (0..self.state.q.len()).map(effect).fold(0.0, f64::max);
         ROUNDING * residual * (self.problem.square.sqrt() + residual).max(terms)
     }
+}
+
+/// Whether a value is within rounding of a bound; never of an infinite one.
+fn is_beside(value: f64, bound: f64) -> bool {
+    (value - bound).abs() < 2.0 * f64::EPSILON * bound.abs()
 }
 
 /// Whether a sum of squares is so far from the ends of the range that others of its kind are too.
