@@ -115,6 +115,21 @@ fn batch(c: &mut Criterion) {
     group.bench_function("dualfit, u16", |b| {
         b.iter(|| black_box(spot.fit_batch(&data, &starts).unwrap()));
     });
+    let mut poisoned = stack.clone();
+    let frames = poisoned.chunks_mut(PIXELS).enumerate().step_by(100);
+    frames.for_each(|(i, frame)| match i / 100 % 3 {
+        0 => frame[7] = f64::NAN,
+        1 => frame.fill(0.0),
+        _ => frame.fill(65_535.0),
+    });
+    let data = BatchData::shared([&px, &py], &poisoned).unwrap();
+    let rest = spot.fit_batch(&data, &starts).unwrap();
+    for i in (0..FITS).filter(|i| i % 100 != 0) {
+        assert_eq!(rest.fit(i).params(), fits.fit(i).params(), "a neighbour of fit {i} reached it");
+    }
+    group.bench_function("dualfit, f64, one frame in a hundred poisoned", |b| {
+        b.iter(|| black_box(spot.fit_batch(&data, &starts).unwrap()));
+    });
     group.bench_function("levenberg-marquardt", |b| {
         b.iter(|| {
             for (y, start) in stack.chunks(PIXELS).zip(&starts) {
