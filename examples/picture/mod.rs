@@ -1,0 +1,96 @@
+//! Pictures that the lessons draw: an array of numbers through a colour map, with a scale bar and a
+//! colour bar, as PNG. Nothing of it is needed to fit.
+
+use colorous::Gradient;
+use image::imageops::{FilterType, replace, resize};
+use image::{Rgb, RgbImage};
+use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
+use std::path::{Path, PathBuf};
+
+/// How numbers become colours; what is not finite becomes black.
+pub(crate) struct Scale {
+    pub(crate) map: Gradient,
+    pub(crate) range: [f64; 2],
+}
+
+impl Scale {
+    fn color(&self, value: f64) -> Rgb<u8> {
+        let [low, high] = self.range;
+        match value.is_finite() {
+            true => Rgb(self
+                .map
+                .eval_continuous(((value - low) / (high - low)).clamp(0.0, 1.0))
+                .into_array()),
+            false => Rgb([0; 3]),
+        }
+    }
+}
+
+const WHITE: [f64; 3] = [255.0; 3];
+const BLACK: [f64; 3] = [0.0; 3];
+
+/// `values`: rows of `width` numbers each; every number becomes a square of `zoom` × `zoom` pixels.
+pub(crate) fn draw(values: &[f64], width: usize, zoom: u32, scale: &Scale) -> RgbImage {
+    let (columns, rows) = (width as u32, (values.len() / width) as u32);
+    let small = RgbImage::from_fn(columns, rows, |x, y| {
+        scale.color(values[y as usize * width + x as usize])
+    });
+    resize(&small, columns * zoom, rows * zoom, FilterType::Nearest)
+}
+
+/// A bar of so many pixels in the lower right corner, with its length above it.
+pub(crate) fn scale_bar(picture: &mut RgbImage, pixels: u32, label: &str) {
+    let (right, bottom) = (picture.width() - 24, picture.height() - 24);
+    for (x, y) in (right - pixels..right).flat_map(|x| (bottom - 6..bottom).map(move |y| (x, y))) {
+        picture.put_pixel(x, y, Rgb([255; 3]));
+    }
+    write(picture, [right - pixels / 2, bottom - 34], label, WHITE);
+}
+
+/// The picture with a bar of its colours to the right, with five numbers and a unit.
+pub(crate) fn color_bar(picture: &RgbImage, scale: &Scale, unit: &str) -> RgbImage {
+    let (width, height) = picture.dimensions();
+    let mut wide = RgbImage::from_pixel(width + 112, height, Rgb([255; 3]));
+    replace(&mut wide, picture, 0, 0);
+    let [low, high] = [scale.range[0].min(scale.range[1]), scale.range[0].max(scale.range[1])];
+    let (top, length) = (50, height - 70);
+    for (x, y) in (0..22).flat_map(|x| (0..length).map(move |y| (x, y))) {
+        let share = 1.0 - f64::from(y) / f64::from(length - 1);
+        wide.put_pixel(width + 14 + x, top + y, scale.color(low + share * (high - low)));
+    }
+    for quarter in 0..5 {
+        let y = top + (length - 1) * (4 - quarter) / 4;
+        (0..6).for_each(|x| wide.put_pixel(width + 36 + x, y, Rgb([0; 3])));
+        let value = low + f64::from(quarter) / 4.0 * (high - low);
+        write(&mut wide, [width + 76, y - 12], &format!("{value:.0}"), BLACK);
+    }
+    write(&mut wide, [width + 56, 8], unit, BLACK);
+    wide
+}
+
+/// Text around a position: its middle, and its upper edge.
+fn write(picture: &mut RgbImage, [middle, top]: [u32; 2], text: &str, color: [f64; 3]) {
+    let (weight, size) = (FontWeight::Regular, RasterHeight::Size24);
+    let step = get_raster_width(weight, size);
+    let left = middle as usize - text.chars().count() * step / 2;
+    for (i, letter) in text.chars().filter_map(|c| get_raster(c, weight, size)).enumerate() {
+        for (y, row) in letter.rows().enumerate() {
+            for (x, &ink) in row.iter().enumerate() {
+                let at = ((left + i * step + x) as u32, top + y as u32);
+                let Some(pixel) = picture.get_pixel_mut_checked(at.0, at.1) else { continue };
+                let share = f64::from(ink) / 255.0;
+                for (channel, ink) in pixel.0.iter_mut().zip(color) {
+                    *channel = (f64::from(*channel) * (1.0 - share) + ink * share).round() as u8;
+                }
+            }
+        }
+    }
+}
+
+/// Writes the picture into the folder named by the program's first argument, or else into `target`.
+pub(crate) fn save(picture: &RgbImage, name: &str) -> image::ImageResult<()> {
+    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
+    let folder = std::env::args_os().nth(1).map_or_else(here, PathBuf::from);
+    std::fs::create_dir_all(&folder)?;
+    picture.save(folder.join(name))
+}
