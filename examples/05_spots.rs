@@ -93,13 +93,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for pixels in &movie {
         sum.iter_mut().zip(pixels).for_each(|(sum, &n)| *sum += f64::from(n));
     }
-    for (name, values, width, zoom, unit) in [
-        ("spots_before.png", sum, SIDE, FINE, "photons"),
-        ("spots_after.png", fine, SIDE * FINE, 1, "1/µm²"),
+    for (name, values, width, zoom, range, unit) in [
+        ("spots_before.png", sum, SIDE, FINE, [9600.0, 18000.0], "photons"),
+        ("spots_after.png", fine, SIDE * FINE, 1, [0.0, 4000.0], "1/µm²"),
     ] {
-        let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
-        let range = [sorted[0], sorted[sorted.len() * 998 / 1000]];
         let scale = Scale { map: colorous::INFERNO, range };
         let mut image = picture::draw(&values, width, zoom as u32, &scale);
         picture::scale_bar(&mut image, 10 * FINE as u32, "1 µm");
