@@ -1,10 +1,10 @@
 //! 10,000 fits of a two-dimensional Gaussian of five parameters on 15 × 15 pixels with Poisson noise,
 //! in one batch on the CPU, against a loop over the `levenberg-marquardt` crate with a hand-written
 //! Jacobian on one core, in one run. Both begin at the same starts; that they end at the same minimum
-//! is checked before anything is timed.
+//! is checked before anything is timed. Then, if there is a device, a million of them on it.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dualfit::{Backend, BatchData, CurveFit};
+use dualfit::{Backend, BatchData, CurveFit, Device};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra_0_34::storage::Owned;
 use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};
@@ -84,15 +84,21 @@ fn rival(y: &[f64], start: &[f64; 5]) -> SVector<f64, 5> {
     LevenbergMarquardt::new().minimize(problem).0.p
 }
 
-fn batch(c: &mut Criterion) {
-    let px: Vec<f64> = (0..PIXELS).map(|i| (i % SIDE) as f64).collect();
-    let py: Vec<f64> = (0..PIXELS).map(|i| (i / SIDE) as f64).collect();
-    let (stack, starts) = spots();
-    let counts: Vec<u16> = stack.iter().map(|&y| y as u16).collect();
-    let spot = CurveFit::multivariate(|[x, y], [a, x0, y0, s, b]| {
+fn pixels() -> (Vec<f64>, Vec<f64>) {
+    (0..PIXELS).map(|i| ((i % SIDE) as f64, (i / SIDE) as f64)).unzip()
+}
+
+fn model() -> CurveFit {
+    CurveFit::multivariate(|[x, y], [a, x0, y0, s, b]| {
         a * (-((x - x0).powi(2) + (y - y0).powi(2)) / (2.0 * s.powi(2))).exp() + b
     })
-    .backend(Backend::Cpu);
+}
+
+fn batch(c: &mut Criterion) {
+    let (px, py) = pixels();
+    let (stack, starts) = spots();
+    let counts: Vec<u16> = stack.iter().map(|&y| y as u16).collect();
+    let spot = model().backend(Backend::Cpu);
     let data = BatchData::shared([&px, &py], &stack).unwrap();
     let fits = spot.fit_batch(&data, &starts).unwrap();
     assert_eq!(fits.converged(), FITS, "{fits}");
@@ -139,5 +145,41 @@ fn batch(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, batch);
+/// A million spots, as many as fill a device: from the host's memory and where they are there already.
+fn on_device(c: &mut Criterion) {
+    const MANY: usize = 1_000_000;
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(reason) => {
+            println!("SKIP (batches on a device): {reason}");
+            return;
+        }
+    };
+    println!("{device}");
+    let (px, py) = pixels();
+    let (stack, starts) = spots();
+    let spot = model().backend(Backend::Cuda(0));
+    let copies = MANY / FITS;
+    let starts: Vec<[f64; 5]> = starts.iter().copied().cycle().take(MANY).collect();
+    let doubles = stack.repeat(copies);
+    let counts: Vec<u16> = doubles.iter().map(|&y| y as u16).collect();
+    let (doubles, counts) =
+        (BatchData::shared([&px, &py], &doubles), BatchData::shared([&px, &py], &counts));
+    let mut group = c.benchmark_group("1,000,000 Gaussians of 15 x 15 on a device");
+    group.sample_size(10).throughput(Throughput::Elements(MANY as u64));
+    for (name, data) in [("f64", doubles.unwrap()), ("u16", counts.unwrap())] {
+        let fits = spot.fit_batch(&data, &starts).unwrap();
+        println!("{fits}{}", fits.reason());
+        assert_eq!(fits.converged(), MANY, "{fits}");
+        group.bench_function(format!("{name}, from the host"), |b| {
+            b.iter(|| black_box(spot.fit_batch(&data, &starts).unwrap()));
+        });
+        let there = device.upload_batch(&data).unwrap();
+        group.bench_function(format!("{name}, resident"), |b| {
+            b.iter(|| black_box(spot.fit_batch_uploaded(&there, &starts).unwrap()));
+        });
+    }
+}
+
+criterion_group!(benches, batch, on_device);
 criterion_main!(benches);
