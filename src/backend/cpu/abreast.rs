@@ -18,7 +18,7 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::normal::Normal;
+use crate::normal::{Normal, Summary};
 use std::sync::Arc;
 
 /// Fits side by side.
@@ -199,6 +199,7 @@ impl Abreast {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
             false => self.costs[lane],
         };
-        self.usable[lane]
+        // What is not finite may be the doing of collected factors, which a fit alone can do without.
+        self.usable[lane] && out.is_finite()
     }
 }
