@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// Fits side by side.
 pub(crate) const ABREAST: usize = LANES;
 
+/// Independent variables of most models.
+const FEW: usize = 4;
+
 /// What is the same for all fits of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Manner {
@@ -163,10 +166,19 @@ impl Abreast {
         let uniforms = Uniforms::OfLanes(&self.uniforms);
         machine.broadcast(&self.code, uniforms);
         rows.clear();
-        let columns: Vec<Values<'_>> = self.columns.iter().map(|c| Values::F64(c)).collect();
+        // A pass allocates nothing for models of few variables.
+        let mut few = [Values::F64(&[]); FEW];
+        let many: Vec<Values<'_>>;
+        let columns = if self.columns.len() <= FEW {
+            few.iter_mut().zip(&self.columns).for_each(|(v, column)| *v = Values::F64(column));
+            &few[..self.columns.len()]
+        } else {
+            many = self.columns.iter().map(|c| Values::F64(c)).collect();
+            &many
+        };
         for start in (0..numbers).step_by(BLOCK) {
             let len = BLOCK.min(numbers - start);
-            let inputs = Inputs::new(&columns, Block::Run(start), len);
+            let inputs = Inputs::new(columns, Block::Run(start), len);
             machine.run(&self.code, self.kernels, uniforms, &inputs);
             let target = Target {
                 y: &self.y[start..start + len],

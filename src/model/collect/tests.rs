@@ -57,24 +57,27 @@ fn coefficients(of: &Collected, p: &[f64]) -> Vec<f64> {
     Program { outputs, ..of.program.clone() }.outputs(&[0.0; COLUMNS], p)
 }
 
+/// Output 0 is x; output 1 is the last of the nodes that `build` adds to x, y, a, b, 3 and −1.
+fn by_hand(build: &[Node]) -> Program {
+    let mut nodes = vec![
+        Node::Column(0),
+        Node::Column(1),
+        Node::Param(0),
+        Node::Param(1),
+        Node::Const(3f64.to_bits()),
+        Node::Const((-1f64).to_bits()),
+    ];
+    nodes.extend(build);
+    let names = || vec![String::new(); 2];
+    let outputs = vec![0, nodes.len() as Id - 1];
+    Program { columns: names(), params: names(), nodes, outputs, partials: vec![0] }
+}
+
 /// Each rule by itself: partials whose terms need it, against their values by hand.
 #[test]
 fn every_rule_keeps_the_value_of_a_partial() {
-    // Output 0 is x; output 1 is the node that `build` adds to x, y, a, b, 3 and −1, in this order.
     let outputs = |build: &[Node]| {
-        let mut nodes = vec![
-            Node::Column(0),
-            Node::Column(1),
-            Node::Param(0),
-            Node::Param(1),
-            Node::Const(3f64.to_bits()),
-            Node::Const((-1f64).to_bits()),
-        ];
-        nodes.extend(build);
-        let names = |n: usize| vec![String::new(); n];
-        let last = nodes.len() as Id - 1;
-        let (columns, params) = (names(2), names(2));
-        let plain = Program { columns, params, nodes, outputs: vec![0, last], partials: vec![0] };
+        let plain = by_hand(build);
         let [x, p] = [[2.0, 5.0], [7.0, 4.0]];
         let collected = collect(&plain);
         assert!(coefficients(&collected, &p).iter().all(|&c| is_safe(c)));
@@ -115,12 +118,16 @@ fn every_rule_keeps_the_value_of_a_partial() {
 /// A factor out of range is seen though the product that it is in is of ordinary size.
 #[test]
 fn products_on_the_way_to_a_coefficient_are_watched() {
-    let [plain, _] = traced(2, 4, |x, p| p[0] * p[1] / p[2] * x[0] * x[1] * p[3]);
-    let collected = collect(&plain);
-    let usable = |p: [f64; 4]| coefficients(&collected, &p).iter().all(|&c| is_safe(c));
-    assert!(usable([2.0, 3.0, 4.0, 5.0]));
-    assert!(!usable([1e-160, 1e-160, 1e-320, 1.0]));
-    assert!(!usable([1.0, 1.0, 0.0, 1.0]) && !usable([1.0, f64::NAN, 1.0, 1.0]));
+    let times = |op, a, b| Node::Binary(op, a, b);
+    let collected = collect(&by_hand(&[
+        times(Binary::Mul, 0, 2),
+        times(Binary::Mul, 6, 3),
+        times(Binary::Div, 7, 2),
+    ]));
+    let usable = |p: [f64; 2]| coefficients(&collected, &p).iter().all(|&c| is_safe(c));
+    assert!(usable([2.0, 3.0]) && usable([1e-90, 1e90]));
+    assert!(!usable([1e-70, 1e-70]), "a·b is 1e-140, a·b/a is not");
+    assert!(!usable([0.0, 1.0]) && !usable([f64::NAN, 1.0]) && !usable([1.0, f64::INFINITY]));
     // Constants whose product is subnormal are left where they are.
     let [plain, collected] = traced(1, 1, |x, p| p[0] * x[0] * x[0] * 1e-160 * 1e-162 * 1e200);
     let (x, p) = ([1e150], [1.0]);
