@@ -1,7 +1,7 @@
 //! What a fit allocates: a few buffers at its beginning, however many points there are, and nothing per
-//! iteration.
+//! iteration; and a batch: as many, however many fits there are.
 
-use dualfit::{CurveFit, Data, Fit, Loss, Options, Scalar, Sigma};
+use dualfit::{BatchData, BatchSigma, CurveFit, Data, Fit, Loss, Missing, Options, Scalar, Sigma};
 use rayon::ThreadPoolBuilder;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -171,4 +171,85 @@ fn a_second_fit_needs_less() {
     println!("{first:?}, then {first_here} and {second} bytes");
     assert!(first_here < first.bytes && second < first_here, "{first:?} {first_here} {second}");
     assert!(second < 16_384, "{second} bytes for a small fit");
+}
+
+/// Peaks one after another, each of `n` points.
+fn peaks(n: usize, fits: usize) -> Vec<f64> {
+    let points = Points::new(n);
+    let height = |fit: usize| 1.0 + 0.3 * (1.7 * fit as f64).sin();
+    (0..fits * n).map(|i| height(i / n) * points.y[i % n]).collect()
+}
+
+/// Allocations of batches of `fits` and of ten times as many peaks of `n` points must be as many.
+fn assert_no_more_for_more_fits(
+    what: &str,
+    fitter: &CurveFit,
+    (fits, n): (usize, usize),
+    data: impl Fn(usize) -> BatchData<'static>,
+) {
+    let run = |fits: usize| {
+        let data = data(fits);
+        let (batch, used) = counted(|| fitter.fit_batch(&data, START).expect(what));
+        assert!(batch.converged() * 10 > fits * 9, "{what}: {batch}");
+        used.allocations
+    };
+    let (few, many) = (run(fits), run(10 * fits));
+    println!("{what}: {few} allocations for {fits} fits of {n} points, {many} for {}", 10 * fits);
+    assert!(many <= few + 8, "{what}: {few} allocations for {fits} fits, {many} for ten times");
+}
+
+/// The samples must outlive the batch that borrows them; a test may leak them.
+fn lasting<T>(values: Vec<T>) -> &'static [T] {
+    values.leak()
+}
+
+#[test]
+fn more_fits_abreast_allocate_no_more() {
+    let n = 24;
+    let x = lasting(Points::new(n).x);
+    let plain = |fits| BatchData::shared(x, lasting(peaks(n, fits))).expect("data");
+    let own = |fits: usize| {
+        let xs = lasting(x.repeat(fits));
+        BatchData::own(xs, lasting(peaks(n, fits))).expect("data")
+    };
+    let fitter = CurveFit::new(peak);
+    let start_near = fitter.clone().keep_covariance(true);
+    let check = |what, data: &dyn Fn(usize) -> BatchData<'static>| {
+        assert_no_more_for_more_fits(what, &start_near, (500, n), data);
+    };
+    check("plain", &plain);
+    check("counts of a camera", &|fits| {
+        let samples = peaks(n, fits).iter().map(|y| (1000.0 * y) as u16).collect();
+        BatchData::shared(x, lasting(samples)).expect("data")
+    });
+    check("weighted and masked", &|fits| {
+        let mask: Vec<bool> = (0..fits * n).map(|i| i % 7 != 3).collect();
+        let sigma = lasting(vec![0.1; fits * n]);
+        let data = plain(fits).sigma(BatchSigma::PerPoint(sigma)).expect("sigma");
+        data.mask(lasting(mask)).expect("a mask")
+    });
+    check("of unequal length", &|fits| {
+        let ends = (0..=fits).map(|i| i * n - if i % 2 == 1 { i % 5 } else { 0 });
+        own(fits).offsets(lasting(ends.collect())).expect("offsets")
+    });
+    check("with holes", &|fits| {
+        let mut samples = peaks(n, fits);
+        samples.iter_mut().step_by(31).for_each(|y| *y = f64::NAN);
+        BatchData::shared(x, lasting(samples)).expect("data").missing(Missing::Omit)
+    });
+    let robust = fitter.loss(Loss::Cauchy { scale: 0.5 });
+    assert_no_more_for_more_fits("robust", &robust, (500, n), plain);
+}
+
+#[test]
+fn more_fits_alone_allocate_no_more() {
+    let data = |n: usize| {
+        let x = lasting(Points::new(n).x);
+        move |fits| BatchData::shared(x, lasting(peaks(n, fits))).expect("data")
+    };
+    let tukey = CurveFit::new(peak).loss(Loss::Tukey { scale: 1.0 });
+    assert_no_more_for_more_fits("Tukey's loss", &tukey, (100, 24), data(24));
+    let native = CurveFit::native(|x, p| peak(x, [p[0], p[1], p[2], p[3]]), 4).loss(Loss::Linear);
+    assert_no_more_for_more_fits("native", &native, (100, 24), data(24));
+    assert_no_more_for_more_fits("long", &CurveFit::new(peak), (10, 1200), data(1200));
 }

@@ -302,25 +302,27 @@ impl<'a> Points<'a> {
     /// The error for the first array that has a value which is not finite where the mask is true.
     fn refuse_missing(&self) -> Result<()> {
         let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
-        let refuse = |what: String, hint: &'static str, bad: &dyn Fn(usize) -> Option<f64>| {
+        // Named only when it is refused: a batch comes here with every fit.
+        type Bad<'b> = &'b dyn Fn(usize) -> Option<f64>;
+        let refuse = |what: &dyn Fn() -> String, hint: &'static str, bad: Bad<'_>| {
             let mut found =
                 (0..self.len()).filter(|&i| masked_in(i)).filter_map(|i| Some((i, bad(i)?)));
             match found.next() {
                 None => Ok(()),
                 Some((index, value)) => {
                     let count = 1 + found.count();
-                    Err(Error::NonFinite { what, index, value, count, hint })
+                    Err(Error::NonFinite { what: what(), index, value, count, hint })
                 }
             }
         };
-        refuse("y".into(), "", &|i| Some(self.y.at(i)).filter(|y| !y.is_finite()))?;
+        refuse(&|| "y".into(), "", &|i| Some(self.y.at(i)).filter(|y| !y.is_finite()))?;
         for (c, column) in self.columns.iter().enumerate() {
             let hint = "; infinite x can be allowed with allow_infinite_x(true)";
             let hint = if self.infinite_x { "" } else { hint };
-            let name = column_name(c, self.columns.len());
-            refuse(name, hint, &|i| Some(column.at(i)).filter(|&x| !self.valid_x(x)))?;
+            let name = || column_name(c, self.columns.len());
+            refuse(&name, hint, &|i| Some(column.at(i)).filter(|&x| !self.valid_x(x)))?;
         }
-        refuse("sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))
+        refuse(&|| "sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))
     }
 
     /// The largest magnitudes of the points that count, one by one.

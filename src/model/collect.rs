@@ -5,19 +5,23 @@
 //! partial, computed once per pass, so that a point costs no division and few products. The value
 //! keeps its own operations to the last bit; a partial is the same product in another order.
 //!
-//! In another order a product may leave the range of f64 where it did not before. Coefficients between
-//! 1e-100 and 1e100 are safe, unless what remains is at the ends of the range itself, where squares of
-//! partials leave it anyway. For others there is the program as it was.
+//! In another order a product may leave the range of f64 where it did not before. Where a coefficient,
+//! or a product on the way to one, is not between 1e-100 and 1e100, the program as it was is to be used;
+//! and where a result is not finite, to see whether that is the order's doing. What is left is that a
+//! partial below 1e-200 may lose digits, and such partials come from factors out of range.
 
 use super::op::{Binary, Id, Node, Unary};
 use super::optimise::{depends_on_point, without_dead_code};
 use super::program::Program;
 use std::collections::HashMap;
 
+#[cfg(test)]
+mod tests;
+
 /// A program whose partials have collected coefficients.
 pub(crate) struct Collected {
     pub(crate) program: Program,
-    /// The coefficients, as nodes.
+    /// The coefficients and the products on the way to them, as nodes.
     pub(crate) coefficients: Vec<Id>,
 }
 
@@ -56,7 +60,23 @@ pub(crate) fn collect(program: &Program) -> Collected {
     // Coefficients are kept as if they were outputs.
     let (nodes, mut kept) = without_dead_code(&writer.nodes, &all);
     let coefficients = kept.split_off(count);
+    // Factors that are taken out of what many partials share are multiplied back in each of them.
+    if work(&nodes) >= work(&program.nodes) {
+        return Collected { program: program.clone(), coefficients: Vec::new() };
+    }
     Collected { program: Program { nodes, outputs: kept, ..program.clone() }, coefficients }
+}
+
+/// What a point costs, in products.
+fn work(nodes: &[Node]) -> usize {
+    const DIVISION: usize = 4;
+    let per_point = depends_on_point(nodes);
+    let of_node = |(node, &counts): (&Node, &bool)| match node {
+        Node::Const(_) | Node::Column(_) | Node::Param(_) => 0,
+        Node::Binary(Binary::Div, ..) if counts => DIVISION,
+        _ => usize::from(counts),
+    };
+    nodes.iter().zip(&per_point).map(of_node).sum()
 }
 
 /// For each node whether `output` needs it.
@@ -139,8 +159,18 @@ impl Writer {
             _ => None,
         };
         match found {
-            Some(p) if p.number.is_finite() && p.number != 0.0 && p.core.is_some() => p,
+            Some(p) if is_safe(p.number) && p.core.is_some() => {
+                p.uniform.into_iter().for_each(|uniform| self.watch(uniform));
+                p
+            }
             _ => self.copied(node, products, true),
+        }
+    }
+
+    /// Has the size of a factor looked at before the program is used.
+    fn watch(&mut self, coefficient: Id) {
+        if !self.coefficients.contains(&coefficient) {
+            self.coefficients.push(coefficient);
         }
     }
 
@@ -180,9 +210,7 @@ impl Writer {
                 self.push(Node::Binary(Binary::Mul, number, uniform))
             }
         };
-        if !self.coefficients.contains(&coefficient) {
-            self.coefficients.push(coefficient);
-        }
+        self.watch(coefficient);
         self.push(Node::Binary(Binary::Mul, core, coefficient))
     }
 }

@@ -4,7 +4,7 @@ use super::Summary;
 
 /// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
 /// parameter; residual and row are weighted, and corrected for a robust loss.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Normal {
     /// Free parameters.
     pub(crate) n: usize,
@@ -13,6 +13,18 @@ pub(crate) struct Normal {
     pub(crate) products: Vec<f64>,
     /// Half the sum of squared residuals, or of the loss of each.
     pub(crate) cost: f64,
+}
+
+impl Clone for Normal {
+    fn clone(&self) -> Normal {
+        Normal { n: self.n, products: self.products.clone(), cost: self.cost }
+    }
+
+    /// Into the room that is there; the derived one would allocate.
+    fn clone_from(&mut self, source: &Normal) {
+        (self.n, self.cost) = (source.n, source.cost);
+        self.products.clone_from(&source.products);
+    }
 }
 
 /// Position of the product of columns i ≤ j in [`Normal::products`].

@@ -18,11 +18,14 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::normal::Normal;
+use crate::normal::{Normal, Summary};
 use std::sync::Arc;
 
 /// Fits side by side.
 pub(crate) const ABREAST: usize = LANES;
+
+/// Independent variables of most models.
+const FEW: usize = 4;
 
 /// What is the same for all fits of a batch.
 #[derive(Clone, Copy)]
@@ -163,10 +166,19 @@ impl Abreast {
         let uniforms = Uniforms::OfLanes(&self.uniforms);
         machine.broadcast(&self.code, uniforms);
         rows.clear();
-        let columns: Vec<Values<'_>> = self.columns.iter().map(|c| Values::F64(c)).collect();
+        // A pass allocates nothing for models of few variables.
+        let mut few = [Values::F64(&[]); FEW];
+        let many: Vec<Values<'_>>;
+        let columns = if self.columns.len() <= FEW {
+            few.iter_mut().zip(&self.columns).for_each(|(v, column)| *v = Values::F64(column));
+            &few[..self.columns.len()]
+        } else {
+            many = self.columns.iter().map(|c| Values::F64(c)).collect();
+            &many
+        };
         for start in (0..numbers).step_by(BLOCK) {
             let len = BLOCK.min(numbers - start);
-            let inputs = Inputs::new(&columns, Block::Run(start), len);
+            let inputs = Inputs::new(columns, Block::Run(start), len);
             machine.run(&self.code, self.kernels, uniforms, &inputs);
             let target = Target {
                 y: &self.y[start..start + len],
@@ -199,6 +211,7 @@ impl Abreast {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
             false => self.costs[lane],
         };
-        self.usable[lane]
+        // What is not finite may be the doing of collected factors, which a fit alone can do without.
+        self.usable[lane] && out.is_finite()
     }
 }

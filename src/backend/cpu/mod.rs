@@ -124,6 +124,32 @@ impl<'a> Pass<'a> {
         };
         Pass { params, uniforms, code, outputs }
     }
+
+    /// By the model as it was traced, whatever the parameters.
+    fn plain(model: &'a Prepared, params: &'a [f64], uniforms: &'a mut Vec<f64>) -> Pass<'a> {
+        match &model.kind {
+            Kind::Traced { plain, .. } => {
+                plain.uniforms(params, uniforms);
+                Pass { params, uniforms, code: Some(plain), outputs: &plain.outputs }
+            }
+            Kind::Native { .. } => Pass::new(model, params, uniforms),
+        }
+    }
+
+    /// Does `work` in a pass and, if its result is not `sound`, which may be the doing of collected
+    /// factors, again without them.
+    fn sound(
+        model: &Prepared,
+        params: &[f64],
+        uniforms: &mut Vec<f64>,
+        mut work: impl FnMut(Pass<'_>) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let sound = work(Pass::new(model, params, uniforms))?;
+        if !sound && matches!(model.kind, Kind::Traced { .. }) {
+            work(Pass::plain(model, params, uniforms))?;
+        }
+        Ok(())
+    }
 }
 
 /// Evaluates a prepared model over the points of one fit.
@@ -344,19 +370,22 @@ impl Cpu<'_> {
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let pass = Pass::new(self.model, params, &mut uniforms);
         let mut normals = std::mem::take(&mut self.scratch.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
         let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
-        let (kernels, outputs) = (self.kernels, pass.outputs);
-        let outcome = self.sum_up(&mut normals, out, |worker, range, normal| {
-            worker.rows.clear();
-            let done = self.blocks(pass, range, worker, |worker, inputs, block| {
-                let Worker { machine, rows, .. } = worker;
-                rows.add_products(kernels, &weighting, &View { machine, inputs, block, outputs });
-            });
-            worker.rows.finish(squares, normal);
-            done
+        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
+            let (kernels, outputs) = (self.kernels, pass.outputs);
+            self.sum_up(&mut normals, out, |worker, range, normal| {
+                worker.rows.clear();
+                let done = self.blocks(pass, range, worker, |worker, inputs, block| {
+                    let Worker { machine, rows, .. } = worker;
+                    let view = View { machine, inputs, block, outputs };
+                    rows.add_products(kernels, &weighting, &view);
+                });
+                worker.rows.finish(squares, normal);
+                done
+            })?;
+            Ok(out.is_finite())
         });
         (self.scratch.uniforms, self.scratch.normals) = (uniforms, normals);
         outcome
@@ -364,17 +393,20 @@ impl Evaluator for Cpu<'_> {
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let pass = Pass::new(self.model, params, &mut uniforms);
         let mut factors = std::mem::take(&mut self.scratch.factors);
         factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
         let weighting = self.weighting(columns, 0.0);
-        let (kernels, outputs) = (self.kernels, pass.outputs);
-        let outcome = self.sum_up(&mut factors, out, |worker, range, factor| {
-            factor.clear();
-            self.blocks(pass, range, worker, |worker, inputs, block| {
-                let Worker { machine, rows, .. } = worker;
-                rows.fold(kernels, &weighting, &View { machine, inputs, block, outputs }, factor);
-            })
+        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
+            let (kernels, outputs) = (self.kernels, pass.outputs);
+            self.sum_up(&mut factors, out, |worker, range, factor| {
+                factor.clear();
+                self.blocks(pass, range, worker, |worker, inputs, block| {
+                    let Worker { machine, rows, .. } = worker;
+                    let view = View { machine, inputs, block, outputs };
+                    rows.fold(kernels, &weighting, &view, factor);
+                })
+            })?;
+            Ok(out.is_finite())
         });
         (self.scratch.uniforms, self.scratch.factors) = (uniforms, factors);
         outcome
@@ -397,7 +429,8 @@ impl Evaluator for Cpu<'_> {
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let pass = Pass::new(self.model, params, &mut uniforms);
+        // Rare passes take the surer way.
+        let pass = Pass::plain(self.model, params, &mut uniforms);
         out.fill(0.0);
         let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
             for (largest, &source) in out.iter_mut().zip(&pass.outputs[1..]) {
@@ -412,7 +445,7 @@ impl Evaluator for Cpu<'_> {
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let pass = Pass::new(self.model, params, &mut uniforms);
+        let pass = Pass::plain(self.model, params, &mut uniforms);
         let mut found = None;
         let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
             if found.is_some() {

@@ -1,5 +1,7 @@
 //! The block interpreter computes the recorded program: the same bits, with every instruction set.
 
+mod collected;
+
 use super::code::Code;
 use super::kernels::{self, Kernels};
 use super::machine::{BLOCK, Block, Inputs, Machine, Uniforms};

@@ -40,7 +40,8 @@ impl<'a> Whitened<'a> {
     /// Fills the columns at `params`: whitened and scaled.
     fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
         let mut uniforms = std::mem::take(&mut self.inner.scratch.uniforms);
-        let pass = Pass::new(self.inner.model, params, &mut uniforms);
+        // Beside whitening it matters little what the model costs.
+        let pass = Pass::plain(self.inner.model, params, &mut uniforms);
         let columns = &mut self.columns;
         let k = columns.len();
         let inner = &self.inner;

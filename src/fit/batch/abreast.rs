@@ -81,7 +81,9 @@ impl<'a> Ranks<'a> {
         let left = |&index: &usize| out.statuses[index] == FitStatus::NotRun;
         self.order.extend((0..out.len()).filter(left));
         if request.data.equal().is_none() {
-            self.order.sort_by_key(|&index| request.data.range(out.first + index).len());
+            let length = |&index: &usize| request.data.range(out.first + index).len();
+            // In place; equal ones in their order.
+            self.order.sort_unstable_by_key(|index| (length(index), *index));
         }
         let mut next = 0;
         loop {
