@@ -3,7 +3,8 @@
 //! Derivatives are products of many factors, most of them the same at every point: of the Gaussian's
 //! a·(2(x − μ)/2σ²)·e only (x − μ)·e is not. Such factors are gathered into one coefficient for each
 //! partial, computed once per pass, so that a point costs no division and few products. The value
-//! keeps its own operations to the last bit; a partial is the same product in another order.
+//! keeps its bits: there only signs move, onto factors that are the same at every point. A partial is the
+//! same product in another order.
 //!
 //! In another order a product may leave the range of f64 where it did not before. Where a coefficient,
 //! or a product on the way to one, is not between 1e-100 and 1e100, the program as it was is to be used;
@@ -49,7 +50,11 @@ pub(crate) fn collect(program: &Program) -> Collected {
     for (i, &node) in nodes.iter().enumerate() {
         let product = match (per_point[i], of_value[i]) {
             (true, false) => writer.product(node, &products),
-            _ => writer.copied(node, &products, per_point[i]),
+            (true, true) => match with_sign_moved(node, nodes, &per_point) {
+                Some((op, a, b)) => writer.signed(op, a, b, &products),
+                None => writer.copied(node, &products, true),
+            },
+            (false, _) => writer.copied(node, &products, false),
         };
         products.push(product);
     }
@@ -65,6 +70,27 @@ pub(crate) fn collect(program: &Program) -> Collected {
         return Collected { program: program.clone(), coefficients: Vec::new() };
     }
     Collected { program: Program { nodes, outputs: kept, ..program.clone() }, coefficients }
+}
+
+/// A product or quotient of a negated operand and a uniform one, as the operation on what is negated
+/// and on the uniform one, which takes the sign over: the same to the last bit, and once per pass.
+fn with_sign_moved(node: Node, nodes: &[Node], per_point: &[bool]) -> Option<(Binary, Sign, Sign)> {
+    let Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) = node else { return None };
+    let negated = |id: Id| match nodes[id as usize] {
+        Node::Unary(Unary::Neg, inner) if per_point[id as usize] => Some(inner),
+        _ => None,
+    };
+    match (per_point[a as usize], per_point[b as usize]) {
+        (true, false) => Some((op, Sign::Kept(negated(a)?), Sign::Changed(b))),
+        (false, true) => Some((op, Sign::Changed(a), Sign::Kept(negated(b)?))),
+        _ => None,
+    }
+}
+
+/// An operand with its own sign or the other.
+enum Sign {
+    Kept(Id),
+    Changed(Id),
 }
 
 /// What a point costs, in products.
@@ -124,6 +150,20 @@ impl Writer {
             }
             (false, _) => Product { number: 1.0, uniform: Some(id), core: None },
         }
+    }
+
+    /// An operation whose operands' signs are given.
+    fn signed(&mut self, op: Binary, a: Sign, b: Sign, products: &[Product]) -> Product {
+        let mut of = |sign: Sign| match sign {
+            Sign::Kept(id) => self.node_of(products[id as usize]),
+            Sign::Changed(id) => {
+                let id = self.node_of(products[id as usize]);
+                self.push(Node::Unary(Unary::Neg, id))
+            }
+        };
+        let (a, b) = (of(a), of(b));
+        let id = self.push(Node::Binary(op, a, b));
+        Product { number: 1.0, uniform: None, core: Some(id) }
     }
 
     /// A node of the partials only, its factors apart.

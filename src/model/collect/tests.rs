@@ -41,7 +41,7 @@ fn constant_factors_leave_the_points() {
     let lorentzian = traced(1, 3, |x, p| p[0] / (1.0 + ((x[0] - p[1]) / p[2]).powi(2)));
     let product = traced(1, 2, |x, p| p[0] * p[1] * x[0]);
     for (name, programs, costs) in [
-        ("gaussian", gaussian, [(28, 4), (17, 1)]),
+        ("gaussian", gaussian, [(28, 4), (16, 1)]),
         ("decay", decay, [(8, 0), (7, 0)]),
         ("logistic", logistic, [(16, 4), (13, 4)]),
         ("lorentzian", lorentzian, [(18, 6), (12, 5)]),
