@@ -127,7 +127,7 @@ pub fn check<'s>(
 fn cosines(params: usize) -> CurveFit {
     CurveFit::dynamic(params, |x, p: &[Var]| {
         let terms = p.iter().enumerate();
-        let sum = |s: Var, (k, c): (usize, &Var)| s + *c * (x * (0.4 * k as f64)).cos();
+        let sum = |s: Var, (k, c): (usize, &Var)| s + *c * (x * (0.78 * k as f64)).cos();
         terms.fold(Var::from(0.0), sum) + (p[0] * 0.1 * x).sin()
     })
 }
