@@ -40,20 +40,7 @@ fn on_device(test: impl FnOnce(suite::Place<'_>)) {
 }
 
 suite::tests_on!(on_device);
-batches::batches_on!(on_device:
-    shapes_and_numbers_of_parameters,
-    each_fit_is_the_single_fit_of_its_points,
-    losses_bounds_and_fixed_parameters,
-    starts_and_bounds_of_each_fit,
-    all_types_of_samples_and_columns,
-    sigmas_masks_and_missing_samples,
-    fits_of_unequal_length_with_columns_of_their_own,
-    counts_of_batches,
-    what_the_data_do_not_determine,
-    bad_columns_sigmas_and_counts,
-    spots,
-    second_runs,
-);
+batches::batches_on!(on_device);
 
 fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)

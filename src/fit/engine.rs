@@ -18,7 +18,7 @@ use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
-use crate::solver::problem::Problem;
+use crate::solver::problem::{Problem, rounding_of};
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::time::{Duration, Instant};
@@ -246,14 +246,12 @@ impl Request<'_> {
         let summary = &self.points.summary;
         let row = self.points.units.row;
         let square = summary.square;
-        // 16 units in the last place of each value, added up as squares.
-        let rounding = (16.0 * f64::EPSILON).powi(2) * square;
         Problem {
             unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
             free: self.prepared.free.clone(),
             start: self.start.clone(),
             bounds: self.bounds.to_vec(),
-            rounding,
+            rounding: rounding_of(square),
             square,
             points: self.points.used,
             row_unit: row,

@@ -1,5 +1,6 @@
 //! Where a fit is computed: the choice, and what it needs there.
 
+use super::pick::{Before, pick, worthwhile};
 use crate::backend::choice::{Costs, Work, f64_lanes};
 use crate::backend::cpu::{Cpu, Whitened};
 use crate::backend::cuda::cache::Origin;
@@ -10,7 +11,6 @@ use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
 use crate::backend::cuda::printed::{FitKernels, Printed};
-use crate::backend::cuda::registry;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator, Precision};
 use crate::data::estimator::Estimator;
@@ -20,8 +20,6 @@ use crate::error::{Error, Result};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A fit that is estimated to take less than this on the CPU is not worth looking for a device.
-const SOON: f64 = 5e-4;
 /// The part of a device's free memory that data may take.
 const FILL: f64 = 0.9;
 
@@ -115,19 +113,12 @@ impl<'a> Execution<'a> {
             units: printed.units,
             uploaded: wish.device.is_some_and(|handed| handed.points.is_some()),
         };
-        let (device, take_over, reason) =
-            if let Some(Handed { device, take_over, .. }) = wish.device {
-                (device.clone(), take_over, "asked for".to_owned())
-            } else if let Backend::Cuda(ordinal) = wish.backend {
-                let device = registry::open(ordinal)
-                    .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
-                (device, false, "asked for".to_owned())
-            } else {
-                match worthwhile(wish, printed, points, &work) {
-                    Ok((device, reason)) => (device, true, reason),
-                    Err(reason) => return Ok(Execution::on_cpu(reason)),
-                }
-            };
+        let handed = wish.device.map(|handed| (handed.device, handed.take_over));
+        let picked = pick(wish.backend, handed, || sooner(wish, printed, points, &work))?;
+        let (device, take_over, reason) = match picked {
+            Ok(picked) => picked,
+            Err(reason) => return Ok(Execution::on_cpu(reason)),
+        };
         let uploaded = wish.device.and_then(|handed| handed.points);
         match OnDevice::place(device, printed, points, uploaded, wish, take_over) {
             Ok(device) => Ok(Execution { reason, device: Some(device) }),
@@ -180,32 +171,25 @@ impl<'a> Execution<'a> {
 }
 
 /// The device on which the work is likely to be done sooner, or why the CPU is the place for it.
-fn worthwhile(
+fn sooner(
     wish: &Wish<'_>,
     printed: &Printed,
     points: &Points<'_>,
     work: &Work,
 ) -> std::result::Result<(Arc<Device>, String), String> {
     let costs = &wish.costs;
-    let on_cpu = costs.on_cpu(work, rayon::current_num_threads());
-    if on_cpu < SOON {
-        return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
-    }
-    let first = costs.startup_seconds + costs.compile_seconds;
-    if !registry::is_open() && on_cpu < first {
-        return Err(format!(
-            "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
-        ));
-    }
-    let startup = if registry::is_open() { 0.0 } else { costs.startup_seconds };
-    let device = registry::preferred().map_err(|reason| reason.to_string())?;
-    let storages = device_points::storages(points);
-    let loaded =
-        printed.is_loaded(&device, storages, (wish.loss, points.estimator), Arithmetic::Double);
-    let compile = if loaded { 0.0 } else { costs.compile_seconds };
-    let on_device = startup + compile + costs.on_device(work, device.properties());
-    let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
-    if on_device < on_cpu { Ok((device, estimate)) } else { Err(estimate) }
+    let before = Before {
+        on_cpu: costs.on_cpu(work, rayon::current_num_threads()),
+        startup: costs.startup_seconds,
+        compile: costs.compile_seconds,
+    };
+    let rule = (wish.loss, points.estimator);
+    let storages = || device_points::storages(points);
+    worthwhile(
+        &before,
+        |device| printed.is_loaded(device, storages(), rule, Arithmetic::Double),
+        |device| costs.on_device(work, device.properties()),
+    )
 }
 
 impl<'a> OnDevice<'a> {

@@ -5,6 +5,7 @@ pub(crate) mod covariance;
 pub(crate) mod engine;
 pub(crate) mod execution;
 pub(crate) mod multi_start;
+pub(crate) mod pick;
 mod report;
 mod statistics;
 pub(crate) mod stats;

@@ -33,3 +33,9 @@ impl Problem {
         self.row_unit = other.row_unit;
     }
 }
+
+/// The sum of squares that rounding alone leaves of values with this sum of squares: of each 16 units in
+/// the last place.
+pub(crate) fn rounding_of(square: f64) -> f64 {
+    (16.0 * f64::EPSILON).powi(2) * square
+}

@@ -145,18 +145,8 @@ impl Rows {
                 true
             }
         };
-        if weighted {
-            residual.iter_mut().zip(factor.iter()).for_each(|(r, w)| *r *= w);
-        }
-        if weighting.loss == Loss::Linear {
-            return weighted;
-        }
-        kernels.robust(weighting.loss, weighting.floor, residual, robust, &mut self.cost);
-        match weighted {
-            true => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
-            false => factor.copy_from_slice(robust),
-        }
-        true
+        let rule = (weighting.loss, weighting.floor);
+        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.cost)
     }
 
     /// As [`residual`](Rows::residual), of fits side by side.
@@ -182,17 +172,9 @@ impl Rows {
         kernels.binary(Binary::Sub, value, target.y, residual);
         if let Some(weights) = target.weights {
             factor.copy_from_slice(weights);
-            residual.iter_mut().zip(weights).for_each(|(r, w)| *r *= w);
         }
-        if target.loss == Loss::Linear {
-            return target.weights.is_some();
-        }
-        kernels.robust(target.loss, target.floor, residual, robust, &mut self.cost);
-        match target.weights {
-            Some(_) => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
-            None => factor.copy_from_slice(robust),
-        }
-        true
+        let (rule, weighted) = ((target.loss, target.floor), target.weights.is_some());
+        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.cost)
     }
 
     /// The sums of the lanes of `k` columns, each by itself.
@@ -274,6 +256,31 @@ impl Rows {
         }
         kernels.fold(&mut out.r, k, matrix, STRIDE, n);
     }
+}
+
+/// Multiplies residuals by the factors of their rows, if they are weighted, and corrects both for the
+/// loss, whose costs are added. Returns whether the rows have a factor other than 1.
+fn weigh_residual(
+    kernels: &Kernels,
+    (loss, floor): (Loss, f64),
+    weighted: bool,
+    residual: &mut [f64],
+    factor: &mut [f64],
+    robust: &mut [f64],
+    cost: &mut RobustSums,
+) -> bool {
+    if weighted {
+        residual.iter_mut().zip(factor.iter()).for_each(|(r, w)| *r *= w);
+    }
+    if loss == Loss::Linear {
+        return weighted;
+    }
+    kernels.robust(loss, floor, residual, robust, cost);
+    match weighted {
+        true => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
+        false => factor.copy_from_slice(robust),
+    }
+    true
 }
 
 /// out = partial · row factor · column factor

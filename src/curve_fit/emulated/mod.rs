@@ -76,17 +76,4 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
         counting().fit_uploaded(&device.upload(&data).unwrap(), [1.0, 1.0, 1.0]).unwrap_err();
     assert_eq!(error, Error::NotForCounts { what: "sigma" });
 }
-batches::batches_on!(on_device:
-    shapes_and_numbers_of_parameters,
-    each_fit_is_the_single_fit_of_its_points,
-    losses_bounds_and_fixed_parameters,
-    starts_and_bounds_of_each_fit,
-    all_types_of_samples_and_columns,
-    sigmas_masks_and_missing_samples,
-    fits_of_unequal_length_with_columns_of_their_own,
-    counts_of_batches,
-    what_the_data_do_not_determine,
-    bad_columns_sigmas_and_counts,
-    spots,
-    second_runs,
-);
+batches::batches_on!(on_device);

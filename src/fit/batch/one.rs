@@ -18,7 +18,7 @@ use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, Room};
 use crate::solver::options::Options;
-use crate::solver::problem::Problem;
+use crate::solver::problem::{Problem, rounding_of};
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::cmp::Ordering;
@@ -153,7 +153,7 @@ impl<'a> Bench<'a> {
         }
         let (square, row) = (points.summary.square, points.units.row);
         self.problem.square = square;
-        self.problem.rounding = rounding(square);
+        self.problem.rounding = rounding_of(square);
         self.problem.points = points.used;
         self.problem.row_unit = row;
         Ok(())
@@ -335,11 +335,6 @@ impl<'a> Bench<'a> {
             }
         }
     }
-}
-
-/// The sum of squares that rounding alone leaves: 16 units in the last place of each value.
-fn rounding(square: f64) -> f64 {
-    (16.0 * f64::EPSILON).powi(2) * square
 }
 
 fn saturating(count: usize) -> u32 {

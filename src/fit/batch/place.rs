@@ -9,12 +9,9 @@ use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{Units, bytes_per_sample};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::printed::Printed;
-use crate::backend::cuda::registry;
 use crate::error::{Error, Result};
+use crate::fit::pick::{Before, pick, worthwhile};
 use std::sync::Arc;
-
-/// A batch that is estimated to take less than this on the CPU is not worth looking for a device.
-const SOON: f64 = 5e-4;
 
 /// What a caller asks for.
 pub(crate) struct BatchWish<'a> {
@@ -74,19 +71,12 @@ impl<'a> Place<'a> {
                 false => Ok(Place::on_cpu(format!("{what} is for the CPU"))),
             };
         };
-        let (device, take_over, reason) =
-            if let Some(HandedBatch { device, take_over, .. }) = wish.device {
-                (device.clone(), take_over, "asked for".to_owned())
-            } else if let Backend::Cuda(ordinal) = wish.backend {
-                let device = registry::open(ordinal)
-                    .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
-                (device, false, "asked for".to_owned())
-            } else {
-                match worthwhile(&wish.costs, printed, request, &units) {
-                    Ok((device, reason)) => (device, true, reason),
-                    Err(reason) => return Ok(Place::on_cpu(reason)),
-                }
-            };
+        let handed = wish.device.map(|handed| (handed.device, handed.take_over));
+        let picked = pick(wish.backend, handed, || sooner(&wish.costs, printed, request, &units))?;
+        let (device, take_over, reason) = match picked {
+            Ok(picked) => picked,
+            Err(reason) => return Ok(Place::on_cpu(reason)),
+        };
         let resident = wish.device.and_then(|handed| handed.resident);
         Ok(Place { reason, device: Some(OnDevice { resident, device, units, take_over }) })
     }
@@ -118,7 +108,7 @@ fn refused(
 }
 
 /// The device on which the batch is likely to be done sooner, or why the CPU is the place for it.
-fn worthwhile(
+fn sooner(
     costs: &Costs,
     printed: &Printed,
     request: &BatchRequest<'_>,
@@ -131,21 +121,14 @@ fn worthwhile(
         uploaded: false,
     };
     let (fits, free) = (request.data.n_fits(), printed.free());
-    let on_cpu = costs.batch_on_cpu(&work, (fits, free), rayon::current_num_threads());
-    if on_cpu < SOON {
-        return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
-    }
-    let first = costs.startup_seconds + costs.batch_compile_seconds();
-    if !registry::is_open() && on_cpu < first {
-        return Err(format!(
-            "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
-        ));
-    }
-    let startup = if registry::is_open() { 0.0 } else { costs.startup_seconds };
-    let device = registry::preferred().map_err(|reason| reason.to_string())?;
-    let compile = if units.are_loaded(&device) { 0.0 } else { costs.batch_compile_seconds() };
-    let on_device =
-        startup + compile + costs.batch_on_device(&work, (fits, free), device.properties());
-    let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
-    if on_device < on_cpu { Ok((device, estimate)) } else { Err(estimate) }
+    let before = Before {
+        on_cpu: costs.batch_on_cpu(&work, (fits, free), rayon::current_num_threads()),
+        startup: costs.startup_seconds,
+        compile: costs.batch_compile_seconds(),
+    };
+    worthwhile(
+        &before,
+        |device| units.are_loaded(device),
+        |device| costs.batch_on_device(&work, (fits, free), device.properties()),
+    )
 }
