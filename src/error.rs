@@ -5,9 +5,13 @@
 //! not converge is not an error; it is a [`Fit`](crate::Fit) with its
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
 
+pub(crate) mod checkpoint;
 pub(crate) mod no_cuda;
+pub(crate) mod source;
 
+use checkpoint::CheckpointError;
 use no_cuda::NoCuda;
+use source::SourceError;
 use std::fmt;
 
 /// A name and the value it had, as errors quote parameters and variables.
@@ -420,6 +424,48 @@ pub enum Error {
         #[source]
         reason: NoCuda,
     },
+    /// The points of a stream cannot be read.
+    #[error("cannot read the points: {0}")]
+    Source(#[from] SourceError),
+    /// A source panicked.
+    #[error("the source of the points panicked: {message}; the fit was abandoned")]
+    SourcePanicked {
+        /// The panic's message.
+        message: String,
+    },
+    /// A source gave other points than in the pass before.
+    #[error(
+        "the source gave {got} points that count where it gave {expected} before; leave its file alone while it is fitted"
+    )]
+    SourceChanged {
+        /// Points that counted in the first pass.
+        expected: u64,
+        /// Points that counted in this one.
+        got: u64,
+    },
+    /// The least that a stream needs is more than its memory limit.
+    #[error(
+        "a stream of such points needs {needed} bytes, but its memory limit is {limit}; raise the limit"
+    )]
+    MemoryLimit {
+        /// The limit, in bytes.
+        limit: usize,
+        /// Bytes needed at least.
+        needed: usize,
+    },
+    /// A stream was stopped before its first pass was done, so that there is nothing to tell.
+    #[error("the fit was stopped before its first pass over the points was done{}", resumable(*checkpoint))]
+    StoppedInFirstPass {
+        /// Whether a checkpoint was left, from which it can be resumed.
+        checkpoint: bool,
+    },
+    /// A checkpoint cannot be used, or not be written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+}
+
+fn resumable(checkpoint: bool) -> &'static str {
+    if checkpoint { "; it can be resumed from its checkpoint" } else { "" }
 }
 
 fn asked(ordinal: Option<usize>) -> String {

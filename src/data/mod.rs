@@ -7,6 +7,7 @@ pub(crate) mod estimator;
 pub(crate) mod loss;
 pub(crate) mod points;
 pub(crate) mod sigma;
+pub(crate) mod source;
 mod summary;
 mod units;
 

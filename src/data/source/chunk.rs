@@ -1,0 +1,169 @@
+//! A part of the points on their way from a source to the fit: columns that are filled, used, and
+//! filled again.
+
+use crate::data::values::Values;
+
+/// How the values of a column are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// Double precision, 8 bytes a value.
+    #[default]
+    F64,
+    /// Single precision, 4 bytes a value, widened where it is computed with.
+    F32,
+}
+
+impl Width {
+    /// Bytes of a value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Width::F64 => 8,
+            Width::F32 => 4,
+        }
+    }
+}
+
+/// What each point of a source is made of, and how many there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// One entry per independent variable.
+    pub x: Vec<Width>,
+    /// The response.
+    pub y: Width,
+    /// Whether each point has a standard deviation.
+    pub sigma: bool,
+    /// Number of points, where it is known before they are read.
+    pub points: Option<u64>,
+}
+
+impl Shape {
+    /// Of points with `columns` independent variables in f64 and no standard deviations.
+    pub fn new(columns: usize) -> Shape {
+        Shape { x: vec![Width::F64; columns], y: Width::F64, sigma: false, points: None }
+    }
+
+    /// Bytes of one point.
+    pub fn bytes_per_point(&self) -> usize {
+        let columns = self.x.iter().chain([&self.y]);
+        columns.map(|w| w.bytes()).sum::<usize>() + if self.sigma { 8 } else { 0 }
+    }
+}
+
+/// The values of one column of a chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// In double precision.
+    F64(Vec<f64>),
+    /// In single precision.
+    F32(Vec<f32>),
+}
+
+impl Column {
+    fn new(width: Width, capacity: usize) -> Column {
+        match width {
+            Width::F64 => Column::F64(Vec::with_capacity(capacity)),
+            Width::F32 => Column::F32(Vec::with_capacity(capacity)),
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.values().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends a value, rounded to f32 where the column is of that kind.
+    pub fn push(&mut self, value: f64) {
+        match self {
+            Column::F64(v) => v.push(value),
+            Column::F32(v) => v.push(value as f32),
+        }
+    }
+
+    /// Appends values, widened or rounded to what the column keeps.
+    pub fn extend<'a>(&mut self, values: impl Into<Values<'a>>) {
+        match (self, values.into()) {
+            (Column::F64(v), Values::F64(new)) => v.extend_from_slice(new),
+            (Column::F64(v), Values::F32(new)) => v.extend(new.iter().map(|&n| f64::from(n))),
+            (Column::F32(v), Values::F32(new)) => v.extend_from_slice(new),
+            (Column::F32(v), Values::F64(new)) => v.extend(new.iter().map(|&n| n as f32)),
+        }
+    }
+
+    /// The values as they are.
+    pub fn values(&self) -> Values<'_> {
+        match self {
+            Column::F64(v) => Values::F64(v),
+            Column::F32(v) => Values::F32(v),
+        }
+    }
+
+    fn truncate(&mut self, len: usize) {
+        match self {
+            Column::F64(v) => v.truncate(len),
+            Column::F32(v) => v.truncate(len),
+        }
+    }
+}
+
+/// Points that a [`Source`](super::Source) appends to: one column per independent variable, the response, and
+/// the standard deviations where there are some, all of one length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// One column per independent variable.
+    pub x: Vec<Column>,
+    /// The response.
+    pub y: Column,
+    /// Standard deviations of the response, if the source has them.
+    pub sigma: Option<Vec<f64>>,
+}
+
+impl Chunk {
+    /// Without points, with room for `capacity` of them.
+    pub fn new(shape: &Shape, capacity: usize) -> Chunk {
+        Chunk {
+            x: shape.x.iter().map(|&width| Column::new(width, capacity)).collect(),
+            y: Column::new(shape.y, capacity),
+            sigma: shape.sigma.then(|| Vec::with_capacity(capacity)),
+        }
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.y.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets the points beyond the first `len`, and keeps the room.
+    pub fn truncate(&mut self, len: usize) {
+        self.x.iter_mut().chain([&mut self.y]).for_each(|column| column.truncate(len));
+        if let Some(sigma) = &mut self.sigma {
+            sigma.truncate(len);
+        }
+    }
+
+    /// Appends a point: `x` has one value per independent variable. `sigma` is left out where the
+    /// source has none, and 0, which the fit refuses, where it should have one.
+    pub fn push(&mut self, x: &[f64], y: f64, sigma: Option<f64>) {
+        self.x.iter_mut().zip(x).for_each(|(column, &value)| column.push(value));
+        self.y.push(y);
+        if let Some(deviations) = &mut self.sigma {
+            deviations.push(sigma.unwrap_or(0.0));
+        }
+    }
+
+    /// Whether all columns have one length.
+    pub(crate) fn is_even(&self) -> bool {
+        let len = self.len();
+        self.x.iter().all(|column| column.len() == len)
+            && self.sigma.as_ref().is_none_or(|sigma| sigma.len() == len)
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the points of a stream come from: chunk after chunk, as often as they are asked for.
+
+mod chunk;
+
+pub use chunk::{Chunk, Column, Shape, Width};
+
+use crate::error::source::SourceError;
+
+/// Points that come in chunks and can be read again from the beginning.
+///
+/// A fit reads a source from the beginning to the end several times and expects the same points in the
+/// same order each time. It reads on a thread of its own.
+pub trait Source: Send {
+    /// What each point is made of. The same at every call.
+    fn shape(&self) -> Shape;
+
+    /// Back to the first point.
+    ///
+    /// # Errors
+    /// What keeps it from being read.
+    fn rewind(&mut self) -> Result<(), SourceError>;
+
+    /// Appends the next points to `chunk`, at least one and at most `most`, and returns how many; 0
+    /// when there are no more.
+    ///
+    /// # Errors
+    /// What is wrong with the next points. Those before them may have been appended.
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError>;
+
+    /// Passes over the next `count` points, or as many as there are, and returns how many. By default
+    /// they are read.
+    ///
+    /// # Errors
+    /// As [`read`](Source::read).
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        const AT_A_TIME: u64 = 1 << 14;
+        let mut unused = Chunk::new(&self.shape(), 0);
+        let mut skipped = 0;
+        while skipped < count {
+            unused.truncate(0);
+            match self.read(&mut unused, (count - skipped).min(AT_A_TIME) as usize)? {
+                0 => break,
+                read => skipped += read as u64,
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// What the points can be recognised by when a fit is resumed: it changes when they do, as far as
+    /// can be told without reading them all. Two runs of a program must find the same.
+    ///
+    /// # Errors
+    /// What keeps it from being found.
+    fn fingerprint(&self) -> Result<String, SourceError>;
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn shape(&self) -> Shape {
+        (**self).shape()
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        (**self).rewind()
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        (**self).read(chunk, most)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        (**self).skip(count)
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        (**self).fingerprint()
+    }
+}
