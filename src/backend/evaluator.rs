@@ -94,3 +94,9 @@ pub(crate) enum Fault {
     /// The caller stopped the pass before its end.
     Stopped,
 }
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Points(error)
+    }
+}

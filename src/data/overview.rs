@@ -1,7 +1,7 @@
 //! What is known of all points of a fit together, wherever they are.
 
 use super::estimator::Estimator;
-use super::points::Units;
+use super::points::{Units, darkest};
 use super::summary::Summary;
 
 /// Counts, units and sums of all points of a fit.
@@ -23,4 +23,11 @@ pub(crate) struct Overview {
     pub(crate) absolute: bool,
     /// The expected count below which a point without events weighs no more than one of this size.
     pub(crate) darkest: f64,
+}
+
+impl Overview {
+    /// Whether points were summed up in the same way before they were known together.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        self.units == Units::ORDINARY && self.darkest == darkest(1.0)
+    }
 }
