@@ -1,6 +1,7 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
 mod batch;
+mod cancel;
 pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::fit::execution::{Execution, Handed, Wish};
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
+use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress};
 use crate::solver::options::Options;
 use models::array;
@@ -101,6 +103,7 @@ pub struct CurveFit {
     keep_covariance: bool,
     observer: Option<Arc<Observer>>,
     batch_observer: Option<Arc<BatchObserver>>,
+    cancel: Option<CancelToken>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -137,6 +140,7 @@ impl CurveFit {
             keep_covariance: false,
             observer: None,
             batch_observer: None,
+            cancel: None,
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -306,6 +310,7 @@ impl CurveFit {
         let prepared_at = Instant::now();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
+        let watch = self.watch();
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         answer(Request {
             model,
@@ -319,7 +324,7 @@ impl CurveFit {
             unused,
             loss: self.loss,
             options: &self.options,
-            observer: self.observer.as_deref(),
+            observer: watch.as_deref(),
             on_one_thread: false,
             prepare_time: prepared_at - validated,
             validate_time: validated - begun,
