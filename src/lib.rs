@@ -88,7 +88,8 @@ pub use model::program::Program;
 pub use model::scalar::{Mask, Scalar};
 pub use model::var::{Var, VarMask};
 pub use solver::bounds::Side;
-pub use solver::observe::{BatchProgress, Progress};
+pub use solver::cancel::CancelToken;
+pub use solver::observe::{BatchProgress, Progress, StreamProgress};
 pub use solver::options::Options;
 pub use solver::termination::Termination;
 

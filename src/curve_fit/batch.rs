@@ -113,6 +113,7 @@ impl CurveFit {
             estimator: self.estimator,
             options: &self.options,
             observer: self.batch_observer.as_deref(),
+            cancel: self.cancel.as_ref(),
             clamp_start: self.clamp_start,
             underdetermined: self.underdetermined,
             begun,

@@ -1,6 +1,7 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
 mod batch;
+mod cancel;
 pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
+use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress};
 use crate::solver::options::Options;
 use models::array;
@@ -102,6 +104,7 @@ pub struct CurveFit {
     keep_covariance: bool,
     observer: Option<Arc<Observer>>,
     batch_observer: Option<Arc<BatchObserver>>,
+    cancel: Option<CancelToken>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -138,6 +141,7 @@ impl CurveFit {
             keep_covariance: false,
             observer: None,
             batch_observer: None,
+            cancel: None,
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -307,6 +311,7 @@ impl CurveFit {
         let prepared_at = Instant::now();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
+        let watch = self.watch();
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         answer(Request {
             model,
@@ -320,7 +325,7 @@ impl CurveFit {
             unused,
             loss: self.loss,
             options: &self.options,
-            observer: self.observer.as_deref(),
+            observer: watch.as_deref(),
             starts_refined: false,
             on_one_thread: false,
             prepare_time: prepared_at - validated,

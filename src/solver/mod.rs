@@ -2,6 +2,7 @@
 
 mod anderson;
 pub(crate) mod bounds;
+pub(crate) mod cancel;
 mod convergence;
 pub(crate) mod linear_model;
 pub(crate) mod minimise;

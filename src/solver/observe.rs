@@ -1,4 +1,4 @@
-//! Watching a fit or a batch of fits, and stopping it.
+//! Watching a fit, a stream or a batch of fits, and stopping it.
 
 use crate::model::program::panic_message;
 use std::ops::ControlFlow;
@@ -25,6 +25,27 @@ pub struct Progress<'a> {
     pub elapsed: Duration,
 }
 
+/// How far the fit of a stream is, after each of its chunks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StreamProgress {
+    /// The pass over the points that is under way, counted from 1.
+    pub pass: usize,
+    /// Chunks of this pass that are done.
+    pub chunk: u64,
+    /// Points of this pass that are done.
+    pub points: u64,
+    /// Points of a whole pass, where they are known: the source says so, or a pass has counted them.
+    pub total_points: Option<u64>,
+    /// Half the sum of squared weighted residuals, or of the loss, after the last complete pass.
+    pub cost: Option<f64>,
+    /// Damping λ of the step that led to the parameters of this pass; 0 for a full Gauss-Newton step.
+    pub damping: f64,
+    /// Length of that step, relative to the scaled parameters; 0 in the first pass.
+    pub step: f64,
+    /// Time since the fit began.
+    pub elapsed: Duration,
+}
+
 /// How far a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchProgress {
@@ -36,15 +57,36 @@ pub struct BatchProgress {
     pub elapsed: Duration,
 }
 
-/// Called after every accepted step; `ControlFlow::Break(())` stops the fit.
-pub(crate) type Observer = dyn Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync;
+/// Who watches a fit: a closure that is called after every accepted step, or somebody who may also stop
+/// the fit between two of them.
+pub(crate) trait Observe {
+    /// Hears of an accepted step; `ControlFlow::Break(())` stops the fit.
+    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()>;
+
+    /// Whether the fit is to stop without another step; asked before each.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl<F: Fn(&Progress<'_>) -> ControlFlow<()>> Observe for F {
+    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        self(progress)
+    }
+}
+
+/// Whoever watches a fit, on any thread.
+pub(crate) type Observer = dyn Observe + Send + Sync;
+
+/// Called after every chunk of a stream; `ControlFlow::Break(())` stops the fit.
+pub(crate) type StreamObserver = dyn Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync;
 
 /// Called after some fits of a batch; `ControlFlow::Break(())` stops it.
 pub(crate) type BatchObserver = dyn Fn(BatchProgress) -> ControlFlow<()> + Send + Sync;
 
 /// Tells the observer; whether it asks to stop, or the message of its panic.
 pub(crate) fn wants_to_stop(observer: &Observer, progress: &Progress<'_>) -> Result<bool, String> {
-    asks_to_stop(|| observer(progress))
+    asks_to_stop(|| observer.tell(progress))
 }
 
 /// Calls an observer; whether it asks to stop, or the message of its panic.

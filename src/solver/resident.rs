@@ -238,7 +238,7 @@ impl<'a> ResidentRun<'a> {
 
     /// Whether the observer or the clock ends the fit.
     fn ended_by_host(&self) -> Option<Termination> {
-        if self.stopped {
+        if self.stopped || self.observer.is_some_and(|observer| observer.is_cancelled()) {
             Some(Termination::Stopped)
         } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
             Some(Termination::TimeLimit)

@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
 
     /// Whether a limit or the observer ends the fit here.
     pub(super) fn interrupted(&self) -> Option<Termination> {
-        if self.state.stopped {
+        if self.state.stopped || self.observer.is_some_and(|observer| observer.is_cancelled()) {
             Some(Termination::Stopped)
         } else if self.state.work.evaluations >= self.options.evaluations(self.state.q.len()) {
             Some(Termination::MaxEvaluations)

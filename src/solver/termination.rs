@@ -23,7 +23,7 @@ pub enum Termination {
     MaxEvaluations,
     /// The time limit was reached.
     TimeLimit,
-    /// The observer asked to stop.
+    /// The caller stopped it: its observer, or a [`CancelToken`](crate::CancelToken).
     Stopped,
     /// Around the best parameters the model has no finite value, so that no step could be taken.
     ModelNonFinite,
@@ -55,7 +55,7 @@ impl fmt::Display for Termination {
             Termination::NoProgress => "not converged: no step lowers the cost; loosen the tolerances or check the partials",
             Termination::MaxEvaluations => "not converged: limit of evaluations reached; raise max_evaluations or improve the start",
             Termination::TimeLimit => "not converged: time limit reached",
-            Termination::Stopped => "not converged: stopped by the observer",
+            Termination::Stopped => "not converged: stopped by the caller",
             Termination::ModelNonFinite => "not converged: the model is not finite around the best parameters; set bounds that keep it finite",
             Termination::ZeroGradientAtStart => "not converged: no parameter has an effect at the start; choose a start nearer to the data",
             Termination::AllFixed => "nothing to fit: all parameters are fixed",

@@ -120,7 +120,7 @@ fn row_g15_observer_stops_the_fit() {
         let fit = fitter.fit(Data::new(&[0.0, 1.0], &[0.0; 2]).unwrap(), [-1.2, 1.0]).unwrap();
         assert_eq!(fit.termination(), Termination::Stopped);
         assert!(!fit.converged());
-        assert!(fit.termination().to_string().contains("stopped by the observer"));
+        assert!(fit.termination().to_string().contains("stopped by the caller"));
         let (iteration, params, cost) = seen.lock().unwrap().last().unwrap().clone();
         assert_eq!((iteration, fit.params()), (stop_at, &params[..]));
         assert_close(fit.cost(), cost, 1e-12);

@@ -129,7 +129,7 @@ fn what_is_finished_counts_when_the_observer_breaks() {
         assert!(stopped.count() >= 1);
         let none = optima.trials().iter().filter(|t| t.termination().is_none());
         assert!(none.clone().count() >= 10 && none.clone().all(|t| t.error().is_none()));
-        assert!(optima.to_string().contains("not begun: stopped by the observer"), "{optima}");
+        assert!(optima.to_string().contains("not begun: stopped by the caller"), "{optima}");
         // Others may be in the observer when one breaks; nobody calls it again.
         assert!(calls.load(Ordering::SeqCst) <= last + rayon::current_num_threads());
         assert!(last < 40 || optima.converged() > 0, "{optima}");

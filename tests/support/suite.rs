@@ -8,12 +8,12 @@
 
 use super::nist::{Problem, digits, problems};
 use dualfit::{
-    Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, MultiStart, Options, Precision,
-    Sigma, Termination,
+    Backend, CancelToken, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, MultiStart,
+    Options, Precision, Sigma, Termination,
 };
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The tests of the suite, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! tests_on {
@@ -61,6 +61,11 @@ macro_rules! tests_on {
         #[test]
         fn mixed_precision_ends_at_the_digits_of_f64() {
             $on_device(suite::mixed_precision);
+        }
+
+        #[test]
+        fn a_cancelled_token_stops_at_every_step() {
+            $on_device(suite::cancelled);
         }
 
         #[test]
@@ -413,6 +418,54 @@ pub fn observers(place: Place<'_>) {
     let fit = place(stopped).fit(Data::new(&x, &y).unwrap(), START).unwrap();
     assert_eq!(fit.termination(), Termination::Stopped);
     assert_eq!(fit.stats().iterations, 2);
+}
+
+/// A cancelled token ends a fit before its next step, at the parameters that the observer saw last.
+pub fn cancelled(place: Place<'_>) {
+    let (x, y) = decay_data(200);
+    let data = || Data::new(&x, &y).unwrap();
+    let steps = place(decay()).fit(data(), START).unwrap().stats().iterations;
+    assert!(steps >= 4, "{steps} steps");
+    for last in 0..=steps + 1 {
+        let (token, seen) = (CancelToken::new(), Arc::new(Mutex::new((0, START.to_vec(), 0.0))));
+        let (at_last, log) = (token.clone(), seen.clone());
+        if last == 0 {
+            token.cancel();
+        }
+        let watched = decay().cancel_token(token).observe(move |progress| {
+            *log.lock().unwrap() = (progress.iteration, progress.params.to_vec(), progress.cost);
+            if progress.iteration == last {
+                at_last.cancel();
+            }
+            ControlFlow::Continue(())
+        });
+        let fit = place(watched).fit(data(), START).unwrap();
+        let (iteration, params, cost) = seen.lock().unwrap().clone();
+        assert_eq!(fit.stats().iterations, iteration);
+        if fit.termination() != Termination::Stopped {
+            // The step that was told last met the tolerances.
+            assert!(fit.converged() && last >= steps, "{}: {}", last, fit.termination());
+            continue;
+        }
+        assert_eq!((iteration, fit.params()), (last, &params[..]));
+        assert!(last == 0 || (fit.cost() / cost - 1.0).abs() < 1e-12, "{} {cost}", fit.cost());
+        assert!(fit.std_errors().iter().all(|e| e.is_finite()));
+        if last == 0 {
+            assert_eq!(fit.evaluations(), 1);
+        }
+    }
+    // A token without an observer, and one for many starts.
+    let token = CancelToken::new();
+    token.cancel();
+    let stopped = place(decay().cancel_token(token));
+    assert_eq!(stopped.fit(data(), START).unwrap().termination(), Termination::Stopped);
+    let starts = MultiStart::new(8).range("p0", 0.5..=4.0).range("p1", 0.1..=2.0);
+    let starts = starts.range("p2", 0.0..=1.0);
+    let optima = stopped.multi_start(data(), START, &starts).unwrap();
+    assert_eq!(optima.best().termination(), Termination::Stopped);
+    assert_eq!(optima.best().params(), START);
+    let begun = optima.trials().iter().filter(|trial| trial.termination().is_some());
+    assert_eq!(begun.count(), 1);
 }
 
 /// The same input gives the same bits, from any thread.

@@ -6,7 +6,7 @@ use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::double::{Call, Faulty, Injected};
 use crate::backend::cuda::emulated::Emulator;
-use crate::{Backend, BatchData, BatchFit, BatchSigma, CurveFit, Error, Starts};
+use crate::{Backend, BatchData, BatchFit, BatchSigma, CancelToken, CurveFit, Error, Starts};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -163,6 +163,33 @@ fn an_observer_hears_of_chunks_and_stops_between_them() {
         assert_eq!(*status == crate::FitStatus::NotRun, i >= finished, "fit {i}");
     }
     trial.assert_clean();
+}
+
+#[test]
+fn a_cancelled_token_stops_between_chunks() {
+    for last in [0, FITS / 2] {
+        let Some(trial) = Trial::new(Injected::Nothing, 6000) else { return };
+        let token = CancelToken::new();
+        let (cancel, heard) = (token.clone(), Arc::new(AtomicUsize::new(0)));
+        let finished = heard.clone();
+        if last == 0 {
+            token.cancel();
+        }
+        let fitter = decay().cancel_token(token).observe_batch(move |progress| {
+            heard.store(progress.finished, Ordering::Relaxed);
+            if progress.finished > last {
+                cancel.cancel();
+            }
+            ControlFlow::Continue(())
+        });
+        let batch = trial.batch(false, fitter).unwrap();
+        let finished = finished.load(Ordering::Relaxed);
+        assert!(finished < FITS && (finished > last || last == 0), "{finished}");
+        for (i, status) in batch.statuses().iter().enumerate() {
+            assert_eq!(*status == crate::FitStatus::NotRun, i >= finished, "fit {i}");
+        }
+        trial.assert_clean();
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::fit::engine::Request;
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
 use crate::math;
-use crate::solver::observe::{Observer, Progress};
+use crate::solver::observe::{Observe, Observer, Progress};
 use sampling::{MOST_DIMENSIONS, MOST_POINTS, Sampling, points};
 use std::ops::{ControlFlow, RangeBounds};
 use std::sync::Arc;
@@ -147,9 +147,10 @@ impl CurveFit {
         let all = self.starts(&start, starts)?;
         let points = self.validate(&data)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let observer = self.observer.as_ref().map(|observer| stopping(observer, &stop));
+        let observer = self.watch().map(|observer| Stopping { observer, stop: stop.clone() });
         self.request(&points, start, self.place(), begun, |request| {
-            let request = Request { observer: observer.as_deref(), ..request };
+            let observer = observer.as_ref().map(|observer| observer as &Observer);
+            let request = Request { observer, ..request };
             from_all(request, all, &stop)
         })
     }
@@ -229,14 +230,22 @@ impl Range {
     }
 }
 
-/// The observer, and `stop` set as soon as it breaks; from then on every start is told to.
-fn stopping(observer: &Arc<Observer>, stop: &Arc<AtomicBool>) -> Arc<Observer> {
-    let (observer, stop) = (observer.clone(), stop.clone());
-    Arc::new(move |progress: &Progress<'_>| {
-        if !stop.load(Relaxed) && observer(progress).is_continue() {
+/// The observer of all starts: as soon as it breaks `stop` is set, and from then on every start is told to.
+struct Stopping {
+    observer: Arc<Observer>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Observe for Stopping {
+    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        if !self.stop.load(Relaxed) && self.observer.tell(progress).is_continue() {
             return ControlFlow::Continue(());
         }
-        stop.store(true, Relaxed);
+        self.stop.store(true, Relaxed);
         ControlFlow::Break(())
-    })
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.observer.is_cancelled()
+    }
 }

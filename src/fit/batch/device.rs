@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Bytes of a chunk at most: beyond this a device is busy long enough, and an observer waits for longer.
 const CHUNK: usize = 256 << 20;
-/// The same where an observer wants to hear of the fits.
+/// The same where an observer wants to hear of the fits, or a token may be cancelled.
 const WATCHED: usize = 16 << 20;
 /// The part of a device's free memory that a chunk may take.
 const FILL: f64 = 0.9;
@@ -116,9 +116,10 @@ fn run_chunks(
     course: &mut Course,
 ) -> Result<()> {
     let mut found = Found::default();
-    let most_bytes = if request.observer.is_some() { WATCHED } else { CHUNK };
+    let is_watched = request.observer.is_some() || request.cancel.is_some();
+    let most_bytes = if is_watched { WATCHED } else { CHUNK };
     let mut most_fits = usize::MAX;
-    while rest.len() > 0 {
+    while rest.len() > 0 && !request.is_cancelled() {
         let made = next_chunk(on, batch, rest.first, most_bytes, &mut most_fits, &mut found);
         let range = match made {
             Ok(range) => range,

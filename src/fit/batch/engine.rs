@@ -17,6 +17,7 @@ use crate::data::batch::{BatchData, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
+use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, BatchProgress, asks_to_stop};
 use crate::solver::options::Options;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +46,8 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) estimator: Estimator,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a BatchObserver>,
+    /// Where set and cancelled, no further fit is made, and those under way are given up.
+    pub(crate) cancel: Option<&'a CancelToken>,
     /// Whether starts outside the bounds are moved onto them.
     pub(crate) clamp_start: bool,
     /// Whether fits may have fewer points than free parameters.
@@ -56,6 +59,10 @@ impl BatchRequest<'_> {
     /// The beginning of a fit, as its time limit counts it.
     pub(super) fn clock(&self) -> Instant {
         if self.options.max_time.is_some() { Instant::now() } else { self.begun }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
     /// Whether there are enough fits to keep all threads busy, so that none need be shared.
@@ -136,7 +143,7 @@ impl Crew<'_, '_> {
     }
 
     fn make(&self, mut part: Part<'_>) {
-        if self.stopped.load(Ordering::Relaxed) {
+        if self.stopped.load(Ordering::Relaxed) || self.request.is_cancelled() {
             return;
         }
         let idle = lock(&self.rooms).pop();

@@ -17,6 +17,7 @@ use crate::normal::{Normal, RFactor, Summary};
 use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, Room};
+use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::problem::{Problem, rounding_of};
 use crate::solver::termination::Termination;
@@ -176,6 +177,9 @@ impl<'a> Bench<'a> {
         options.max_evaluations = Some(options.evaluations(n));
         self.with_evaluator(request, points, request.loss, |bench, evaluator| {
             bench.minimise(request, evaluator, &options, ended)?;
+            if bench.room.ends.best.termination == Termination::Stopped {
+                return Err(FitStatus::NotRun);
+            }
             if !bench.factor_of_end(request.loss) {
                 bench.factor_by(evaluator)?;
             }
@@ -239,7 +243,10 @@ impl<'a> Bench<'a> {
             None if problem.free.is_empty() => {
                 evaluate_only(evaluator, problem, &mut self.room.ends.best)
             }
-            None => self.room.minimise(evaluator, problem, options, None, begun, work),
+            None => {
+                let watch = request.cancel.map(|token| token as &Observer);
+                self.room.minimise(evaluator, problem, options, watch, begun, work)
+            }
         }
         .map_err(FitStatus::from)
     }

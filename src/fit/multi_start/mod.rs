@@ -79,7 +79,7 @@ enum End {
         evaluations: usize,
     },
     Failed(Error),
-    /// The observer had stopped the search before.
+    /// The caller had stopped the search before.
     NotBegun,
 }
 

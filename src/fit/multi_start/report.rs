@@ -63,7 +63,7 @@ impl Optima {
                 (None, Some(error)) => {
                     (format!("{:?}", std::mem::discriminant(error)), format!("failed: {error}"))
                 }
-                (None, None) => (String::new(), "not begun: stopped by the observer".to_owned()),
+                (None, None) => (String::new(), "not begun: stopped by the caller".to_owned()),
             };
             match reasons.iter_mut().find(|reason| reason.0 == kind) {
                 Some(reason) => reason.2 += 1,

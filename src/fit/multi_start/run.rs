@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 type Searched = (Outcome, Duration);
 
 /// Fits `request` from each of `starts`, of which there is at least one, in place of its own. No search
-/// begins after `stop` is set, but for the first.
+/// begins after `stop` is set or the observer cancelled, but for the first.
 ///
 /// # Errors
 /// What ends a fit whatever its start; if no start led to a fit, what the first one's said.
@@ -29,7 +29,8 @@ pub(crate) fn from_all(
     let in_turn = request.supply.is_on_device() || fills_all_threads(&request)?;
     let request = Request { on_one_thread: !in_turn, ..request };
     let search = |(i, start): (usize, &Vec<f64>)| -> Option<Result<Searched>> {
-        if i > 0 && stop.load(Relaxed) {
+        let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
+        if i > 0 && (cancelled || stop.load(Relaxed)) {
             return None;
         }
         let begun = Instant::now();

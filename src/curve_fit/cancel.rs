@@ -1,0 +1,49 @@
+//! A token among what watches a fit.
+
+use super::CurveFit;
+use crate::solver::cancel::CancelToken;
+use crate::solver::observe::{Observe, Observer, Progress};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+impl CurveFit {
+    /// Stops fits once `token` is cancelled, as if the observer had asked to: a fit before its next step,
+    /// with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
+    /// a search from many starts with what is finished; a batch with the fits that are finished, the
+    /// others being [`FitStatus::NotRun`](crate::FitStatus::NotRun). A pass over the points is not broken off.
+    ///
+    /// On a device the host looks in between any two evaluations, or chunks of a batch, for which it
+    /// otherwise would not wait.
+    #[must_use]
+    pub fn cancel_token(mut self, token: CancelToken) -> CurveFit {
+        self.cancel = Some(token);
+        self
+    }
+
+    /// Whoever watches a single fit.
+    pub(super) fn watch(&self) -> Option<Arc<Observer>> {
+        match (&self.observer, &self.cancel) {
+            (observer, None) => observer.clone(),
+            (None, Some(token)) => Some(Arc::new(token.clone())),
+            (Some(observer), Some(token)) => {
+                Some(Arc::new(Both { observer: observer.clone(), token: token.clone() }))
+            }
+        }
+    }
+}
+
+/// An observer, and a token beside it.
+struct Both {
+    observer: Arc<Observer>,
+    token: CancelToken,
+}
+
+impl Observe for Both {
+    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        self.observer.tell(progress)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.token.is_cancelled()
+    }
+}

@@ -1,0 +1,57 @@
+//! A token by which any thread stops fits.
+
+use super::observe::{Observe, Progress};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Stops fits from outside, given to them by [`CurveFit::cancel_token`](crate::CurveFit::cancel_token).
+/// Clones are the same token; once cancelled it stays so.
+///
+/// Cancelling sets a flag and does nothing else, so that any thread may do it, that of a handler of
+/// Ctrl-C too. A fit looks at the flag before each step, a stream after each chunk.
+///
+/// ```
+/// use dualfit::{CancelToken, CurveFit, Data, Termination};
+/// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+/// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp()).collect();
+/// let token = CancelToken::new();
+/// let decay = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).cancel_token(token.clone());
+/// std::thread::spawn(move || token.cancel()).join().unwrap();
+/// let fit = decay.fit(Data::new(&x, &y)?, [1.0, 1.0])?;
+/// assert_eq!(fit.termination(), Termination::Stopped);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    #[must_use]
+    pub fn new() -> CancelToken {
+        CancelToken::default()
+    }
+
+    /// Stops whatever was given this token, and whatever will be.
+    pub fn cancel(&self) {
+        // The flag guards no other memory, so no order is needed.
+        self.0.store(true, Relaxed);
+    }
+
+    /// Whether it was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A token alone hears of no step.
+impl Observe for CancelToken {
+    fn tell(&self, _: &Progress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        CancelToken::is_cancelled(self)
+    }
+}
