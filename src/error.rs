@@ -453,19 +453,12 @@ pub enum Error {
         /// Bytes needed at least.
         needed: usize,
     },
-    /// A stream was stopped before its first pass was done, so that there is nothing to tell.
-    #[error("the fit was stopped before its first pass over the points was done{}", resumable(*checkpoint))]
-    StoppedInFirstPass {
-        /// Whether a checkpoint was left, from which it can be resumed.
-        checkpoint: bool,
-    },
+    /// A stream was stopped before its first pass was done, so that there is nothing to tell or to keep.
+    #[error("the fit was stopped before its first pass over the points was done; it begins anew")]
+    StoppedInFirstPass,
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-}
-
-fn resumable(checkpoint: bool) -> &'static str {
-    if checkpoint { "; it can be resumed from its checkpoint" } else { "" }
 }
 
 fn asked(ordinal: Option<usize>) -> String {

@@ -9,6 +9,7 @@ mod emulated;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
+pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
@@ -31,7 +32,7 @@ use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
 use crate::solver::cancel::CancelToken;
-use crate::solver::observe::{BatchObserver, Observer, Progress};
+use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
 use models::array;
 use std::fmt;
@@ -103,6 +104,7 @@ pub struct CurveFit {
     underdetermined: bool,
     keep_covariance: bool,
     observer: Option<Arc<Observer>>,
+    stream_observer: Option<Arc<StreamObserver>>,
     batch_observer: Option<Arc<BatchObserver>>,
     cancel: Option<CancelToken>,
     /// The first thing wrong with what was said of the parameters.
@@ -140,6 +142,7 @@ impl CurveFit {
             underdetermined: false,
             keep_covariance: false,
             observer: None,
+            stream_observer: None,
             batch_observer: None,
             cancel: None,
             refused: None,
@@ -302,26 +305,23 @@ impl CurveFit {
         if points.used < free.len() && !self.underdetermined {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
         }
-        let unused = self.unused(model);
-        if !free.is_empty() && free.iter().all(|&i| unused[i]) {
-            let names = free.iter().map(|&i| self.names[i].clone()).collect();
-            return Err(Error::NoParameterDependence { names });
-        }
+        let unused = self.unused(model, &free)?;
         let ready = self.ready(model, &free)?;
         let prepared_at = Instant::now();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
         let watch = self.watch();
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
+        let supply = InMemory { points, execution: &execution };
         answer(Request {
             model,
             prepared: &ready.prepared,
-            supply: &InMemory { points, execution: &execution },
+            supply: &supply,
             points: points.overview(),
             names: &self.names,
             start,
             bounds: &self.bounds,
-            fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
+            fixed: self.fixed_or_equal(&free),
             unused,
             loss: self.loss,
             options: &self.options,
@@ -333,6 +333,11 @@ impl CurveFit {
         })
     }
 
+    /// For each parameter whether it is fixed or kept by equal bounds.
+    fn fixed_or_equal(&self, free: &[usize]) -> Vec<bool> {
+        (0..self.names.len()).map(|i| !free.contains(&i)).collect()
+    }
+
     /// Positions of the parameters that are neither fixed nor kept by equal bounds.
     fn free_positions(&self) -> Vec<usize> {
         let free = |&i: &usize| !self.fixed[i] && self.bounds[i].0 != self.bounds[i].1;
@@ -340,12 +345,20 @@ impl CurveFit {
     }
 
     /// For each parameter whether the model is known not to contain it.
-    fn unused(&self, model: &Model) -> Vec<bool> {
+    ///
+    /// # Errors
+    /// [`Error::NoParameterDependence`] if that is so of all `free` ones.
+    fn unused(&self, model: &Model, free: &[usize]) -> Result<Vec<bool>> {
         let unused = |i: usize| match model {
             Model::Traced(program) => !program.uses(i),
             Model::Native(_) => false,
         };
-        (0..self.names.len()).map(unused).collect()
+        let unused: Vec<bool> = (0..self.names.len()).map(unused).collect();
+        if !free.is_empty() && free.iter().all(|&i| unused[i]) {
+            let names = free.iter().map(|&i| self.names[i].clone()).collect();
+            return Err(Error::NoParameterDependence { names });
+        }
+        Ok(unused)
     }
 
     fn ready(&self, model: &Model, free: &[usize]) -> Result<Arc<Ready>> {

@@ -12,7 +12,7 @@ pub(crate) mod sample;
 pub(crate) mod sigma;
 pub(crate) mod source;
 pub(crate) mod stream;
-mod summary;
+pub(crate) mod summary;
 pub(crate) mod survey;
 mod units;
 

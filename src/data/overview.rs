@@ -26,6 +26,20 @@ pub(crate) struct Overview {
 }
 
 impl Overview {
+    /// Of points that have not been looked at.
+    pub(crate) fn unknown(estimator: Estimator) -> Overview {
+        Overview {
+            used: 0,
+            omitted: 0,
+            ignored: 0,
+            units: Units::ORDINARY,
+            summary: Summary::default(),
+            estimator,
+            absolute: false,
+            darkest: darkest(1.0),
+        }
+    }
+
     /// Whether points were summed up in the same way before they were known together.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.units == Units::ORDINARY && self.darkest == darkest(1.0)

@@ -58,6 +58,7 @@ pub struct Stream<'a> {
     pub(crate) prefetch: usize,
     pub(crate) subsample: bool,
     pub(crate) checkpoint: Option<PathBuf>,
+    pub(crate) required: bool,
 }
 
 /// What is said of the points of a stream.
@@ -84,6 +85,7 @@ impl<'a> Stream<'a> {
             prefetch: PREFETCH,
             subsample: true,
             checkpoint: None,
+            required: true,
         }
     }
 
@@ -144,6 +146,14 @@ impl<'a> Stream<'a> {
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Whether a checkpoint that cannot be written ends the fit with an error, as it does by default. If not,
+    /// the fit goes on and warns of it at its end; the last good checkpoint is intact in either case.
+    #[must_use]
+    pub fn checkpoint_required(mut self, required: bool) -> Self {
+        self.required = required;
         self
     }
 

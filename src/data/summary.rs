@@ -59,6 +59,16 @@ impl Summary {
         total.into_row_units(units)
     }
 
+    /// All there is in it.
+    pub(crate) fn numbers(&self) -> [f64; 4] {
+        [self.weight, self.mean, self.scatter, self.square]
+    }
+
+    /// What has these numbers.
+    pub(crate) fn of_numbers([weight, mean, scatter, square]: [f64; 4]) -> Summary {
+        Summary { weight, mean, scatter, square }
+    }
+
     /// Of what was summed with y and weights each in a unit of order 1: in the units of the rows.
     pub(super) fn into_row_units(mut self, units: Units) -> Summary {
         let factor = units.row / units.y / units.weight;

@@ -114,7 +114,7 @@ impl Request<'_> {
             points: points.used,
             omitted: points.omitted,
             ignored: points.ignored,
-            termination: outcome.termination,
+            termination: if end.stopped { Termination::Stopped } else { outcome.termination },
             warnings: Vec::new(),
             stats,
             start: self.start.clone(),
@@ -270,7 +270,7 @@ impl Request<'_> {
     }
 
     /// The error that a user should see for a failure of the solver.
-    fn refused(&self, failure: Failure) -> Error {
+    pub(crate) fn refused(&self, failure: Failure) -> Error {
         let variables = |x: &[f64]| {
             let names: Vec<String> = match self.model {
                 Model::Traced(program) => program.columns.clone(),
@@ -300,7 +300,7 @@ impl Request<'_> {
                 self.supply.failed(error)
             }
             Failure::Backend(Fault::Points(error)) => error,
-            Failure::Backend(Fault::Stopped) => Error::StoppedInFirstPass { checkpoint: false },
+            Failure::Backend(Fault::Stopped) => Error::StoppedInFirstPass,
             Failure::Backend(Fault::Panicked { message, index, x, params }) => {
                 let params = NamedValues::new(self.names, &params);
                 Error::ModelPanicked {
@@ -324,11 +324,14 @@ impl Request<'_> {
         let sound = model.set_normal(&outcome.normal) && model.least_pivot > WELL_CONDITIONED;
         let mut factor = model.factor();
         // The normal equations of a robust fit carry the correction that suits the iteration.
+        let mut stopped = false;
         if n > 0 && !(sound && self.loss == Loss::Linear) {
-            evaluator
-                .factor(&outcome.params, &outcome.columns, &mut factor)
-                .map_err(|fault| self.refused(Failure::Backend(fault)))?;
-            passes += 1;
+            match evaluator.factor(&outcome.params, &outcome.columns, &mut factor) {
+                Ok(()) => passes += 1,
+                // What the steps knew must do.
+                Err(Fault::Stopped) => stopped = true,
+                Err(fault) => return Err(self.refused(Failure::Backend(fault))),
+            }
         }
         let unit = |(j, &k): (usize, &usize)| {
             let c = outcome.columns[j];
@@ -359,7 +362,7 @@ impl Request<'_> {
             // Errors in row units back to the units of the data.
             row_error: &row_error,
         });
-        Ok(End { at_bound, covariance, effects: outcome.effects.clone(), passes })
+        Ok(End { at_bound, covariance, effects: outcome.effects.clone(), passes, stopped })
     }
 }
 
@@ -369,6 +372,8 @@ struct End {
     covariance: Covariance,
     effects: Vec<f64>,
     passes: usize,
+    /// Whether the caller stopped the pass that the covariance needs.
+    stopped: bool,
 }
 
 fn warnings(

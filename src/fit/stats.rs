@@ -1,5 +1,6 @@
 //! How a fit was computed.
 
+use super::stream::stats::StreamStats;
 use crate::backend::cuda::cache::Origin as KernelOrigin;
 use std::fmt;
 
@@ -49,6 +50,8 @@ pub struct Stats {
     pub device_bytes: usize,
     /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
     pub chunks: usize,
+    /// What the passes over a stream took, if the points came from one.
+    pub stream: Option<StreamStats>,
 }
 
 impl fmt::Display for Stats {

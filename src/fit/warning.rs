@@ -41,6 +41,11 @@ pub enum Warning {
         /// The parameter.
         name: String,
     },
+    /// A stream's last checkpoint could not be written; the fit went on without it.
+    CheckpointNotWritten {
+        /// What was in the way.
+        why: String,
+    },
     /// There are as many parameters as points, so the scatter, and with it the errors, is unknown.
     NoDegreesOfFreedom,
     /// There are fewer different points than parameters.
@@ -85,6 +90,7 @@ impl fmt::Display for Warning {
             Warning::FixedByBounds { name } => {
                 write!(f, "`{name}` has equal bounds and was kept fixed")
             }
+            Warning::CheckpointNotWritten { why } => f.write_str(why),
             Warning::NoDegreesOfFreedom => {
                 write!(
                     f,

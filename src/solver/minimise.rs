@@ -190,11 +190,17 @@ impl Run for OnHost<'_> {
             let State { params, columns, trial, factor, .. } = &mut *self.search.state;
             match want {
                 Want::Evaluation => {
-                    self.evaluator.normal(&trial.params, columns, &mut trial.normal)?;
+                    match self.evaluator.normal(&trial.params, columns, &mut trial.normal) {
+                        Err(Fault::Stopped) => return Ok(self.search.stopped()),
+                        outcome => outcome?,
+                    }
                     self.search.evaluated();
                 }
                 Want::Factor => {
-                    self.evaluator.factor(params, columns, factor)?;
+                    match self.evaluator.factor(params, columns, factor) {
+                        Err(Fault::Stopped) => return Ok(self.search.stopped()),
+                        outcome => outcome?,
+                    }
                     self.search.factored();
                 }
                 Want::Nothing(termination) => return Ok(termination),

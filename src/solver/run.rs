@@ -3,6 +3,7 @@
 use super::minimise::{Failure, Outcome};
 use super::problem::Problem;
 use super::termination::Termination;
+use crate::backend::Fault;
 
 /// How columns are scaled against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub(super) fn best_of_runs(
             run.report(termination, second);
             best.work = second.work;
         }
+        // The caller stopped it before its first evaluation was done.
+        Err(Failure::Backend(Fault::Stopped)) => best.termination = Termination::Stopped,
         Err(failure) => return Err(failure),
     }
     best.retried = true;

@@ -72,6 +72,12 @@ impl<'a> Search<'a> {
         self.state.work.evaluations += 1;
     }
 
+    /// What was wanted will not come: the fit ends at the present point.
+    pub(super) fn stopped(&mut self) -> Termination {
+        self.state.stopped = true;
+        Termination::Stopped
+    }
+
     /// The factor at the present point has come.
     pub(super) fn factored(&mut self) {
         self.state.work.other_passes += 1;

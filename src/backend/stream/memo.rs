@@ -65,6 +65,14 @@ impl Memo {
         })
     }
 
+    /// The cost that the last pass found, in row units.
+    pub(crate) fn last_cost(&self) -> Option<f64> {
+        self.answers.iter().rev().find_map(|(_, answer)| match answer {
+            Answer::Normal(normal) => Some(normal.cost),
+            Answer::Factor(_) => None,
+        })
+    }
+
     /// The pass that was stopped, if it is this one.
     fn take_unfinished(&mut self, question: &Question) -> Option<Unfinished> {
         self.unfinished.take_if(|stopped| stopped.question == *question)

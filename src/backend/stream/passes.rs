@@ -27,6 +27,12 @@ pub(crate) trait Watch: Send {
     /// # Errors
     /// If it cannot be kept and must be.
     fn keep(&mut self, passes: &Kept<'_>) -> Result<()>;
+
+    /// Forgets what was kept: the fit has ended.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    fn forget(&self) -> Result<()>;
 }
 
 /// What is worth keeping of a stream.
@@ -50,6 +56,8 @@ pub(crate) struct Passes<'a> {
     pub(crate) begun: usize,
     /// Time that chunks were worked on.
     pub(crate) working: Duration,
+    /// Whether a pass was stopped: no other is begun.
+    stopped: bool,
 }
 
 /// The model that is evaluated, and how.
@@ -78,6 +86,7 @@ impl<'a> Passes<'a> {
             scratch: Scratch::default(),
             begun: 0,
             working: Duration::ZERO,
+            stopped: false,
         }
     }
 
@@ -118,7 +127,6 @@ impl<'a> Passes<'a> {
         if overview.is_ordinary() {
             self.memo.answers.push((question, Answer::Normal(sums.sum())));
         }
-        self.keep()?;
         Ok(())
     }
 
@@ -133,6 +141,7 @@ impl<'a> Passes<'a> {
             out.clone_from(known);
             return Ok(());
         }
+        self.may_begin()?;
         let (mut sums, mut next) = self.memo.begin_normal(question);
         let add = |cpu: &mut Cpu<'_>, sums: &mut Grouped<Normal>| {
             cpu.add_normal(&question.params, &question.columns, sums)
@@ -159,6 +168,7 @@ impl<'a> Passes<'a> {
             out.clone_from(known);
             return Ok(());
         }
+        self.may_begin()?;
         let (mut sums, mut next) = self.memo.begin_factor(question);
         let add = |cpu: &mut Cpu<'_>, sums: &mut Grouped<RFactor>| {
             cpu.add_factor(&question.params, &question.columns, sums)
@@ -220,11 +230,18 @@ impl<'a> Passes<'a> {
         }
     }
 
+    /// # Errors
+    /// [`Fault::Stopped`] after a pass was stopped.
+    fn may_begin(&self) -> std::result::Result<(), Fault> {
+        if self.stopped { Err(Fault::Stopped) } else { Ok(()) }
+    }
+
     fn each_chunk(
         &mut self,
         skip: u64,
         mut work: impl FnMut(u64, &Chunk) -> std::result::Result<(), Fault>,
     ) -> std::result::Result<(), Fault> {
+        self.may_begin()?;
         self.begun += 1;
         let (watch, pass, working) = (&mut self.watch, self.begun, &mut self.working);
         let (mut chunks, mut stopped) = (0, false);
@@ -237,7 +254,8 @@ impl<'a> Passes<'a> {
             stopped = go_on.is_break();
             Ok::<_, Fault>(go_on)
         })?;
-        if stopped { Err(Fault::Stopped) } else { Ok(()) }
+        self.stopped = stopped;
+        self.may_begin()
     }
 
     fn stopped(&mut self, question: &Question, sums: Sums, next: u64) -> Result<()> {
@@ -245,12 +263,24 @@ impl<'a> Passes<'a> {
         self.keep()
     }
 
-    fn keep(&mut self) -> Result<()> {
+    /// Lets what is worth keeping be kept.
+    ///
+    /// # Errors
+    /// If it must be and cannot.
+    pub(crate) fn keep(&mut self) -> Result<()> {
         let (overview, distinct) = match &self.known {
             Some((overview, distinct)) => (overview, *distinct),
             None => return Ok(()),
         };
         self.watch.keep(&Kept { overview, distinct, memo: &self.memo })
+    }
+
+    /// Forgets what was kept.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(crate) fn forget(&self) -> Result<()> {
+        self.watch.forget()
     }
 
     /// What is known of all points.

@@ -1,0 +1,223 @@
+//! The checkpoint of a fit: a file that says how far it has come, and the one before it.
+//!
+//! The newest is at the path that the user gave, the one before it at the same path with `.1`. A new
+//! one is written beside, and brought to the disk before it gets its name. Then the present one gets
+//! its second name `.1` as a link, and the new one is renamed over it. So there is at every moment a
+//! whole file at the path, also if power fails and the disk has seen the changes of names in another
+//! order. Where there are no links, the present one is renamed to `.1`, and for a moment is to be
+//! found there only.
+//!
+//! A damaged file is as good as none if the one before it is sound; but it never takes the place of
+//! that one. A sound one of another fit, or a file that cannot be read and may be one, is not passed
+//! over. What loading refuses is not overwritten either, nor is anything removed that does not begin
+//! as a checkpoint does: it may be the user's data.
+
+pub(crate) mod bytes;
+mod format;
+mod fs;
+mod identity;
+
+pub(crate) use identity::Identity;
+
+use crate::error::checkpoint::CheckpointError;
+use bytes::Malformed;
+use format::{Damage, Found};
+use fs::{Disk, Fs};
+use identity::Difference;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Where the checkpoints of a fit are kept. Readers may be many; a writer should be alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Store<F: Fs = Disk> {
+    newest: PathBuf,
+    older: PathBuf,
+    beside: PathBuf,
+    fs: F,
+}
+
+/// Which file a fit can be resumed from.
+enum Usable {
+    Newest(Vec<u8>),
+    Older(Vec<u8>),
+    None,
+}
+
+impl Store {
+    /// A store at `path`. Nothing is read or written yet.
+    pub(crate) fn new(path: &Path) -> Store {
+        Store::on(Disk, path)
+    }
+}
+
+impl<F: Fs> Store<F> {
+    pub(crate) fn on(fs: F, path: &Path) -> Store<F> {
+        let with = |suffix| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        Store { newest: path.to_owned(), older: with(".1"), beside: with(".checkpoint-part"), fs }
+    }
+
+    /// The contents of the last sound checkpoint, none if there is no checkpoint yet.
+    ///
+    /// # Errors
+    /// [`Mismatch`](CheckpointError::Mismatch) if it belongs to another fit,
+    /// [`Corrupt`](CheckpointError::Corrupt) if there is none that is sound, and
+    /// [`NotRead`](CheckpointError::NotRead).
+    pub(crate) fn load(&self, identity: &Identity) -> Result<Option<Vec<u8>>, CheckpointError> {
+        Ok(match self.usable(identity)? {
+            Usable::Newest(contents) | Usable::Older(contents) => Some(contents),
+            Usable::None => None,
+        })
+    }
+
+    /// Makes `contents` the newest checkpoint, and keeps the one before it.
+    ///
+    /// # Errors
+    /// [`NotWritten`](CheckpointError::NotWritten); or, if there is something in its place that
+    /// [`load`](Store::load) refuses, its error.
+    pub(crate) fn save(
+        &mut self,
+        identity: &Identity,
+        contents: &[u8],
+    ) -> Result<(), CheckpointError> {
+        let keep = match self.usable(identity) {
+            Ok(Usable::Newest(_)) => true,
+            Ok(Usable::Older(_) | Usable::None) => false,
+            Err(CheckpointError::NotRead { message, .. }) => return Err(self.not_written(message)),
+            Err(refused) => return Err(refused),
+        };
+        let file = format::file(identity, contents);
+        self.replace(&file, keep).map_err(|error| self.not_written(error.to_string()))
+    }
+
+    /// Removes all checkpoints, as a fit does that is done.
+    ///
+    /// # Errors
+    /// [`NotWritten`](CheckpointError::NotWritten) if one is left.
+    pub(crate) fn remove(&self) -> Result<(), CheckpointError> {
+        // The older one first: what is left by a crash is the newest.
+        for path in [&self.older, &self.newest] {
+            self.remove_checkpoint(path).map_err(|error| {
+                self.not_written(format!("{} cannot be removed: {error}", path.display()))
+            })?;
+        }
+        unless_absent(self.fs.remove(&self.beside))
+            .map_err(|error| self.not_written(error.to_string()))
+    }
+
+    /// That contents that were loaded make no sense.
+    pub(crate) fn malformed(&self, why: Malformed) -> CheckpointError {
+        self.corrupt(why.to_string())
+    }
+
+    fn usable(&self, identity: &Identity) -> Result<Usable, CheckpointError> {
+        let damage = match self.find(&self.newest, identity)? {
+            Some(Ok(contents)) => return Ok(Usable::Newest(contents)),
+            Some(Err(damage)) => Some(damage),
+            None => None,
+        };
+        let older = self.older.display();
+        match (damage, self.find(&self.older, identity)) {
+            (_, Ok(Some(Ok(contents)))) => Ok(Usable::Older(contents)),
+            (None, Ok(None)) => Ok(Usable::None),
+            (Some(damage), Ok(None)) => {
+                Err(self.corrupt(format!("{damage}, and there is none before it")))
+            }
+            (Some(damage), Ok(Some(Err(other)))) => Err(self.corrupt(format!(
+                "{damage}; nor can the one before it, {older}, which is to be removed too: {other}"
+            ))),
+            (None, Ok(Some(Err(other)))) => Err(CheckpointError::Corrupt {
+                path: self.older.clone(),
+                why: format!("{other}, and there is none after it"),
+            }),
+            (Some(damage), Err(CheckpointError::NotRead { message, .. })) => Err(self.corrupt(
+                format!("{damage}, and the one before it, {older}, cannot be read: {message}"),
+            )),
+            (_, Err(error)) => Err(error),
+        }
+    }
+
+    /// What the file at `path` contains, if there is one.
+    fn find(
+        &self,
+        path: &Path,
+        identity: &Identity,
+    ) -> Result<Option<Result<Vec<u8>, Damage>>, CheckpointError> {
+        let path = path.to_owned();
+        match self.fs.open(&path).and_then(|file| format::read(file, identity)) {
+            Ok(Found::Ours(contents)) => Ok(Some(Ok(contents))),
+            Ok(Found::Damaged(damage)) => Ok(Some(Err(damage))),
+            Ok(Found::Foreign(Difference { field, found, expected })) => {
+                Err(CheckpointError::Mismatch { path, field, found, expected })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(CheckpointError::NotRead { path, message: error.to_string() }),
+        }
+    }
+
+    /// Writes `file` beside and gives it the name of the newest, which becomes the older one if it
+    /// is to be kept.
+    fn replace(&self, file: &[u8], keep: bool) -> io::Result<()> {
+        // Left by a process that was killed.
+        unless_absent(self.fs.remove(&self.beside))?;
+        let replaced = self
+            .write_beside(file)
+            .and_then(|()| if keep { self.keep_newest() } else { Ok(()) })
+            .and_then(|()| self.fs.rename(&self.beside, &self.newest));
+        if replaced.is_err() {
+            let _ = self.fs.remove(&self.beside);
+        }
+        replaced?;
+        self.fs.sync_folder(folder_of(&self.newest))
+    }
+
+    fn write_beside(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.fs.create(&self.beside)?;
+        file.write(bytes)?;
+        file.sync()
+    }
+
+    fn keep_newest(&self) -> io::Result<()> {
+        self.remove_checkpoint(&self.older)?;
+        self.fs
+            .link(&self.newest, &self.older)
+            .or_else(|_| self.fs.rename(&self.newest, &self.older))
+    }
+
+    /// Removes a file if there is one, and only if it begins as a checkpoint does.
+    fn remove_checkpoint(&self, path: &Path) -> io::Result<()> {
+        match self.fs.open(path).and_then(format::has_magic) {
+            Ok(true) => unless_absent(self.fs.remove(path)),
+            Ok(false) => Err(io::Error::other(format!("{} is no checkpoint", path.display()))),
+            Err(error) => unless_absent(Err(error)),
+        }
+    }
+
+    fn corrupt(&self, why: String) -> CheckpointError {
+        CheckpointError::Corrupt { path: self.newest.clone(), why }
+    }
+
+    fn not_written(&self, message: String) -> CheckpointError {
+        CheckpointError::NotWritten { path: self.newest.clone(), message }
+    }
+}
+
+fn unless_absent(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests;

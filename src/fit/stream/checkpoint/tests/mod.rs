@@ -1,0 +1,149 @@
+//! What may happen to the files of a checkpoint, and what must then be found.
+
+mod damage;
+
+use super::*;
+use tempfile::TempDir;
+
+fn identity() -> Identity {
+    Identity(vec![("model", "a exp(-b t)".to_owned()), ("start", "1, 2".to_owned())])
+}
+
+/// A folder with a store in it.
+fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(&folder.path().join("fit.checkpoint"));
+    (folder, store)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_saved_is_loaded_and_the_one_before_it_is_kept() {
+    let (folder, mut store) = store();
+    let identity = identity();
+    assert_eq!(store.load(&identity), Ok(None));
+    for contents in [&b"first"[..], b"", &[0; 100_000], b"last"] {
+        store.save(&identity, contents).unwrap();
+        assert_eq!(store.load(&identity).unwrap().as_deref(), Some(contents));
+        let again = Store::new(&store.newest);
+        assert_eq!(again.load(&identity).unwrap().as_deref(), Some(contents), "another process");
+    }
+    assert_eq!(names(folder.path()), ["fit.checkpoint", "fit.checkpoint.1"]);
+    std::fs::remove_file(&store.newest).unwrap();
+    assert_eq!(store.load(&identity).unwrap(), Some(vec![0; 100_000]), "the one before it");
+    store.save(&identity, b"next").unwrap();
+    assert_eq!(store.load(&identity).unwrap().as_deref(), Some(&b"next"[..]));
+    store.remove().unwrap();
+    assert!(names(folder.path()).is_empty());
+    assert_eq!(store.load(&identity), Ok(None));
+    store.remove().unwrap();
+}
+
+#[test]
+fn a_path_without_a_folder_is_in_the_present_one() {
+    assert_eq!(folder_of(Path::new("fit")), Path::new("."));
+    assert_eq!(folder_of(Path::new("a/fit")), Path::new("a"));
+    assert_eq!(folder_of(Path::new("/fit")), Path::new("/"));
+}
+
+#[test]
+fn files_of_a_killed_process_are_replaced() {
+    let (folder, mut store) = store();
+    for stale in [&b""[..], b"FITCK", &[0; 10_000]] {
+        std::fs::write(&store.beside, stale).unwrap();
+        assert!(store.load(&identity()).is_ok(), "what lies beside is no checkpoint");
+        store.save(&identity(), b"contents").unwrap();
+        assert_eq!(store.load(&identity()).unwrap().as_deref(), Some(&b"contents"[..]));
+        assert!(!store.beside.exists());
+    }
+    std::fs::write(&store.beside, b"FITCK").unwrap();
+    store.remove().unwrap();
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn another_fit_is_refused_by_name_and_not_overwritten() {
+    let (_folder, mut store) = store();
+    let other = Identity(vec![("model", "a exp(-b t)".to_owned()), ("start", "1, 3".to_owned())]);
+    store.save(&other, b"older").unwrap();
+    store.save(&identity(), b"newest").unwrap_err();
+    store.save(&other, b"newest").unwrap();
+    let before = std::fs::read(&store.newest).unwrap();
+    let expected = CheckpointError::Mismatch {
+        path: store.newest.clone(),
+        field: "start".to_owned(),
+        found: "1, 3".to_owned(),
+        expected: "1, 2".to_owned(),
+    };
+    assert_eq!(store.load(&identity()), Err(expected.clone()));
+    assert_eq!(store.save(&identity(), b"contents"), Err(expected));
+    assert_eq!(std::fs::read(&store.newest).unwrap(), before);
+
+    // The one before it is ours, but what is newer is not passed over.
+    std::fs::write(&store.older, format::file(&identity(), b"ours")).unwrap();
+    let error = store.load(&identity()).unwrap_err();
+    assert!(matches!(error, CheckpointError::Mismatch { .. }), "{error}");
+
+    // If only the one before it is left, it is the one to remove.
+    std::fs::copy(&store.newest, &store.older).unwrap();
+    std::fs::remove_file(&store.newest).unwrap();
+    let error = store.load(&identity()).unwrap_err();
+    assert!(matches!(&error, CheckpointError::Mismatch { path, .. } if *path == store.older));
+}
+
+#[test]
+fn other_versions_are_refused_by_number() {
+    let (_folder, mut store) = store();
+    for version in [0_u32, 2, u32::MAX] {
+        let mut file = format::file(&identity(), b"contents");
+        file[8..12].copy_from_slice(&version.to_le_bytes());
+        // Of what follows the length, another version may have made anything.
+        let end = file.len() - format::DIGEST;
+        file[format::HEADER..end].fill(0xff);
+        sign(&mut file);
+        std::fs::write(&store.newest, file).unwrap();
+        std::fs::write(&store.older, format::file(&identity(), b"older")).unwrap();
+        let error = store.load(&identity()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the checkpoint {} belongs to another fit: its version of the format is {version}, \
+                 here it is 1; remove it, or give another path",
+                store.newest.display()
+            )
+        );
+        assert_eq!(store.save(&identity(), b"contents"), Err(error));
+    }
+}
+
+/// Writes the digest of a changed file anew.
+fn sign(file: &mut [u8]) {
+    use sha2::{Digest, Sha256};
+    let (body, digest) = file.split_last_chunk_mut::<{ format::DIGEST }>().unwrap();
+    digest.copy_from_slice(&Sha256::digest(body));
+}
+
+#[test]
+fn the_format_is_fixed() {
+    let identity = Identity(vec![("model", "m".to_owned())]);
+    let file = format::file(&identity, b"xyz");
+    let expected = [
+        &b"FITCKPT1"[..],
+        &[1, 0, 0, 0],
+        &[33, 0, 0, 0, 0, 0, 0, 0],
+        &[1, 0, 0, 0, 0, 0, 0, 0],
+        &[5, 0, 0, 0, 0, 0, 0, 0],
+        b"model",
+        &[1, 0, 0, 0, 0, 0, 0, 0],
+        b"m",
+        b"xyz",
+    ];
+    assert_eq!(file[..file.len() - 32], expected.concat());
+}

@@ -1,0 +1,127 @@
+//! Who follows the passes over a stream: the caller's observer and token, and the checkpoint.
+
+use super::checkpoint::{Identity, Store};
+use super::contents;
+use super::opening::Opening;
+use crate::backend::stream::{Kept, Watch};
+use crate::error::{Error, Result};
+use crate::solver::cancel::CancelToken;
+use crate::solver::observe::{
+    Observe, Observer, Progress, StreamObserver, StreamProgress, asks_to_stop,
+};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// What the steps of the solver, the passes and the checkpoint tell each other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Notes {
+    /// How the fit was opened; nothing is kept before that is known.
+    pub(crate) opening: Option<Opening>,
+    pub(crate) cost: Option<f64>,
+    pub(crate) damping: f64,
+    pub(crate) step: f64,
+    /// Checkpoints that were written.
+    pub(crate) checkpoints: usize,
+    /// Why the last one could not be.
+    pub(crate) not_kept: Option<String>,
+}
+
+/// Notes that several take.
+pub(crate) type Shared = Arc<Mutex<Notes>>;
+
+/// Calls `with` the notes.
+pub(crate) fn noted<R>(notes: &Shared, with: impl FnOnce(&mut Notes) -> R) -> R {
+    with(&mut notes.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A checkpoint and what it belongs to.
+pub(crate) struct Keeper {
+    pub(crate) store: Store,
+    pub(crate) identity: Identity,
+    /// Whether a checkpoint that cannot be written ends the fit.
+    pub(crate) required: bool,
+}
+
+/// Follows the passes.
+pub(crate) struct Follower {
+    pub(crate) keeper: Option<Keeper>,
+    pub(crate) notes: Shared,
+    pub(crate) observer: Option<Arc<StreamObserver>>,
+    pub(crate) token: Option<CancelToken>,
+    /// Points of a whole pass, once they are known.
+    pub(crate) total: Option<u64>,
+    pub(crate) begun: Instant,
+}
+
+impl Watch for Follower {
+    fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<()>> {
+        if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
+            return Ok(ControlFlow::Break(()));
+        }
+        let Some(observer) = &self.observer else { return Ok(ControlFlow::Continue(())) };
+        let (cost, damping, step) = noted(&self.notes, |n| (n.cost, n.damping, n.step));
+        let progress = StreamProgress {
+            pass,
+            chunk,
+            points,
+            total_points: self.total,
+            cost,
+            damping,
+            step,
+            elapsed: self.begun.elapsed(),
+        };
+        match asks_to_stop(|| observer(&progress)) {
+            Ok(false) => Ok(ControlFlow::Continue(())),
+            Ok(true) => Ok(ControlFlow::Break(())),
+            Err(message) => Err(Error::ObserverPanicked { message }),
+        }
+    }
+
+    fn keep(&mut self, kept: &Kept<'_>) -> Result<()> {
+        let counts = kept.overview;
+        self.total = Some((counts.used + counts.omitted + counts.ignored) as u64);
+        let row = counts.units.row;
+        let cost = kept.memo.last_cost().map(|cost| cost / row / row);
+        let opening = noted(&self.notes, |notes| {
+            notes.cost = cost.or(notes.cost);
+            notes.opening.clone()
+        });
+        let (Some(keeper), Some(opening)) = (&mut self.keeper, opening) else { return Ok(()) };
+        let saved = keeper.store.save(&keeper.identity, &contents::write(kept, &opening));
+        noted(&self.notes, |notes| match saved {
+            Ok(()) => {
+                notes.checkpoints += 1;
+                Ok(())
+            }
+            Err(error) if keeper.required => Err(error.into()),
+            Err(error) => {
+                notes.not_kept = Some(error.to_string());
+                Ok(())
+            }
+        })
+    }
+
+    fn forget(&self) -> Result<()> {
+        Ok(self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.store.remove())?)
+    }
+}
+
+/// Takes notes of the steps for the observer of the passes.
+pub(crate) struct Noting {
+    pub(crate) notes: Shared,
+    pub(crate) observer: Option<Arc<Observer>>,
+}
+
+impl Observe for Noting {
+    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        noted(&self.notes, |notes| {
+            (notes.damping, notes.step) = (progress.damping, progress.step);
+        });
+        self.observer.as_ref().map_or(ControlFlow::Continue(()), |o| o.tell(progress))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.observer.as_ref().is_some_and(|o| o.is_cancelled())
+    }
+}

@@ -1,0 +1,188 @@
+//! A start found from a sample, so that passes over all points are few, and the tests that it must pass so
+//! that it never changes the answer.
+//!
+//! Each half of the sample, and then the whole of it, is fitted in memory from the start that the caller
+//! gave. The result is used only if
+//!
+//! 1. both halves converge, determine all parameters, and agree: with Cₐ and C_b their covariances and d the
+//!    difference of their parameters, dᵀ(Cₐ + C_b)⁻¹d is no larger than chi-square of as many degrees of
+//!    freedom is in 9999 of 10,000 cases;
+//! 2. the cost of all points is lower there than at the caller's start;
+//! 3. all points agree with the sample: a full Gauss-Newton step from there, with all points, is no longer
+//!    than the errors of the sample make likely. A feature that the sample missed shows here: points that
+//!    the sample knows nothing of pull the parameters farther than that.
+
+use crate::backend::Fault;
+use crate::data::overview::Overview;
+use crate::data::sample::{Part, Sample};
+use crate::error::Result;
+use crate::fit::Fit;
+use crate::normal::small::{cholesky, solve_upper_transposed};
+use crate::normal::{Normal, Summary};
+use nalgebra::{DMatrix, DVector};
+
+/// A sample must be smaller than the points by this factor for its fit to be worth while.
+const LEAST_STRETCH: u64 = 4;
+/// Standard deviations of a normal distribution beyond which one case in 10,000 lies.
+const RARE: f64 = 3.719;
+/// The step is allowed this times the chi-square that is so rare: the errors of a sample are estimates.
+const SLACK: f64 = 2.0;
+
+/// What a sample said of the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    /// Where the fit may begin in place of the caller's start.
+    pub(crate) candidate: Option<Vec<f64>>,
+    /// Points that each point of the sample stands for.
+    pub(crate) stretch: u64,
+    /// Positions of the free parameters, among those that are free, that are not on a bound there.
+    pub(crate) inside: Vec<usize>,
+    /// Points of the sample.
+    pub(crate) points: usize,
+    /// In words.
+    pub(crate) reason: String,
+}
+
+impl Opening {
+    /// Where the caller said, for this reason.
+    pub(crate) fn none(points: usize, reason: impl Into<String>) -> Opening {
+        let (stretch, inside) = (1, Vec::new());
+        Opening { candidate: None, stretch, inside, points, reason: reason.into() }
+    }
+
+    /// Fits a sample by `fit`, which takes columns and a start. `free`: positions of the free parameters.
+    pub(crate) fn of(
+        sample: &Sample,
+        start: &[f64],
+        free: &[usize],
+        fit: &dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit>,
+    ) -> Opening {
+        let none = |reason: &str| Opening::none(sample.len(), reason);
+        if sample.stretch() < LEAST_STRETCH {
+            return none("the points are too few for a sample of them to save time");
+        }
+        let halves = [Part::Even, Part::Odd].map(|part| fit(&sample.part(part), start));
+        let [Ok(a), Ok(b)] = halves else {
+            return none("the sample cannot be fitted");
+        };
+        if !(is_sound(&a) && is_sound(&b)) {
+            return none("a half of the sample has no sound fit");
+        }
+        if !agree(&a, &b, free) {
+            return none("the halves of the sample do not agree");
+        }
+        match fit(&sample.part(Part::All), a.params()) {
+            Ok(all) if is_sound(&all) && all.at_bound == a.at_bound => Opening {
+                candidate: Some(all.params().to_vec()),
+                stretch: sample.stretch(),
+                inside: (0..free.len()).filter(|&j| all.at_bound[free[j]].is_none()).collect(),
+                points: sample.len(),
+                reason: String::new(),
+            },
+            _ => none("the sample has no sound fit"),
+        }
+    }
+
+    /// Whether all points agree with the sample. `at_start` and `there`: their normal equations at the
+    /// caller's start, if they are known, and at the candidate.
+    pub(crate) fn judge(
+        &self,
+        at_start: Option<&Normal>,
+        there: &Normal,
+        points: &Overview,
+    ) -> std::result::Result<(), &'static str> {
+        if !there.is_finite() {
+            return Err("the model is not finite at every point where the fit of the sample ends");
+        }
+        if at_start.is_none_or(|start| there.cost >= start.cost) {
+            return Err("the cost of all points is no lower where the fit of the sample ends");
+        }
+        let Some(step) = squared_step(there, &self.inside) else {
+            return Err(
+                "the points do not determine the parameters where the fit of the sample ends",
+            );
+        };
+        let degrees = points.used.saturating_sub(self.inside.len()).max(1) as f64;
+        let variance = 2.0 * there.cost / degrees;
+        let likely = SLACK * self.stretch as f64 * rare_chi_square(self.inside.len());
+        match step <= likely * variance {
+            true => Ok(()),
+            false => Err("all points do not agree with the sample"),
+        }
+    }
+}
+
+/// Whether a fit may be trusted with the start of another.
+fn is_sound(fit: &Fit) -> bool {
+    fit.converged() && fit.undetermined().is_empty() && fit.degrees_of_freedom() > 0
+}
+
+/// Whether two fits of different points give the same parameters, within their errors.
+fn agree(a: &Fit, b: &Fit, free: &[usize]) -> bool {
+    if a.at_bound != b.at_bound {
+        return false;
+    }
+    let inside: Vec<usize> = free.iter().copied().filter(|&i| a.at_bound[i].is_none()).collect();
+    let n = inside.len();
+    let entry = |i: usize, j: usize| {
+        a.covariance()[(inside[i], inside[j])] + b.covariance()[(inside[i], inside[j])]
+    };
+    // In units of the errors, so that parameters of any size are alike.
+    let error = |i: usize| entry(i, i).sqrt();
+    let apart = |i: usize| (a.params()[inside[i]] - b.params()[inside[i]]) / error(i);
+    let correlation = DMatrix::from_fn(n, n, |i, j| entry(i, j) / (error(i) * error(j)));
+    let apart = DVector::from_fn(n, |i, _| apart(i));
+    correlation
+        .cholesky()
+        .is_some_and(|factor| apart.dot(&factor.solve(&apart)) <= rare_chi_square(n))
+}
+
+/// gᵀH⁻¹g, the square of the full step in the metric of H, over the given parameters; `None` if H is
+/// singular.
+fn squared_step(normal: &Normal, inside: &[usize]) -> Option<f64> {
+    let n = inside.len();
+    let length = |j: usize| normal.jtj(j, j).sqrt();
+    let (mut h, mut g, mut r) = (vec![0.0; n * n], vec![0.0; n], vec![0.0; n * n]);
+    for (b, &j) in inside.iter().enumerate() {
+        for (a, &i) in inside[..=b].iter().enumerate() {
+            h[b * n + a] = normal.jtj(i, j) / (length(i) * length(j));
+        }
+        g[b] = normal.jtr(j) / length(j);
+    }
+    cholesky(&h, n, &mut r).ok()?;
+    solve_upper_transposed(&r, n, &mut g);
+    let square: f64 = g.iter().map(|v| v * v).sum();
+    square.is_finite().then_some(square)
+}
+
+/// The chi-square of `degrees` degrees of freedom that one case in 10,000 exceeds (Wilson and Hilferty
+/// 1931).
+fn rare_chi_square(degrees: usize) -> f64 {
+    let k = degrees.max(1) as f64;
+    let part = 2.0 / (9.0 * k);
+    k * (1.0 - part + RARE * part.sqrt()).powi(3)
+}
+
+/// A fault at the candidate that only says that the fit begins elsewhere, if it is one.
+pub(crate) fn forgiven(fault: Fault) -> std::result::Result<&'static str, Fault> {
+    match fault {
+        Fault::Panicked { .. } => Ok("the model panics where the fit of the sample ends"),
+        other => Err(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rare_chi_square;
+
+    #[test]
+    fn rare_chi_squares_are_those_of_tables() {
+        // 0.9999 quantiles of chi-square.
+        for (degrees, quantile) in
+            [(1, 15.137), (2, 18.421), (3, 21.108), (10, 35.564), (30, 67.633)]
+        {
+            let found = rare_chi_square(degrees);
+            assert!((found / quantile - 1.0).abs() < 0.02, "{degrees}: {found}, not {quantile}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! How a stream was fitted.
+
+use std::fmt;
+
+/// What passes over a stream took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamStats {
+    /// Passes over the points that this run made, whole or begun.
+    pub passes: usize,
+    /// Passes whose results came from a checkpoint.
+    pub resumed_passes: usize,
+    /// Points of a chunk.
+    pub chunk_points: usize,
+    /// Chunks that were worked on, in all passes.
+    pub chunks: u64,
+    /// Points that were worked on, in all passes.
+    pub points_read: u64,
+    /// Bytes of these points as they lie in memory.
+    pub bytes_read: u64,
+    /// Seconds that the reading thread was at work: reading and decoding.
+    pub read_seconds: f64,
+    /// Seconds that the work waited for chunks; what reading took beyond them was hidden behind the work.
+    pub wait_seconds: f64,
+    /// Seconds that chunks were worked on.
+    pub work_seconds: f64,
+    /// Bytes of the buffers that chunks are read into.
+    pub buffer_bytes: usize,
+    /// Points of the sample.
+    pub sample_points: usize,
+    /// Where the fit began: at the end of a fit of a sample, or at the caller's start, and why.
+    pub start: String,
+    /// Checkpoints that were written.
+    pub checkpoints: usize,
+}
+
+impl fmt::Display for StreamStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resumed = match self.resumed_passes {
+            0 => String::new(),
+            passes => format!(" ({passes} more came from a checkpoint)"),
+        };
+        write!(
+            f,
+            "{} passes{resumed} of {} chunks in all, {:.1} MB; reading {:.2} s, waiting for it {:.2} s, working {:.2} s; start: {}",
+            self.passes,
+            self.chunks,
+            1e-6 * self.bytes_read as f64,
+            self.read_seconds,
+            self.wait_seconds,
+            self.work_seconds,
+            self.start
+        )
+    }
+}
