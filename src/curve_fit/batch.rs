@@ -93,11 +93,7 @@ impl CurveFit {
             self.checked_start(start)?;
         }
         let free = self.free_positions();
-        let unused = self.unused(model);
-        if !free.is_empty() && free.iter().all(|&i| unused[i]) {
-            let names = free.iter().map(|&i| self.names[i].clone()).collect();
-            return Err(Error::NoParameterDependence { names });
-        }
+        let unused = self.unused(model, &free)?;
         let ready = self.ready(model, &free)?;
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
         let bounded = starts.is_bounded() || free.iter().any(has_bound);

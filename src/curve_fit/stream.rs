@@ -1,16 +1,16 @@
 //! Fits over more points than memory holds: exact, by passes over a source.
 
 use super::{CurveFit, array};
-use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
 use crate::backend::stream::{Evaluated, Passes, Question, locked};
+use crate::backend::{Backend, Fault};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::overview::Overview;
 use crate::data::sample::Sample;
 use crate::data::sigma::Sigma;
 use crate::data::source::prefetch::Prefetch;
-use crate::data::source::{Shape, SliceSource};
+use crate::data::source::{Shape, SliceSource, Source};
 use crate::data::stream::{Stream, StreamPoints, StreamSigma};
 use crate::data::values::Values;
 use crate::error::{Error, Result};
@@ -33,6 +33,9 @@ use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
+const SAMPLE_EVALUATIONS: usize = 100;
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0` within `memory_limit` bytes beside them, as
 /// NLSQ's `curve_fit_large` does, but exactly: every pass is over all points.
@@ -58,7 +61,7 @@ pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
     memory_limit: usize,
 ) -> Result<Fit> {
     let source = SliceSource::new(x, y)?;
-    let columns = C::X::count().unwrap_or(source.columns());
+    let columns = C::X::count().unwrap_or_else(|| source.shape().x.len());
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p)))
         .fit_stream(Stream::new(source).memory_limit(memory_limit), p0)
 }
@@ -147,7 +150,8 @@ impl CurveFit {
             let unknown = Overview::unknown(self.estimator);
             request(unknown, start.clone(), false).refused(Failure::Backend(fault))
         };
-        let opened = Opened { curve: self, model: &ready.prepared, start: &start, shape: &shape, said };
+        let opened =
+            Opened { curve: self, model: &ready.prepared, start: &start, shape: &shape, said };
         let answers = match resumed {
             Some(Contents { overview, distinct, opening, memo }) => {
                 let mut passes = locked(&supply.passes);
@@ -182,8 +186,7 @@ impl CurveFit {
             .unwrap_or_else(|| Opening::none(0, "none was asked for"));
         let (from, told) = opened.judged(&opening, &supply, &overview).map_err(refused)?;
         let refined = from.is_some();
-        let mut fit =
-            request(overview, from.unwrap_or_else(|| start.clone()), refined).fit()?;
+        let mut fit = request(overview, from.unwrap_or_else(|| start.clone()), refined).fit()?;
         fit.start.clone_from(&start);
         let passes = locked(&supply.passes);
         let taken = noted(&notes, |notes| notes.clone());
@@ -261,7 +264,9 @@ impl Opened<'_> {
     /// What a sample says of the start.
     fn sampled(&self, sample: &Sample) -> Opening {
         // Nobody watches the fit of a sample; a token ends it as it ends the passes.
-        let alone = CurveFit { backend: Backend::Cpu, observer: None, ..self.curve.clone() };
+        let mut alone = CurveFit { backend: Backend::Cpu, observer: None, ..self.curve.clone() };
+        let most = alone.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
+        alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
         let columns = self.shape.x.len();
         let fit = |sample: &[Vec<f64>], start: &[f64]| {
             let (x, y) = sample.split_at(columns);
@@ -284,7 +289,7 @@ impl Opened<'_> {
         opening: &Opening,
         supply: &StreamSupply<'_>,
         points: &Overview,
-    ) -> std::result::Result<(Option<Vec<f64>>, String), crate::backend::Fault> {
+    ) -> std::result::Result<(Option<Vec<f64>>, String), Fault> {
         let own = |why: &str| (None, format!("the caller's, because {why}"));
         let Some(candidate) = &opening.candidate else { return Ok(own(&opening.reason)) };
         let mut passes = locked(&supply.passes);
@@ -298,7 +303,7 @@ impl Opened<'_> {
         let evaluated = Evaluated { start: candidate, ..self.evaluated() };
         if let Err(fault) = passes.normal(evaluated, &question(candidate), &mut there) {
             return match fault {
-                crate::backend::Fault::Stopped => Ok(own("the fit was stopped")),
+                Fault::Stopped => Ok(own("the fit was stopped")),
                 fault => Ok(own(forgiven(fault)?)),
             };
         }

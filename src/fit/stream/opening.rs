@@ -61,13 +61,10 @@ impl Opening {
         if sample.stretch() < LEAST_STRETCH {
             return none("the points are too few for a sample of them to save time");
         }
-        let halves = [Part::Even, Part::Odd].map(|part| fit(&sample.part(part), start));
-        let [Ok(a), Ok(b)] = halves else {
-            return none("the sample cannot be fitted");
-        };
-        if !(is_sound(&a) && is_sound(&b)) {
+        let sound = |part| fit(&sample.part(part), start).ok().filter(is_sound);
+        let Some((a, b)) = sound(Part::Even).and_then(|a| Some((a, sound(Part::Odd)?))) else {
             return none("a half of the sample has no sound fit");
-        }
+        };
         if !agree(&a, &b, free) {
             return none("the halves of the sample do not agree");
         }

@@ -1,0 +1,32 @@
+//! Data without randomness from outside, and comparisons.
+
+use dualfit::Fit;
+use rand::SeedableRng;
+use rand_distr::{Distribution, Normal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Normal noise of this size, the same for the same seed.
+pub(crate) fn noise(n: usize, size: f64, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let normal = Normal::new(0.0, size).unwrap();
+    (0..n).map(|_| normal.sample(&mut random)).collect()
+}
+
+/// `n` values from `from` to `to`.
+pub(crate) fn linspace(from: f64, to: f64, n: usize) -> Vec<f64> {
+    (0..n).map(|i| from + (to - from) * i as f64 / (n - 1) as f64).collect()
+}
+
+/// Largest difference of parameters and of errors, relative to both the parameter and its error.
+pub(crate) fn apart(a: &Fit, b: &Fit) -> f64 {
+    let mut largest: f64 = 0.0;
+    for i in 0..a.params().len() {
+        let (p, q) = (a.params()[i], b.params()[i]);
+        let (s, t) = (a.std_errors()[i], b.std_errors()[i]);
+        largest = largest.max((p - q).abs() / p.abs().max(q.abs()));
+        if s.is_finite() || t.is_finite() {
+            largest = largest.max((s - t).abs() / s.abs().max(t.abs()));
+        }
+    }
+    largest
+}
