@@ -70,6 +70,8 @@ pub use data::estimator::Estimator;
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;
 pub use data::source::chain::ChainSource;
+#[cfg(feature = "csv")]
+pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
 pub use data::source::directory::DirectorySource;
 pub use data::source::format::number::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};

@@ -2,6 +2,8 @@
 
 pub(crate) mod chain;
 mod chunk;
+#[cfg(feature = "csv")]
+pub(crate) mod csv;
 pub(crate) mod directory;
 pub(crate) mod format;
 pub(crate) mod function;

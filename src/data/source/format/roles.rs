@@ -141,6 +141,12 @@ impl Roles {
         used
     }
 
+    /// Number of columns of the file.
+    #[cfg(feature = "csv")]
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
     pub(crate) fn name(&self, column: usize) -> &str {
         self.names.get(column).map_or("?", String::as_str)
     }
