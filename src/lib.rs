@@ -70,7 +70,17 @@ pub use data::columns::{Arguments, Columns};
 pub use data::estimator::Estimator;
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;
-pub use data::source::{Chunk, Column, Shape, SliceSource, Source, Width};
+pub use data::source::chain::ChainSource;
+#[cfg(feature = "csv")]
+pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
+pub use data::source::directory::DirectorySource;
+pub use data::source::format::number::NumberType;
+pub use data::source::function::{FnSource, IntoPoint};
+pub use data::source::npy::NpySource;
+pub use data::source::raw::{RawFile, RawSource};
+pub use data::source::slices::SliceSource;
+pub use data::source::strided::StridedSource;
+pub use data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
 pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};

@@ -54,9 +54,8 @@ enum Order {
 
 #[test]
 fn a_peak_of_four_points_in_a_million_is_kept() {
-    let peak = CurveFit::new(|x, [a, x0, s, b, m]| {
-        a * (-0.5 * ((x - x0) / s).powi(2)).exp() + b + m * x
-    });
+    let peak =
+        CurveFit::new(|x, [a, x0, s, b, m]| a * (-0.5 * ((x - x0) / s).powi(2)).exp() + b + m * x);
     for order in [Order::Sorted, Order::Shuffled] {
         let (x, y) = narrow_peak(order);
         let start = [8.0, 0.6180335, 2.5e-6, 0.9, 0.4];
@@ -82,7 +81,11 @@ fn well_posed_fits_take_four_passes_at_most() {
     type Value = fn(f64) -> f64;
     let cases: [(CurveFit, Value, Vec<f64>); 3] = [
         (decay(), |x| 2.0 * (-0.5 * x).exp() + 0.3, vec![2.5, 0.8, 0.1]),
-        (sine, |x| 3.0 * (-0.2 * x).exp() * (2.5 * x + 0.4).sin() + 0.5, vec![2.5, 0.3, 2.4, 0.2, 0.0]),
+        (
+            sine,
+            |x| 3.0 * (-0.2 * x).exp() * (2.5 * x + 0.4).sin() + 0.5,
+            vec![2.5, 0.3, 2.4, 0.2, 0.0],
+        ),
         (lines, |x| 0.3 * x - 2.0, vec![1.0, 1.0]),
     ];
     for (model, value, start) in cases {

@@ -1,9 +1,20 @@
 //! Where the points of a stream come from: chunk after chunk, as often as they are asked for.
 
+pub(crate) mod chain;
 mod chunk;
+#[cfg(feature = "csv")]
+pub(crate) mod csv;
+pub(crate) mod directory;
+pub(crate) mod format;
+pub(crate) mod function;
+pub(crate) mod npy;
 pub(crate) mod prefetch;
+pub(crate) mod raw;
+pub(crate) mod slices;
+pub(crate) mod strided;
 
 pub use chunk::{Chunk, Column, Shape, Width};
+pub use format::roles::ColumnKey;
 
 use crate::error::source::SourceError;
 

@@ -1,0 +1,164 @@
+//! The files of a folder as one source, one of them open at a time.
+
+use super::chain::{add_shape, expect_shape};
+use super::format::digest::Digest;
+use super::{Chunk, Shape, Source};
+use crate::error::source::SourceError;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+/// The points of many files in order, each opened by a closure when its turn comes.
+///
+/// ```no_run
+/// use dualfit::{DirectorySource, NpySource};
+/// let source = DirectorySource::open("runs", |path| NpySource::open(path)?.x([0])?.y(2))?;
+/// # Ok::<(), dualfit::SourceError>(())
+/// ```
+pub struct DirectorySource<S, F> {
+    files: Vec<PathBuf>,
+    /// Points of each file, where they are known before they are read.
+    points: Vec<Option<u64>>,
+    open: F,
+    shape: Shape,
+    current: usize,
+    source: Option<S>,
+}
+
+impl<S, F> fmt::Debug for DirectorySource<S, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = f.debug_struct("DirectorySource");
+        parts.field("files", &self.files).field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+
+impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S, F> {
+    /// The files of a folder in the order of their names; not those of folders in it, and not those
+    /// whose names begin with a dot. Each is opened once here.
+    ///
+    /// # Errors
+    /// If the folder cannot be read or has no files, if one of them cannot be opened, or has other
+    /// columns than the first.
+    pub fn open(folder: impl AsRef<Path>, open: F) -> Result<Self, SourceError> {
+        let folder = folder.as_ref();
+        let place = || folder.display().to_string();
+        let cannot = |why| SourceError::new(place(), format!("the folder cannot be read: {why}"));
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if !hidden && entry.path().is_file() {
+                files.push(entry.path());
+            }
+        }
+        files.sort();
+        if files.is_empty() {
+            return Err(SourceError::new(place(), "there are no files in the folder"));
+        }
+        Self::files(files, open)
+    }
+
+    /// These files, in this order. Each is opened once here.
+    ///
+    /// # Errors
+    /// If there are none, if one of them cannot be opened, or has other columns than the first.
+    pub fn files<P: Into<PathBuf>>(
+        files: impl IntoIterator<Item = P>,
+        open: F,
+    ) -> Result<Self, SourceError> {
+        let files: Vec<PathBuf> = files.into_iter().map(Into::into).collect();
+        let Some(first) = files.first().map(|file| file.display().to_string()) else {
+            return Err(SourceError::new("a list of files", "it is empty; give at least one"));
+        };
+        let (mut shape, mut points) = (None, Vec::with_capacity(files.len()));
+        for file in &files {
+            let of_file = open(file)?.shape();
+            points.push(of_file.points);
+            add_shape(&mut shape, of_file, || file.display().to_string(), &first)?;
+        }
+        let shape = shape.unwrap_or_else(|| Shape::new(0));
+        Ok(DirectorySource { files, points, open, shape, current: 0, source: None })
+    }
+
+    /// The file whose turn it is, opened if it is not; none after the last.
+    fn source(&mut self) -> Result<Option<&mut S>, SourceError> {
+        let Some(file) = self.files.get(self.current) else { return Ok(None) };
+        if self.source.is_none() {
+            let source = (self.open)(file)?;
+            let shape = source.shape();
+            let place = || file.display().to_string();
+            expect_shape(&self.shape, &shape, place, "the file as it was")?;
+            let before = self.points.get(self.current).copied().flatten();
+            if shape.points != before {
+                let said = |points: Option<u64>| points.map_or("unknown".into(), |n| n.to_string());
+                let message = format!(
+                    "its number of points was {} and is {}; do not change it while it is read",
+                    said(before),
+                    said(shape.points)
+                );
+                return Err(SourceError::new(place(), message));
+            }
+            self.source = Some(source);
+        }
+        Ok(self.source.as_mut())
+    }
+
+    fn advance(&mut self) {
+        self.source = None;
+        self.current += 1;
+    }
+}
+
+impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> Source for DirectorySource<S, F> {
+    fn shape(&self) -> Shape {
+        self.shape.clone()
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        if self.current > 0 {
+            (self.source, self.current) = (None, 0);
+        }
+        self.source.as_mut().map_or(Ok(()), Source::rewind)
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        while let Some(source) = self.source()? {
+            let read = source.read(chunk, most)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            self.advance();
+        }
+        Ok(0)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        let mut skipped = 0;
+        while skipped < count {
+            // Files whose lengths are known and that are passed over whole stay closed.
+            let known = self.points.get(self.current).copied().flatten();
+            if let Some(whole) = known.filter(|&whole| whole <= count - skipped)
+                && self.source.is_none()
+            {
+                skipped += whole;
+                self.advance();
+                continue;
+            }
+            let Some(source) = self.source()? else { break };
+            skipped += source.skip(count - skipped)?;
+            if skipped < count {
+                self.advance();
+            }
+        }
+        Ok(skipped)
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        let mut digest = Digest::new();
+        for file in &self.files {
+            let name = file.file_name().unwrap_or(file.as_os_str());
+            digest.bytes(name.as_encoded_bytes());
+            digest.bytes((self.open)(file)?.fingerprint()?.as_bytes());
+        }
+        Ok(format!("{} files {}", self.files.len(), digest.text()))
+    }
+}

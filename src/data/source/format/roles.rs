@@ -1,0 +1,262 @@
+//! Which columns of a file are x, y and sigma.
+
+use crate::data::source::chunk::{Chunk, Shape, Width};
+use crate::error::source::SourceError;
+
+/// How a column of a file is called: by its name, or by its number from 0.
+pub trait ColumnKey: private::Sealed {}
+
+impl<K: private::Sealed> ColumnKey for K {}
+
+mod private {
+    pub trait Sealed {
+        /// The number of the column among these names; `Err` says what there is instead.
+        fn number_in(&self, names: &[String]) -> Result<usize, String>;
+    }
+
+    impl Sealed for usize {
+        fn number_in(&self, names: &[String]) -> Result<usize, String> {
+            if *self < names.len() {
+                return Ok(*self);
+            }
+            Err(format!("there is no column {self}, only {} numbered from 0", names.len()))
+        }
+    }
+
+    impl Sealed for &str {
+        fn number_in(&self, names: &[String]) -> Result<usize, String> {
+            let mut found = (0..names.len()).filter(|&i| names[i] == *self);
+            match (found.next(), found.next()) {
+                (Some(only), None) => Ok(only),
+                (Some(first), Some(second)) => Err(format!(
+                    "columns {first} and {second} are both called `{self}`; choose by number"
+                )),
+                _ => Err(format!("there is no column `{self}`; there {}", listed(names))),
+            }
+        }
+    }
+
+    impl Sealed for String {
+        fn number_in(&self, names: &[String]) -> Result<usize, String> {
+            self.as_str().number_in(names)
+        }
+    }
+
+    impl Sealed for &String {
+        fn number_in(&self, names: &[String]) -> Result<usize, String> {
+            self.as_str().number_in(names)
+        }
+    }
+
+    fn listed(names: &[String]) -> String {
+        const MOST: usize = 20;
+        let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+        let more = names.len().saturating_sub(MOST);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("are: {}{more}", shown.join(", "))
+    }
+}
+
+pub(crate) use private::Sealed as Find;
+
+/// What a column is in a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    X(usize),
+    Y,
+    Sigma,
+}
+
+/// The columns of a file by what they are. Until something else is said, x is the first and y the
+/// second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) x: Vec<usize>,
+    pub(crate) y: usize,
+    pub(crate) sigma: Option<usize>,
+    names: Vec<String>,
+}
+
+impl Roles {
+    /// # Errors
+    /// If there are not two columns.
+    pub(crate) fn new(names: Vec<String>, place: &str) -> Result<Roles, SourceError> {
+        let count = names.len();
+        if count < 2 {
+            let message = format!("it has {count} column(s); at least two are needed, x and y");
+            return Err(SourceError::new(place, message));
+        }
+        Ok(Roles { x: vec![0], y: 1, sigma: None, names })
+    }
+
+    /// Of columns that have no names: `0`, `1`, …
+    pub(crate) fn numbered(count: usize, place: &str) -> Result<Roles, SourceError> {
+        Roles::new((0..count).map(|i| i.to_string()).collect(), place)
+    }
+
+    pub(crate) fn set_x<K: ColumnKey>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        place: &str,
+    ) -> Result<(), SourceError> {
+        let x: Result<Vec<usize>, SourceError> =
+            keys.into_iter().map(|key| self.find(&key, place)).collect();
+        self.x = x?;
+        if self.x.is_empty() {
+            return Err(SourceError::new(place, "no column was chosen for x; choose at least one"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_y(&mut self, key: impl ColumnKey, place: &str) -> Result<(), SourceError> {
+        self.y = self.find(&key, place)?;
+        Ok(())
+    }
+
+    pub(crate) fn set_sigma(
+        &mut self,
+        key: impl ColumnKey,
+        place: &str,
+    ) -> Result<(), SourceError> {
+        self.sigma = Some(self.find(&key, place)?);
+        Ok(())
+    }
+
+    fn find(&self, key: &impl Find, place: &str) -> Result<usize, SourceError> {
+        key.number_in(&self.names).map_err(|message| SourceError::new(place, message))
+    }
+
+    /// Every role with its column.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Role, usize)> {
+        let x = self.x.iter().enumerate().map(|(i, &column)| (Role::X(i), column));
+        x.chain([(Role::Y, self.y)]).chain(self.sigma.map(|column| (Role::Sigma, column)))
+    }
+
+    /// The columns that have a role, each once, in the order of the file.
+    #[cfg(any(test, feature = "parquet", feature = "arrow"))]
+    pub(crate) fn used(&self) -> Vec<usize> {
+        let mut used: Vec<usize> = self.all().map(|(_, column)| column).collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    /// Number of columns of the file.
+    #[cfg(feature = "csv")]
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(crate) fn name(&self, column: usize) -> &str {
+        self.names.get(column).map_or("?", String::as_str)
+    }
+
+    pub(crate) fn shape(&self, width: impl Fn(usize) -> Width, points: Option<u64>) -> Shape {
+        Shape {
+            x: self.x.iter().map(|&column| width(column)).collect(),
+            y: width(self.y),
+            sigma: self.sigma.is_some(),
+            points,
+        }
+    }
+
+    /// For the fingerprint.
+    pub(crate) fn text(&self) -> String {
+        format!("x {:?} y {} sigma {:?}", self.x, self.y, self.sigma)
+    }
+}
+
+/// Refuses chunks that were made for another shape, which a reader would fill unevenly.
+pub(crate) fn expect_chunk(chunk: &Chunk, roles: &Roles, place: &str) -> Result<(), SourceError> {
+    if chunk.x.len() == roles.x.len() && chunk.sigma.is_some() == roles.sigma.is_some() {
+        return Ok(());
+    }
+    let message = "the chunk has other columns than the source; make it from the source's shape";
+    Err(SourceError::new(place, message))
+}
+
+/// The methods that choose columns, the same for every format: `roles`, `place()` and `restart()` are
+/// the type's own.
+macro_rules! choosing_columns {
+    ($source:ty) => {
+        impl $source {
+            /// The independent variables: columns by name or by number from 0, in the order in which
+            /// the model takes them. The first column until this is said. Reading begins anew.
+            ///
+            /// # Errors
+            /// If there is no such column, or if its values are no numbers.
+            pub fn x<K: $crate::data::source::ColumnKey>(
+                mut self,
+                columns: impl IntoIterator<Item = K>,
+            ) -> Result<Self, $crate::error::source::SourceError> {
+                let place = self.place();
+                self.roles.set_x(columns, &place)?;
+                self.restart()?;
+                Ok(self)
+            }
+
+            /// The response. The second column until this is said. Reading begins anew.
+            ///
+            /// # Errors
+            /// As [`x`](Self::x).
+            pub fn y(
+                mut self,
+                column: impl $crate::data::source::ColumnKey,
+            ) -> Result<Self, $crate::error::source::SourceError> {
+                let place = self.place();
+                self.roles.set_y(column, &place)?;
+                self.restart()?;
+                Ok(self)
+            }
+
+            /// The standard deviations of the response. None until this is said. Reading begins anew.
+            ///
+            /// # Errors
+            /// As [`x`](Self::x).
+            pub fn sigma(
+                mut self,
+                column: impl $crate::data::source::ColumnKey,
+            ) -> Result<Self, $crate::error::source::SourceError> {
+                let place = self.place();
+                self.roles.set_sigma(column, &place)?;
+                self.restart()?;
+                Ok(self)
+            }
+        }
+    };
+}
+pub(crate) use choosing_columns;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roles() -> Roles {
+        let names = ["t", "signal", "error", "t"];
+        Roles::new(names.map(String::from).to_vec(), "data").unwrap()
+    }
+
+    #[test]
+    fn columns_go_by_name_and_by_number() {
+        let mut roles = roles();
+        roles.set_x([3, 0], "data").unwrap();
+        roles.set_y("error", "data").unwrap();
+        roles.set_sigma(String::from("signal"), "data").unwrap();
+        assert_eq!((roles.x.as_slice(), roles.y, roles.sigma), ([3, 0].as_slice(), 2, Some(1)));
+        assert_eq!(roles.used(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn columns_that_are_not_there_or_there_twice_are_refused() {
+        let mut roles = roles();
+        let said = roles.set_y("time", "data").unwrap_err().to_string();
+        assert_eq!(said, "data: there is no column `time`; there are: `t`, `signal`, `error`, `t`");
+        let said = roles.set_x(["t"], "data").unwrap_err().to_string();
+        assert!(said.contains("columns 0 and 3 are both called `t`"), "{said}");
+        let said = roles.set_sigma(4, "data").unwrap_err().to_string();
+        assert!(said.contains("no column 4, only 4"), "{said}");
+        let said = roles.set_x([0; 0], "data").unwrap_err().to_string();
+        assert!(said.contains("no column was chosen"), "{said}");
+        assert!(Roles::numbered(1, "data").is_err());
+    }
+}

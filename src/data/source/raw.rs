@@ -1,0 +1,160 @@
+//! Files of bare numbers: one file per column, or rows of several numbers.
+
+use super::format::binary::{Binary, Field, Table};
+use super::format::file::DataFile;
+use super::format::number::{Encoding, NumberType};
+use super::format::roles::{Roles, choosing_columns};
+use super::{Chunk, Shape, Source};
+use crate::error::source::SourceError;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a file of bare numbers is made of: rows that follow each other without gaps to the end of the
+/// file, the numbers of a row in order. Little-endian and without a header until something else is
+/// said.
+#[derive(Clone, Debug)]
+pub struct RawFile {
+    path: PathBuf,
+    numbers: Vec<NumberType>,
+    header: u64,
+    big_endian: bool,
+}
+
+impl RawFile {
+    /// `numbers`: the numbers of each row, one for a file of a single column.
+    pub fn new(path: impl Into<PathBuf>, numbers: impl IntoIterator<Item = NumberType>) -> RawFile {
+        let numbers = numbers.into_iter().collect();
+        RawFile { path: path.into(), numbers, header: 0, big_endian: false }
+    }
+
+    /// Bytes before the first row.
+    #[must_use]
+    pub fn header(mut self, bytes: u64) -> RawFile {
+        self.header = bytes;
+        self
+    }
+
+    /// The highest byte of each number comes first.
+    #[must_use]
+    pub fn big_endian(mut self) -> RawFile {
+        self.big_endian = true;
+        self
+    }
+
+    /// The table, and its number of rows.
+    fn open(&self) -> Result<(Table, u64), SourceError> {
+        let file = DataFile::open(&self.path)?;
+        let stride: usize = self.numbers.iter().map(|number| number.bytes()).sum();
+        let Some(bytes) = file.length().checked_sub(self.header) else {
+            let (length, header) = (file.length(), self.header);
+            return Err(
+                file.error(format!("it has {length} bytes, fewer than its header's {header}"))
+            );
+        };
+        if stride == 0 {
+            return Err(file.error("its rows have no numbers; say which there are"));
+        }
+        let (rows, rest) = (bytes / stride as u64, bytes % stride as u64);
+        if rest != 0 {
+            let message = format!(
+                "{bytes} bytes of data are no whole number of rows of {stride} bytes; it is cut short, or the rows or the header are other ones"
+            );
+            return Err(file.error(message).at_row(rows));
+        }
+        Ok((Table { file: Arc::new(file), start: self.header, stride }, rows))
+    }
+}
+
+/// Files of bare numbers as a source. Their columns are numbered through all files from 0; x is
+/// column 0 and y column 1 until something else is said.
+///
+/// Points are kept in memory in single precision where that holds the file's numbers exactly.
+///
+/// ```no_run
+/// use dualfit::{NumberType::{F32, F64}, RawFile, RawSource};
+/// // A file per column:
+/// let source = RawSource::open([RawFile::new("t.bin", [F64]), RawFile::new("signal.bin", [F32])])?;
+/// // One file of rows t, flag, signal, error behind a header of 128 bytes:
+/// let rows = RawFile::new("run7.dat", [F64, F32, F64, F64]).header(128).big_endian();
+/// let source = RawSource::open([rows])?.x([0])?.y(2)?.sigma(3)?;
+/// # Ok::<(), dualfit::SourceError>(())
+/// ```
+#[derive(Debug)]
+pub struct RawSource {
+    binary: Binary,
+    roles: Roles,
+    files: Vec<Arc<DataFile>>,
+    layout: String,
+}
+
+choosing_columns!(RawSource);
+
+impl RawSource {
+    /// Files of one number of rows.
+    ///
+    /// # Errors
+    /// If a file cannot be opened, is no whole number of rows, or has not as many as the first; if
+    /// there are not two columns.
+    pub fn open(files: impl IntoIterator<Item = RawFile>) -> Result<RawSource, SourceError> {
+        let (mut tables, mut fields, mut layout) = (Vec::new(), Vec::new(), String::new());
+        let mut points = None;
+        for (table, raw) in files.into_iter().enumerate() {
+            let (opened, rows) = raw.open()?;
+            let (first, expected) = points.get_or_insert_with(|| (opened.file.place(), rows));
+            if rows != *expected {
+                let message = format!(
+                    "it has {rows} rows and {first} has {expected}; the files of a source have one number of rows"
+                );
+                return Err(opened.file.error(message));
+            }
+            let mut offset = 0;
+            for &number in &raw.numbers {
+                let encoding = Encoding { number, big_endian: raw.big_endian };
+                fields.push(Field { table, offset, encoding });
+                offset += number.bytes();
+            }
+            tables.push(opened);
+            layout += &format!("{:?} {} {}; ", raw.numbers, raw.header, raw.big_endian);
+        }
+        let (place, rows) = points.unwrap_or_else(|| ("raw files".into(), 0));
+        let roles = Roles::numbered(fields.len(), &place)?;
+        let files = tables.iter().map(|table| table.file.clone()).collect();
+        Ok(RawSource { binary: Binary::new(tables, fields, rows), roles, files, layout })
+    }
+
+    fn place(&self) -> String {
+        self.files.first().map(|file| file.place()).unwrap_or_default()
+    }
+
+    fn restart(&mut self) -> Result<(), SourceError> {
+        self.binary.restart();
+        Ok(())
+    }
+}
+
+impl Source for RawSource {
+    fn shape(&self) -> Shape {
+        self.binary.shape(&self.roles)
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.restart()
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        self.binary.read(chunk, most, &self.roles)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        Ok(self.binary.skip(count))
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        let mut text = format!("raw {} {}", self.layout, self.roles.text());
+        for file in &self.files {
+            text += "; ";
+            text += &file.fingerprint()?;
+        }
+        Ok(text)
+    }
+}
