@@ -8,6 +8,10 @@ use std::fs;
 /// ENOSPC, EIO, EROFS, EACCES.
 const ERRORS: [i32; 4] = [28, 5, 30, 13];
 
+fn on_disk(fault: Option<Fault>) -> Faulty<Disk> {
+    Faulty::new(Disk, fault).quick()
+}
+
 /// What is there before the save.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Before {
@@ -65,7 +69,7 @@ impl Before {
     /// The calls of a save.
     fn calls(self) -> Vec<&'static str> {
         let (_folder, store) = self.make();
-        let fs = Faulty::new(Disk, None);
+        let fs = on_disk(None);
         Store::on(&fs, &store.newest).save(&identity(), b"new").unwrap();
         fs.calls()
     }
@@ -74,7 +78,7 @@ impl Before {
 /// Saves with a fault and returns what came of it, with the store and its folder.
 fn save(before: Before, fault: Fault) -> (TempDir, Store, Result<(), CheckpointError>) {
     let (folder, store) = before.make();
-    let faulty = Faulty::new(Disk, Some(fault));
+    let faulty = on_disk(Some(fault));
     let saved = Store::on(faulty, &store.newest).save(&identity(), b"new");
     (folder, store, saved)
 }
@@ -124,7 +128,8 @@ fn a_save_that_fails_leaves_what_was_there() {
                     if !lasts && saved.is_err() && !(before == Before::StaleBeside && at < 8) {
                         assert!(!store.beside.exists(), "{place}: something was left");
                     }
-                    store.clone().save(&identity(), b"next").expect(&place);
+                    let mut after = Store::on(on_disk(None), &store.newest);
+                    after.save(&identity(), b"next").expect(&place);
                     let next = store.load(&identity()).expect(&place);
                     assert_eq!(next.as_deref(), Some(&b"next"[..]), "{place}");
                     assert!(!store.beside.exists(), "{place}: something is left");
@@ -168,7 +173,7 @@ fn a_kill_between_any_two_calls_leaves_the_old_or_the_new() {
                 // And the next process is killed as well, wherever it is.
                 for again in 0..calls.len() {
                     let fault = Fault { at: again, ..fault };
-                    let mut next = Store::on(Faulty::new(Disk, Some(fault)), &store.newest);
+                    let mut next = Store::on(on_disk(Some(fault)), &store.newest);
                     let _ = next.save(&identity(), b"new");
                     let loaded = store.load(&identity()).expect(&place);
                     assert!(
@@ -185,12 +190,12 @@ fn a_kill_between_any_two_calls_leaves_the_old_or_the_new() {
 fn a_load_that_fails_says_so_and_changes_nothing() {
     for before in Before::ALL {
         let (_folder, store) = before.make();
-        let fs = Faulty::new(Disk, None);
+        let fs = on_disk(None);
         Store::on(&fs, &store.newest).load(&identity()).unwrap();
         for (at, call) in fs.calls().into_iter().enumerate() {
             for errno in ERRORS {
                 let fault = Fault { at, errno, lasts: false, bytes: 0 };
-                let fs = Faulty::new(Disk, Some(fault));
+                let fs = on_disk(Some(fault));
                 let loaded = Store::on(fs, &store.newest).load(&identity());
                 let place = format!("{before:?}, {call} ({at}), error {errno}: {loaded:?}");
                 let error = loaded.expect_err(&place);
@@ -211,12 +216,12 @@ fn a_load_that_fails_says_so_and_changes_nothing() {
 fn a_removal_that_fails_says_so_and_leaves_what_can_be_resumed() {
     for before in [Before::Nothing, Before::One, Before::Two, Before::StaleBeside] {
         let (_folder, store) = before.make();
-        let fs = Faulty::new(Disk, None);
+        let fs = on_disk(None);
         Store::on(&fs, &store.newest).remove().unwrap();
         for at in 0..fs.calls().len() {
             let (folder, store) = before.make();
             let fault = Fault { at, errno: 30, lasts: true, bytes: 0 };
-            let removed = Store::on(Faulty::new(Disk, Some(fault)), &store.newest).remove();
+            let removed = Store::on(on_disk(Some(fault)), &store.newest).remove();
             assert!(matches!(removed, Err(CheckpointError::NotWritten { .. })), "{removed:?}");
             let loaded = store.load(&identity()).unwrap();
             assert!(loaded.is_none() || loaded == before.contents(), "{before:?}, {at}");

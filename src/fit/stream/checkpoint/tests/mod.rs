@@ -5,6 +5,7 @@ mod faults;
 mod faulty;
 mod memory;
 mod power;
+mod process;
 
 use super::*;
 use tempfile::TempDir;
