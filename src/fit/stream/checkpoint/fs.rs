@@ -45,7 +45,10 @@ impl Fs for Disk {
         if !metadata.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
         }
-        Ok(Readable { bytes: Box::new(File::open(path)?), length: metadata.len() })
+        let file = File::open(path)?;
+        // Not the length from before: another file may have got the name since.
+        let length = file.metadata()?.len();
+        Ok(Readable { bytes: Box::new(file), length })
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>> {

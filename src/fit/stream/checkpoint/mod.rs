@@ -161,6 +161,10 @@ impl<F: Fs> Store<F> {
     /// Writes `file` beside and gives it the name of the newest, which becomes the older one if it
     /// is to be kept.
     fn replace(&self, file: &[u8], keep: bool) -> io::Result<()> {
+        let folder = folder_of(&self.newest);
+        // Names that a process gave before it was killed may not be on the disk yet, and must not
+        // be lost among the changes that follow.
+        self.fs.sync_folder(folder)?;
         // Left by a process that was killed.
         unless_absent(self.fs.remove(&self.beside))?;
         let replaced = self
@@ -171,7 +175,7 @@ impl<F: Fs> Store<F> {
             let _ = self.fs.remove(&self.beside);
         }
         replaced?;
-        self.fs.sync_folder(folder_of(&self.newest))
+        self.fs.sync_folder(folder)
     }
 
     fn write_beside(&self, bytes: &[u8]) -> io::Result<()> {

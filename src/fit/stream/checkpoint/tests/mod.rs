@@ -1,6 +1,11 @@
 //! What may happen to the files of a checkpoint, and what must then be found.
 
 mod damage;
+mod faults;
+mod faulty;
+mod memory;
+mod power;
+mod process;
 
 use super::*;
 use tempfile::TempDir;

@@ -1,0 +1,155 @@
+//! A file system that fails, or ends as its process does when it is killed, at call number k.
+
+use super::super::fs::{Fs, Readable, Writable};
+use std::cell::{Cell, RefCell};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What happens at a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fault {
+    /// Number of the call, from 0.
+    pub(super) at: usize,
+    /// The system's number of the error.
+    pub(super) errno: i32,
+    /// Whether all calls after it fail too. Then nothing changes any more, as after a kill.
+    pub(super) lasts: bool,
+    /// Bytes that are written nonetheless if the call is to write.
+    pub(super) bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Faulty<F> {
+    inner: F,
+    fault: Option<Fault>,
+    /// Whether syncing is more than a call: it takes milliseconds, and only a loss of power tells.
+    syncs: bool,
+    next: Cell<usize>,
+    /// Names of the calls.
+    calls: RefCell<Vec<&'static str>>,
+}
+
+impl<F> Faulty<F> {
+    pub(super) fn new(inner: F, fault: Option<Fault>) -> Faulty<F> {
+        Faulty { inner, fault, syncs: true, next: 0.into(), calls: RefCell::default() }
+    }
+
+    /// The same without syncing.
+    pub(super) fn quick(self) -> Faulty<F> {
+        Faulty { syncs: false, ..self }
+    }
+
+    pub(super) fn calls(&self) -> Vec<&'static str> {
+        self.calls.borrow().clone()
+    }
+
+    /// The fault if this call is to fail.
+    fn call(&self, name: &'static str) -> Result<(), (io::Error, Fault)> {
+        let number = self.next.replace(self.next.get() + 1);
+        self.calls.borrow_mut().push(name);
+        match self.fault {
+            Some(fault) if number == fault.at || fault.lasts && number > fault.at => {
+                let bytes = if number == fault.at { fault.bytes } else { 0 };
+                Err((io::Error::from_raw_os_error(fault.errno), Fault { bytes, ..fault }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn done(&self, name: &'static str) -> io::Result<()> {
+        self.call(name).map_err(|(error, _)| error)
+    }
+}
+
+struct Reading<'a, F> {
+    bytes: Box<dyn Read + 'a>,
+    fs: &'a Faulty<F>,
+}
+
+impl<F> Read for Reading<'_, F> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.fs.done("read")?;
+        self.bytes.read(to)
+    }
+}
+
+struct Writing<'a, F> {
+    file: Box<dyn Writable + 'a>,
+    fs: &'a Faulty<F>,
+}
+
+impl<F> Writable for Writing<'_, F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.fs.call("write") {
+            Ok(()) => self.file.write(bytes),
+            Err((error, fault)) => {
+                self.file.write(&bytes[..fault.bytes.min(bytes.len())])?;
+                Err(error)
+            }
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.fs.done("sync")?;
+        if self.fs.syncs { self.file.sync() } else { Ok(()) }
+    }
+}
+
+impl<F: Fs> Fs for Faulty<F> {
+    fn open(&self, path: &Path) -> io::Result<Readable<'_>> {
+        self.done("open")?;
+        let Readable { bytes, length } = self.inner.open(path)?;
+        Ok(Readable { bytes: Box::new(Reading { bytes, fs: self }), length })
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>> {
+        self.done("create")?;
+        Ok(Box::new(Writing { file: self.inner.create(path)?, fs: self }))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.done("link")?;
+        self.inner.link(from, to)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.done("rename")?;
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.done("remove")?;
+        self.inner.remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.done("sync_folder")?;
+        if self.syncs { self.inner.sync_folder(folder) } else { Ok(()) }
+    }
+}
+
+impl<F: Fs> Fs for &F {
+    fn open(&self, path: &Path) -> io::Result<Readable<'_>> {
+        (**self).open(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>> {
+        (**self).create(path)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (**self).link(from, to)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (**self).rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        (**self).remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        (**self).sync_folder(folder)
+    }
+}
