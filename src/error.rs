@@ -8,6 +8,8 @@
 pub(crate) mod checkpoint;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
+#[cfg(feature = "chrome-trace")]
+pub(crate) mod trace;
 
 use checkpoint::CheckpointError;
 use no_cuda::NoCuda;
@@ -459,6 +461,10 @@ pub enum Error {
         /// Whether a checkpoint was left, from which it can be resumed.
         checkpoint: bool,
     },
+    /// The phases of fits cannot be recorded.
+    #[cfg(feature = "chrome-trace")]
+    #[error(transparent)]
+    Trace(#[from] trace::TraceError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

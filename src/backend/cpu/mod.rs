@@ -22,6 +22,7 @@ use crate::data::points::Points;
 use crate::model::native::{Native, Steps, least_sizes};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor, Summary};
+use crate::observe::span;
 use chunks::Chunks;
 use code::{Code, Source};
 use kernels::Kernels;
@@ -353,6 +354,7 @@ impl Cpu<'_> {
         chunk: impl Fn(&mut Worker, (usize, usize), &mut S) -> Result<(), Fault> + Sync,
     ) -> Result<(), Fault> {
         self.chunks.for_each(slots, self.parallel, |start, end, (sums, fault)| {
+            let _span = span!(TRACE, "chunk", points = end - start);
             *fault = Worker::with(|worker| chunk(worker, (start, end), sums)).err();
         });
         out.clear();
@@ -369,6 +371,7 @@ impl Cpu<'_> {
 
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        let _span = span!(TRACE, "pass", points = self.points.used);
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
         let mut normals = std::mem::take(&mut self.scratch.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
@@ -392,6 +395,7 @@ impl Evaluator for Cpu<'_> {
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
+        let _span = span!(TRACE, "pass", points = self.points.used);
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
         let mut factors = std::mem::take(&mut self.scratch.factors);
         factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
