@@ -2,6 +2,7 @@
 
 use super::cuda::driver::DriverError;
 use super::cuda::resident::ResidentFit;
+use crate::error::Error;
 use crate::normal::{Normal, RFactor};
 
 /// Evaluates a model over the points of one fit and sums them up.
@@ -81,9 +82,21 @@ pub(crate) enum Fault {
         message: String,
         /// Index of the point where it did.
         index: usize,
+        /// The independent variables there.
+        x: Vec<f64>,
         /// All parameters then.
         params: Vec<f64>,
     },
     /// A device failed.
     Device(DriverError),
+    /// The points could not be had, or what was reached could not be kept.
+    Points(Error),
+    /// The caller stopped the pass before its end.
+    Stopped,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Points(error)
+    }
 }

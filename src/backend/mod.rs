@@ -4,6 +4,7 @@ pub(crate) mod choice;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
 mod evaluator;
+pub(crate) mod stream;
 
 pub(crate) use evaluator::{BadPoint, DeviceUse, Evaluator, Fault};
 

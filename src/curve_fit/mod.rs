@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Request;
 use crate::fit::execution::{Execution, Handed, Wish};
+use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
@@ -318,9 +319,9 @@ impl CurveFit {
         answer(Request {
             model,
             prepared: &ready.prepared,
-            execution: &execution,
+            supply: &InMemory { points, execution: &execution },
+            points: points.overview(),
             names: &self.names,
-            points,
             start,
             bounds: &self.bounds,
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
@@ -328,6 +329,7 @@ impl CurveFit {
             loss: self.loss,
             options: &self.options,
             observer: watch.as_deref(),
+            starts_refined: false,
             on_one_thread: false,
             prepare_time: prepared_at - validated,
             validate_time: validated - begun,

@@ -4,11 +4,16 @@ pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
 pub(crate) mod estimator;
+mod extent;
 pub(crate) mod loss;
+pub(crate) mod overview;
 pub(crate) mod points;
+pub(crate) mod sample;
 pub(crate) mod sigma;
 pub(crate) mod source;
+pub(crate) mod stream;
 mod summary;
+pub(crate) mod survey;
 mod units;
 
 pub(crate) use units::unit_of;

@@ -2,13 +2,15 @@
 
 use super::correlated::Correlation;
 use super::estimator::Estimator;
+use super::extent::{Largest, Tally, finite, largest};
+use super::overview::Overview;
 use super::sigma::Sigma;
 use super::summary::{Summary, in_chunks};
 use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 /// Expectations below this part of what is usual are dark.
 const DARK: f64 = 1.0 / (1u64 << 20) as f64;
@@ -39,6 +41,8 @@ pub(crate) struct Points<'a> {
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
     pub(crate) summary: Summary,
+    /// The expected count below which a point without events weighs no more than one of this size.
+    darkest: f64,
 }
 
 /// Powers of two by which y, the weights 1/σ and the weighted residuals are multiplied to be of
@@ -53,22 +57,11 @@ pub(crate) struct Units {
 impl Units {
     /// Those of data of ordinary size.
     pub(crate) const ORDINARY: Units = Units { y: 1.0, weight: 1.0, row: 1.0 };
-}
 
-/// The largest |y|, 1/σ and |y|/σ of the points that count.
-#[derive(Clone, Copy, Default)]
-struct Largest {
-    y: f64,
-    weight: f64,
-    row: f64,
-}
-
-/// How many points of each kind there are.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    used: usize,
-    omitted: usize,
-    ignored: usize,
+    /// With the unit of y, for weights and rows of at most about 2 to these powers.
+    pub(super) fn of_exponents(y: f64, weight: i32, row: i32) -> Units {
+        Units { y, weight: unit_of_exponent(weight), row: unit_of_exponent(row) }
+    }
 }
 
 /// The independent variables, in order.
@@ -119,10 +112,10 @@ impl<'a> Points<'a> {
         })
     }
 
-    /// As [`validate`](Points::validate), of data whose lengths agree. Allocates nothing for up to
-    /// 65,536 points that are all right.
-    pub(crate) fn check(data: Given<'a>) -> Result<Points<'a>> {
-        let mut points = Points {
+    /// Of data whose lengths agree, as if every point counted and were of ordinary size.
+    pub(super) fn unchecked(data: Given<'a>) -> Points<'a> {
+        Points {
+            used: data.y.len(),
             columns: data.columns,
             y: data.y,
             sigma: data.sigma,
@@ -132,23 +125,66 @@ impl<'a> Points<'a> {
             mask_decides: false,
             infinite_x: data.infinite_x,
             estimator: Estimator::LeastSquares,
-            used: data.y.len(),
             omitted: 0,
             ignored: 0,
             units: Units::ORDINARY,
             summary: Summary::default(),
-        };
-        let plain = if data.mask.is_none() { points.plain(data.known_x) } else { None };
+            darkest: DARK,
+        }
+    }
+
+    /// A part of points of which all is known together.
+    pub(crate) fn part(data: Given<'a>, whole: &Overview) -> Points<'a> {
+        let mut points = Points::unchecked(data);
+        points.estimator = whole.estimator;
+        points.units = whole.units;
+        points.summary = whole.summary;
+        points.darkest = whole.darkest;
+        if whole.omitted + whole.ignored > 0 {
+            points.filter();
+        }
+        points
+    }
+
+    /// Counts the points that count, one by one.
+    pub(super) fn filter(&mut self) -> Tally {
+        self.filtered = true;
+        let tally = self.tally();
+        (self.used, self.omitted, self.ignored) = (tally.used, tally.omitted, tally.ignored);
+        self.filtered = tally.used < self.len();
+        tally
+    }
+
+    /// What is known of them together.
+    pub(crate) fn overview(&self) -> Overview {
+        Overview {
+            used: self.used,
+            omitted: self.omitted,
+            ignored: self.ignored,
+            units: self.units,
+            summary: self.summary,
+            estimator: self.estimator,
+            absolute: self.is_absolute(),
+            darkest: self.darkest,
+        }
+    }
+
+    /// As [`validate`](Points::validate), of data whose lengths agree. Allocates nothing for up to
+    /// 65,536 points that are all right.
+    pub(crate) fn check(data: Given<'a>) -> Result<Points<'a>> {
+        let (known_x, missing) = (data.known_x, data.missing);
+        let mut points = Points::unchecked(data);
+        let plain = if points.mask.is_none() { points.plain(known_x) } else { None };
         if plain.is_none() {
             points.filtered = true;
             points.check_sigma()?;
-            if data.missing == Missing::Error {
+            if missing == Missing::Error {
                 points.refuse_missing()?;
             }
             let tally = points.tally();
             (points.used, points.omitted, points.ignored) =
                 (tally.used, tally.omitted, tally.ignored);
-            let kept = data.mask.map_or(points.len(), |m| m.iter().filter(|&&keep| keep).count());
+            let kept = points.mask.map_or(points.len(), |m| m.iter().filter(|&&keep| keep).count());
             points.mask_decides = kept == points.used;
         }
         if points.used == 0 {
@@ -158,7 +194,7 @@ impl<'a> Points<'a> {
             });
         }
         points.filtered &= points.used < points.len();
-        if let Sigma::Covariance(matrix) = data.sigma {
+        if let Sigma::Covariance(matrix) = points.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
         let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);
@@ -189,14 +225,13 @@ impl<'a> Points<'a> {
         self.units = Units::ORDINARY;
         self.summary.square = total;
         self.summary.scatter = 0.0;
+        self.darkest = darkest(total / self.used.max(1) as f64);
         Ok(())
     }
 
-    /// The expected count below which a point without events weighs no more than one of this size:
-    /// 2⁻²⁰ of one event, or of the mean where that is less.
+    /// The expected count below which a point without events weighs no more than one of this size.
     pub(crate) fn darkest(&self) -> f64 {
-        let mean = self.summary.square / self.used.max(1) as f64;
-        if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
+        self.darkest
     }
 
     /// Whether the model may have this finite value at point `i`.
@@ -266,31 +301,39 @@ impl<'a> Points<'a> {
     /// The largest magnitudes and the summary of y if every value is finite and every sigma positive,
     /// the usual case, found in one fast scan; else `None`.
     fn plain(&self, known_x: bool) -> Option<(Largest, Summary)> {
-        let scan = |start: usize, end: usize| {
-            let summary = Summary::of_range(self, start, end);
-            // Whatever is not finite, the mean is not.
-            let mut all = summary.mean.is_finite();
-            for column in self.columns.iter().filter(|_| !known_x) {
-                all &= finite(column, start, end);
-            }
-            let Some(sigma) = self.sigmas() else {
-                let y = largest(&self.y, start, end);
-                return all.then_some((Largest { y, weight: 1.0, row: y }, summary));
-            };
-            let mut found = Largest::default();
-            for (i, &s) in sigma[start..end].iter().enumerate() {
-                all &= (s > 0.0) & (s < f64::INFINITY);
-                found.add(self.y.at(start + i).abs(), 1.0 / s);
-            }
-            all.then_some((found, summary))
-        };
+        let scan = |start: usize, end: usize| self.plain_part(start..end, known_x);
         in_chunks(self.len(), scan, |all, part| {
             let ((largest, summary), (l, s)) = (all?, part?);
             Some((largest.merge(l), summary.merge(s)))
         })
     }
 
-    fn check_sigma(&self) -> Result<()> {
+    /// The same of a range of points.
+    pub(super) fn plain_part(
+        &self,
+        part: Range<usize>,
+        known_x: bool,
+    ) -> Option<(Largest, Summary)> {
+        let Range { start, end } = part;
+        let summary = Summary::of_range(self, start, end);
+        // Whatever is not finite, the mean is not.
+        let mut all = summary.mean.is_finite();
+        for column in self.columns.iter().filter(|_| !known_x) {
+            all &= finite(column, start, end);
+        }
+        let Some(sigma) = self.sigmas() else {
+            let y = largest(&self.y, start, end);
+            return all.then_some((Largest { y, weight: 1.0, row: y }, summary));
+        };
+        let mut found = Largest::default();
+        for (i, &s) in sigma[start..end].iter().enumerate() {
+            all &= (s > 0.0) & (s < f64::INFINITY);
+            found.add(self.y.at(start + i).abs(), 1.0 / s);
+        }
+        all.then_some((found, summary))
+    }
+
+    pub(super) fn check_sigma(&self) -> Result<()> {
         let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
         let sigma = self.sigmas().unwrap_or_default();
         match sigma.iter().enumerate().find(|&(i, &s)| s <= 0.0 && masked_in(i)) {
@@ -300,7 +343,7 @@ impl<'a> Points<'a> {
     }
 
     /// The error for the first array that has a value which is not finite where the mask is true.
-    fn refuse_missing(&self) -> Result<()> {
+    pub(super) fn refuse_missing(&self) -> Result<()> {
         let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
         // Named only when it is refused: a batch comes here with every fit.
         type Bad<'b> = &'b dyn Fn(usize) -> Option<f64>;
@@ -327,14 +370,16 @@ impl<'a> Points<'a> {
 
     /// The largest magnitudes of the points that count, one by one.
     fn largest(&self) -> Largest {
-        let scan = |start: usize, end: usize| {
-            let mut found = Largest::default();
-            for i in (start..end).filter(|&i| self.counts(i)) {
-                found.add(self.y.at(i).abs(), self.sigma_at(i).map_or(1.0, |s| 1.0 / s));
-            }
-            found
-        };
+        let scan = |start: usize, end: usize| self.largest_part(start..end);
         in_chunks(self.len(), scan, Largest::merge)
+    }
+
+    pub(super) fn largest_part(&self, part: Range<usize>) -> Largest {
+        let mut found = Largest::default();
+        for i in part.filter(|&i| self.counts(i)) {
+            found.add(self.y.at(i).abs(), self.sigma_at(i).map_or(1.0, |s| 1.0 / s));
+        }
+        found
     }
 
     fn units(&self, largest: Largest) -> Units {
@@ -347,13 +392,13 @@ impl<'a> Points<'a> {
             return Units { y, weight: 1.0, row: 1.0 };
         }
         let (weight, row) = self.exponents(largest.y);
-        Units { y, weight: unit_of_exponent(weight), row: unit_of_exponent(row) }
+        Units::of_exponents(y, weight, row)
     }
 
     /// The exponents of the largest weight 1/σ and of the largest |y|/σ, which themselves may leave the
     /// range of f64. A y of 0 says nothing of the size of its residual: it counts as the largest y, and
     /// as 1 if all are 0.
-    fn exponents(&self, largest: f64) -> (i32, i32) {
+    pub(super) fn exponents(&self, largest: f64) -> (i32, i32) {
         let (mut weight, mut row) = (i32::MIN, i32::MIN);
         let usual = if largest == 0.0 { 0 } else { exponent(largest) };
         for i in self.kept() {
@@ -387,66 +432,26 @@ impl<'a> Points<'a> {
     }
 
     fn tally(&self) -> Tally {
-        let count = |start: usize, end: usize| {
-            let mut tally = Tally::default();
-            for i in start..end {
-                if self.counts(i) {
-                    tally.used += 1;
-                } else if self.sigma_at(i) == Some(f64::INFINITY) && self.mask.is_none_or(|m| m[i])
-                {
-                    tally.ignored += 1;
-                } else {
-                    tally.omitted += 1;
-                }
+        in_chunks(self.len(), |start, end| self.tally_part(start..end), Tally::merge)
+    }
+
+    pub(super) fn tally_part(&self, part: Range<usize>) -> Tally {
+        let mut tally = Tally::default();
+        for i in part {
+            if self.counts(i) {
+                tally.used += 1;
+            } else if self.sigma_at(i) == Some(f64::INFINITY) && self.mask.is_none_or(|m| m[i]) {
+                tally.ignored += 1;
+            } else {
+                tally.omitted += 1;
             }
-            tally
-        };
-        in_chunks(self.len(), count, |a, b| Tally {
-            used: a.used + b.used,
-            omitted: a.omitted + b.omitted,
-            ignored: a.ignored + b.ignored,
-        })
-    }
-}
-
-impl Largest {
-    #[inline]
-    fn add(&mut self, y: f64, weight: f64) {
-        self.y = self.y.max(y);
-        self.weight = self.weight.max(weight);
-        self.row = self.row.max(y * weight);
-    }
-
-    fn merge(self, other: Largest) -> Largest {
-        Largest {
-            y: self.y.max(other.y),
-            weight: self.weight.max(other.weight),
-            row: self.row.max(other.row),
         }
+        tally
     }
 }
 
-/// Whether all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
-/// with an early exit would not.
-fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
-    match values {
-        Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
-        Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
-    }
-}
-
-/// The largest magnitude among `values[start..end]`; NaN counts for nothing.
-fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
-    let larger = |m: f64, v: f64| if v > m { v } else { m };
-    match values {
-        Values::F64(v) => {
-            let mut lanes = [0.0; 16];
-            let (groups, rest) = v[start..end].as_chunks::<16>();
-            for group in groups {
-                lanes.iter_mut().zip(group).for_each(|(m, v)| *m = larger(*m, v.abs()));
-            }
-            lanes.iter().copied().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
-        }
-        Values::F32(v) => v[start..end].iter().fold(0.0, |m, v| larger(m, f64::from(v.abs()))),
-    }
+/// The expected count that is dark where counts have this mean: 2⁻²⁰ of one event, or of the mean where
+/// that is less.
+pub(super) fn darkest(mean: f64) -> f64 {
+    if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
 }

@@ -49,21 +49,25 @@ impl Summary {
             return Summary::of_correlated(points, correlation);
         }
         let units = points.units;
-        let mut total = match scanned {
+        let total = match scanned {
             Some(scanned) if units == Units::ORDINARY => scanned,
             _ => {
                 let range = |start, end| Summary::of_range(points, start, end);
                 in_chunks(points.len(), range, Summary::merge)
             }
         };
-        // Summed with y and weights each in a unit of order 1; now in the units of the rows.
+        total.into_row_units(units)
+    }
+
+    /// Of what was summed with y and weights each in a unit of order 1: in the units of the rows.
+    pub(super) fn into_row_units(mut self, units: Units) -> Summary {
         let factor = units.row / units.y / units.weight;
         let least = f64::MIN_POSITIVE * units.y;
-        let square = total.mean * total.mean + least * least;
-        total.square = (total.scatter + total.weight * square) * factor * factor;
-        total.scatter *= factor * factor;
-        total.mean /= units.y;
-        total
+        let square = self.mean * self.mean + least * least;
+        self.square = (self.scatter + self.weight * square) * factor * factor;
+        self.scatter *= factor * factor;
+        self.mean /= units.y;
+        self
     }
 
     /// With the residuals' own whitening: L⁻¹ y, and L⁻¹ 1 in place of the weights, times a power of

@@ -2,14 +2,14 @@
 
 use super::Fit;
 use super::covariance::{Covariance, Direction, Inputs, kept};
-use super::execution::Execution;
 use super::stats::Stats;
+use super::supply::{EvaluatorWish, Supply};
 use super::warning::Warning;
-use crate::backend::cpu::{Cpu, Prepared, kernels};
+use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
-use crate::data::points::Points;
+use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result, short};
 use crate::model::native::Model;
 use crate::normal::{Normal, Spectrum, Summary};
@@ -43,9 +43,11 @@ const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
 pub(crate) struct Request<'a> {
     pub(crate) model: &'a Model,
     pub(crate) prepared: &'a Prepared,
-    pub(crate) execution: &'a Execution<'a>,
+    /// Where the points are.
+    pub(crate) supply: &'a dyn Supply,
+    /// What is known of them together.
+    pub(crate) points: Overview,
     pub(crate) names: &'a [String],
-    pub(crate) points: &'a Points<'a>,
     pub(crate) start: Vec<f64>,
     pub(crate) bounds: &'a [(f64, f64)],
     pub(crate) fixed: Vec<bool>,
@@ -54,6 +56,8 @@ pub(crate) struct Request<'a> {
     pub(crate) loss: Loss,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
+    /// Whether the start is the end of a fit already, so that no stage need find a better one.
+    pub(crate) starts_refined: bool,
     /// Whether passes on the CPU are left to the calling thread, because others have fits of their own.
     pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
@@ -93,7 +97,7 @@ impl Request<'_> {
         outcome: Outcome,
         solving: Duration,
     ) -> Result<Fit> {
-        let (begun, points) = (Instant::now(), self.points);
+        let (begun, points) = (Instant::now(), &self.points);
         let end = self.analyse(evaluator, &self.problem(), &outcome)?;
         let stats = self.stats(evaluator, &outcome, end.passes, [solving, begun.elapsed()]);
         let mut fit = Fit {
@@ -103,7 +107,7 @@ impl Request<'_> {
             at_bound: end.at_bound,
             covariance: end.covariance,
             loss: self.loss,
-            scaled: !points.is_absolute(),
+            scaled: !points.absolute,
             estimator: points.estimator,
             cost: outcome.cost,
             row_unit: points.units.row,
@@ -117,7 +121,8 @@ impl Request<'_> {
             start: self.start.clone(),
             fixed: self.fixed.clone(),
         };
-        fit.warnings = warnings(&fit, &self.unused, self.bounds, points, &end.effects);
+        let distinct = self.supply.distinct(fit.estimated());
+        fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &end.effects);
         Ok(fit)
     }
 
@@ -129,24 +134,7 @@ impl Request<'_> {
         last_passes: usize,
         [solving, analysing]: [Duration; 2],
     ) -> Stats {
-        let on = self.execution.device.as_ref();
-        let used = evaluator.device();
-        let failed = used.as_ref().and_then(|u| u.failed.as_ref());
-        let reason = &self.execution.reason;
         Stats {
-            backend: if on.is_some() && failed.is_none() { "CUDA" } else { "CPU" },
-            instruction_set: match on {
-                Some(on) if failed.is_none() => on.architecture(),
-                _ => kernels::detect().name.to_owned(),
-            },
-            reason: match failed {
-                None => reason.clone(),
-                Some(failed) => {
-                    format!("{reason}; the CPU went on where the device failed: {failed}")
-                }
-            },
-            device: on.map(|on| on.device.properties().name.clone()),
-            threads: evaluator.threads(),
             evaluations: outcome.work.evaluations,
             passes: outcome.work.evaluations + outcome.work.other_passes + last_passes,
             iterations: outcome.work.iterations,
@@ -157,14 +145,9 @@ impl Request<'_> {
             },
             prepare_seconds: self.prepare_time.as_secs_f64(),
             validate_seconds: self.validate_time.as_secs_f64(),
-            upload_seconds: on.map_or(0.0, |on| on.upload_seconds),
-            compile_seconds: on.map_or(0.0, |on| on.compile_seconds),
-            kernels: on.map(|on| on.origin),
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
-            scratch_bytes: evaluator.scratch_bytes(),
-            device_bytes: used.as_ref().map_or(0, |u| u.bytes),
-            chunks: used.as_ref().map_or(1, |u| u.chunks),
+            ..self.supply.stats(evaluator)
         }
     }
 
@@ -174,11 +157,14 @@ impl Request<'_> {
         loss: Loss,
         arithmetic: Arithmetic,
     ) -> Result<Box<dyn Evaluator + '_>> {
-        let mut cpu = Cpu::new(self.prepared, self.points, loss, &self.start);
-        if self.on_one_thread {
-            cpu = cpu.on_one_thread();
-        }
-        self.execution.evaluator(cpu, self.points, (loss, arithmetic))
+        let wish = EvaluatorWish {
+            model: self.prepared,
+            start: &self.start,
+            loss,
+            arithmetic,
+            on_one_thread: self.on_one_thread,
+        };
+        self.supply.evaluator(&wish)
     }
 
     /// The stage that finds a start for the next one, where there is one. Tukey's loss leaves points
@@ -186,7 +172,10 @@ impl Request<'_> {
     /// leaves none out says which are far from the data. In mixed precision f32 goes as far as it can.
     /// `None` if there is nothing to fit, or no evaluation to spare: one is kept for the next stage.
     fn first_stage(&self, problem: &Problem, begun: Instant) -> Result<Option<Outcome>> {
-        let arithmetic = self.execution.rough_arithmetic();
+        if self.starts_refined {
+            return Ok(None);
+        }
+        let arithmetic = self.supply.rough_arithmetic();
         let (loss, least) = match (self.loss, arithmetic) {
             (Loss::Tukey { scale }, _) => (Loss::Cauchy { scale }, 0.0),
             (_, Arithmetic::Double) => return Ok(None),
@@ -309,10 +298,11 @@ impl Request<'_> {
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
             Failure::Backend(Fault::Device(error)) | Failure::Device { error, .. } => {
-                self.execution.failed(error)
+                self.supply.failed(error)
             }
-            Failure::Backend(Fault::Panicked { message, index, params }) => {
-                let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(index)).collect();
+            Failure::Backend(Fault::Points(error)) => error,
+            Failure::Backend(Fault::Stopped) => Error::StoppedInFirstPass { checkpoint: false },
+            Failure::Backend(Fault::Panicked { message, index, x, params }) => {
                 let params = NamedValues::new(self.names, &params);
                 Error::ModelPanicked {
                     message,
@@ -357,7 +347,7 @@ impl Request<'_> {
         }
         // Directions that the data do not determine take no degree of freedom.
         let row_error = |rank: usize| match self.points.used.saturating_sub(rank) {
-            _ if self.points.is_absolute() => self.points.units.row,
+            _ if self.points.absolute => self.points.units.row,
             0 => f64::NAN,
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };
@@ -387,7 +377,7 @@ fn warnings(
     fit: &Fit,
     unused: &[bool],
     bounds: &[(f64, f64)],
-    points: &Points<'_>,
+    distinct: usize,
     effects: &[f64],
 ) -> Vec<Warning> {
     let mut found = Vec::new();
@@ -416,7 +406,6 @@ fn warnings(
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }
-    let distinct = distinct_points(points, estimated);
     if distinct < estimated && distinct < fit.points {
         found.push(Warning::FewDistinctPoints { distinct, estimated });
     }
@@ -458,19 +447,4 @@ fn combination(direction: &Direction, names: &[String], params: &[f64]) -> Strin
         [(i, _)] => names[*i].clone(),
         parts => parts.iter().map(part).collect::<Vec<_>>().join(" with "),
     }
-}
-
-/// Number of different points, counted up to `enough`.
-fn distinct_points(points: &Points<'_>, enough: usize) -> usize {
-    let mut seen: Vec<Vec<f64>> = Vec::new();
-    for i in points.kept() {
-        if seen.len() >= enough {
-            break;
-        }
-        let same = |x: &Vec<f64>| points.columns.iter().zip(x).all(|(c, &v)| c.at(i) == v);
-        if !seen.iter().any(same) {
-            seen.push(points.columns.iter().map(|c| c.at(i)).collect());
-        }
-    }
-    seen.len()
 }

@@ -9,6 +9,7 @@ pub(crate) mod pick;
 mod report;
 mod statistics;
 pub(crate) mod stats;
+pub(crate) mod supply;
 pub(crate) mod warning;
 
 use crate::backend::cpu::predict;

@@ -4,7 +4,7 @@ use crate::backend::cuda::cache::Origin as KernelOrigin;
 use std::fmt;
 
 /// Where the work was done, and how much of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     /// Where the points were evaluated, at the end if a device failed: `CPU` or `CUDA`.
     pub backend: &'static str,

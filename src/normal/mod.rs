@@ -2,6 +2,7 @@
 //! whole, so threads, chunks and devices are one operation at different scales.
 
 mod gram;
+mod grouped;
 mod rfactor;
 pub(crate) mod small;
 mod spectrum;
@@ -17,5 +18,6 @@ pub(crate) trait Summary: Send {
 }
 
 pub(crate) use gram::{Normal, pair};
+pub(crate) use grouped::Grouped;
 pub(crate) use rfactor::RFactor;
 pub(crate) use spectrum::Spectrum;

@@ -14,9 +14,10 @@
 //! | `start` | debug | one search of many |
 //! | `covariance` | debug | the analysis of the end |
 //! | `portion` | debug | consecutive fits of a batch, on one thread or a device |
+//! | `read`, `wait`, `chunk` | debug | of a stream: a chunk being read, waited for, worked on |
 //! | `step` | trace | a turn of the solver |
-//! | `pass` | trace | an evaluation over all points |
-//! | `chunk` | trace | a part of a pass, on one thread |
+//! | `pass` | trace | an evaluation over all points; of a stream debug |
+//! | `piece` | trace | a part of a pass, on one thread |
 
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod chrome;

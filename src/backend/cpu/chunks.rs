@@ -28,6 +28,11 @@ impl Chunks {
         Chunks { points, length }
     }
 
+    /// Of `length` points each, however many that are.
+    pub(super) fn of_length(points: usize, length: usize) -> Chunks {
+        Chunks { points, length }
+    }
+
     /// For native models, a single call of which may take milliseconds.
     pub(super) fn of_calls(points: usize) -> Chunks {
         Chunks { points, length: points.div_ceil(MOST).max(FEWEST_CALLS) }

@@ -10,26 +10,28 @@ mod poisson;
 pub(crate) mod predict;
 mod robust;
 mod rows;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod whitened;
 mod worker;
 
 use super::{BadPoint, Evaluator, Fault};
-use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
+use crate::data::survey::PIECE;
 use crate::model::native::{Native, Steps, least_sizes};
 use crate::model::program::{Program, panic_message};
-use crate::normal::{Normal, RFactor, Summary};
+use crate::normal::{Normal, RFactor};
 use crate::observe::span;
 use chunks::Chunks;
 use code::{Code, Source};
 use kernels::Kernels;
 use machine::{BLOCK, Block, Inputs, Uniforms};
-use rows::{View, Weighting};
+use rows::Weighting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use sums::merge_into;
 pub(crate) use whitened::Whitened;
 use worker::Worker;
 
@@ -219,6 +221,21 @@ impl<'a> Cpu<'a> {
         }
     }
 
+    /// As [`reusing`](Cpu::reusing), of a part of the points, summed up in pieces of [`PIECE`] of them.
+    pub(crate) fn of_part(
+        scratch: Scratch,
+        model: &'a Prepared,
+        points: &'a Points<'a>,
+        loss: Loss,
+        start: &[f64],
+    ) -> Cpu<'a> {
+        let mut cpu = Cpu::reusing(scratch, model, points, loss, start);
+        cpu.chunks = Chunks::of_length(points.len(), PIECE);
+        let free = model.free.len();
+        cpu.scratch.normals.resize_with(cpu.chunks.count(), || (Normal::zero(free), None));
+        cpu
+    }
+
     /// Leaves all chunks to the calling thread. The result is the same.
     pub(crate) fn on_one_thread(mut self) -> Self {
         self.parallel = false;
@@ -329,6 +346,7 @@ impl<'a> Cpu<'a> {
             let value = catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Fault::Panicked {
                 message: panic_message(&*panic),
                 index,
+                x: self.points.columns.iter().map(|c| c.at(index)).collect(),
                 params: params.to_vec(),
             })?;
             for (j, number) in std::iter::once(&value).chain(&partials[..free.len()]).enumerate() {
@@ -345,75 +363,15 @@ impl<'a> Cpu<'a> {
     }
 }
 
-impl Cpu<'_> {
-    /// Sums up all chunks into `out`, each by `chunk` into a slot of its own, merged in order.
-    fn sum_up<S: Summary>(
-        &self,
-        slots: &mut [(S, Option<Fault>)],
-        out: &mut S,
-        chunk: impl Fn(&mut Worker, (usize, usize), &mut S) -> Result<(), Fault> + Sync,
-    ) -> Result<(), Fault> {
-        self.chunks.for_each(slots, self.parallel, |start, end, (sums, fault)| {
-            let _span = span!(TRACE, "chunk", points = end - start);
-            *fault = Worker::with(|worker| chunk(worker, (start, end), sums)).err();
-        });
-        out.clear();
-        let mut outcome = Ok(());
-        for (sums, fault) in slots {
-            out.merge(sums);
-            if let (Some(fault), Ok(())) = (fault.take(), &outcome) {
-                outcome = Err(fault);
-            }
-        }
-        outcome
-    }
-}
-
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let mut normals = std::mem::take(&mut self.scratch.normals);
-        let weighting = self.weighting(columns, ITERATION_FLOOR);
-        let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
-        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
-            let (kernels, outputs) = (self.kernels, pass.outputs);
-            self.sum_up(&mut normals, out, |worker, range, normal| {
-                worker.rows.clear();
-                let done = self.blocks(pass, range, worker, |worker, inputs, block| {
-                    let Worker { machine, rows, .. } = worker;
-                    let view = View { machine, inputs, block, outputs };
-                    rows.add_products(kernels, &weighting, &view);
-                });
-                worker.rows.finish(squares, normal);
-                done
-            })?;
-            Ok(out.is_finite())
-        });
-        (self.scratch.uniforms, self.scratch.normals) = (uniforms, normals);
-        outcome
+        self.normals(params, columns, |chunks| merge_into(chunks, out))
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let mut factors = std::mem::take(&mut self.scratch.factors);
-        factors.resize_with(self.chunks.count(), || (RFactor::zero(out.n), None));
-        let weighting = self.weighting(columns, 0.0);
-        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
-            let (kernels, outputs) = (self.kernels, pass.outputs);
-            self.sum_up(&mut factors, out, |worker, range, factor| {
-                factor.clear();
-                self.blocks(pass, range, worker, |worker, inputs, block| {
-                    let Worker { machine, rows, .. } = worker;
-                    let view = View { machine, inputs, block, outputs };
-                    rows.fold(kernels, &weighting, &view, factor);
-                })
-            })?;
-            Ok(out.is_finite())
-        });
-        (self.scratch.uniforms, self.scratch.factors) = (uniforms, factors);
-        outcome
+        self.factors(params, columns, |chunks| merge_into(chunks, out))
     }
 
     fn threads(&self) -> usize {

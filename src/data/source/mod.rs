@@ -1,6 +1,7 @@
 //! Where the points of a stream come from: chunk after chunk, as often as they are asked for.
 
 mod chunk;
+pub(crate) mod prefetch;
 
 pub use chunk::{Chunk, Column, Shape, Width};
 

@@ -147,10 +147,11 @@ impl From<Failure> for FitStatus {
             Failure::Start(BadPoint { index, .. }) => FitStatus::NonFinite { point: index },
             Failure::Overflow => FitStatus::Overflow,
             Failure::Backend(Fault::Panicked { index, .. }) => FitStatus::Panicked { point: index },
-            // Fits of a batch run without observer, and a device's failure ends the batch.
-            Failure::Backend(Fault::Device(_)) | Failure::Device { .. } | Failure::Observer(_) => {
-                FitStatus::NotRun
-            }
+            // Fits of a batch run without observer on points in memory, and a device's failure ends the
+            // batch.
+            Failure::Backend(Fault::Device(_) | Fault::Points(_) | Fault::Stopped)
+            | Failure::Device { .. }
+            | Failure::Observer(_) => FitStatus::NotRun,
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn from_all(
     starts: Vec<Vec<f64>>,
     stop: &AtomicBool,
 ) -> Result<Optima> {
-    let in_turn = request.execution.device.is_some() || fills_all_threads(&request)?;
+    let in_turn = request.supply.is_on_device() || fills_all_threads(&request)?;
     let request = Request { on_one_thread: !in_turn, ..request };
     let search = |(i, start): (usize, &Vec<f64>)| -> Option<Result<Searched>> {
         let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
@@ -87,11 +87,11 @@ pub(crate) fn from_all(
 /// The distinct optima among the ends of trials.
 fn optima(request: &Request<'_>, ends: &[(usize, Outcome, Duration)]) -> Vec<Optimum> {
     let problem = request.problem();
-    let points = request.points;
+    let points = &request.points;
     let nearness = Nearness {
         options: request.options,
         free: &problem.free,
-        variance: points.is_absolute().then(|| points.units.row.powi(2)),
+        variance: points.absolute.then(|| points.units.row.powi(2)),
         degrees: points.used.saturating_sub(problem.free.len()).max(1) as f64,
         square: problem.square,
         rounding: problem.rounding,

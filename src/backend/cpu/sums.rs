@@ -1,0 +1,133 @@
+//! Passes over the chunks of the points: normal equations and triangular factors, of all of them
+//! together or piece by piece.
+
+use super::rows::View;
+use super::worker::Worker;
+use super::{Cpu, ITERATION_FLOOR, Kind, Pass};
+use crate::backend::Fault;
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use crate::normal::{Grouped, Normal, RFactor, Summary};
+use crate::observe::span;
+
+impl Cpu<'_> {
+    /// Sums up each chunk by `chunk` into a slot of its own.
+    fn sum_up<S: Summary>(
+        &self,
+        slots: &mut [(S, Option<Fault>)],
+        chunk: impl Fn(&mut Worker, (usize, usize), &mut S) -> Result<(), Fault> + Sync,
+    ) -> Result<(), Fault> {
+        self.chunks.for_each(slots, self.parallel, |start, end, (sums, fault)| {
+            let _span = span!(TRACE, "piece", points = end - start);
+            *fault = Worker::with(|worker| chunk(worker, (start, end), sums)).err();
+        });
+        slots.iter_mut().find_map(|(_, fault)| fault.take()).map_or(Ok(()), Err)
+    }
+
+    /// The normal equations of each chunk, in order; `merge` is called once more for each if the first
+    /// result is not `sound`.
+    pub(super) fn normals(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        mut merge: impl FnMut(&mut [(Normal, Option<Fault>)]) -> bool,
+    ) -> Result<(), Fault> {
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let mut normals = std::mem::take(&mut self.scratch.normals);
+        let weighting = self.weighting(columns, ITERATION_FLOOR);
+        let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
+        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
+            let (kernels, outputs) = (self.kernels, pass.outputs);
+            self.sum_up(&mut normals, |worker, range, normal| {
+                worker.rows.clear();
+                let done = self.blocks(pass, range, worker, |worker, inputs, block| {
+                    let Worker { machine, rows, .. } = worker;
+                    let view = View { machine, inputs, block, outputs };
+                    rows.add_products(kernels, &weighting, &view);
+                });
+                worker.rows.finish(squares, normal);
+                done
+            })?;
+            Ok(merge(&mut normals))
+        });
+        (self.scratch.uniforms, self.scratch.normals) = (uniforms, normals);
+        outcome
+    }
+
+    /// The triangular factor of each chunk, as [`normals`](Cpu::normals).
+    pub(super) fn factors(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        mut merge: impl FnMut(&mut [(RFactor, Option<Fault>)]) -> bool,
+    ) -> Result<(), Fault> {
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let mut factors = std::mem::take(&mut self.scratch.factors);
+        let free = self.model.free.len();
+        factors.resize_with(self.chunks.count(), || (RFactor::zero(free), None));
+        let weighting = self.weighting(columns, 0.0);
+        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
+            let (kernels, outputs) = (self.kernels, pass.outputs);
+            self.sum_up(&mut factors, |worker, range, factor| {
+                factor.clear();
+                self.blocks(pass, range, worker, |worker, inputs, block| {
+                    let Worker { machine, rows, .. } = worker;
+                    let view = View { machine, inputs, block, outputs };
+                    rows.fold(kernels, &weighting, &view, factor);
+                })
+            })?;
+            Ok(merge(&mut factors))
+        });
+        (self.scratch.uniforms, self.scratch.factors) = (uniforms, factors);
+        outcome
+    }
+
+    /// Tries that pieces which are not sound have had before the first pass: a native model has one only.
+    fn tries(&self) -> usize {
+        usize::from(matches!(self.model.kind, Kind::Native { .. }))
+    }
+
+    /// Adds the normal equations of these points, piece by piece.
+    pub(crate) fn add_normal(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        sums: &mut Grouped<Normal>,
+    ) -> Result<(), Fault> {
+        let mut tries = self.tries();
+        self.normals(params, columns, |pieces| add_pieces(pieces, sums, &mut tries))
+    }
+
+    /// Adds the triangular factor of these points, piece by piece.
+    pub(crate) fn add_factor(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        sums: &mut Grouped<RFactor>,
+    ) -> Result<(), Fault> {
+        let mut tries = self.tries();
+        self.factors(params, columns, |pieces| add_pieces(pieces, sums, &mut tries))
+    }
+}
+
+/// Adds pieces if they are sound, or however they are if they were made a second time. Returns whether
+/// they were sound.
+fn add_pieces<S: Summary + Clone>(
+    pieces: &mut [(S, Option<Fault>)],
+    sums: &mut Grouped<S>,
+    tries: &mut usize,
+) -> bool {
+    let sound = pieces.iter().all(|(piece, _)| piece.is_finite());
+    *tries += 1;
+    if sound || *tries > 1 {
+        pieces.iter_mut().for_each(|(piece, _)| sums.add(piece));
+    }
+    sound
+}
+
+/// Merges all chunks into `out`, and says whether that is sound.
+pub(super) fn merge_into<S: Summary>(chunks: &mut [(S, Option<Fault>)], out: &mut S) -> bool {
+    out.clear();
+    chunks.iter_mut().for_each(|(sums, _)| out.merge(sums));
+    out.is_finite()
+}

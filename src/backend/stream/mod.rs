@@ -1,0 +1,9 @@
+//! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
+
+mod memo;
+mod passes;
+mod streamed;
+
+pub(crate) use memo::{Answer, Memo, Question, Sums, Unfinished};
+pub(crate) use passes::{Evaluated, Kept, Passes, Watch};
+pub(crate) use streamed::{Streamed, locked};

@@ -1,0 +1,274 @@
+//! The points of a stream, passed over chunk by chunk, and what is known of them.
+
+use super::memo::{Answer, Memo, Question, Sums, Unfinished};
+use crate::backend::Fault;
+use crate::backend::cpu::{Cpu, Prepared, Scratch};
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use crate::data::overview::Overview;
+use crate::data::points::Points;
+use crate::data::sample::Sample;
+use crate::data::source::Chunk;
+use crate::data::source::prefetch::Prefetch;
+use crate::data::stream::StreamPoints;
+use crate::data::survey::Survey;
+use crate::error::{Error, Result};
+use crate::normal::{Grouped, Normal, RFactor};
+use crate::observe::span;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How the world follows the passes.
+pub(crate) trait Watch: Send {
+    /// After each chunk: how many passes were begun, chunks and points of this one so far. Breaks to stop.
+    fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<()>>;
+
+    /// Keeps what there is: after each pass, and where one was stopped.
+    ///
+    /// # Errors
+    /// If it cannot be kept and must be.
+    fn keep(&mut self, passes: &Kept<'_>) -> Result<()>;
+}
+
+/// What is worth keeping of a stream.
+pub(crate) struct Kept<'a> {
+    pub(crate) overview: &'a Overview,
+    pub(crate) distinct: usize,
+    pub(crate) memo: &'a Memo,
+}
+
+/// The points of a stream with all that passes over them need, kept from pass to pass.
+pub(crate) struct Passes<'a> {
+    pub(crate) prefetch: Prefetch<'a>,
+    points: StreamPoints,
+    estimator: Estimator,
+    /// What is known of all points, once they have been seen.
+    pub(crate) known: Option<(Overview, usize)>,
+    pub(crate) memo: Memo,
+    watch: Box<dyn Watch + 'a>,
+    scratch: Scratch,
+    /// Passes that were begun.
+    pub(crate) begun: usize,
+    /// Time that chunks were worked on.
+    pub(crate) working: Duration,
+}
+
+/// The model that is evaluated, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Evaluated<'a> {
+    pub(crate) model: &'a Prepared,
+    pub(crate) loss: Loss,
+    /// Where the fit starts, which says how large parameters are.
+    pub(crate) start: &'a [f64],
+}
+
+impl<'a> Passes<'a> {
+    pub(crate) fn new(
+        prefetch: Prefetch<'a>,
+        points: StreamPoints,
+        estimator: Estimator,
+        watch: Box<dyn Watch + 'a>,
+    ) -> Passes<'a> {
+        Passes {
+            prefetch,
+            points,
+            estimator,
+            known: None,
+            memo: Memo::default(),
+            watch,
+            scratch: Scratch::default(),
+            begun: 0,
+            working: Duration::ZERO,
+        }
+    }
+
+    /// Looks at all points for the first time, draws a sample and, where their size allows it, evaluates
+    /// `model` at its start, with columns as they are. `enough`: how many different points are counted.
+    pub(crate) fn survey(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        sample: &mut Sample,
+        enough: usize,
+    ) -> std::result::Result<(), Fault> {
+        let Evaluated { model, loss, start } = evaluated;
+        let free = model.free.len();
+        let question = Question { loss, params: start.to_vec(), columns: vec![1.0; free] };
+        let (said, estimator) = (self.points, self.estimator);
+        let mut survey = Survey::default();
+        let mut sums = Grouped::new(Normal::zero(free));
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.each_chunk(0, |first, chunk| {
+            let points = survey.add(said.of(chunk), first, estimator)?;
+            sample.add(&points);
+            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
+            let done = cpu.add_normal(start, &question.columns, &mut sums);
+            scratch = cpu.into_scratch();
+            done.map_err(|fault| at_offset(fault, first))
+        })?;
+        self.scratch = scratch;
+        if survey.wants_sums(estimator) {
+            self.each_chunk(0, |_, chunk| {
+                survey.add_again(said.of(chunk));
+                Ok(())
+            })?;
+        }
+        let overview = survey.overview(estimator)?;
+        let distinct = sample.distinct(enough);
+        self.known = Some((overview, distinct));
+        // Sums of points in other units than theirs would be others.
+        if overview.is_ordinary() {
+            self.memo.answers.push((question, Answer::Normal(sums.sum())));
+        }
+        self.keep()?;
+        Ok(())
+    }
+
+    /// The normal equations, from a pass unless they are known.
+    pub(crate) fn normal(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        question: &Question,
+        out: &mut Normal,
+    ) -> std::result::Result<(), Fault> {
+        if let Some(known) = self.memo.normal(question) {
+            out.clone_from(known);
+            return Ok(());
+        }
+        let (mut sums, mut next) = self.memo.begin_normal(question);
+        let add = |cpu: &mut Cpu<'_>, sums: &mut Grouped<Normal>| {
+            cpu.add_normal(&question.params, &question.columns, sums)
+        };
+        let outcome = self.add_up(evaluated, &mut sums, &mut next, add);
+        if matches!(outcome, Err(Fault::Stopped)) {
+            self.stopped(question, Sums::Normal(sums), next)?;
+            return outcome;
+        }
+        outcome?;
+        out.clone_from(&sums.sum());
+        self.memo.answers.push((question.clone(), Answer::Normal(out.clone())));
+        Ok(self.keep()?)
+    }
+
+    /// The triangular factor, likewise.
+    pub(crate) fn factor(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        question: &Question,
+        out: &mut RFactor,
+    ) -> std::result::Result<(), Fault> {
+        if let Some(known) = self.memo.factor(question) {
+            out.clone_from(known);
+            return Ok(());
+        }
+        let (mut sums, mut next) = self.memo.begin_factor(question);
+        let add = |cpu: &mut Cpu<'_>, sums: &mut Grouped<RFactor>| {
+            cpu.add_factor(&question.params, &question.columns, sums)
+        };
+        let outcome = self.add_up(evaluated, &mut sums, &mut next, add);
+        if matches!(outcome, Err(Fault::Stopped)) {
+            self.stopped(question, Sums::Factor(sums), next)?;
+            return outcome;
+        }
+        outcome?;
+        *out = sums.sum();
+        self.memo.answers.push((question.clone(), Answer::Factor(out.clone())));
+        Ok(self.keep()?)
+    }
+
+    /// Adds up a pass from point `next` on, which goes forward with the chunks that are done.
+    fn add_up<S>(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        sums: &mut S,
+        next: &mut u64,
+        add: impl Fn(&mut Cpu<'_>, &mut S) -> std::result::Result<(), Fault>,
+    ) -> std::result::Result<(), Fault> {
+        self.each_part(evaluated, *next, |cpu, first, given| {
+            add(cpu, sums).map_err(|fault| at_offset(fault, first))?;
+            *next = first + given;
+            Ok(())
+        })
+    }
+
+    /// Calls `work` with an evaluator of each chunk, the number of its first point and how many were given.
+    pub(crate) fn each_part(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        skip: u64,
+        mut work: impl FnMut(&mut Cpu<'_>, u64, u64) -> std::result::Result<(), Fault>,
+    ) -> std::result::Result<(), Fault> {
+        let Evaluated { model, loss, start } = evaluated;
+        let overview = self.overview()?;
+        let said = self.points;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut used = 0;
+        let outcome = self.each_chunk(skip, |first, chunk| {
+            let points = Points::part(said.of(chunk), &overview);
+            used += points.used as u64;
+            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
+            let done = work(&mut cpu, first, chunk.len() as u64);
+            scratch = cpu.into_scratch();
+            done
+        });
+        self.scratch = scratch;
+        outcome?;
+        match skip == 0 && used != overview.used as u64 {
+            true => {
+                let expected = overview.used as u64;
+                Err(Error::SourceChanged { expected, got: used }.into())
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn each_chunk(
+        &mut self,
+        skip: u64,
+        mut work: impl FnMut(u64, &Chunk) -> std::result::Result<(), Fault>,
+    ) -> std::result::Result<(), Fault> {
+        self.begun += 1;
+        let _span = span!(DEBUG, "pass", number = self.begun);
+        let (watch, pass, working) = (&mut self.watch, self.begun, &mut self.working);
+        let (mut chunks, mut stopped) = (0, false);
+        self.prefetch.for_each(skip, |first, chunk| {
+            let _span = span!(DEBUG, "chunk", first = first, points = chunk.len());
+            let begun = Instant::now();
+            work(first, chunk)?;
+            *working += begun.elapsed();
+            chunks += 1;
+            let go_on = watch.chunk(pass, chunks, first + chunk.len() as u64)?;
+            stopped = go_on.is_break();
+            Ok::<_, Fault>(go_on)
+        })?;
+        if stopped { Err(Fault::Stopped) } else { Ok(()) }
+    }
+
+    fn stopped(&mut self, question: &Question, sums: Sums, next: u64) -> Result<()> {
+        self.memo.unfinished = Some(Unfinished { question: question.clone(), sums, next });
+        self.keep()
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        let (overview, distinct) = match &self.known {
+            Some((overview, distinct)) => (overview, *distinct),
+            None => return Ok(()),
+        };
+        self.watch.keep(&Kept { overview, distinct, memo: &self.memo })
+    }
+
+    /// What is known of all points.
+    pub(crate) fn overview(&self) -> Result<Overview> {
+        let known = self.known.as_ref().map(|(overview, _)| *overview);
+        known.ok_or(Error::EmptyData { given: 0, omitted: 0 })
+    }
+}
+
+/// A fault at a point of a chunk as one at a point of all.
+fn at_offset(fault: Fault, first: u64) -> Fault {
+    match fault {
+        Fault::Panicked { message, index, x, params } => {
+            Fault::Panicked { message, index: index + first as usize, x, params }
+        }
+        other => other,
+    }
+}

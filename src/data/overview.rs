@@ -1,0 +1,33 @@
+//! What is known of all points of a fit together, wherever they are.
+
+use super::estimator::Estimator;
+use super::points::{Units, darkest};
+use super::summary::Summary;
+
+/// Counts, units and sums of all points of a fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overview {
+    /// Points that count.
+    pub(crate) used: usize,
+    /// Points left out by a mask or as missing.
+    pub(crate) omitted: usize,
+    /// Points without weight because their sigma is infinite.
+    pub(crate) ignored: usize,
+    /// Powers of two that keep squares in range.
+    pub(crate) units: Units,
+    /// Weighted mean and scatter of y.
+    pub(crate) summary: Summary,
+    /// What y is taken for.
+    pub(crate) estimator: Estimator,
+    /// Whether errors of the parameters follow from what is known of y's alone.
+    pub(crate) absolute: bool,
+    /// The expected count below which a point without events weighs no more than one of this size.
+    pub(crate) darkest: f64,
+}
+
+impl Overview {
+    /// Whether points were summed up in the same way before they were known together.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        self.units == Units::ORDINARY && self.darkest == darkest(1.0)
+    }
+}

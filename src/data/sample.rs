@@ -1,0 +1,164 @@
+//! A part of the points that stands for all of them: one, drawn at random, of each stretch of equal length.
+//!
+//! The number of points need not be known: when there is no more room, every two neighbouring stretches
+//! become one, and one of their two points is kept, each as likely as the other.
+
+use super::points::Points;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Points drawn so far.
+pub(crate) struct Sample {
+    /// One column per independent variable, then y, then sigma if there is one.
+    columns: Vec<Vec<f64>>,
+    /// Independent variables.
+    x: usize,
+    most: usize,
+    /// Points that counted so far.
+    seen: u64,
+    /// Points of a stretch, and which one is drawn next.
+    stretch: u64,
+    next: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Sample {
+    /// Of at most `most` points, which is even, of `columns` independent variables.
+    pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
+        let columns = vec![Vec::new(); x + 1 + usize::from(sigma)];
+        // Two runs draw the same, so that a fit can be resumed.
+        let random = Xoshiro256PlusPlus::seed_from_u64(0x5EED);
+        Sample { columns, x, most: most.max(2), seen: 0, stretch: 1, next: 0, random }
+    }
+
+    /// Number of points drawn.
+    pub(crate) fn len(&self) -> usize {
+        self.columns[0].len()
+    }
+
+    /// Points that each of them stands for.
+    pub(crate) fn stretch(&self) -> u64 {
+        self.stretch
+    }
+
+    /// Draws from the next points.
+    pub(crate) fn add(&mut self, points: &Points<'_>) {
+        if !points.is_filtered() {
+            let end = self.seen + points.len() as u64;
+            while self.next < end {
+                self.take(points, (self.next - self.seen) as usize);
+            }
+            self.seen = end;
+            return;
+        }
+        for i in points.kept() {
+            if self.next == self.seen {
+                self.take(points, i);
+            }
+            self.seen += 1;
+        }
+    }
+
+    fn take(&mut self, points: &Points<'_>, i: usize) {
+        let values = points.columns.iter().map(|c| c.at(i)).chain([points.y.at(i)]);
+        let sigma = points.sigmas().map(|s| s[i]);
+        for (column, value) in self.columns.iter_mut().zip(values.chain(sigma)) {
+            column.push(value);
+        }
+        if self.len() >= self.most {
+            self.thin();
+        }
+        // Each stretch so far has one point.
+        self.next = self.len() as u64 * self.stretch + self.random.random_range(0..self.stretch);
+    }
+
+    /// Keeps one of every two points.
+    fn thin(&mut self) {
+        let kept: Vec<usize> = (0..self.len() / 2)
+            .map(|k| 2 * k + usize::from(self.random.random::<bool>()))
+            .collect();
+        for column in &mut self.columns {
+            for (k, &i) in kept.iter().enumerate() {
+                column[k] = column[i];
+            }
+            column.truncate(kept.len());
+        }
+        self.stretch *= 2;
+    }
+
+    /// Number of different points, counted up to `enough`.
+    pub(crate) fn distinct(&self, enough: usize) -> usize {
+        let x = &self.columns[..self.x];
+        let mut seen: Vec<usize> = Vec::new();
+        for i in 0..self.len() {
+            if seen.len() >= enough {
+                break;
+            }
+            if !seen.iter().any(|&s| x.iter().all(|column| column[s] == column[i])) {
+                seen.push(i);
+            }
+        }
+        seen.len()
+    }
+
+    /// The columns of every second point from the first or the second on, or of all of them.
+    pub(crate) fn part(&self, part: Part) -> Vec<Vec<f64>> {
+        let (first, step) = match part {
+            Part::Even => (0, 2),
+            Part::Odd => (1, 2),
+            Part::All => (0, 1),
+        };
+        let of = |column: &Vec<f64>| column.iter().skip(first).step_by(step).copied().collect();
+        self.columns.iter().map(of).collect()
+    }
+}
+
+/// A part of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Its points 0, 2, 4, …
+    Even,
+    /// Its points 1, 3, 5, …
+    Odd,
+    /// All of them.
+    All,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Data;
+
+    fn drawn(n: usize, most: usize, chunk: usize) -> (Vec<f64>, u64) {
+        let mut sample = Sample::new(1, false, most);
+        let all: Vec<f64> = (0..n).map(|i| i as f64).collect();
+        for part in all.chunks(chunk) {
+            let data = Data::new(part, part).unwrap();
+            sample.add(&Points::validate(&data).unwrap());
+        }
+        (sample.part(Part::All).swap_remove(0), sample.stretch())
+    }
+
+    #[test]
+    fn every_stretch_has_one_point_whatever_the_chunks() {
+        for n in [1, 2, 99, 100, 101, 1000, 12_345] {
+            let (all, stretch) = drawn(n, 100, 7);
+            assert_eq!((all.clone(), stretch), drawn(n, 100, n));
+            let of: Vec<u64> = all.iter().map(|&i| i as u64 / stretch).collect();
+            let complete = n as u64 / stretch;
+            let expected: Vec<u64> = (0..complete).collect();
+            assert_eq!(of[..complete as usize], expected[..], "{n} points");
+            assert!(all.len() as u64 <= complete + 1 && all.len() < 100.max(2), "{n}");
+        }
+    }
+
+    #[test]
+    fn every_point_is_as_likely_as_every_other() {
+        // The mean place within a stretch, over many of them, is its middle.
+        let (all, stretch) = drawn(1_000_000, 4096, 5000);
+        let places: Vec<f64> =
+            all.iter().map(|&i| (i as u64 % stretch) as f64 / (stretch - 1) as f64).collect();
+        let mean = places.iter().sum::<f64>() / places.len() as f64;
+        assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / places.len() as f64).sqrt(), "{mean}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The points of one fit that come from a source, and how they are to be read.
+
+use super::Missing;
+use super::points::{ColumnList, Given};
+use super::sigma::Sigma;
+use super::source::{Chunk, Shape, Source};
+use super::survey::PIECE;
+use crate::error::source::SourceError;
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Bytes that a stream takes unless it is told otherwise.
+const MEMORY_LIMIT: usize = 256 << 20;
+/// Chunks that are read ahead unless it is told otherwise.
+const PREFETCH: usize = 2;
+/// Points of a chunk at most, where memory would allow more: a megabyte or two of each column, so that
+/// what is read is still in a processor's cache when it is worked on.
+const MOST_POINTS: usize = 32 * PIECE;
+/// The part of the memory limit that chunks take; the sample and sums take the rest.
+const CHUNKS_PART: f64 = 0.7;
+/// Points of the sample that a start is found from, at most.
+const SAMPLE: usize = 1 << 16;
+/// Points that are kept to tell whether there are different ones.
+const LEAST_SAMPLE: usize = 1 << 10;
+
+/// What the standard deviations of y are worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum StreamSigma {
+    /// Those of the source, or equal ones where it has none, are known up to a common factor: errors of the
+    /// parameters follow from the scatter about the fit.
+    #[default]
+    Relative,
+    /// Those of the source are taken at their word.
+    Absolute,
+    /// The source has none; all points have this one, which is taken at its word.
+    Constant(f64),
+}
+
+/// A source of points and how it is read: to be fitted by [`CurveFit::fit_stream`](crate::CurveFit::fit_stream).
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use dualfit::{CurveFit, SliceSource, Stream};
+/// let x: Vec<f64> = (0..20_000).map(|i| 1e-4 * f64::from(i)).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3).collect();
+/// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+/// let stream = Stream::new(SliceSource::new(&x, &y)?).memory_limit(4 << 20);
+/// let fit = decay.fit_stream(stream, [1.0, 1.0, 0.0])?;
+/// assert!((fit.params()[1] - 0.5).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Stream<'a> {
+    pub(crate) source: Box<dyn Source + 'a>,
+    pub(crate) points: StreamPoints,
+    pub(crate) memory_limit: usize,
+    pub(crate) chunk_points: Option<usize>,
+    pub(crate) prefetch: usize,
+    pub(crate) subsample: bool,
+    pub(crate) checkpoint: Option<PathBuf>,
+}
+
+/// What is said of the points of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamPoints {
+    pub(crate) sigma: StreamSigma,
+    pub(crate) missing: Missing,
+    pub(crate) infinite_x: bool,
+}
+
+impl<'a> Stream<'a> {
+    /// Reads the points of `source`, with [`StreamSigma::Relative`], [`Missing::Error`], a memory limit of
+    /// 256 MiB, 2 chunks read ahead, a start from a sample and no checkpoint.
+    pub fn new(source: impl Source + 'a) -> Stream<'a> {
+        Stream {
+            source: Box::new(source),
+            points: StreamPoints {
+                sigma: StreamSigma::default(),
+                missing: Missing::Error,
+                infinite_x: false,
+            },
+            memory_limit: MEMORY_LIMIT,
+            chunk_points: None,
+            prefetch: PREFETCH,
+            subsample: true,
+            checkpoint: None,
+        }
+    }
+
+    /// What the standard deviations are worth.
+    #[must_use]
+    pub fn sigma(mut self, sigma: StreamSigma) -> Self {
+        self.points.sigma = sigma;
+        self
+    }
+
+    /// What to do with points that are not finite; those that are left out are counted.
+    #[must_use]
+    pub fn missing(mut self, missing: Missing) -> Self {
+        self.points.missing = missing;
+        self
+    }
+
+    /// Accepts infinite values of x, for models that have a limit there.
+    #[must_use]
+    pub fn allow_infinite_x(mut self, allow: bool) -> Self {
+        self.points.infinite_x = allow;
+        self
+    }
+
+    /// Bytes that chunks, sample and sums take together at most. A process takes about 30 MB more for
+    /// itself, its threads and their scratch.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Points of a chunk, in place of a number that suits memory and caches; rounded up to whole pieces of
+    /// 4096 points. The result does not depend on it.
+    #[must_use]
+    pub fn chunk_points(mut self, points: usize) -> Self {
+        self.chunk_points = Some(points);
+        self
+    }
+
+    /// Chunks that are read ahead of the one in work.
+    #[must_use]
+    pub fn prefetch(mut self, chunks: usize) -> Self {
+        self.prefetch = chunks;
+        self
+    }
+
+    /// Whether a start may be found from a sample, which saves passes. It is used only where two halves of
+    /// the sample agree and all points agree with them; else the fit starts where it was told to.
+    #[must_use]
+    pub fn subsample(mut self, subsample: bool) -> Self {
+        self.subsample = subsample;
+        self
+    }
+
+    /// Keeps what the passes gave in this file, after each of them and when the fit is stopped. A fit that
+    /// finds it there goes on from it and ends with the same bits; when it has ended, the file is removed.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
+        self.checkpoint = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Points of a chunk, within the memory limit.
+    ///
+    /// # Errors
+    /// [`Error::MemoryLimit`] if there is no room for the smallest.
+    pub(crate) fn capacity(&self, shape: &Shape) -> Result<usize> {
+        let point = shape.bytes_per_point().max(1);
+        let chunks = self.prefetch.saturating_add(2);
+        let room = (CHUNKS_PART * self.memory_limit as f64) as usize;
+        let fitting = room / chunks / point / PIECE * PIECE;
+        if fitting == 0 {
+            let chunks = PIECE.saturating_mul(point).saturating_mul(chunks);
+            let needed = (chunks as f64 / CHUNKS_PART).ceil() as usize;
+            return Err(Error::MemoryLimit { limit: self.memory_limit, needed });
+        }
+        let wanted = self.chunk_points.unwrap_or(MOST_POINTS).max(1).next_multiple_of(PIECE);
+        // No larger than the points, where it is known how many there are.
+        let all = shape.points.map_or(usize::MAX, |n| (n as usize).max(1).next_multiple_of(PIECE));
+        Ok(wanted.min(fitting).min(all))
+    }
+
+    /// Points of the sample: three copies of it, in f64, take the rest of the memory.
+    pub(crate) fn sample_points(&self, shape: &Shape) -> usize {
+        let point = 8 * (shape.x.len() + 2);
+        let rest = (1.0 - CHUNKS_PART) * self.memory_limit as f64;
+        match self.subsample {
+            true => SAMPLE.min(((rest / 3.0) as usize / point).max(LEAST_SAMPLE)),
+            false => LEAST_SAMPLE,
+        }
+    }
+
+    /// # Errors
+    /// If what is said of sigma does not suit the source.
+    pub(crate) fn check(&self, shape: &Shape) -> Result<()> {
+        let place = || String::from("the source");
+        match self.points.sigma {
+            StreamSigma::Constant(value) if !(value > 0.0 && value.is_finite()) => {
+                let requirement = "a positive, finite standard deviation";
+                Err(Error::BadOption { name: "sigma", value, requirement })
+            }
+            StreamSigma::Constant(_) if shape.sigma => Err(SourceError::new(
+                place(),
+                "it has a standard deviation for each point, but StreamSigma::Constant gives one for all; leave one of them out",
+            )
+            .into()),
+            StreamSigma::Absolute if !shape.sigma => Err(SourceError::new(
+                place(),
+                "it has no standard deviations, but StreamSigma::Absolute takes them at their word; name their column, or use StreamSigma::Constant",
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<'a, S: Source + 'a> From<S> for Stream<'a> {
+    fn from(source: S) -> Stream<'a> {
+        Stream::new(source)
+    }
+}
+
+impl StreamPoints {
+    /// A chunk as data of a fit.
+    pub(crate) fn of<'c>(&self, chunk: &'c Chunk) -> Given<'c> {
+        let sigma = match (self.sigma, &chunk.sigma) {
+            (StreamSigma::Constant(value), _) => Sigma::Constant(value),
+            (StreamSigma::Absolute, Some(sigma)) => Sigma::Absolute(sigma),
+            (StreamSigma::Relative, Some(sigma)) => Sigma::Relative(sigma),
+            (_, None) => Sigma::Unknown,
+        };
+        Given {
+            columns: ColumnList::Owned(chunk.x.iter().map(|column| column.values()).collect()),
+            y: chunk.y.values(),
+            sigma,
+            mask: None,
+            missing: self.missing,
+            infinite_x: self.infinite_x,
+            known_x: false,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The first look at points that come in chunks: whether they are sound, how many count, how large they
+//! are, what they add up to.
+//!
+//! Sums are over pieces of a fixed number of points, merged in order, so that they do not depend on where
+//! chunks end, if those are of whole pieces.
+
+use super::Missing;
+use super::estimator::Estimator;
+use super::extent::{Largest, Tally};
+use super::overview::Overview;
+use super::points::{Given, Points, Units, darkest};
+use super::sigma::Sigma;
+use super::summary::Summary;
+use super::units::{exponent, is_ordinary, unit_of};
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+
+/// Points of a piece.
+pub(crate) const PIECE: usize = 4096;
+
+/// What was seen so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey {
+    tally: Tally,
+    largest: Largest,
+    /// Exponents of the largest weight and of the largest weighted y, roughly.
+    exponents: Option<(i32, i32)>,
+    summary: Summary,
+    events: f64,
+    absolute: bool,
+}
+
+impl Survey {
+    /// Looks at a chunk, the first point of which is point `first`. Returns the points as far as they are
+    /// known: in ordinary units.
+    ///
+    /// # Errors
+    /// As [`Points::validate`], with the index among all points; counts of values that are not finite are
+    /// those of the chunk.
+    pub(crate) fn add<'a>(
+        &mut self,
+        chunk: Given<'a>,
+        first: u64,
+        estimator: Estimator,
+    ) -> Result<Points<'a>> {
+        let missing = chunk.missing;
+        let mut points = Points::unchecked(chunk);
+        let shifted = |error| at_offset(error, first as usize);
+        let parts = |points: &Points<'_>| -> Vec<Option<(Largest, Summary)>> {
+            let count = points.len().div_ceil(PIECE);
+            let piece = |c: usize| c * PIECE..points.len().min((c + 1) * PIECE);
+            (0..count).into_par_iter().map(|c| points.plain_part(piece(c), false)).collect()
+        };
+        let mut parts = parts(&points);
+        if parts.iter().any(Option::is_none) {
+            points.check_sigma().map_err(shifted)?;
+            if missing == Missing::Error {
+                points.refuse_missing().map_err(shifted)?;
+            }
+            self.tally = self.tally.merge(points.filter());
+            parts = self.parts_that_count(&points);
+        } else {
+            self.tally.used += points.len();
+        }
+        let mut largest = Largest::default();
+        for (l, summary) in parts.into_iter().flatten() {
+            largest = largest.merge(l);
+            self.summary = self.summary.merge(summary);
+        }
+        self.largest = self.largest.merge(largest);
+        if points.used > 0 {
+            let (w, r) = exponents(&points, largest);
+            let (weight, row) = self.exponents.unwrap_or((w, r));
+            self.exponents = Some((weight.max(w), row.max(r)));
+        }
+        if estimator == Estimator::Poisson {
+            points.count_events().map_err(shifted)?;
+            self.events += points.summary.square;
+        }
+        self.absolute = points.is_absolute();
+        Ok(points)
+    }
+
+    fn parts_that_count(&self, points: &Points<'_>) -> Vec<Option<(Largest, Summary)>> {
+        let count = points.len().div_ceil(PIECE);
+        let part = |c: usize| {
+            let piece = c * PIECE..points.len().min((c + 1) * PIECE);
+            let summary = Summary::of_range(points, piece.start, piece.end);
+            Some((points.largest_part(piece), summary))
+        };
+        (0..count).into_par_iter().map(part).collect()
+    }
+
+    /// The units of all points.
+    fn units(&self) -> Units {
+        let y = unit_of(self.largest.y);
+        match self.exponents {
+            Some((weight, row)) => Units::of_exponents(y, weight, row),
+            None => Units { y, ..Units::ORDINARY },
+        }
+    }
+
+    /// Whether sums are still to be made, by [`add_again`](Survey::add_again) of every chunk, because the
+    /// points are of extraordinary size.
+    pub(crate) fn wants_sums(&mut self, estimator: Estimator) -> bool {
+        let wants = estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY;
+        if wants {
+            self.summary = Summary::default();
+        }
+        wants
+    }
+
+    /// Sums up a chunk in the units of all points.
+    pub(crate) fn add_again(&mut self, chunk: Given<'_>) {
+        let mut points = Points::unchecked(chunk);
+        points.units = self.units();
+        points.filter();
+        for (_, summary) in self.parts_that_count(&points).into_iter().flatten() {
+            self.summary = self.summary.merge(summary);
+        }
+    }
+
+    /// What is known when all points have been seen.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`] or [`Error::NoEffectiveData`].
+    pub(crate) fn overview(&self, estimator: Estimator) -> Result<Overview> {
+        let Tally { used, omitted, ignored } = self.tally;
+        if used == 0 {
+            return Err(match ignored {
+                0 => Error::EmptyData { given: omitted, omitted },
+                _ => Error::NoEffectiveData { points: omitted + ignored },
+            });
+        }
+        let counts = estimator == Estimator::Poisson;
+        let units = if counts { Units::ORDINARY } else { self.units() };
+        let mut summary = self.summary.into_row_units(units);
+        if counts {
+            (summary.square, summary.scatter) = (self.events, 0.0);
+        }
+        Ok(Overview {
+            used,
+            omitted,
+            ignored,
+            units,
+            summary,
+            estimator,
+            absolute: self.absolute,
+            darkest: darkest(if counts { self.events / used as f64 } else { 1.0 }),
+        })
+    }
+}
+
+/// Exponents of the largest weight and of the largest weighted y of a chunk.
+fn exponents(points: &Points<'_>, largest: Largest) -> (i32, i32) {
+    let scale = if let Sigma::Constant(s) = points.sigma { 1.0 / s } else { 1.0 };
+    let (weight, row) = (largest.weight * scale, largest.row * scale);
+    match is_ordinary(weight) && is_ordinary(row) {
+        true => (exponent(weight), exponent(row)),
+        false => points.exponents(largest.y),
+    }
+}
+
+/// An error about a point of a chunk as one about a point of all.
+fn at_offset(error: Error, first: usize) -> Error {
+    match error {
+        Error::NonFinite { what, index, value, count, hint } => {
+            Error::NonFinite { what, index: index + first, value, count, hint }
+        }
+        Error::SigmaNotPositive { index, value } => {
+            Error::SigmaNotPositive { index: index + first, value }
+        }
+        Error::NegativeCount { index, value } => {
+            Error::NegativeCount { index: index + first, value }
+        }
+        other => other,
+    }
+}
