@@ -53,6 +53,8 @@ mod math;
 mod model;
 mod normal;
 mod observe;
+#[cfg(feature = "progress")]
+pub mod progress;
 mod solver;
 
 pub use backend::choice::Costs;

@@ -1,10 +1,10 @@
-//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front.
+//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → progress.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 10] = [
+const ROOMS: [&str; 11] = [
     "error",
     "observe",
     "math",
