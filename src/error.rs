@@ -8,6 +8,8 @@
 pub(crate) mod checkpoint;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
+#[cfg(feature = "chrome-trace")]
+pub(crate) mod trace;
 
 use checkpoint::CheckpointError;
 use no_cuda::NoCuda;
@@ -456,6 +458,10 @@ pub enum Error {
     /// A stream was stopped before its first pass was done, so that there is nothing to tell or to keep.
     #[error("the fit was stopped before its first pass over the points was done; it begins anew")]
     StoppedInFirstPass,
+    /// The phases of fits cannot be recorded.
+    #[cfg(feature = "chrome-trace")]
+    #[error(transparent)]
+    Trace(#[from] trace::TraceError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

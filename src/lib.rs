@@ -52,6 +52,9 @@ mod fit;
 mod math;
 mod model;
 mod normal;
+mod observe;
+#[cfg(feature = "progress")]
+pub mod progress;
 mod solver;
 
 pub use backend::choice::Costs;
@@ -87,6 +90,8 @@ pub use data::{Data, Missing};
 pub use error::checkpoint::CheckpointError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
+#[cfg(feature = "chrome-trace")]
+pub use error::trace::TraceError;
 pub use error::{Error, Named, NamedValues, Result};
 pub use fit::Fit;
 pub use fit::batch::BatchFit;
@@ -100,6 +105,8 @@ pub use model::dual::Dual;
 pub use model::program::Program;
 pub use model::scalar::{Mask, Scalar};
 pub use model::var::{Var, VarMask};
+#[cfg(feature = "chrome-trace")]
+pub use observe::chrome::ChromeTrace;
 pub use solver::bounds::Side;
 pub use solver::cancel::CancelToken;
 pub use solver::observe::{BatchProgress, Progress, StreamProgress};

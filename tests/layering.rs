@@ -1,11 +1,21 @@
-//! Imports run one way: error → math → model → data → normal → backend → solver → fit → front.
+//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → progress.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 9] =
-    ["error", "math", "model", "data", "normal", "backend", "solver", "fit", "curve_fit"];
+const ROOMS: [&str; 11] = [
+    "error",
+    "observe",
+    "math",
+    "model",
+    "data",
+    "normal",
+    "backend",
+    "solver",
+    "fit",
+    "curve_fit",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

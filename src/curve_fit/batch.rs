@@ -11,6 +11,7 @@ use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::device;
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
+use crate::observe::span;
 use crate::solver::observe::BatchProgress;
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
@@ -76,6 +77,7 @@ impl CurveFit {
         starts: &Starts<'_>,
         place: Option<HandedBatch<'_>>,
     ) -> Result<BatchFit> {
+        let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;

@@ -10,6 +10,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::execution::{Handed, failed};
+use crate::observe::span;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -111,6 +112,7 @@ impl CurveFit {
     /// # Errors
     /// As [`fit`](CurveFit::fit), and what the device refuses.
     pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+        let _span = span!(INFO, "fit", points = data.points.len(), parameters = self.names.len());
         let begun = Instant::now();
         let start = self.accepts(data.points.columns.len(), start.as_ref())?;
         let place =

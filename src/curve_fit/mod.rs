@@ -31,6 +31,7 @@ use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
+use crate::observe::span;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
@@ -251,6 +252,7 @@ impl CurveFit {
     /// model or an observer that panics.
     /// Each [`Error`] names the place, the number and the remedy.
     pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+        let _span = span!(INFO, "fit", points = data.y.len(), parameters = self.names.len());
         let begun = Instant::now();
         let start = self.accepts(data.columns.len(), start.as_ref())?;
         let points = self.validate(&data)?;
@@ -258,6 +260,7 @@ impl CurveFit {
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
+        let _span = span!(DEBUG, "validate", points = data.y.len());
         let mut points = Points::validate(data)?;
         if self.estimator == Estimator::Poisson {
             points.count_events()?;
@@ -365,6 +368,7 @@ impl CurveFit {
         if let Some(ready) = self.ready.get() {
             return Ok(ready.clone());
         }
+        let _span = span!(DEBUG, "prepare", parameters = free.len());
         let fresh = Arc::new(match model {
             Model::Traced(program) => {
                 let program = program.with_partials(free)?;

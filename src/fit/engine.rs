@@ -13,6 +13,7 @@ use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result, short};
 use crate::model::native::Model;
 use crate::normal::{Normal, Spectrum, Summary};
+use crate::observe::span;
 use crate::solver::bounds::Limits;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
@@ -318,6 +319,7 @@ impl Request<'_> {
         problem: &Problem,
         outcome: &Outcome,
     ) -> Result<End> {
+        let _span = span!(DEBUG, "covariance", parameters = problem.free.len());
         let n = problem.free.len();
         let mut passes = 0;
         let mut model = LinearModel::new(n);

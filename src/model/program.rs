@@ -11,6 +11,7 @@ use super::scalar::{Mask, Scalar};
 use super::tape::{self, TapeId};
 use super::var::Var;
 use crate::error::{Error, Result};
+use crate::observe::span;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,6 +45,7 @@ impl Program {
         params: usize,
         model: impl FnOnce(&[Var], &[Var]) -> Var,
     ) -> Result<Program> {
+        let _span = span!(DEBUG, "trace", columns = columns, parameters = params);
         let names = Program {
             columns: default_columns(columns),
             params: (0..params).map(|i| format!("p{i}")).collect(),
@@ -59,6 +61,7 @@ impl Program {
     /// # Errors
     /// None in practice: replaying a program cannot panic.
     pub(crate) fn with_partials(&self, by: &[usize]) -> Result<Program> {
+        let _span = span!(DEBUG, "differentiate", parameters = by.len());
         self.record(by.to_vec(), |x, p| {
             let mut outputs = Vec::with_capacity(1 + by.len());
             for group in by.chunks(PARTIALS_PER_REPLAY) {

@@ -15,6 +15,7 @@ use crate::backend::cuda::driver::DriverError;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::unit_of;
 use crate::normal::{Normal, Summary};
+use crate::observe::span;
 use std::time::Instant;
 
 /// Where a minimisation ended.
@@ -186,6 +187,12 @@ impl Run for OnHost<'_> {
 
     fn run(&mut self) -> Result<Termination, Failure> {
         loop {
+            let _span = span!(
+                TRACE,
+                "step",
+                iteration = self.search.state.work.iterations,
+                cost = self.search.state.normal.cost / self.search.problem.row_unit.powi(2),
+            );
             let want = self.search.advance()?;
             let State { params, columns, trial, factor, .. } = &mut *self.search.state;
             match want {

@@ -14,6 +14,7 @@ use crate::backend::cuda::resident::{Request, ResidentFit};
 use crate::backend::cuda::state::State;
 use crate::data::unit_of;
 use crate::normal::Normal;
+use crate::observe::span;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -103,6 +104,7 @@ impl Run for ResidentRun<'_> {
 
     fn run(&mut self) -> Result<Termination, Failure> {
         loop {
+            let _span = span!(TRACE, "step", iteration = self.work().iterations);
             self.tell_observer()?;
             match self.request() {
                 Request::Done | Request::Host => break,

@@ -23,6 +23,7 @@ use crate::data::survey::PIECE;
 use crate::model::native::{Native, Steps, least_sizes};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};
+use crate::observe::span;
 use chunks::Chunks;
 use code::{Code, Source};
 use kernels::Kernels;
@@ -364,10 +365,12 @@ impl<'a> Cpu<'a> {
 
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        let _span = span!(TRACE, "pass", points = self.points.used);
         self.normals(params, columns, |chunks| merge_into(chunks, out))
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
+        let _span = span!(TRACE, "pass", points = self.points.used);
         self.factors(params, columns, |chunks| merge_into(chunks, out))
     }
 

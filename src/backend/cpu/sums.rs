@@ -8,6 +8,7 @@ use crate::backend::Fault;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor, Summary};
+use crate::observe::span;
 
 impl Cpu<'_> {
     /// Sums up each chunk by `chunk` into a slot of its own.
@@ -17,6 +18,7 @@ impl Cpu<'_> {
         chunk: impl Fn(&mut Worker, (usize, usize), &mut S) -> Result<(), Fault> + Sync,
     ) -> Result<(), Fault> {
         self.chunks.for_each(slots, self.parallel, |start, end, (sums, fault)| {
+            let _span = span!(TRACE, "piece", points = end - start);
             *fault = Worker::with(|worker| chunk(worker, (start, end), sums)).err();
         });
         slots.iter_mut().find_map(|(_, fault)| fault.take()).map_or(Ok(()), Err)

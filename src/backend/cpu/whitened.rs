@@ -12,6 +12,7 @@ use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
 use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::observe::span;
 
 /// Evaluates over points with a covariance matrix.
 pub(crate) struct Whitened<'a> {
@@ -32,6 +33,7 @@ impl<'a> Whitened<'a> {
 
     /// Fills the columns at `params`: whitened, scaled, corrected for the loss.
     fn evaluate(&mut self, params: &[f64], scales: &[f64], floor: f64) -> Result<(), Fault> {
+        let _span = span!(TRACE, "pass", points = self.inner.points.used);
         self.whiten(params, scales)?;
         self.correct(floor);
         Ok(())

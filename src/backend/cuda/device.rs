@@ -3,6 +3,7 @@
 use super::cache::{Cache, Origin};
 use super::compiler::{CompileError, Compiler};
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
+use crate::observe::span;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Translation units that stay loaded; the one that was not used for longest goes first.
@@ -71,6 +72,7 @@ impl Device {
         let refused = |error| LoadError::Compile { error, source: source.clone() };
         let (compiler, cache) = (&*self.compiler, self.cache);
         let (image, origin) = cache.image(compiler, source, capability).map_err(refused)?;
+        let _span = span!(DEBUG, "load", bytes = image.bytes.len());
         match self.driver.load(&image.bytes) {
             Ok(module) => Ok((module, origin)),
             Err(DriverError::Failed { .. }) if origin != Origin::Compiler => {

@@ -5,6 +5,7 @@ use super::memory::Buffer;
 use super::source::Storage;
 use crate::data::points::Points;
 use crate::data::values::Values;
+use crate::observe::span;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -86,6 +87,7 @@ impl DevicePoints {
         points: &Points<'_>,
         range: Range<usize>,
     ) -> Result<(), DriverError> {
+        let _span = span!(DEBUG, "upload", points = range.len());
         self.points = 0;
         if !points.is_filtered() {
             for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {

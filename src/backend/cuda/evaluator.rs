@@ -15,6 +15,7 @@ use super::source::{FEW_PARAMETERS, THREADS};
 use super::state::Layout;
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::observe::span;
 
 /// Chunks smaller than this are not worth a pass: if there is no room for so many points, there is
 /// none for the fit.
@@ -142,6 +143,7 @@ impl<'a> Cuda<'a> {
         columns: &[f64],
         out: &mut Normal,
     ) -> Result<(), DriverError> {
+        let _span = span!(TRACE, "pass", points = self.points.used);
         self.set_inputs(params, columns)?;
         out.clear();
         let mut part = Normal::zero(out.n);
@@ -167,6 +169,7 @@ impl<'a> Cuda<'a> {
         columns: &[f64],
         out: &mut RFactor,
     ) -> Result<(), DriverError> {
+        let _span = span!(TRACE, "pass", points = self.points.used);
         self.set_inputs(params, columns)?;
         out.clear();
         let mut part = RFactor::zero(out.n);

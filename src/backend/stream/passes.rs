@@ -14,6 +14,7 @@ use crate::data::stream::StreamPoints;
 use crate::data::survey::Survey;
 use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal, RFactor};
+use crate::observe::span;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -243,9 +244,11 @@ impl<'a> Passes<'a> {
     ) -> std::result::Result<(), Fault> {
         self.may_begin()?;
         self.begun += 1;
+        let _span = span!(DEBUG, "pass", number = self.begun);
         let (watch, pass, working) = (&mut self.watch, self.begun, &mut self.working);
         let (mut chunks, mut stopped) = (0, false);
         self.prefetch.for_each(skip, |first, chunk| {
+            let _span = span!(DEBUG, "chunk", first = first, points = chunk.len());
             let begun = Instant::now();
             work(first, chunk)?;
             *working += begun.elapsed();

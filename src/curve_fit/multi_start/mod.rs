@@ -10,6 +10,7 @@ use crate::fit::engine::Request;
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
 use crate::math;
+use crate::observe::span;
 use crate::solver::observe::{Observe, Observer, Progress};
 use sampling::{MOST_DIMENSIONS, MOST_POINTS, Sampling, points};
 use std::ops::{ControlFlow, RangeBounds};
@@ -142,6 +143,7 @@ impl CurveFit {
         start: impl AsRef<[f64]>,
         starts: &MultiStart,
     ) -> Result<Optima> {
+        let _span = span!(INFO, "multi_start", points = data.y.len(), starts = starts.starts);
         let begun = Instant::now();
         let start = self.accepts(data.columns.len(), start.as_ref())?;
         let all = self.starts(&start, starts)?;

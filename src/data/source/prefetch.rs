@@ -5,6 +5,7 @@ use super::{Chunk, Shape, Source};
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::model::program::panic_message;
+use crate::observe::span;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -99,7 +100,10 @@ fn work_through<E: From<Error>>(
     let mut first = skip;
     loop {
         let begun = Instant::now();
-        let next = ready.recv();
+        let next = {
+            let _span = span!(DEBUG, "wait");
+            ready.recv()
+        };
         spent.waiting += begun.elapsed();
         let Ok(chunk) = next else { return Ok(()) };
         let chunk = chunk?;
@@ -135,6 +139,7 @@ fn read_all(
             return Err(Error::SourceChanged { expected: skip, got: skipped });
         }
         while let Ok(mut chunk) = to_fill.recv() {
+            let _span = span!(DEBUG, "read", most = capacity);
             let begun = Instant::now();
             let more = fill_chunk(source, &mut chunk, capacity)?;
             reading += begun.elapsed();

@@ -11,6 +11,7 @@ use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::DriverError;
 use crate::error::{Error, Result};
 use crate::fit::execution::{failed, not_loaded};
+use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::observe::{BatchProgress, asks_to_stop};
 use crate::solver::resident::termination_of;
@@ -157,6 +158,7 @@ fn next_chunk(
     let all = batch.chunk(first, most_bytes.min(free as usize));
     loop {
         let range = first..all.end.min(first.saturating_add(*most_fits));
+        let _span = span!(DEBUG, "portion", first = range.start, fits = range.len());
         match batch.run(range.clone(), found) {
             Err(DriverError::OutOfMemory { .. }) if range.len() > 1 => {
                 *most_fits = range.len() / 2;

@@ -17,6 +17,7 @@ use crate::data::batch::{BatchData, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
+use crate::observe::span;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, BatchProgress, asks_to_stop};
 use crate::solver::options::Options;
@@ -146,6 +147,7 @@ impl Crew<'_, '_> {
         if self.stopped.load(Ordering::Relaxed) || self.request.is_cancelled() {
             return;
         }
+        let _span = span!(DEBUG, "portion", first = part.first, fits = part.len());
         let idle = lock(&self.rooms).pop();
         let mut room = idle.unwrap_or_else(|| Room::new(self.request));
         match &mut room {

@@ -8,6 +8,7 @@ use super::{End, Optima, Optimum, Trial};
 use crate::backend::cuda::source::Arithmetic;
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
+use crate::observe::span;
 use crate::solver::minimise::Outcome;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -33,6 +34,7 @@ pub(crate) fn from_all(
         if i > 0 && (cancelled || stop.load(Relaxed)) {
             return None;
         }
+        let _span = span!(DEBUG, "start", number = i);
         let begun = Instant::now();
         let request = Request { start: start.clone(), ..request.clone() };
         let outcome = request.solve(begun).map(|(_, outcome)| (outcome, begun.elapsed()));

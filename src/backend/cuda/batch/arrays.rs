@@ -5,6 +5,7 @@ use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::batch::{BatchData, BatchSigma, Samples};
 use crate::data::values::Values;
+use crate::observe::span;
 use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,6 +99,7 @@ impl Arrays {
         fits: Range<usize>,
     ) -> Result<Arrays, DriverError> {
         let samples = samples_of(data, &fits);
+        let _span = span!(DEBUG, "upload", points = samples.len());
         let by_samples = |buffer, bytes| Array { buffer, apart: Apart::BySamples(bytes) };
         let by_fits = |buffer| Array { buffer, apart: Apart::ByFits(8) };
         let mut arrays = Arrays::none();

@@ -8,6 +8,7 @@
 mod disk;
 
 use super::compiler::{CompileError, Compiler, Image};
+use crate::observe::span;
 use disk::Disk;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -99,7 +100,10 @@ impl Cache {
         let stored = self.disk.as_ref().and_then(|disk| disk.read(&key));
         let (image, origin) = match stored {
             Some(bytes) => (Image { bytes, log: String::new() }, Origin::Disk),
-            None => (compiler.compile(source, capability)?, Origin::Compiler),
+            None => {
+                let _span = span!(DEBUG, "compile", bytes = source.len());
+                (compiler.compile(source, capability)?, Origin::Compiler)
+            }
         };
         if let (Some(disk), Origin::Compiler) = (&self.disk, origin) {
             disk.write(&key, &image.bytes);

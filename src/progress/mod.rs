@@ -1,0 +1,134 @@
+//! Observers that draw: how far a fit, a batch or a stream is, on the terminal.
+//!
+//! Each function makes an observer for the method of [`CurveFit`](crate::CurveFit) that is named with it.
+//! They draw on stderr, at most twenty times a second, and only where that is a terminal: in a log file
+//! or a pipe nothing appears. What was drawn last stays when the fit has ended.
+//!
+//! ```
+//! use dualfit::{CurveFit, progress};
+//! let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+//!     .observe(progress::fit_line())
+//!     .observe_batch(progress::batch_bar());
+//! ```
+
+mod stream;
+
+use crate::solver::observe::{BatchProgress, Progress, StreamProgress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// A line for a single fit: iteration, cost, step and damping. For
+/// [`CurveFit::observe`](crate::CurveFit::observe). Of a search from many starts it shows whichever
+/// stepped last.
+pub fn fit_line() -> impl Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync + 'static {
+    fit_line_on(ProgressDrawTarget::stderr())
+}
+
+/// A bar for a batch: fits that are finished, fits per second and the time left. For
+/// [`CurveFit::observe_batch`](crate::CurveFit::observe_batch).
+pub fn batch_bar() -> impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 'static {
+    batch_bar_on(ProgressDrawTarget::stderr())
+}
+
+/// A bar for a stream: of each pass the points that are done, points per second and, where the points
+/// are counted, the time left; and the cost after the pass before.
+pub fn stream_bar() -> impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static {
+    stream::bar_on(ProgressDrawTarget::stderr())
+}
+
+fn fit_line_on(
+    target: ProgressDrawTarget,
+) -> impl Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync + 'static {
+    let bar = bar_on(target, "{spinner} {msg}");
+    move |progress| {
+        if !bar.is_hidden() {
+            bar.set_message(line_of(progress));
+            bar.tick();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn line_of(progress: &Progress<'_>) -> String {
+    let Progress { iteration, cost, step, damping, .. } = *progress;
+    format!(
+        "iteration {iteration}  cost {cost:.6e}  step {step:.1e}  damping {damping:.1e}  {}",
+        seconds(progress.elapsed)
+    )
+}
+
+fn batch_bar_on(
+    target: ProgressDrawTarget,
+) -> impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 'static {
+    let bar = bar_on(target, "{bar:30} {msg}");
+    move |progress| {
+        if !bar.is_hidden() {
+            if bar.is_finished() {
+                // Another batch of the same model.
+                bar.reset();
+            }
+            bar.set_length(progress.n_fits as u64);
+            bar.set_message(batch_line(progress));
+            bar.set_position(progress.finished as u64);
+            if progress.finished == progress.n_fits {
+                bar.abandon();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn batch_line(progress: BatchProgress) -> String {
+    let BatchProgress { finished, n_fits, elapsed } = progress;
+    let rate = finished as f64 / elapsed.as_secs_f64();
+    let left = match finished == n_fits {
+        true => format!("in {}", seconds(elapsed)),
+        false => format!("{} left", left(n_fits as f64 - finished as f64, rate)),
+    };
+    format!("{finished} of {n_fits} fits  {} fits/s  {left}", short(rate))
+}
+
+/// A bar that shows what it was told last when it goes.
+fn bar_on(target: ProgressDrawTarget, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::Abandon);
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style.progress_chars("━━╌")),
+        // The templates are constants of this room, and its tests draw each of them.
+        Err(_) => bar,
+    }
+}
+
+/// The time that `remaining` things take at this rate.
+fn left(remaining: f64, rate: f64) -> String {
+    match Duration::try_from_secs_f64(remaining / rate) {
+        Ok(time) => seconds(time),
+        Err(_) => "?".into(),
+    }
+}
+
+/// A number in three digits with the prefix that its unit takes: `1.23 M`.
+fn short(value: f64) -> String {
+    let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let (unit, prefix) = prefixes.into_iter().find(|&(unit, _)| value >= unit).unwrap_or((1.0, ""));
+    let scaled = value / unit;
+    let digits = match scaled {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.digits$} {prefix}").trim_end().to_owned()
+}
+
+/// A time as it is read fastest: `0.42 s`, `37 s`, `5 min 07 s`, `2 h 05 min`.
+fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.2} s", time.as_secs_f64()),
+        whole @ 10..60 => format!("{whole} s"),
+        whole @ 60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        whole => format!("{} h {:02} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests;
