@@ -1,7 +1,8 @@
 //! The seam to a device: memory, modules, launches. cudarc is one side of it; in tests an emulation
 //! of the device is another, and a double that fails on demand wraps either.
 //!
-//! All work of a driver is done in the order of the calls.
+//! All work of a driver is done in the order of the calls, but for uploads ahead: they have a queue of
+//! their own, which runs beside the other until a fence puts the two in order.
 
 use std::fmt;
 
@@ -59,7 +60,17 @@ pub(crate) trait Driver: Send + Sync {
     /// Copies to the device; `bytes` may be reused when this returns.
     fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
 
-    /// Waits for all work and copies from the device.
+    /// Copies to the device beside the work that is under way; `bytes` may be reused when this
+    /// returns. Work that is to find what was copied begins after a [`fence`](Self::fence). What is
+    /// written here must not be in use by work of this side of the last fence; memory that was just
+    /// allocated may be.
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
+
+    /// Puts the queues in order without waiting for either: work of later calls begins when the uploads
+    /// ahead of earlier calls are done, and later uploads ahead begin when the work of earlier calls is.
+    fn fence(&self) -> Result<(), DriverError>;
+
+    /// Waits for all work, uploads ahead only as far as a fence asks for it, and copies from the device.
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError>;
 
     /// Sets bytes of device memory to 0.

@@ -6,6 +6,7 @@
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes kept at most; a release beyond that gives back to the driver.
@@ -15,6 +16,8 @@ const MOST_KEPT: usize = 256 << 20;
 pub(crate) struct Pooled {
     driver: Arc<dyn Driver>,
     pool: Mutex<Pool>,
+    /// Whether uploads ahead were made since the last fence.
+    uploads: AtomicBool,
 }
 
 #[derive(Default)]
@@ -28,7 +31,7 @@ struct Pool {
 
 impl Pooled {
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Pooled {
-        Pooled { driver, pool: Mutex::default() }
+        Pooled { driver, pool: Mutex::default(), uploads: AtomicBool::new(false) }
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
@@ -93,10 +96,14 @@ impl Driver for Pooled {
     }
 
     fn release(&self, address: Address) {
+        // An upload that its owner left on its way must not reach the memory's next owner.
+        let is_ordered = !self.uploads.load(Ordering::Acquire) || self.fence().is_ok();
         let mut pool = self.pool();
         let bytes = pool.used.remove(&address.0);
         match bytes {
-            Some(bytes) if pool.kept_bytes + bytes <= MOST_KEPT && !self.driver.is_lost() => {
+            Some(bytes)
+                if is_ordered && pool.kept_bytes + bytes <= MOST_KEPT && !self.driver.is_lost() =>
+            {
                 pool.kept_bytes += bytes;
                 pool.kept.entry(bytes).or_default().push(address);
             }
@@ -109,6 +116,17 @@ impl Driver for Pooled {
 
     fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
         self.driver.upload(to, bytes)
+    }
+
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        self.uploads.store(true, Ordering::Release);
+        self.driver.upload_ahead(to, bytes)
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        // Forgotten before the fence: an upload that comes in between is fenced once more.
+        self.uploads.store(false, Ordering::Release);
+        self.driver.fence().inspect_err(|_| self.uploads.store(true, Ordering::Release))
     }
 
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
