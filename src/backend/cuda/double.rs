@@ -32,6 +32,10 @@ pub(crate) enum Injected {
     OutOfMemory {
         allocation: usize,
     },
+    /// This fence orders nothing.
+    Unfenced {
+        fence: usize,
+    },
     /// This launch is refused.
     Refused {
         launch: usize,
@@ -224,7 +228,12 @@ impl<D: Driver> Driver for Faulty<D> {
     }
 
     fn fence(&self) -> Result<(), DriverError> {
-        drop(self.enter(Call::Fence, 0)?);
+        let mut books = self.enter(Call::Fence, 0)?;
+        if self.injected == (Injected::Unfenced { fence: books.counts[&Call::Fence] - 1 }) {
+            books.has_fired = true;
+            return Ok(());
+        }
+        drop(books);
         self.inner.fence()
     }
 

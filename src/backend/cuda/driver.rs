@@ -21,6 +21,15 @@ pub(crate) struct Geometry {
     pub(crate) threads: u32,
 }
 
+/// The queues of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// For kernels and all that has to keep its order with them.
+    Work,
+    /// For uploads ahead.
+    Ahead,
+}
+
 /// Device memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {

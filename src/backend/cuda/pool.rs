@@ -204,6 +204,28 @@ mod tests {
         driver.assert_clean();
     }
 
+    /// The next owner of the memory knows nothing of an upload that is on its way there.
+    #[test]
+    fn uploads_ahead_are_fenced_before_their_memory_is_used_again() {
+        let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Nothing));
+        let first = pool.allocate(1000).unwrap();
+        pool.upload_ahead(first, &[0; 10]).unwrap();
+        pool.release(first);
+        assert_eq!(driver.count(Call::Fence), 1);
+        let second = pool.allocate(1000).unwrap();
+        pool.upload_ahead(second, &[0; 10]).unwrap();
+        pool.fence().unwrap();
+        pool.release(second);
+        assert_eq!((second, driver.count(Call::Fence)), (first, 2), "once is enough");
+        drop(pool);
+        driver.assert_clean();
+        let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Lost { call: 2 }));
+        let first = pool.allocate(1000).unwrap();
+        pool.upload_ahead(first, &[0; 10]).unwrap();
+        pool.release(first);
+        assert_eq!(driver.held().0, 0, "what cannot be fenced is not kept");
+    }
+
     #[test]
     fn no_more_is_kept_than_the_limit() {
         let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Nothing));

@@ -7,7 +7,7 @@
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
 use super::codes::check;
-use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties};
+use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties, Queue};
 use cudarc::driver::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -24,13 +24,6 @@ pub(super) struct Context {
     marks: [sys::CUevent; 2],
     /// Held while the marks are recorded and waited for.
     fencing: Mutex<()>,
-}
-
-/// One of the streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queue {
-    Work,
-    Ahead,
 }
 
 // SAFETY: the handles are names that the driver knows on every thread, and its functions may be

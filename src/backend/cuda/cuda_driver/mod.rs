@@ -7,10 +7,10 @@ mod codes;
 mod context;
 mod staging;
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
 use super::probe;
 use crate::error::no_cuda::NoCuda;
-use context::{Context, Kernel, ModuleHandle, Queue};
+use context::{Context, Kernel, ModuleHandle};
 use staging::Staging;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};

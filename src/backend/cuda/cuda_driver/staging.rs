@@ -4,8 +4,8 @@
 //! The driver copies from ordinary memory too, but with one thread and a wait. Here all cores of the
 //! host fill a buffer, which one core does at a third of the speed of the bus.
 
-use super::context::{Context, Pinned, Queue};
-use crate::backend::cuda::driver::{Address, DriverError};
+use super::context::{Context, Pinned};
+use crate::backend::cuda::driver::{Address, DriverError, Queue};
 use rayon::prelude::*;
 
 /// Bytes that one thread copies at a time: they stay in its cache, and take longer than handing them
