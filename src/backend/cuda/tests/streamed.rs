@@ -12,6 +12,7 @@ use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::evaluator::{Cuda, Place};
 use crate::backend::cuda::late::Late;
+use crate::backend::cuda::memory::Buffer;
 use crate::backend::cuda::pool::Pooled;
 use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::rooms::Rooms;
@@ -351,28 +352,49 @@ fn equal_chunks_give_equal_bits() {
     }
 }
 
-/// Memory that another fit just gave back is in use by its last kernel.
+/// Memory that another fit just gave back is in use by its last work, until the first fence of a pass.
 #[test]
-fn memory_of_a_pool_is_not_overwritten_under_its_last_user() {
+fn memory_of_a_pool_is_not_overwritten_by_its_last_user() {
     let case = Case::new(3, 3000);
+    let Some((emulator, cache)) = SHARED.as_ref() else { return };
+    for (injected, is_right) in
+        [(Injected::Nothing, true), (Injected::Unfenced { fence: 0 }, false)]
+    {
+        let trial = Trial::new(Lazy::Kernels, injected, usize::MAX).expect("an emulator");
+        let pooled: Arc<dyn Driver> = Arc::new(Pooled::new(trial.driver.clone()));
+        let device = Arc::new(Device::new(pooled.clone(), emulator.clone(), cache));
+        let whole = case.on_device(&device, None);
+        let room = || Buffer::of::<f64>(&pooled, 1024).expect("room");
+        let used: [Buffer; 4] = std::array::from_fn(|_| room());
+        used.iter().for_each(|buffer| buffer.clear().expect("a device"));
+        drop(used);
+        let mut streamed = case.streamed(&device, 1024).expect("a stream");
+        let found = case.sums(&mut streamed, &[900]).expect("sums");
+        match is_right {
+            true => found.assert_close(&whole, 3, 1e-12, "on used memory"),
+            false => assert!(trial.driver.has_fired() && found.normal != whole.normal),
+        }
+        drop((streamed, device, pooled));
+        trial.assert_clean();
+    }
+}
+
+/// A pass that is given up leaves a kernel queued and an upload on its way.
+#[test]
+fn a_pass_that_is_given_up_does_not_harm_the_next() {
+    let case = Case::new(3, 3000);
+    let (params, columns) = case.at();
     for lazy in LAZY {
         let Some(trial) = Trial::sound(lazy) else { return };
-        let pooled: Arc<dyn Driver> = Arc::new(Pooled::new(trial.driver.clone()));
-        let (emulator, cache) = SHARED.as_ref().expect("an emulator");
-        let device = Arc::new(Device::new(pooled, emulator.clone(), cache));
-        let whole = case.on_device(&device, None);
-        for _ in 0..3 {
-            // Given up with a kernel queued and an upload on its way.
-            let (params, columns) = case.at();
-            let mut given_up = case.streamed(&device, 1024).expect("a stream");
-            given_up.begin_normal(&params, &columns).expect("a beginning");
-            given_up.add(&case.all()).expect("room");
-            drop(given_up);
-            let mut streamed = case.streamed(&device, 1024).expect("a stream");
+        let whole = case.on_device(&trial.device, None);
+        let mut streamed = case.streamed(&trial.device, 1024).expect("a stream");
+        for points in [3000, 900, 1100] {
+            streamed.begin_normal(&params, &columns).expect("a beginning");
+            streamed.add(&case.points(0, points)).expect("room");
             let found = case.sums(&mut streamed, &[900]).expect("sums");
             found.assert_close(&whole, 3, 1e-12, &format!("{lazy:?}"));
         }
-        drop(device);
+        drop(streamed);
         trial.assert_clean();
     }
 }
