@@ -59,7 +59,8 @@ pub(crate) trait Driver: Send + Sync {
 
     fn memory(&self) -> Result<Memory, DriverError>;
 
-    /// Memory of at least `bytes` bytes, aligned for every type, its contents undefined.
+    /// Memory of at least `bytes` bytes, aligned for every type, its contents undefined. No work
+    /// that was queued after the last [`fence`](Self::fence) uses it.
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError>;
 
     /// Gives back what [`allocate`](Self::allocate) gave. A device that is lost has nothing to give
@@ -71,8 +72,7 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Copies to the device beside the work that is under way; `bytes` may be reused when this
     /// returns. Work that is to find what was copied begins after a [`fence`](Self::fence). What is
-    /// written here must not be in use by work of this side of the last fence; memory that was just
-    /// allocated may be.
+    /// written here must not be in use by work that was queued after the last fence.
     fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
 
     /// Puts the queues in order without waiting for either: work of later calls begins when the uploads

@@ -134,7 +134,6 @@ impl<'a> Cuda<'a> {
         match &mut self.place {
             Place::Whole(resident) => passes.queue(S::KIND, resident, slots.next())?,
             Place::Chunks(rooms) => {
-                passes.kernels.passes.driver.fence()?;
                 rooms.pass_over(passes, slots, self.points, (&mut *part, &mut *out))?;
             }
         }

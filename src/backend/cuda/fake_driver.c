@@ -97,9 +97,21 @@ static struct stream *known(const void *on) {
     return stream;
 }
 
-static int under_way(void) {
+__attribute__((unused)) static int under_way(void) {
     for (struct stream *stream = streams; stream; stream = stream->next)
         if (stream->first) return 1;
+    return 0;
+}
+
+/* Whether work that waits uses this memory. */
+__attribute__((unused)) static int in_use(const char *at, size_t bytes) {
+    for (struct stream *stream = streams; stream; stream = stream->next)
+        for (struct work *work = stream->first; work; work = work->next) {
+            size_t length = work->kind == ADD ? 8 * work->bytes : work->bytes;
+            if (work->kind > ADD) continue;
+            if (work->to < at + bytes && at < work->to + length) return 1;
+            if (work->kind == COPY && work->from < at + bytes && at < work->from + length) return 1;
+        }
     return 0;
 }
 
@@ -245,7 +257,9 @@ int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
 #ifndef WITHOUT_cuMemFree_v2
 int cuMemFree_v2(unsigned long long address) {
     IN_CONTEXT {
-        if (under_way()) fail("memory is freed while work is under way");
+        for (struct block *block = device_memory; block; block = block->next)
+            if (block->at == (char *)(size_t)address && in_use(block->at, block->bytes))
+                fail("memory is freed while work is under way");
         size_t bytes = give(&device_memory, (void *)(size_t)address);
         used -= bytes;
         if (!bytes) fail("memory is freed that was not allocated");

@@ -74,7 +74,7 @@ impl Rooms {
     }
 
     /// Queues a pass over `points`, as many at a time as a room takes; `sum` gets what was found as far
-    /// as slots are needed again. A pass begins with a fence.
+    /// as slots are needed again.
     pub(super) fn pass_over<S: Summed>(
         &mut self,
         passes: &Passes,

@@ -88,8 +88,6 @@ impl Streamed {
         self.pass = Pass::None;
         self.slots.clear();
         self.passes.set_inputs(params, columns)?;
-        // What used the rooms before, or the same memory for something else, comes first.
-        self.passes.kernels.passes.driver.fence()?;
         self.pass = pass;
         Ok(())
     }

@@ -14,14 +14,22 @@ fn values(chunk: usize, count: usize) -> Vec<f64> {
     (0..count).map(|i| (chunk * count + i) as f64).collect()
 }
 
+/// A driver with its one module.
+struct Loaded(CudaDriver, Module);
+
+fn loaded() -> Loaded {
+    let driver = CudaDriver::new(0).unwrap();
+    let module = driver.load(b"FAKE").unwrap();
+    Loaded(driver, module)
+}
+
 /// Chunks of `count` numbers go to `rooms` places in turn, from where a kernel takes each to a place of
 /// its own. Whether all arrive, with fences or without.
 fn arrives(
-    driver: &CudaDriver,
+    Loaded(driver, module): &Loaded,
     (chunks, rooms, count): (usize, usize, usize),
     fences: bool,
 ) -> bool {
-    let module = driver.load(b"FAKE").unwrap();
     let bytes = 8 * count;
     let room: Vec<Address> = (0..rooms).map(|_| driver.allocate(bytes).unwrap()).collect();
     let results = driver.allocate(chunks * bytes).unwrap();
@@ -37,12 +45,11 @@ fn arrives(
         let to = results.0 + (chunk * bytes) as u64;
         let words = [to, count as u64, from.0];
         let arguments: Vec<&[u8]> = words.iter().map(bytemuck::bytes_of).collect();
-        driver.launch(module, "copy", Geometry { blocks: 1, threads: 32 }, &arguments).unwrap();
+        driver.launch(*module, "copy", Geometry { blocks: 1, threads: 32 }, &arguments).unwrap();
     }
     let mut found = vec![0.0; chunks * count];
     driver.download(results, bytemuck::cast_slice_mut(&mut found)).unwrap();
     room.into_iter().chain([results]).for_each(|address| driver.release(address));
-    driver.unload(module);
     found == (0..chunks).flat_map(|chunk| values(chunk, count)).collect::<Vec<f64>>()
 }
 
@@ -53,20 +60,20 @@ const COUNTS: [usize; 4] = [1, 1000, LARGE / 8, 3 * LARGE / 8 + 17];
 #[test]
 fn fences_order_uploads_and_kernels() {
     with_driver("fences_order_uploads_and_kernels", &[], || {
-        let driver = CudaDriver::new(0).unwrap();
+        let driver = loaded();
         for count in COUNTS {
             for rooms in [2, 3] {
                 assert!(arrives(&driver, (7, rooms, count), true), "{rooms} rooms of {count}");
             }
         }
-        assert!(driver.ahead.get().is_some_and(|staging| lock(staging).is_some()));
+        assert!(driver.0.ahead.get().is_some_and(|staging| lock(staging).is_some()));
     });
 }
 
 #[test]
 fn without_fences_the_order_is_wrong() {
     with_driver("without_fences_the_order_is_wrong", &[], || {
-        let driver = CudaDriver::new(0).unwrap();
+        let driver = loaded();
         for count in COUNTS {
             assert!(!arrives(&driver, (7, 2, count), false), "rooms of {count}");
         }
@@ -77,7 +84,7 @@ fn without_fences_the_order_is_wrong() {
 #[test]
 fn a_room_used_again_too_early_is_found() {
     with_driver("a_room_used_again_too_early_is_found", &[], || {
-        let driver = CudaDriver::new(0).unwrap();
+        let driver = loaded();
         let large = 3 * LARGE / 8;
         assert!(!arrives(&driver, (7, 1, large), true), "one room");
         assert!(arrives(&driver, (7, 2, large), true), "two rooms");
@@ -88,18 +95,18 @@ fn a_room_used_again_too_early_is_found() {
 fn without_page_locked_memory_uploads_ahead_are_made_all_the_same() {
     let test = "without_page_locked_memory_uploads_ahead_are_made_all_the_same";
     with_driver(test, &["NO_PINNED"], || {
-        let driver = CudaDriver::new(0).unwrap();
+        let driver = loaded();
         for count in COUNTS {
             assert!(arrives(&driver, (5, 2, count), true), "{count}");
         }
-        assert!(driver.ahead.get().is_some_and(|staging| lock(staging).is_none()));
+        assert!(driver.0.ahead.get().is_some_and(|staging| lock(staging).is_none()));
     });
 }
 
 #[test]
 fn threads_of_a_pool_upload_ahead_at_once() {
     with_driver("threads_of_a_pool_upload_ahead_at_once", &[], || {
-        let driver = CudaDriver::new(0).unwrap();
+        let driver = loaded();
         (0..12).into_par_iter().for_each(|i| {
             let count = COUNTS[i % 4];
             assert!(arrives(&driver, (4, 2, count), true), "{count}");
@@ -111,7 +118,8 @@ fn threads_of_a_pool_upload_ahead_at_once() {
 #[test]
 fn uploads_ahead_end_before_their_memory() {
     with_driver("uploads_ahead_end_before_their_memory", &[], || {
-        let driver = CudaDriver::new(0).unwrap();
+        let loaded = loaded();
+        let Loaded(driver, _) = &loaded;
         let (first, second) = (driver.allocate(100).unwrap(), driver.allocate(100_000).unwrap());
         driver.upload_ahead(first, &[1; 100]).unwrap();
         driver.release(first);
@@ -122,6 +130,6 @@ fn uploads_ahead_end_before_their_memory() {
         let refused = driver.upload_ahead(Address(8), &[0; 8]).unwrap_err();
         let text = "fake error 1".into();
         assert_eq!(refused, DriverError::Failed { call: "cuMemcpyHtoDAsync", code: 1, text });
-        assert!(arrives(&driver, (3, 2, 10), true));
+        assert!(arrives(&loaded, (3, 2, 10), true));
     });
 }

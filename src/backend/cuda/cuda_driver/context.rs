@@ -219,9 +219,9 @@ impl Context {
     /// Waits for all work and copies to any host memory.
     pub(super) fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
         let current = self.enter()?;
+        let stream = self.stream(Queue::Work);
         // SAFETY: `from` is device memory of this length by the contract of the driver seam, `bytes`
         // is borrowed until the copy is done.
-        let stream = self.stream(Queue::Work);
         let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, stream) };
         let started = check("cuMemcpyDtoHAsync", 0, started);
         drop(current);
@@ -230,8 +230,8 @@ impl Context {
 
     pub(super) fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
         let _current = self.enter()?;
-        // SAFETY: `at` is device memory of this length by the contract of the driver seam.
         let stream = self.stream(Queue::Work);
+        // SAFETY: `at` is device memory of this length by the contract of the driver seam.
         let started = unsafe { result::memset_d8_async(at.0, 0, bytes, stream) };
         check("cuMemsetD8Async", 0, started)
     }

@@ -352,7 +352,7 @@ fn equal_chunks_give_equal_bits() {
     }
 }
 
-/// Memory that another fit just gave back is in use by its last work, until the first fence of a pass.
+/// Memory that another fit just gave back is in use by its last work, unless the pool fences it.
 #[test]
 fn memory_of_a_pool_is_not_overwritten_by_its_last_user() {
     let case = Case::new(3, 3000);
