@@ -92,8 +92,8 @@ impl Streamed {
         Ok(())
     }
 
-    /// Adds the next points to the pass under way. Their memory may be reused when this returns; the
-    /// device may not have begun with them.
+    /// Adds the next points to the pass under way, which must be in the units of all others. Their memory
+    /// may be reused when this returns; the device may not have begun with them.
     pub(crate) fn add(&mut self, points: &Points<'_>) -> Result<(), DriverError> {
         if !self.rooms.take(points) {
             return Err(misused("a chunk is of another kind than those before"));
