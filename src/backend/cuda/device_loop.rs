@@ -1,8 +1,9 @@
 //! A fit whose loop runs on the device: launches of its passes and of the steps between them.
 
 use super::driver::{DriverError, Geometry};
-use super::evaluator::{Cuda, Place, factor_geometry, geometry};
+use super::evaluator::{Cuda, Place};
 use super::memory::Buffer;
+use super::passes::{factor_geometry, geometry, with_data};
 use super::state::Layout;
 use std::ops::Range;
 
@@ -32,12 +33,13 @@ impl Cuda<'_> {
     /// Queues evaluations at the state's trial, each with the step that follows it.
     pub(super) fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
         let Place::Whole(points) = &self.place else { return Err(no_loop()) };
-        let data = points.data(self.loss_scale);
-        let words = [self.state()?.address(), self.partial.address(), self.ticket.address()];
+        let passes = &self.passes;
+        let data = points.data(passes.loss_scale);
+        let words = [self.state()?.address(), passes.partial.address(), passes.ticket.address()];
         let arguments = with_data(&data, &words);
         for _ in 0..launches {
             let geometry = self.geometry(points.points);
-            self.kernels.passes.launch("evaluate", geometry, &arguments)?;
+            passes.kernels.passes.launch("evaluate", geometry, &arguments)?;
             self.step(0)?;
         }
         Ok(())
@@ -49,13 +51,14 @@ impl Cuda<'_> {
         let state = self.state()?.address();
         let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
         let (params, columns) = (at(&self.layout.present_params), at(&self.layout.columns));
-        let out = self.out.address();
+        let (passes, out) = (&self.passes, self.slots.first());
         let no_floor = 0f64.to_bits();
-        let words = [params, columns, no_floor, self.partial.address(), self.ticket.address(), out];
-        let data = points.data(self.loss_scale);
-        let multiprocessors = self.kernels.passes.driver.properties().multiprocessors;
-        let geometry = factor_geometry(multiprocessors, self.free, points.points);
-        self.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
+        let (partial, ticket) = (passes.partial.address(), passes.ticket.address());
+        let words = [params, columns, no_floor, partial, ticket, out];
+        let data = points.data(passes.loss_scale);
+        let multiprocessors = passes.kernels.passes.driver.properties().multiprocessors;
+        let geometry = factor_geometry(multiprocessors, passes.free, points.points);
+        passes.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
         self.step(out)
     }
 
@@ -64,11 +67,17 @@ impl Cuda<'_> {
     pub(super) fn step(&self, factor: u64) -> Result<(), DriverError> {
         let state = self.state()?.address();
         let arguments = [bytemuck::bytes_of(&state), bytemuck::bytes_of(&factor)];
-        self.kernels.solver.as_ref().ok_or_else(no_loop)?.launch("step", ONE_WARP, &arguments)
+        self.passes
+            .kernels
+            .solver
+            .as_ref()
+            .ok_or_else(no_loop)?
+            .launch("step", ONE_WARP, &arguments)
     }
 
     fn geometry(&self, points: usize) -> Geometry {
-        geometry(self.kernels.passes.driver.properties().multiprocessors, self.free, points)
+        let multiprocessors = self.passes.kernels.passes.driver.properties().multiprocessors;
+        geometry(multiprocessors, self.passes.free, points)
     }
 
     fn state(&self) -> Result<&Buffer, DriverError> {
@@ -77,11 +86,6 @@ impl Cuda<'_> {
 }
 
 const ONE_WARP: Geometry = Geometry { blocks: 1, threads: 32 };
-
-/// The bytes of a kernel's parameters: the points, then words.
-fn with_data<'a>(data: &'a [u8], words: &'a [u64]) -> Vec<&'a [u8]> {
-    std::iter::once(data).chain(words.iter().map(bytemuck::bytes_of)).collect()
-}
 
 /// The error of a loop that there is not, which no caller asks for.
 pub(super) fn no_loop() -> DriverError {

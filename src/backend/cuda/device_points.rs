@@ -1,6 +1,6 @@
 //! The points of one fit in the memory of a device.
 
-use super::driver::{Driver, DriverError};
+use super::driver::{Driver, DriverError, Queue};
 use super::memory::Buffer;
 use super::source::Storage;
 use crate::data::points::Points;
@@ -77,23 +77,35 @@ impl DevicePoints {
         points: &Points<'_>,
     ) -> Result<DevicePoints, DriverError> {
         let mut resident = DevicePoints::room(driver, points, points.used)?;
-        resident.fill(points, 0..points.len())?;
+        resident.fill(points, 0..points.len(), Queue::Work)?;
         Ok(resident)
     }
 
-    /// Replaces the contents by those of the points in `range` that count, for which there is room.
+    /// Whether points like these can be put here.
+    pub(crate) fn takes(&self, points: &Points<'_>) -> bool {
+        let mine = self.x.iter().chain([&self.y]).map(|(storage, _)| *storage);
+        let theirs = points.columns.iter().chain([&points.y]).map(storage);
+        mine.eq(theirs) && self.weight.is_some() == points.sigmas().is_some()
+    }
+
+    /// Replaces the contents by those of the points in `range` that count, for which there is room, by
+    /// a queue of the driver.
     pub(crate) fn fill(
         &mut self,
         points: &Points<'_>,
         range: Range<usize>,
+        queue: Queue,
     ) -> Result<(), DriverError> {
         let _span = span!(DEBUG, "upload", points = range.len());
         self.points = 0;
+        if self.weight.is_none() {
+            self.constant_weight = points.weight(0);
+        }
         if !points.is_filtered() {
             for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
-                send(buffer, 0, values, range.clone())?;
+                send(buffer, queue, values, range.clone())?;
             }
-            send(&self.y.1, 0, &points.y, range.clone())?;
+            send(&self.y.1, queue, &points.y, range.clone())?;
         }
         let mut kept = Vec::new();
         let mut weights = Vec::new();
@@ -103,9 +115,9 @@ impl DevicePoints {
                 kept.clear();
                 kept.extend(part.clone().filter(|&i| points.counts(i)));
                 for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
-                    send_picked(buffer, self.points, values, &kept)?;
+                    send_picked(buffer, (queue, self.points), values, &kept)?;
                 }
-                send_picked(&self.y.1, self.points, &points.y, &kept)?;
+                send_picked(&self.y.1, (queue, self.points), &points.y, &kept)?;
                 kept.len()
             } else {
                 part.len()
@@ -116,7 +128,7 @@ impl DevicePoints {
                     true => weights.extend(kept.iter().map(|&i| points.weight(i))),
                     false => weights.extend(part.map(|i| points.weight(i))),
                 }
-                buffer.write(self.points, &weights)?;
+                buffer.write_by(queue, self.points, &weights)?;
             }
             self.points += count;
         }
@@ -146,24 +158,27 @@ impl DevicePoints {
 
 fn send(
     buffer: &Buffer,
-    first: usize,
+    queue: Queue,
     values: &Values<'_>,
     range: Range<usize>,
 ) -> Result<(), DriverError> {
     match values {
-        Values::F64(v) => buffer.write(first, &v[range]),
-        Values::F32(v) => buffer.write(first, &v[range]),
+        Values::F64(v) => buffer.write_by(queue, 0, &v[range]),
+        Values::F32(v) => buffer.write_by(queue, 0, &v[range]),
     }
 }
 
 fn send_picked(
     buffer: &Buffer,
-    first: usize,
+    (queue, first): (Queue, usize),
     values: &Values<'_>,
     index: &[usize],
 ) -> Result<(), DriverError> {
+    fn picked<T: Copy>(values: &[T], index: &[usize]) -> Vec<T> {
+        index.iter().map(|&i| values[i]).collect()
+    }
     match values {
-        Values::F64(v) => buffer.write(first, &index.iter().map(|&i| v[i]).collect::<Vec<_>>()),
-        Values::F32(v) => buffer.write(first, &index.iter().map(|&i| v[i]).collect::<Vec<_>>()),
+        Values::F64(v) => buffer.write_by(queue, first, &picked(v, index)),
+        Values::F32(v) => buffer.write_by(queue, first, &picked(v, index)),
     }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Call {
     Allocate,
     Release,
     Upload,
+    UploadAhead,
+    Fence,
     Download,
     Clear,
     Load,
@@ -29,6 +31,10 @@ pub(crate) enum Injected {
     /// This allocation finds no memory; the next may.
     OutOfMemory {
         allocation: usize,
+    },
+    /// This fence orders nothing.
+    Unfenced {
+        fence: usize,
     },
     /// This launch is refused.
     Refused {
@@ -165,6 +171,8 @@ fn name(call: Call) -> &'static str {
         Call::Allocate => "allocate",
         Call::Release => "release",
         Call::Upload => "upload",
+        Call::UploadAhead => "upload_ahead",
+        Call::Fence => "fence",
         Call::Download => "download",
         Call::Clear => "clear",
         Call::Load => "load",
@@ -212,6 +220,21 @@ impl<D: Driver> Driver for Faulty<D> {
     fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
         self.enter_memory(Call::Upload, to, bytes.len())?;
         self.inner.upload(to, bytes)
+    }
+
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        self.enter_memory(Call::UploadAhead, to, bytes.len())?;
+        self.inner.upload_ahead(to, bytes)
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        let mut books = self.enter(Call::Fence, 0)?;
+        if self.injected == (Injected::Unfenced { fence: books.counts[&Call::Fence] - 1 }) {
+            books.has_fired = true;
+            return Ok(());
+        }
+        drop(books);
+        self.inner.fence()
     }
 
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
@@ -302,6 +325,14 @@ impl Driver for Idle {
         Ok(())
     }
 
+    fn upload_ahead(&self, _: Address, _: &[u8]) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     fn download(&self, _: Address, _: &mut [u8]) -> Result<(), DriverError> {
         Ok(())
     }
@@ -329,6 +360,8 @@ mod tests {
         let address = driver.allocate(100)?;
         let with_memory = |module| {
             driver.upload(address, &[0; 100])?;
+            driver.upload_ahead(address, &[0; 100])?;
+            driver.fence()?;
             driver.launch(module, "k", Geometry { blocks: 1, threads: 32 }, &[])?;
             driver.clear(Address(address.0 + 50), 50)?;
             driver.download(address, &mut [0; 8])
@@ -350,7 +383,7 @@ mod tests {
             let done = work(&driver);
             driver.assert_clean();
             if !driver.has_fired() {
-                assert_eq!((done, call, driver.calls()), (Ok(()), 6, 6));
+                assert_eq!((done, call, driver.calls()), (Ok(()), 8, 8));
                 break;
             }
             assert!(matches!(done, Err(DriverError::Lost { .. })), "call {call}: {done:?}");
@@ -389,6 +422,7 @@ mod tests {
         };
         let geometry = Geometry { blocks: 1, threads: 32 };
         found(&|d, a| drop(d.upload(a, &[0; 101])), "Upload of 101 bytes");
+        found(&|d, a| drop(d.upload_ahead(a, &[0; 101])), "UploadAhead of 101 bytes");
         found(&|d, a| drop(d.download(Address(a.0 - 1), &mut [0; 1])), "Download of 1 bytes");
         found(&|d, a| drop(d.clear(Address(a.0 + 100), 1)), "Clear of 1 bytes");
         found(&|d, a| (0..2).for_each(|_| d.release(a)), "release of");

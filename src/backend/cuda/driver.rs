@@ -1,7 +1,8 @@
 //! The seam to a device: memory, modules, launches. cudarc is one side of it; in tests an emulation
 //! of the device is another, and a double that fails on demand wraps either.
 //!
-//! All work of a driver is done in the order of the calls.
+//! All work of a driver is done in the order of the calls, but for uploads ahead: they have a queue of
+//! their own, which runs beside the other until a fence puts the two in order.
 
 use std::fmt;
 
@@ -18,6 +19,15 @@ pub(crate) struct Module(pub(crate) u64);
 pub(crate) struct Geometry {
     pub(crate) blocks: u32,
     pub(crate) threads: u32,
+}
+
+/// The queues of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// For kernels and all that has to keep its order with them.
+    Work,
+    /// For uploads ahead.
+    Ahead,
 }
 
 /// Device memory in bytes.
@@ -49,7 +59,8 @@ pub(crate) trait Driver: Send + Sync {
 
     fn memory(&self) -> Result<Memory, DriverError>;
 
-    /// Memory of at least `bytes` bytes, aligned for every type, its contents undefined.
+    /// Memory of at least `bytes` bytes, aligned for every type, its contents undefined. No work
+    /// that was queued after the last [`fence`](Self::fence) uses it.
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError>;
 
     /// Gives back what [`allocate`](Self::allocate) gave. A device that is lost has nothing to give
@@ -59,7 +70,16 @@ pub(crate) trait Driver: Send + Sync {
     /// Copies to the device; `bytes` may be reused when this returns.
     fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
 
-    /// Waits for all work and copies from the device.
+    /// Copies to the device beside the work that is under way; `bytes` may be reused when this
+    /// returns. Work that is to find what was copied begins after a [`fence`](Self::fence). What is
+    /// written here must not be in use by work that was queued after the last fence.
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
+
+    /// Puts the queues in order without waiting for either: work of later calls begins when the uploads
+    /// ahead of earlier calls are done, and later uploads ahead begin when the work of earlier calls is.
+    fn fence(&self) -> Result<(), DriverError>;
+
+    /// Waits for all work, uploads ahead only as far as a fence asks for it, and copies from the device.
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError>;
 
     /// Sets bytes of device memory to 0.

@@ -1,6 +1,6 @@
 /* A CUDA driver without a device, for tests: its memory is the host's, its work is done as late as the
  * real driver's may be, when a stream or an event is waited for, so that a buffer that is reused too
- * early shows.
+ * early shows. Streams run beside each other: one runs no further than another waits for it.
  *
  *   VERSION=13010   what cuDriverGetVersion says        INIT=100       what cuInit returns
  *   DEVICES=1       what cuDeviceGetCount says          SILENT         no error has a text
@@ -8,8 +8,9 @@
  *   BUSY            the device refuses a context        EMPTY          a library without functions
  *   WITHOUT_name    without that function
  *
- * A module is the text "FAKE" and has three kernels: add(double* values, long long n, double term),
- * fault(), which ends the device, and refuse(), which cannot be launched. */
+ * A module is the text "FAKE" and has four kernels: add(double* values, long long n, double term),
+ * copy(double* to, long long n, const double* from), fault(), which ends the device, and refuse(),
+ * which cannot be launched. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -32,20 +33,22 @@
 enum { OK, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 100, INVALID_DEVICE = 101,
        INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500,
        ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, BUSY_DEVICE = 46 };
-enum { COPY, SET, ADD, FAULT, MARK };
+enum { COPY, SET, ADD, FAULT, MARK, WAIT };
 
 struct block { char *at; size_t bytes; struct block *next; };
+/* A mark has its stream in `to`, a wait has its mark in `to`; `bytes` of a mark: whether it was passed. */
 struct work { int kind; char *to; const char *from; size_t bytes; double term; struct work *next; };
+struct stream { struct work *first, **last; struct stream *next; };
 
 int dualfit_fake_driver = 1;
 
 #ifndef EMPTY
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *device_memory, *host_memory;
-static struct work *first, **last = &first;
+static struct stream *streams;
 static size_t used;
-static int ready, contexts, modules, streams, events, dead;
-static int context, module, stream;
+static int ready, contexts, modules, events, dead;
+static int context, module;
 static __thread void *current[8];
 static __thread int depth;
 
@@ -88,27 +91,55 @@ static size_t give(struct block **list, const void *at) {
     return 0;
 }
 
-static void *enqueue(struct work work) {
+static struct stream *known(const void *on) {
+    struct stream *stream = streams;
+    while (stream && stream != on) stream = stream->next;
+    return stream;
+}
+
+__attribute__((unused)) static int under_way(void) {
+    for (struct stream *stream = streams; stream; stream = stream->next)
+        if (stream->first) return 1;
+    return 0;
+}
+
+/* Whether work that waits uses this memory. */
+__attribute__((unused)) static int in_use(const char *at, size_t bytes) {
+    for (struct stream *stream = streams; stream; stream = stream->next)
+        for (struct work *work = stream->first; work; work = work->next) {
+            size_t length = work->kind == ADD ? 8 * work->bytes : work->bytes;
+            if (work->kind > ADD) continue;
+            if (work->to < at + bytes && at < work->to + length) return 1;
+            if (work->kind == COPY && work->from < at + bytes && at < work->from + length) return 1;
+        }
+    return 0;
+}
+
+static void *enqueue(struct stream *stream, struct work work) {
     struct work *copy = malloc(sizeof *copy);
     *copy = work;
     copy->next = NULL;
-    *last = copy;
-    last = &copy->next;
+    *stream->last = copy;
+    stream->last = &copy->next;
     return copy;
 }
 
-/* Does the work up to `mark`, or all of it. */
-static int run(const struct work *mark) {
-    while (first && !dead) {
-        struct work *work = first;
+/* Does the work of a stream up to `mark`, or all of it, and what other streams must do before. */
+static int run(struct stream *stream, const struct work *mark) {
+    while (stream->first && !dead) {
+        struct work *work = stream->first;
         int is_mark = work == mark;
+        if (work->kind == WAIT) {
+            struct work *awaited = (struct work *)work->to;
+            if (!awaited->bytes) run((struct stream *)awaited->to, awaited);
+        }
         if (work->kind == COPY) memcpy(work->to, work->from, work->bytes);
         if (work->kind == SET) memset(work->to, (int)work->term, work->bytes);
         if (work->kind == FAULT) dead = ILLEGAL_ADDRESS;
         if (work->kind == ADD)
             for (size_t i = 0; i < work->bytes; i++) ((double *)work->to)[i] += work->term;
-        first = work->next;
-        if (!first) last = &first;
+        stream->first = work->next;
+        if (!stream->first) stream->last = &stream->first;
         if (work->kind != MARK) free(work);
         else work->bytes = 1;
         if (is_mark) break;
@@ -226,7 +257,9 @@ int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
 #ifndef WITHOUT_cuMemFree_v2
 int cuMemFree_v2(unsigned long long address) {
     IN_CONTEXT {
-        if (first) fail("memory is freed while work is under way");
+        for (struct block *block = device_memory; block; block = block->next)
+            if (block->at == (char *)(size_t)address && in_use(block->at, block->bytes))
+                fail("memory is freed while work is under way");
         size_t bytes = give(&device_memory, (void *)(size_t)address);
         used -= bytes;
         if (!bytes) fail("memory is freed that was not allocated");
@@ -255,8 +288,9 @@ int cuMemFreeHost(void *at) {
 #ifndef WITHOUT_cuMemcpyHtoDAsync_v2
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *on) {
     IN_CONTEXT {
-        if (on != &stream || !inside(device_memory, (char *)(size_t)to, bytes)) result = INVALID_VALUE;
-        else enqueue((struct work){COPY, (char *)(size_t)to, from, bytes, 0, NULL});
+        struct stream *stream = known(on);
+        if (!stream || !inside(device_memory, (char *)(size_t)to, bytes)) result = INVALID_VALUE;
+        else enqueue(stream, (struct work){COPY, (char *)(size_t)to, from, bytes, 0, NULL});
     }
     LEAVE;
 }
@@ -264,8 +298,9 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, 
 #ifndef WITHOUT_cuMemcpyDtoHAsync_v2
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *on) {
     IN_CONTEXT {
-        if (on != &stream || !inside(device_memory, (char *)(size_t)from, bytes)) result = INVALID_VALUE;
-        else enqueue((struct work){COPY, to, (char *)(size_t)from, bytes, 0, NULL});
+        struct stream *stream = known(on);
+        if (!stream || !inside(device_memory, (char *)(size_t)from, bytes)) result = INVALID_VALUE;
+        else enqueue(stream, (struct work){COPY, to, (char *)(size_t)from, bytes, 0, NULL});
     }
     LEAVE;
 }
@@ -273,8 +308,9 @@ int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *
 #ifndef WITHOUT_cuMemsetD8Async
 int cuMemsetD8Async(unsigned long long at, unsigned char value, size_t bytes, void *on) {
     IN_CONTEXT {
-        if (on != &stream || !inside(device_memory, (char *)(size_t)at, bytes)) result = INVALID_VALUE;
-        else enqueue((struct work){SET, (char *)(size_t)at, NULL, bytes, value, NULL});
+        struct stream *stream = known(on);
+        if (!stream || !inside(device_memory, (char *)(size_t)at, bytes)) result = INVALID_VALUE;
+        else enqueue(stream, (struct work){SET, (char *)(size_t)at, NULL, bytes, value, NULL});
     }
     LEAVE;
 }
@@ -282,19 +318,37 @@ int cuMemsetD8Async(unsigned long long at, unsigned char value, size_t bytes, vo
 #ifndef WITHOUT_cuStreamCreate
 int cuStreamCreate(void **out, unsigned flags) {
     (void)flags;
-    IN_CONTEXT { streams++; *out = &stream; }
+    IN_CONTEXT {
+        struct stream *stream = malloc(sizeof *stream);
+        *stream = (struct stream){NULL, &stream->first, streams};
+        *out = streams = stream;
+    }
     LEAVE;
 }
 #endif
 #ifndef WITHOUT_cuStreamSynchronize
 int cuStreamSynchronize(void *on) {
-    IN_CONTEXT result = on == &stream ? run(NULL) : INVALID_HANDLE;
+    IN_CONTEXT result = known(on) ? run(known(on), NULL) : INVALID_HANDLE;
+    LEAVE;
+}
+#endif
+#ifndef WITHOUT_cuStreamWaitEvent
+int cuStreamWaitEvent(void *on, void *event, unsigned flags) {
+    ENTER(known(on) && event && !flags, INVALID_HANDLE) {
+        struct work *mark = *(void **)event;
+        if (mark && !mark->bytes) enqueue(known(on), (struct work){WAIT, (char *)mark, NULL, 0, 0, NULL});
+    }
     LEAVE;
 }
 #endif
 #ifndef WITHOUT_cuStreamDestroy_v2
 int cuStreamDestroy_v2(void *on) {
-    ENTER(on == &stream, INVALID_HANDLE) streams--;
+    ENTER(known(on), INVALID_HANDLE) {
+        struct stream **link = &streams;
+        while (*link != on) link = &(*link)->next;
+        *link = (*link)->next;
+        free(on);
+    }
     LEAVE;
 }
 #endif
@@ -307,8 +361,8 @@ int cuEventCreate(void **out, unsigned flags) {
 #endif
 #ifndef WITHOUT_cuEventRecord
 int cuEventRecord(void *event, void *on) {
-    ENTER(on == &stream, INVALID_HANDLE)
-        *(void **)event = enqueue((struct work){MARK, NULL, NULL, 0, 0, NULL});
+    ENTER(known(on), INVALID_HANDLE)
+        *(void **)event = enqueue(known(on), (struct work){MARK, on, NULL, 0, 0, NULL});
     LEAVE;
 }
 #endif
@@ -317,7 +371,7 @@ int cuEventSynchronize(void *event) {
     ENTER(event != NULL, INVALID_HANDLE) {
         struct work *mark = *(void **)event;
         /* A mark that has been passed is done; one that was never recorded is, too. */
-        if (mark && !mark->bytes) result = run(mark);
+        if (mark && !mark->bytes) result = run((struct stream *)mark->to, mark);
     }
     LEAVE;
 }
@@ -340,10 +394,10 @@ int cuModuleLoadData(void **out, const void *image) {
 #endif
 #ifndef WITHOUT_cuModuleGetFunction
 int cuModuleGetFunction(void **out, void *from, const char *name) {
-    static const char *kernels[] = {"add", "fault", "refuse"};
+    static const char *kernels[] = {"add", "copy", "fault", "refuse"};
     ENTER(from == &module, INVALID_HANDLE) {
         result = NOT_FOUND;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++)
             if (!strcmp(name, kernels[i])) { *out = &kernels[i]; result = OK; }
     }
     LEAVE;
@@ -352,7 +406,7 @@ int cuModuleGetFunction(void **out, void *from, const char *name) {
 #ifndef WITHOUT_cuModuleUnload
 int cuModuleUnload(void *handle) {
     ENTER(handle == &module, INVALID_HANDLE) {
-        if (first) fail("a module is unloaded while work is under way");
+        if (under_way()) fail("a module is unloaded while work is under way");
         modules--;
     }
     LEAVE;
@@ -364,7 +418,7 @@ int cuLaunchKernel(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned
     IN_CONTEXT {
         const char *name = *(const char **)kernel;
         struct work work = {FAULT, NULL, NULL, 0, 0, NULL};
-        if (on != &stream || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx)
+        if (!known(on) || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx)
             result = INVALID_VALUE;
         else if (!strcmp(name, "refuse")) result = LAUNCH_OUT_OF_RESOURCES;
         else {
@@ -375,7 +429,16 @@ int cuLaunchKernel(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned
                 memcpy(&work.term, arguments[2], 8);
                 if (!inside(device_memory, work.to, 8 * work.bytes)) work.kind = FAULT;
             }
-            enqueue(work);
+            if (!strcmp(name, "copy")) {
+                work.kind = COPY;
+                memcpy(&work.to, arguments[0], 8);
+                memcpy(&work.bytes, arguments[1], 8);
+                memcpy(&work.from, arguments[2], 8);
+                work.bytes *= 8;
+                if (!inside(device_memory, work.to, work.bytes)) work.kind = FAULT;
+                if (!inside(device_memory, work.from, work.bytes)) work.kind = FAULT;
+            }
+            enqueue(known(on), work);
         }
     }
     LEAVE;

@@ -3,8 +3,9 @@
 
 use super::device::Kernels;
 use super::driver::{Driver, DriverError, Geometry};
-use super::evaluator::geometry;
 use super::memory::Buffer;
+use super::passes::geometry;
+use super::slots::Slot;
 use super::source::THREADS;
 use crate::normal::pair;
 use std::sync::Arc;
@@ -66,9 +67,9 @@ impl Rows {
         kernels: &Kernels,
         (data, points): (&[u8], usize),
         (params, columns, floor): (u64, u64, f64),
-        out: &Buffer,
+        out: Slot,
     ) -> Result<(), DriverError> {
-        out.clear()?;
+        kernels.driver.clear(out.at, out.bytes)?;
         let multiprocessors = kernels.driver.properties().multiprocessors;
         let stride = self.stride as u64;
         let (matrix, cost) = (self.matrix.address(), self.cost.address());
@@ -83,7 +84,7 @@ impl Rows {
             let over_points = geometry(multiprocessors, self.k - 1, count);
             kernels.launch("rows", over_points, &arguments)?;
             let (k, splits) = (self.k as i32, self.splits as i32);
-            let (count, out) = (count_word, out.address());
+            let (count, out) = (count_word, out.at.0);
             let (partial, tickets) = (self.partial.address(), self.tickets.address());
             let arguments: [&[u8]; 9] = [
                 bytemuck::bytes_of(&matrix),

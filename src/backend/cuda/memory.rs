@@ -1,6 +1,6 @@
 //! Device memory that is given back when its owner goes.
 
-use super::driver::{Address, Driver, DriverError};
+use super::driver::{Address, Driver, DriverError, Queue};
 use bytemuck::Pod;
 use std::sync::Arc;
 
@@ -25,10 +25,23 @@ impl Buffer {
 
     /// Writes `values` from the value at `first` on; the buffer has room for them.
     pub(crate) fn write<T: Pod>(&self, first: usize, values: &[T]) -> Result<(), DriverError> {
+        self.write_by(Queue::Work, first, values)
+    }
+
+    /// The same by a queue of the driver.
+    pub(crate) fn write_by<T: Pod>(
+        &self,
+        queue: Queue,
+        first: usize,
+        values: &[T],
+    ) -> Result<(), DriverError> {
         let offset = first * size_of::<T>();
         debug_assert!(offset + size_of_val(values) <= self.bytes);
         let to = Address(self.address.0 + offset as u64);
-        self.driver.upload(to, bytemuck::cast_slice(values))
+        match queue {
+            Queue::Work => self.driver.upload(to, bytemuck::cast_slice(values)),
+            Queue::Ahead => self.driver.upload_ahead(to, bytemuck::cast_slice(values)),
+        }
     }
 
     /// Waits for the device and reads `out.len()` values from the value at `first` on.

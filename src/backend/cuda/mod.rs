@@ -20,17 +20,23 @@ pub(crate) mod emulated;
 pub(crate) mod evaluator;
 #[cfg(test)]
 mod fake_driver;
+#[cfg(test)]
+pub(crate) mod late;
 mod many;
 mod memory;
 pub(crate) mod nvrtc;
+mod passes;
 pub(crate) mod pool;
 pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;
 pub(crate) mod resident;
+mod rooms;
 #[cfg(test)]
 mod shared_driver;
+mod slots;
 pub(crate) mod source;
 pub(crate) mod state;
+pub(crate) mod streamed;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes kept at most; a release beyond that gives back to the driver.
@@ -15,6 +16,35 @@ const MOST_KEPT: usize = 256 << 20;
 pub(crate) struct Pooled {
     driver: Arc<dyn Driver>,
     pool: Mutex<Pool>,
+    work: Tally,
+    uploads_ahead: Tally,
+}
+
+/// Calls of a kind, and those of them that nothing of a later owner of their memory can meet.
+#[derive(Default)]
+struct Tally {
+    queued: AtomicU64,
+    settled: AtomicU64,
+}
+
+impl Tally {
+    /// Counts a call that was made.
+    fn add(&self) {
+        self.queued.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn queued(&self) -> u64 {
+        self.queued.load(Ordering::Acquire)
+    }
+
+    /// The first so many are done, or before a fence.
+    fn settle(&self, queued: u64) {
+        self.settled.fetch_max(queued, Ordering::AcqRel);
+    }
+
+    fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire) >= self.queued()
+    }
 }
 
 #[derive(Default)]
@@ -28,7 +58,8 @@ struct Pool {
 
 impl Pooled {
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Pooled {
-        Pooled { driver, pool: Mutex::default() }
+        let (work, uploads_ahead) = Default::default();
+        Pooled { driver, pool: Mutex::default(), work, uploads_ahead }
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
@@ -93,10 +124,15 @@ impl Driver for Pooled {
     }
 
     fn release(&self, address: Address) {
+        // What an owner leaves on its way, as one that failed does, must not meet uploads of the next.
+        let is_settled = self.work.is_settled() && self.uploads_ahead.is_settled();
+        let is_ordered = is_settled || self.fence().is_ok();
         let mut pool = self.pool();
         let bytes = pool.used.remove(&address.0);
         match bytes {
-            Some(bytes) if pool.kept_bytes + bytes <= MOST_KEPT && !self.driver.is_lost() => {
+            Some(bytes)
+                if is_ordered && pool.kept_bytes + bytes <= MOST_KEPT && !self.driver.is_lost() =>
+            {
                 pool.kept_bytes += bytes;
                 pool.kept.entry(bytes).or_default().push(address);
             }
@@ -108,15 +144,36 @@ impl Driver for Pooled {
     }
 
     fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        self.driver.upload(to, bytes)
+        let queued = self.driver.upload(to, bytes);
+        self.work.add();
+        queued
+    }
+
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        let queued = self.driver.upload_ahead(to, bytes);
+        self.uploads_ahead.add();
+        queued
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        let (work, uploads_ahead) = (self.work.queued(), self.uploads_ahead.queued());
+        self.driver.fence()?;
+        self.work.settle(work);
+        self.uploads_ahead.settle(uploads_ahead);
+        Ok(())
     }
 
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
-        self.driver.download(from, bytes)
+        let work = self.work.queued();
+        self.driver.download(from, bytes)?;
+        self.work.settle(work);
+        Ok(())
     }
 
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
-        self.driver.clear(at, bytes)
+        let queued = self.driver.clear(at, bytes);
+        self.work.add();
+        queued
     }
 
     fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
@@ -138,7 +195,9 @@ impl Driver for Pooled {
         geometry: Geometry,
         arguments: &[&[u8]],
     ) -> Result<(), DriverError> {
-        self.driver.launch(module, kernel, geometry, arguments)
+        let queued = self.driver.launch(module, kernel, geometry, arguments);
+        self.work.add();
+        queued
     }
 }
 
@@ -184,6 +243,37 @@ mod tests {
         pool.release(second);
         drop(pool);
         driver.assert_clean();
+    }
+
+    /// The next owner of the memory knows nothing of what is on its way there.
+    #[test]
+    fn what_is_on_its_way_is_fenced_before_memory_is_used_again() {
+        let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Nothing));
+        let first = pool.allocate(1000).unwrap();
+        pool.upload_ahead(first, &[0; 10]).unwrap();
+        pool.release(first);
+        assert_eq!(driver.count(Call::Fence), 1);
+        let second = pool.allocate(1000).unwrap();
+        pool.upload_ahead(second, &[0; 10]).unwrap();
+        pool.fence().unwrap();
+        pool.release(second);
+        assert_eq!((second, driver.count(Call::Fence)), (first, 2), "once is enough");
+        let third = pool.allocate(1000).unwrap();
+        pool.clear(third, 1000).unwrap();
+        pool.download(third, &mut [0; 8]).unwrap();
+        pool.release(third);
+        assert_eq!(driver.count(Call::Fence), 2, "what was waited for is done");
+        let fourth = pool.allocate(1000).unwrap();
+        pool.clear(fourth, 1000).unwrap();
+        pool.release(fourth);
+        assert_eq!(driver.count(Call::Fence), 3);
+        drop(pool);
+        driver.assert_clean();
+        let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Lost { call: 2 }));
+        let first = pool.allocate(1000).unwrap();
+        pool.upload_ahead(first, &[0; 10]).unwrap();
+        pool.release(first);
+        assert_eq!(driver.held().0, 0, "what cannot be fenced is not kept");
     }
 
     #[test]

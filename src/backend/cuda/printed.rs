@@ -79,6 +79,21 @@ impl Printed {
         Ok((FitKernels { device: device.clone(), texts, passes, solver, factor }, origin))
     }
 
+    /// As [`kernels`](Self::kernels), for a solver on the host.
+    pub(crate) fn pass_kernels(
+        &self,
+        device: &Arc<Device>,
+        (columns, response): (Vec<Storage>, Storage),
+        (loss, estimator): (Loss, Estimator),
+        arithmetic: Arithmetic,
+    ) -> Result<(FitKernels, Origin), LoadError> {
+        let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
+        let texts = self.texts(kind, loss);
+        let (passes, origin) = device.kernels(&texts.passes)?;
+        let (device, solver, factor) = (device.clone(), None, OnceLock::new());
+        Ok((FitKernels { device, texts, passes, solver, factor }, origin))
+    }
+
     /// Whether [`kernels`](Self::kernels) would find those of the model loaded.
     pub(crate) fn is_loaded(
         &self,

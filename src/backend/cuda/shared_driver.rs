@@ -24,6 +24,14 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).upload(to, bytes)
     }
 
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        (**self).upload_ahead(to, bytes)
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        (**self).fence()
+    }
+
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
         (**self).download(from, bytes)
     }

@@ -6,6 +6,8 @@ use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::double::{Call, Faulty, Injected};
 use crate::backend::cuda::emulated::Emulator;
+use crate::backend::cuda::late::Late;
+use crate::backend::cuda::pool::Pooled;
 use crate::{Backend, BatchData, BatchFit, BatchSigma, CancelToken, CurveFit, Error, Starts};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -140,6 +142,27 @@ fn a_batch_larger_than_the_memory_goes_through_it_in_chunks() {
         other => panic!("{other:?}"),
     }
     trial.assert_clean();
+}
+
+/// Uploads of the next chunk meet kernels that run as late as they may, in memory that is used again and again.
+#[test]
+fn chunks_that_overlap_do_not_meet() {
+    let cpu = on_cpu();
+    let Some((emulator, _)) = SHARED.as_ref() else { return };
+    for most in [6000, 9000, 20_000] {
+        let late = Late::new(emulator.clone());
+        let driver = Arc::new(Faulty::new(late, Injected::Nothing).with_memory(most));
+        let pooled = Arc::new(Pooled::new(driver.clone()));
+        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
+        let device = Arc::new(Device::new(pooled, emulator.clone(), cache));
+        let fitter = CurveFit { device: Some(device), take_over: false, ..decay() };
+        let batch = run(fitter).unwrap();
+        agree(&batch, &cpu);
+        let (_, course) = batch.made.device.as_ref().unwrap();
+        assert!(course.chunks > 1 && course.by_host == 0, "{most}: {course:?}");
+        // Each chunk has one fence, but for the pool's.
+        assert!(driver.count(Call::Fence) >= course.chunks);
+    }
 }
 
 #[test]

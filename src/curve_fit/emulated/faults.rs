@@ -72,12 +72,21 @@ fn on_cpu([x, y, sigma]: &[Vec<f64>; 3]) -> Fit {
 /// Every call of a fit in turn, until the fit makes no more calls.
 fn at_every_call(
     injected: impl Fn(usize) -> Injected,
+    judge: impl FnMut(&Result<Fit, Error>, bool),
+) {
+    at_calls((600, usize::MAX, 1), injected, judge);
+}
+
+/// As [`at_every_call`] at every so many-th call, with so many points and bytes of memory.
+fn at_calls(
+    (points, memory, step): (usize, usize, usize),
+    injected: impl Fn(usize) -> Injected,
     mut judge: impl FnMut(&Result<Fit, Error>, bool),
 ) {
-    let data = data(600);
+    let data = data(points);
     for take_over in [true, false] {
-        for k in 0.. {
-            let Some(trial) = Trial::new(injected(k), usize::MAX) else { return };
+        for k in (0..).step_by(step) {
+            let Some(trial) = Trial::new(injected(k), memory) else { return };
             let fit = trial.fit(take_over, &data);
             let fired = trial.driver.has_fired();
             if fired {
@@ -181,6 +190,25 @@ fn data_larger_than_the_memory_go_through_it_in_chunks() {
     assert!(fit.stats().device_bytes < all / 2, "{}", fit.stats().device_bytes);
     assert!(trial.driver.peak_bytes() <= all / 2);
     trial.assert_clean();
+}
+
+/// In the middle of a pass, with an upload and a kernel on their way.
+#[test]
+fn a_device_lost_between_chunks_is_said_or_the_cpu_goes_on() {
+    const MEMORY: usize = 110_000;
+    let cpu = on_cpu(&data(5000));
+    let Some(trial) = Trial::new(Injected::Nothing, MEMORY) else { return };
+    assert!(trial.fit(false, &data(5000)).unwrap().stats().chunks > 3);
+    trial.assert_clean();
+    at_calls(
+        (5000, MEMORY, 13),
+        |call| Injected::Lost { call },
+        |fit, take_over| match (fit, take_over) {
+            (Ok(fit), true) => same(fit, &cpu),
+            (Err(Error::DeviceLost { .. }), false) => {}
+            (other, _) => panic!("{other:?}"),
+        },
+    );
 }
 
 #[test]

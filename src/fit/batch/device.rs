@@ -3,27 +3,25 @@
 
 use super::arrays::Part;
 use super::engine::{self, BatchRequest};
+use super::pipeline::Pipeline;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
 use crate::backend::cuda::device::{Device, LoadError};
-use crate::backend::cuda::driver::DriverError;
 use crate::error::{Error, Result};
 use crate::fit::execution::{failed, not_loaded};
 use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::observe::{BatchProgress, asks_to_stop};
 use crate::solver::resident::termination_of;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of a chunk at most: beyond this a device is busy long enough, and an observer waits for longer.
-const CHUNK: usize = 256 << 20;
+/// Bytes of a chunk at most: beyond this a device is busy long enough. The first upload overlaps with nothing,
+/// and takes the bus a millisecond or two.
+const CHUNK: usize = 64 << 20;
 /// The same where an observer wants to hear of the fits, or a token may be cancelled.
 const WATCHED: usize = 16 << 20;
-/// The part of a device's free memory that a chunk may take.
-const FILL: f64 = 0.9;
 
 /// A device that is to make a batch, and its kernels.
 pub(crate) struct OnDevice<'a> {
@@ -118,11 +116,12 @@ fn run_chunks(
 ) -> Result<()> {
     let mut found = Found::default();
     let is_watched = request.observer.is_some() || request.cancel.is_some();
-    let most_bytes = if is_watched { WATCHED } else { CHUNK };
-    let mut most_fits = usize::MAX;
+    let bytes = if is_watched { WATCHED } else { CHUNK };
+    let end = rest.first + rest.len();
+    let mut pipeline = Pipeline::new(batch, &*on.device.driver, end, bytes);
     while rest.len() > 0 && !request.is_cancelled() {
-        let made = next_chunk(on, batch, rest.first, most_bytes, &mut most_fits, &mut found);
-        let range = match made {
+        let _span = span!(DEBUG, "portion", first = rest.first);
+        let range = match pipeline.next(rest.first, &mut found) {
             Ok(range) => range,
             Err(error) if on.take_over => {
                 return take_over(request, rest, error.to_string(), course);
@@ -142,30 +141,6 @@ fn run_chunks(
         }
     }
     Ok(())
-}
-
-/// Makes as many of the fits from `first` on as there is memory for: half of what was refused until it is
-/// granted.
-fn next_chunk(
-    on: &OnDevice<'_>,
-    batch: &Batch<'_>,
-    first: usize,
-    most_bytes: usize,
-    most_fits: &mut usize,
-    found: &mut Found,
-) -> std::result::Result<Range<usize>, DriverError> {
-    let free = FILL * on.device.driver.memory()?.free as f64;
-    let all = batch.chunk(first, most_bytes.min(free as usize));
-    loop {
-        let range = first..all.end.min(first.saturating_add(*most_fits));
-        let _span = span!(DEBUG, "portion", first = range.start, fits = range.len());
-        match batch.run(range.clone(), found) {
-            Err(DriverError::OutOfMemory { .. }) if range.len() > 1 => {
-                *most_fits = range.len() / 2;
-            }
-            done => return done.map(|()| range),
-        }
-    }
 }
 
 /// Takes what the device found of the `index`-th fit of `out`, if it made it.

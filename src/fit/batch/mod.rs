@@ -6,6 +6,7 @@ pub(crate) mod device;
 pub(crate) mod engine;
 mod errors;
 mod one;
+mod pipeline;
 pub(crate) mod place;
 pub(crate) mod status;
 mod summary;

@@ -1,7 +1,7 @@
 //! The arrays of a batch's data in the memory of a device: those that all fits share, and those of which each
 //! fit has its part.
 
-use crate::backend::cuda::driver::{Driver, DriverError};
+use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::batch::{BatchData, BatchSigma, Samples};
 use crate::data::values::Values;
@@ -81,7 +81,7 @@ impl Arrays {
         let array = |buffer| Array { buffer, apart: Apart::Shared };
         let mut arrays = Arrays::none();
         for column in data.columns.iter().filter(|_| !data.own) {
-            arrays.columns.push(array(put_values(driver, column)?));
+            arrays.columns.push(array(put_values(driver, Queue::Work, column)?));
         }
         if let BatchSigma::Shared(sigma) = data.sigma {
             arrays.sigma = Some(array(put(driver, sigma)?));
@@ -92,11 +92,12 @@ impl Arrays {
         Ok(arrays)
     }
 
-    /// What is each fit's own, of consecutive fits.
+    /// What is each fit's own, of consecutive fits, by a queue of the driver.
     pub(super) fn own(
         driver: &Arc<dyn Driver>,
         data: &BatchData<'_>,
         fits: Range<usize>,
+        queue: Queue,
     ) -> Result<Arrays, DriverError> {
         let samples = samples_of(data, &fits);
         let _span = span!(DEBUG, "upload", points = samples.len());
@@ -106,28 +107,28 @@ impl Arrays {
         (arrays.first_fit, arrays.first_sample) = (fits.start, samples.start);
         for column in data.columns.iter().filter(|_| data.own) {
             let bytes = super::super::device_points::storage(column).bytes();
-            let buffer = put_values(driver, &column.part(samples.clone()))?;
+            let buffer = put_values(driver, queue, &column.part(samples.clone()))?;
             arrays.columns.push(by_samples(buffer, bytes));
         }
-        let buffer = put_samples(driver, &data.samples, samples.clone())?;
+        let buffer = put_samples(driver, queue, &data.samples, samples.clone())?;
         arrays.samples = Some(by_samples(buffer, super::response(&data.samples).bytes()));
         match data.sigma {
             BatchSigma::PerFit(sigma) => {
-                arrays.sigma = Some(by_fits(put(driver, &sigma[fits.clone()])?));
+                arrays.sigma = Some(by_fits(put_by(driver, queue, &sigma[fits.clone()])?));
             }
             BatchSigma::PerPoint(sigma) => {
-                arrays.sigma = Some(by_samples(put(driver, &sigma[samples.clone()])?, 8));
+                arrays.sigma = Some(by_samples(put_by(driver, queue, &sigma[samples.clone()])?, 8));
             }
             BatchSigma::Unknown | BatchSigma::Constant(_) | BatchSigma::Shared(_) => {}
         }
         if let Some(mask) = data.mask.filter(|_| !shares_mask(data)) {
             let mask: &[u8] = bytemuck::cast_slice(&mask[samples]);
-            arrays.mask = Some(by_samples(put(driver, mask)?, 1));
+            arrays.mask = Some(by_samples(put_by(driver, queue, mask)?, 1));
         }
         if let Some(offsets) = data.offset_list() {
             let offsets: Vec<u64> =
                 offsets[fits.start..=fits.end].iter().map(|&o| o as u64).collect();
-            arrays.offsets = Some(by_fits(put(driver, &offsets)?));
+            arrays.offsets = Some(by_fits(put_by(driver, queue, &offsets)?));
         }
         Ok(arrays)
     }
@@ -150,7 +151,7 @@ impl Resident {
         data: &BatchData<'_>,
     ) -> Result<Resident, DriverError> {
         let shared = Arrays::shared(driver, data)?;
-        Ok(Resident { shared, own: Arrays::own(driver, data, 0..data.n_fits())? })
+        Ok(Resident { shared, own: Arrays::own(driver, data, 0..data.n_fits(), Queue::Work)? })
     }
 
     /// Bytes of device memory held.
@@ -210,29 +211,43 @@ pub(super) fn has_shared_mask(shared: &Arrays) -> bool {
 
 /// A buffer with these values.
 pub(super) fn put<T: Pod>(driver: &Arc<dyn Driver>, values: &[T]) -> Result<Buffer, DriverError> {
+    put_by(driver, Queue::Work, values)
+}
+
+/// The same by a queue of the driver.
+pub(super) fn put_by<T: Pod>(
+    driver: &Arc<dyn Driver>,
+    queue: Queue,
+    values: &[T],
+) -> Result<Buffer, DriverError> {
     let buffer = Buffer::of::<T>(driver, values.len())?;
-    buffer.write(0, values)?;
+    buffer.write_by(queue, 0, values)?;
     Ok(buffer)
 }
 
 /// The same of values as a caller holds them.
-fn put_values(driver: &Arc<dyn Driver>, values: &Values<'_>) -> Result<Buffer, DriverError> {
+fn put_values(
+    driver: &Arc<dyn Driver>,
+    queue: Queue,
+    values: &Values<'_>,
+) -> Result<Buffer, DriverError> {
     match values {
-        Values::F64(v) => put(driver, v),
-        Values::F32(v) => put(driver, v),
+        Values::F64(v) => put_by(driver, queue, v),
+        Values::F32(v) => put_by(driver, queue, v),
     }
 }
 
 fn put_samples(
     driver: &Arc<dyn Driver>,
+    queue: Queue,
     samples: &Samples<'_>,
     range: Range<usize>,
 ) -> Result<Buffer, DriverError> {
     match samples {
-        Samples::F64(v) => put(driver, &v[range]),
-        Samples::F32(v) => put(driver, &v[range]),
-        Samples::U16(v) => put(driver, &v[range]),
-        Samples::I16(v) => put(driver, &v[range]),
-        Samples::U8(v) => put(driver, &v[range]),
+        Samples::F64(v) => put_by(driver, queue, &v[range]),
+        Samples::F32(v) => put_by(driver, queue, &v[range]),
+        Samples::U16(v) => put_by(driver, queue, &v[range]),
+        Samples::I16(v) => put_by(driver, queue, &v[range]),
+        Samples::U8(v) => put_by(driver, queue, &v[range]),
     }
 }

@@ -1,9 +1,9 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
-use super::arrays::{Addresses, Arrays, has_shared_mask, own_bytes, put};
+use super::arrays::{Addresses, Arrays, has_shared_mask, own_bytes, put_by};
 use super::terms::Terms;
 use super::{COUNTS, Data, Found, Job};
-use crate::backend::cuda::driver::{Driver, DriverError};
+use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
 use crate::data::batch::BatchSigma;
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The fits of a launch.
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     /// `Batch` of `kernels/batch_data.cuh`, for each stage.
     stages: Vec<Buffer>,
     params: Buffer,
@@ -58,7 +58,7 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
 }
 
 impl Chunk {
-    /// Uploads what is not there of the fits of `range`.
+    /// Uploads what is not there of the fits of `range`, ahead of the work that was queued.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,
@@ -66,6 +66,7 @@ impl Chunk {
         terms: &Terms,
         range: Range<usize>,
     ) -> Result<Chunk, DriverError> {
+        const AHEAD: Queue = Queue::Ahead;
         let (data, width, fits) = (job.data, job.bounds.len(), range.len());
         let rows = range.start * width..range.end * width;
         let mut inputs = Vec::new();
@@ -80,7 +81,7 @@ impl Chunk {
         let (shared, own) = match held {
             Data::Resident(resident) => (&resident.shared, &resident.own),
             Data::Shared(shared) => {
-                (&**shared, &*uploaded.insert(Arrays::own(driver, data, range.clone())?))
+                (&**shared, &*uploaded.insert(Arrays::own(driver, data, range.clone(), AHEAD)?))
             }
         };
         let at = Addresses::new(data, shared, own, range.start);
@@ -99,14 +100,17 @@ impl Chunk {
         };
         let start = match &terms.start {
             Some(buffer) => buffer.address(),
-            None => keep(put(driver, job.starts.of_range(range.clone(), width)))?,
+            None => keep(put_by(driver, AHEAD, job.starts.of_range(range.clone(), width)))?,
         };
         words.extend([at.sigma, at.mask, at.offsets]);
         let start_at = words.len();
         words.extend([start, terms.lower.address(), terms.upper.address()]);
         match job.starts.bounds_of_range(rows) {
             Some((lower, upper)) => {
-                words.extend([keep(put(driver, lower))?, keep(put(driver, upper))?]);
+                words.extend([
+                    keep(put_by(driver, AHEAD, lower))?,
+                    keep(put_by(driver, AHEAD, upper))?,
+                ]);
             }
             None => words.extend([0, 0]),
         }
@@ -140,12 +144,12 @@ impl Chunk {
         let mut stages = Vec::new();
         if job.has_two_stages() {
             words[continued_at + 1] -= 1;
-            stages.push(put(driver, &words)?);
+            stages.push(put_by(driver, AHEAD, &words)?);
             words[continued_at + 1] += 1;
             (words[continued_at], words[start_at]) = (1, params.address());
             words[stride_at] = width as u64;
         }
-        stages.push(put(driver, &words)?);
+        stages.push(put_by(driver, AHEAD, &words)?);
         Ok(Chunk {
             stages,
             params,
@@ -164,8 +168,12 @@ impl Chunk {
         self.stages.iter().map(Buffer::address)
     }
 
+    pub(super) fn fits(&self) -> usize {
+        self.fits
+    }
+
     /// Waits for the kernel and reads what it found.
-    pub(super) fn read(&self, found: &mut Found) -> Result<(), DriverError> {
+    pub(crate) fn read(&self, found: &mut Found) -> Result<(), DriverError> {
         let (fits, width) = (self.fits, self.width);
         found.counts.resize(fits * COUNTS, 0);
         found.params.resize(fits * width, 0.0);

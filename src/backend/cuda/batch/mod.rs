@@ -1,5 +1,6 @@
 //! Batches on a device: chunks of fits are uploaded, one persistent kernel makes all fits of a chunk, and what
-//! it found is read back. Fits that are not as usual are marked for the host.
+//! it found is read back. The next chunk can be uploaded meanwhile. Fits that are not as usual are marked for
+//! the host.
 
 pub(crate) mod arrays;
 mod chunk;
@@ -15,7 +16,7 @@ use crate::data::batch::{BatchData, Samples, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use arrays::{Arrays, Resident};
-use chunk::Chunk;
+pub(crate) use chunk::Chunk;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -233,17 +234,21 @@ impl<'a> Batch<'a> {
         chunk::range(&self.job, matches!(self.data, Data::Resident(_)), first, bytes)
     }
 
-    /// Makes the fits of `range`.
-    pub(crate) fn run(&self, range: Range<usize>, found: &mut Found) -> Result<(), DriverError> {
-        let chunk =
-            Chunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range.clone())?;
+    /// Brings the fits of `range` to the device, beside the kernel that was launched.
+    pub(crate) fn bring(&self, range: Range<usize>) -> Result<Chunk, DriverError> {
+        Chunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
+    }
+
+    /// Queues the fits of a chunk.
+    pub(crate) fn launch(&self, chunk: &Chunk) -> Result<(), DriverError> {
+        self.device.driver.fence()?;
         let next = self.next.address();
         for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {
             self.next.clear()?;
             let arguments = [bytemuck::bytes_of(&fits), bytemuck::bytes_of(&next)];
-            kernels.launch("make_fits", self.geometry(range.len()), &arguments)?;
+            kernels.launch("make_fits", self.geometry(chunk.fits()), &arguments)?;
         }
-        chunk.read(found)
+        Ok(())
     }
 
     fn geometry(&self, fits: usize) -> Geometry {

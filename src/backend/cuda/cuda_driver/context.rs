@@ -1,23 +1,29 @@
 //! The calls of the driver for one device: the lowest floor, where the unsafe code is.
 //!
 //! Each call is made with the device's primary context current on the calling thread and leaves the
-//! thread as it was, so that a program that uses CUDA itself keeps its own device. All work goes to
-//! one stream, in the order of the calls.
+//! thread as it was, so that a program that uses CUDA itself keeps its own device. Work goes to one of
+//! two streams, in the order of the calls.
 //!
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
 use super::codes::check;
-use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties};
+use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties, Queue};
 use cudarc::driver::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
-/// A device's primary context with a stream.
+/// A device's primary context with two streams.
 #[derive(Debug)]
 pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
-    stream: sys::CUstream,
+    /// For work, and for uploads ahead. Null where opening failed on the way.
+    streams: [sys::CUstream; 2],
+    /// What a fence records in each of them.
+    marks: [sys::CUevent; 2],
+    /// Held while the marks are recorded and waited for.
+    fencing: Mutex<()>,
 }
 
 // SAFETY: the handles are names that the driver knows on every thread, and its functions may be
@@ -93,6 +99,9 @@ pub(super) struct Kernel(sys::CUfunction);
 // SAFETY: a name that the driver knows on every thread.
 unsafe impl Send for Kernel {}
 
+/// Events that only say whether something is done.
+const UNTIMED: sys::CUevent_flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+
 /// Makes a context current on this thread until it is dropped.
 struct Current;
 
@@ -111,13 +120,23 @@ impl Context {
         // SAFETY: the device comes from `cuDeviceGet`.
         let context = unsafe { result::primary_ctx::retain(device) };
         let context = check("cuDevicePrimaryCtxRetain", 0, context)?;
-        let mut opened = Context { device, context, stream: ptr::null_mut() };
-        let stream = opened.enter().and_then(|_current| {
+        let (streams, marks) = ([ptr::null_mut(); 2], [ptr::null_mut(); 2]);
+        let mut opened = Context { device, context, streams, marks, fencing: Mutex::new(()) };
+        let current = opened.enter()?;
+        for i in 0..2 {
             let created = result::stream::create(result::stream::StreamKind::NonBlocking);
-            check("cuStreamCreate", 0, created)
-        });
-        opened.stream = stream?;
+            opened.streams[i] = check("cuStreamCreate", 0, created)?;
+            opened.marks[i] = check("cuEventCreate", 0, result::event::create(UNTIMED))?;
+        }
+        drop(current);
         Ok(opened)
+    }
+
+    fn stream(&self, queue: Queue) -> sys::CUstream {
+        match queue {
+            Queue::Work => self.streams[0],
+            Queue::Ahead => self.streams[1],
+        }
     }
 
     fn enter(&self) -> Result<Current, DriverError> {
@@ -141,46 +160,79 @@ impl Context {
 
     /// Frees memory when the work that may use it is done.
     pub(super) fn free(&self, address: Address) -> Result<(), DriverError> {
-        self.synchronize()?;
+        self.synchronize_all()?;
         let _current = self.enter()?;
         // SAFETY: the address comes from `allocate` by the contract of the driver seam, which asks
         // for one release; no work is under way.
         check("cuMemFree", 0, unsafe { result::free_sync(address.0) })
     }
 
-    /// Waits for all work.
-    pub(super) fn synchronize(&self) -> Result<(), DriverError> {
+    /// Waits for all work of a stream.
+    pub(super) fn synchronize(&self, queue: Queue) -> Result<(), DriverError> {
         let _current = self.enter()?;
         // SAFETY: the stream lives as long as `self`.
-        check("cuStreamSynchronize", 0, unsafe { result::stream::synchronize(self.stream) })
+        let done = unsafe { result::stream::synchronize(self.stream(queue)) };
+        check("cuStreamSynchronize", 0, done)
+    }
+
+    /// Waits for all work of both streams.
+    pub(super) fn synchronize_all(&self) -> Result<(), DriverError> {
+        let ahead = self.synchronize(Queue::Ahead);
+        self.synchronize(Queue::Work).and(ahead)
+    }
+
+    /// What either stream gets from now on begins when what the other has got is done.
+    pub(super) fn fence(&self) -> Result<(), DriverError> {
+        let _one_at_a_time = self.fencing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _current = self.enter()?;
+        for (mark, stream) in self.marks.into_iter().zip(self.streams) {
+            // SAFETY: events and streams live as long as `self`.
+            check("cuEventRecord", 0, unsafe { result::event::record(mark, stream) })?;
+        }
+        let [after_work, after_uploads] = self.marks;
+        for (stream, mark) in self.streams.into_iter().zip([after_uploads, after_work]) {
+            let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+            // SAFETY: as above; the mark was recorded, and its stream waits for nothing that comes
+            // after this call.
+            let waits = unsafe { result::stream::wait_event(stream, mark, flags) };
+            check("cuStreamWaitEvent", 0, waits)?;
+        }
+        Ok(())
     }
 
     /// Copies from any host memory and waits for it: the driver may read `bytes` until then.
-    pub(super) fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+    pub(super) fn upload(
+        &self,
+        to: Address,
+        bytes: &[u8],
+        queue: Queue,
+    ) -> Result<(), DriverError> {
         let current = self.enter()?;
         // SAFETY: `to` is device memory of this length by the contract of the driver seam, `bytes`
         // is borrowed until the copy is done.
-        let started = unsafe { result::memcpy_htod_async(to.0, bytes, self.stream) };
+        let started = unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(queue)) };
         let started = check("cuMemcpyHtoDAsync", 0, started);
         drop(current);
-        self.synchronize().and(started)
+        self.synchronize(queue).and(started)
     }
 
     /// Waits for all work and copies to any host memory.
     pub(super) fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
         let current = self.enter()?;
+        let stream = self.stream(Queue::Work);
         // SAFETY: `from` is device memory of this length by the contract of the driver seam, `bytes`
         // is borrowed until the copy is done.
-        let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, self.stream) };
+        let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, stream) };
         let started = check("cuMemcpyDtoHAsync", 0, started);
         drop(current);
-        self.synchronize().and(started)
+        self.synchronize(Queue::Work).and(started)
     }
 
     pub(super) fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
         let _current = self.enter()?;
+        let stream = self.stream(Queue::Work);
         // SAFETY: `at` is device memory of this length by the contract of the driver seam.
-        let started = unsafe { result::memset_d8_async(at.0, 0, bytes, self.stream) };
+        let started = unsafe { result::memset_d8_async(at.0, 0, bytes, stream) };
         check("cuMemsetD8Async", 0, started)
     }
 
@@ -201,7 +253,7 @@ impl Context {
 
     /// Unloads a module when the work that may use it is done.
     pub(super) fn unload(&self, module: ModuleHandle) -> Result<(), DriverError> {
-        self.synchronize()?;
+        self.synchronize(Queue::Work)?;
         let _current = self.enter()?;
         // SAFETY: the module was loaded here, and its owner gives it up; no work is under way.
         check("cuModuleUnload", 0, unsafe { result::module::unload(module.0) })
@@ -234,7 +286,7 @@ impl Context {
                 (geometry.blocks, 1, 1),
                 (geometry.threads, 1, 1),
                 0,
-                self.stream,
+                self.stream(Queue::Work),
                 &mut pointers,
             )
         };
@@ -249,8 +301,7 @@ impl Context {
         let memory = check("cuMemHostAlloc", 0, memory)?.cast::<u8>();
         // SAFETY: the memory is that many bytes; from here on they all have a value.
         unsafe { memory.write_bytes(0, bytes) };
-        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
-        match check("cuEventCreate", 0, result::event::create(flags)) {
+        match check("cuEventCreate", 0, result::event::create(UNTIMED)) {
             Ok(event) => Ok(Pinned { memory, bytes, event, in_use: false }),
             Err(error) => {
                 // SAFETY: allocated just now, used by no work.
@@ -279,6 +330,7 @@ impl Context {
         to: Address,
         pinned: &mut Pinned,
         bytes: usize,
+        queue: Queue,
     ) -> Result<(), DriverError> {
         self.claim(pinned)?;
         let bytes = bytes.min(pinned.bytes);
@@ -287,18 +339,18 @@ impl Context {
         // is not written before `claim` has waited for the copy, nor freed before.
         let started = unsafe {
             let source = std::slice::from_raw_parts(pinned.memory, bytes);
-            result::memcpy_htod_async(to.0, source, self.stream)
+            result::memcpy_htod_async(to.0, source, self.stream(queue))
         };
         check("cuMemcpyHtoDAsync", 0, started)?;
         // SAFETY: event and stream live.
-        let marked = unsafe { result::event::record(pinned.event, self.stream) };
+        let marked = unsafe { result::event::record(pinned.event, self.stream(queue)) };
         match check("cuEventRecord", 0, marked) {
             Ok(()) => {
                 pinned.in_use = true;
                 Ok(())
             }
             // Without a mark there is only the end of all work to wait for.
-            Err(error) => self.synchronize().and(Err(error)),
+            Err(error) => self.synchronize(queue).and(Err(error)),
         }
     }
 
@@ -329,11 +381,20 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if !self.stream.is_null() {
-            let _ = self.synchronize();
-            if let Ok(_current) = self.enter() {
-                // SAFETY: the stream was made by `open` and is destroyed once.
-                let _ = unsafe { result::stream::destroy(self.stream) };
+        let made = |stream: &sys::CUstream| !stream.is_null();
+        if let Ok(_current) = self.enter() {
+            // SAFETY: streams and events were made by `open` and are destroyed once, when the work of
+            // the streams has been waited for.
+            unsafe {
+                for stream in self.streams.into_iter().filter(made) {
+                    let _ = result::stream::synchronize(stream);
+                }
+                for mark in self.marks.into_iter().filter(|mark| !mark.is_null()) {
+                    let _ = result::event::destroy(mark);
+                }
+                for stream in self.streams.into_iter().filter(made) {
+                    let _ = result::stream::destroy(stream);
+                }
             }
         }
         // SAFETY: retained once by `open`.

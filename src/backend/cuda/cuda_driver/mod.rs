@@ -7,7 +7,7 @@ mod codes;
 mod context;
 mod staging;
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
 use super::probe;
 use crate::error::no_cuda::NoCuda;
 use context::{Context, Kernel, ModuleHandle};
@@ -23,7 +23,7 @@ const SMALL: usize = 64 << 10;
 /// fetching the last, which nothing overlaps, are a small part.
 const LARGE: usize = 2 << 20;
 
-/// A device with its memory, modules and stream.
+/// A device with its memory, modules and streams.
 #[derive(Debug)]
 pub(crate) struct CudaDriver {
     context: Context,
@@ -31,6 +31,8 @@ pub(crate) struct CudaDriver {
     modules: Mutex<Modules>,
     small: Mutex<Option<Staging>>,
     large: Mutex<Option<Staging>>,
+    /// For uploads ahead, from the first of them on.
+    ahead: OnceLock<Mutex<Option<Staging>>>,
     lost: OnceLock<DriverError>,
 }
 
@@ -75,6 +77,7 @@ impl CudaDriver {
             modules: Mutex::default(),
             small: Mutex::new(Staging::new(&context, SMALL)),
             large: Mutex::new(Staging::new(&context, LARGE)),
+            ahead: OnceLock::new(),
             lost: OnceLock::new(),
             context,
         })
@@ -139,30 +142,31 @@ impl Driver for CudaDriver {
         self.call(|context| {
             if bytes.len() <= SMALL {
                 return match &mut *lock(&self.small) {
-                    Some(staging) => staging.upload(context, to, bytes),
-                    None => context.upload(to, bytes),
+                    Some(staging) => staging.upload(context, to, bytes, Queue::Work),
+                    None => context.upload(to, bytes, Queue::Work),
                 };
             }
-            // While it waits for pieces a thread of the pool may be given another fit's upload:
-            // waiting for this lock it would wait for itself. Without it the copy is slower.
-            let large = match self.large.try_lock() {
-                Ok(large) => Some(large),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            };
-            match large {
-                Some(mut large) => match &mut *large {
-                    Some(staging) => staging.upload(context, to, bytes),
-                    None => context.upload(to, bytes),
-                },
-                None => context.upload(to, bytes),
-            }
+            upload_staged(context, &self.large, to, bytes, Queue::Work)
         })
+    }
+
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.call(|context| {
+            let staging = self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE)));
+            upload_staged(context, staging, to, bytes, Queue::Ahead)
+        })
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        self.call(Context::fence)
     }
 
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
         if bytes.is_empty() {
-            return self.call(Context::synchronize);
+            return self.call(|context| context.synchronize(Queue::Work));
         }
         self.call(|context| {
             if bytes.len() <= SMALL
@@ -209,16 +213,40 @@ impl Driver for CudaDriver {
 
 impl Drop for CudaDriver {
     fn drop(&mut self) {
-        let _ = self.call(Context::synchronize);
+        let _ = self.call(Context::synchronize_all);
         let modules = std::mem::take(&mut *lock(&self.modules));
         for (handle, _) in modules.loaded.into_values() {
             let _ = self.call(|context| context.unload(handle));
         }
-        for staging in [&self.small, &self.large] {
+        for staging in [&self.small, &self.large].into_iter().chain(self.ahead.get()) {
             if let Some(staging) = lock(staging).take() {
                 staging.free(&self.context);
             }
         }
+    }
+}
+
+/// Uploads by way of the buffers, unless there are none or they are in use.
+fn upload_staged(
+    context: &Context,
+    staging: &Mutex<Option<Staging>>,
+    to: Address,
+    bytes: &[u8],
+    queue: Queue,
+) -> Result<(), DriverError> {
+    // While it waits for pieces a thread of the pool may be given another fit's upload: waiting for
+    // this lock it would wait for itself. Without it the copy is slower.
+    let staging = match staging.try_lock() {
+        Ok(staging) => Some(staging),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    };
+    match staging {
+        Some(mut staging) => match &mut *staging {
+            Some(staging) => staging.upload(context, to, bytes, queue),
+            None => context.upload(to, bytes, queue),
+        },
+        None => context.upload(to, bytes, queue),
     }
 }
 
@@ -239,5 +267,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+#[cfg(test)]
+mod ahead_tests;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! Copies through page-locked memory: two buffers in turn, so that the device fetches one while the
-//! host fills the other.
+//! host fills the other. The copies of one pair go to one stream.
 //!
 //! The driver copies from ordinary memory too, but with one thread and a wait. Here all cores of the
 //! host fill a buffer, which one core does at a third of the speed of the bus.
 
 use super::context::{Context, Pinned};
-use crate::backend::cuda::driver::{Address, DriverError};
+use crate::backend::cuda::driver::{Address, DriverError, Queue};
 use rayon::prelude::*;
 
 /// Bytes that one thread copies at a time: they stay in its cache, and take longer than handing them
@@ -43,6 +43,7 @@ impl Staging {
         context: &Context,
         to: Address,
         bytes: &[u8],
+        queue: Queue,
     ) -> Result<(), DriverError> {
         let mut to = to;
         for chunk in bytes.chunks(self.bytes()) {
@@ -54,7 +55,7 @@ impl Staging {
                 let pieces = staged.par_chunks_mut(PIECE).zip(chunk.par_chunks(PIECE));
                 pieces.for_each(|(staged, piece)| staged.copy_from_slice(piece));
             }
-            context.upload_pinned(to, buffer, chunk.len())?;
+            context.upload_pinned(to, buffer, chunk.len(), queue)?;
             to = Address(to.0 + chunk.len() as u64);
         }
         Ok(())

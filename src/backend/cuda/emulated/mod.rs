@@ -3,7 +3,7 @@
 //!
 //! [`Emulator`] is both the compiler and the driver. A kernel that does what a device leaves
 //! undefined, or touches what is not its own, loses the device: the launch and every later call
-//! return [`DriverError::Lost`]. What only a mistaken host does (a second release, a copy beyond a
+//! return [`DriverError::Lost`]. Uploads ahead are made as late as they may be, at the next fence. What only a mistaken host does (a second release, a copy beyond a
 //! buffer) panics, because a device would let it pass.
 //!
 //! `DUALFIT_SANITIZE=1` compiles the kernels with the sanitizers of addresses and undefined
@@ -51,6 +51,9 @@ pub(crate) struct Calls {
     pub(crate) releases: usize,
     pub(crate) uploads: usize,
     pub(crate) uploaded_bytes: usize,
+    /// Their bytes are counted with those of the others.
+    pub(crate) uploads_ahead: usize,
+    pub(crate) fences: usize,
     pub(crate) downloads: usize,
     pub(crate) downloaded_bytes: usize,
     pub(crate) clears: usize,
@@ -64,6 +67,8 @@ pub(crate) struct Calls {
 struct State {
     heap: Heap,
     modules: HashMap<u64, Arc<Library>>,
+    /// Uploads ahead that no fence has asked for.
+    ahead: Vec<(Address, Vec<u8>)>,
     calls: Calls,
     lost: Option<DriverError>,
 }
@@ -162,6 +167,14 @@ impl Emulator {
 }
 
 impl State {
+    /// Makes the uploads ahead.
+    fn catch_up(&mut self) -> Result<(), String> {
+        for (to, bytes) in std::mem::take(&mut self.ahead) {
+            self.heap.bytes(to.0, bytes.len())?.copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+
     /// Refused launches leave the device alone, faults of a kernel lose it.
     fn fail(&mut self, Failure { code, mut text, address }: Failure) -> DriverError {
         if let Some(address) = address {
@@ -208,7 +221,7 @@ impl Driver for Emulator {
     fn release(&self, address: Address) {
         let mut state = self.state();
         state.calls.releases += 1;
-        let released = state.heap.release(address.0);
+        let released = state.catch_up().and_then(|()| state.heap.release(address.0));
         drop(state);
         if let (Err(wrong), false) = (released, std::thread::panicking()) {
             panic!("{wrong}");
@@ -221,6 +234,21 @@ impl Driver for Emulator {
         state.calls.uploaded_bytes += bytes.len();
         let there = state.heap.bytes(to.0, bytes.len());
         there.unwrap_or_else(|wrong| panic!("{wrong}")).copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        let mut state = self.alive()?;
+        state.calls.uploads_ahead += 1;
+        state.calls.uploaded_bytes += bytes.len();
+        state.ahead.push((to, bytes.to_vec()));
+        Ok(())
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        let mut state = self.alive()?;
+        state.calls.fences += 1;
+        state.catch_up().unwrap_or_else(|wrong| panic!("{wrong}"));
         Ok(())
     }
 

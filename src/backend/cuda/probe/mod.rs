@@ -40,6 +40,7 @@ pub(crate) const SYMBOLS: &[&str] = &[
     "cuMemsetD8Async",
     "cuStreamCreate",
     "cuStreamSynchronize",
+    "cuStreamWaitEvent",
     "cuStreamDestroy_v2",
     "cuEventCreate",
     "cuEventRecord",

@@ -11,5 +11,7 @@ mod many;
 mod passes;
 mod precision;
 mod random_programs;
+mod streamed;
+mod streamed_faults;
 mod sums;
 mod trial;

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn spread_is_from_the_first_to_the_last() {
-        assert_eq!(spread(0, 4).collect::<Vec<_>>(), []);
+        assert_eq!(spread(0, 4).count(), 0);
         assert_eq!(spread(1, 4).collect::<Vec<_>>(), [0]);
         assert_eq!(spread(3, 4).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(spread(100, 4).collect::<Vec<_>>(), [0, 33, 66, 99]);

@@ -1,0 +1,135 @@
+//! Uploads ahead over the fake driver, whose streams run no further than somebody waits for them: what
+//! no fence orders comes out wrong.
+
+use super::*;
+use crate::backend::cuda::fake_driver::run_inside;
+use rayon::prelude::*;
+
+fn with_driver(test: &str, definitions: &[&str], body: impl FnOnce()) {
+    let test = format!("backend::cuda::cuda_driver::ahead_tests::{test}");
+    run_inside(&test, definitions, "FAKE DRIVER: nothing leaks", body);
+}
+
+fn values(chunk: usize, count: usize) -> Vec<f64> {
+    (0..count).map(|i| (chunk * count + i) as f64).collect()
+}
+
+/// A driver with its one module.
+struct Loaded(CudaDriver, Module);
+
+fn loaded() -> Loaded {
+    let driver = CudaDriver::new(0).unwrap();
+    let module = driver.load(b"FAKE").unwrap();
+    Loaded(driver, module)
+}
+
+/// Chunks of `count` numbers go to `rooms` places in turn, from where a kernel takes each to a place of
+/// its own. Whether all arrive, with fences or without.
+fn arrives(
+    Loaded(driver, module): &Loaded,
+    (chunks, rooms, count): (usize, usize, usize),
+    fences: bool,
+) -> bool {
+    let bytes = 8 * count;
+    let room: Vec<Address> = (0..rooms).map(|_| driver.allocate(bytes).unwrap()).collect();
+    let results = driver.allocate(chunks * bytes).unwrap();
+    driver.clear(results, chunks * bytes).unwrap();
+    for chunk in 0..chunks {
+        let from = room[chunk % rooms];
+        let mut source = values(chunk, count);
+        driver.upload_ahead(from, bytemuck::cast_slice(&source)).unwrap();
+        source.fill(-1.0);
+        if fences {
+            driver.fence().unwrap();
+        }
+        let to = results.0 + (chunk * bytes) as u64;
+        let words = [to, count as u64, from.0];
+        let arguments: Vec<&[u8]> = words.iter().map(bytemuck::bytes_of).collect();
+        driver.launch(*module, "copy", Geometry { blocks: 1, threads: 32 }, &arguments).unwrap();
+    }
+    let mut found = vec![0.0; chunks * count];
+    driver.download(results, bytemuck::cast_slice_mut(&mut found)).unwrap();
+    room.into_iter().chain([results]).for_each(|address| driver.release(address));
+    found == (0..chunks).flat_map(|chunk| values(chunk, count)).collect::<Vec<f64>>()
+}
+
+/// Fewer and more bytes than the buffers hold, so that uploads are made as late as may be, or at once
+/// with the kernels behind them.
+const COUNTS: [usize; 4] = [1, 1000, LARGE / 8, 3 * LARGE / 8 + 17];
+
+#[test]
+fn fences_order_uploads_and_kernels() {
+    with_driver("fences_order_uploads_and_kernels", &[], || {
+        let driver = loaded();
+        for count in COUNTS {
+            for rooms in [2, 3] {
+                assert!(arrives(&driver, (7, rooms, count), true), "{rooms} rooms of {count}");
+            }
+        }
+        assert!(driver.0.ahead.get().is_some_and(|staging| lock(staging).is_some()));
+    });
+}
+
+#[test]
+fn without_fences_the_order_is_wrong() {
+    with_driver("without_fences_the_order_is_wrong", &[], || {
+        let driver = loaded();
+        for count in COUNTS {
+            assert!(!arrives(&driver, (7, 2, count), false), "rooms of {count}");
+        }
+    });
+}
+
+/// A room that is used again after one fence, not two, is overwritten under its kernel.
+#[test]
+fn a_room_used_again_too_early_is_found() {
+    with_driver("a_room_used_again_too_early_is_found", &[], || {
+        let driver = loaded();
+        let large = 3 * LARGE / 8;
+        assert!(!arrives(&driver, (7, 1, large), true), "one room");
+        assert!(arrives(&driver, (7, 2, large), true), "two rooms");
+    });
+}
+
+#[test]
+fn without_page_locked_memory_uploads_ahead_are_made_all_the_same() {
+    let test = "without_page_locked_memory_uploads_ahead_are_made_all_the_same";
+    with_driver(test, &["NO_PINNED"], || {
+        let driver = loaded();
+        for count in COUNTS {
+            assert!(arrives(&driver, (5, 2, count), true), "{count}");
+        }
+        assert!(driver.0.ahead.get().is_some_and(|staging| lock(staging).is_none()));
+    });
+}
+
+#[test]
+fn threads_of_a_pool_upload_ahead_at_once() {
+    with_driver("threads_of_a_pool_upload_ahead_at_once", &[], || {
+        let driver = loaded();
+        (0..12).into_par_iter().for_each(|i| {
+            let count = COUNTS[i % 4];
+            assert!(arrives(&driver, (4, 2, count), true), "{count}");
+        });
+    });
+}
+
+/// What is on its way when a driver goes, or memory is given back, is waited for.
+#[test]
+fn uploads_ahead_end_before_their_memory() {
+    with_driver("uploads_ahead_end_before_their_memory", &[], || {
+        let loaded = loaded();
+        let Loaded(driver, _) = &loaded;
+        let (first, second) = (driver.allocate(100).unwrap(), driver.allocate(100_000).unwrap());
+        driver.upload_ahead(first, &[1; 100]).unwrap();
+        driver.release(first);
+        driver.upload_ahead(second, &[1; 100_000]).unwrap();
+        driver.fence().unwrap();
+        driver.upload_ahead(second, &[1; 0]).unwrap();
+        driver.release(second);
+        let refused = driver.upload_ahead(Address(8), &[0; 8]).unwrap_err();
+        let text = "fake error 1".into();
+        assert_eq!(refused, DriverError::Failed { call: "cuMemcpyHtoDAsync", code: 1, text });
+        assert!(arrives(&loaded, (3, 2, 10), true));
+    });
+}

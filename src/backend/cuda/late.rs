@@ -1,0 +1,132 @@
+//! A double of the driver seam for tests: its work is done as late as a device may do it, so that an
+//! upload ahead that comes too early shows. (The emulated device is the other extreme: its work is done
+//! at once, and uploads ahead as late as may be.)
+
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Work that waits.
+enum Work {
+    Upload(Address, Vec<u8>),
+    Clear(Address, usize),
+    Launch(Module, String, Geometry, Vec<Vec<u8>>),
+}
+
+#[derive(Default)]
+struct Waiting {
+    work: VecDeque<Work>,
+    /// How much of it uploads ahead have to wait for.
+    fenced: usize,
+}
+
+/// A driver over one that does its work at once.
+pub(crate) struct Late<D> {
+    inner: D,
+    waiting: Mutex<Waiting>,
+}
+
+impl<D: Driver> Late<D> {
+    pub(crate) fn new(inner: D) -> Late<D> {
+        Late { inner, waiting: Mutex::default() }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self, work: Work) -> Result<(), DriverError> {
+        self.waiting().work.push_back(work);
+        Ok(())
+    }
+
+    /// Does so much of the work, or what is wrong with it.
+    fn run(&self, waiting: &mut Waiting, count: usize) -> Result<(), DriverError> {
+        waiting.fenced = waiting.fenced.saturating_sub(count);
+        let due: Vec<Work> = waiting.work.drain(..count).collect();
+        due.into_iter().try_for_each(|work| match work {
+            Work::Upload(to, bytes) => self.inner.upload(to, &bytes),
+            Work::Clear(at, bytes) => self.inner.clear(at, bytes),
+            Work::Launch(module, kernel, geometry, arguments) => {
+                let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+                self.inner.launch(module, &kernel, geometry, &arguments)
+            }
+        })
+    }
+
+    fn run_all(&self) -> Result<(), DriverError> {
+        let mut waiting = self.waiting();
+        let all = waiting.work.len();
+        self.run(&mut waiting, all)
+    }
+}
+
+impl<D: Driver> Driver for Late<D> {
+    fn properties(&self) -> &Properties {
+        self.inner.properties()
+    }
+
+    fn memory(&self) -> Result<Memory, DriverError> {
+        self.inner.memory()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
+        self.inner.allocate(bytes)
+    }
+
+    fn release(&self, address: Address) {
+        let _ = self.run_all();
+        self.inner.release(address);
+    }
+
+    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        self.queue(Work::Upload(to, bytes.to_vec()))
+    }
+
+    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        let mut waiting = self.waiting();
+        let fenced = waiting.fenced;
+        self.run(&mut waiting, fenced)?;
+        self.inner.upload_ahead(to, bytes)?;
+        self.inner.fence()
+    }
+
+    fn fence(&self) -> Result<(), DriverError> {
+        let mut waiting = self.waiting();
+        waiting.fenced = waiting.work.len();
+        Ok(())
+    }
+
+    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+        self.run_all()?;
+        self.inner.download(from, bytes)
+    }
+
+    fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
+        self.queue(Work::Clear(at, bytes))
+    }
+
+    fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
+        self.inner.load(image)
+    }
+
+    fn unload(&self, module: Module) {
+        let _ = self.run_all();
+        self.inner.unload(module);
+    }
+
+    fn is_lost(&self) -> bool {
+        self.inner.is_lost()
+    }
+
+    fn launch(
+        &self,
+        module: Module,
+        kernel: &str,
+        geometry: Geometry,
+        arguments: &[&[u8]],
+    ) -> Result<(), DriverError> {
+        let arguments = arguments.iter().map(|argument| argument.to_vec()).collect();
+        self.queue(Work::Launch(module, kernel.to_owned(), geometry, arguments))
+    }
+}

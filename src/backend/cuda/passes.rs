@@ -1,0 +1,171 @@
+//! The passes of a fit on a device: kernels with the memory that their launches share, whatever points
+//! they pass over.
+
+use super::device_points::DevicePoints;
+use super::driver::{DriverError, Geometry};
+use super::many::Rows;
+use super::memory::Buffer;
+use super::printed::FitKernels;
+use super::slots::Slot;
+use super::source::{FEW_PARAMETERS, THREADS};
+use crate::normal::{Normal, RFactor, Summary, pair};
+
+/// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
+const ITERATION_FLOOR: f64 = 0.1;
+
+/// What a pass sums up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Normal,
+    /// For at most [`FEW_PARAMETERS`] free parameters.
+    Factor,
+}
+
+/// A summary that a pass finds.
+pub(super) trait Summed: Summary {
+    const KIND: Kind;
+
+    /// Takes the numbers that the kernel left, in place of what was there.
+    fn take(&mut self, numbers: &[f64]);
+}
+
+impl Summed for Normal {
+    const KIND: Kind = Kind::Normal;
+
+    fn take(&mut self, numbers: &[f64]) {
+        let (products, cost) = numbers.split_at(self.products.len());
+        self.products.copy_from_slice(products);
+        self.cost = cost[0];
+    }
+}
+
+impl Summed for RFactor {
+    const KIND: Kind = Kind::Factor;
+
+    fn take(&mut self, numbers: &[f64]) {
+        let count = self.r.len();
+        self.r.copy_from_slice(&numbers[..count]);
+    }
+}
+
+/// Kernels and their memory. Launches follow one another, so that one of each is enough.
+pub(super) struct Passes {
+    pub(super) kernels: FitKernels,
+    /// The loss's scale in row units; 1 for least squares.
+    pub(super) loss_scale: f64,
+    pub(super) free: usize,
+    /// All parameters, then the factors of the columns.
+    inputs: Buffer,
+    pub(super) partial: Buffer,
+    pub(super) ticket: Buffer,
+    /// Weighted rows, for models of many parameters.
+    rows: Option<Rows>,
+}
+
+/// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
+pub(super) fn width(free: usize) -> usize {
+    let k = free + 1;
+    let sums = pair(0, k) + 1;
+    if free <= FEW_PARAMETERS { sums.max(k * k) } else { sums }
+}
+
+impl Passes {
+    /// `params`: parameters of the model, fixed ones included; `free` of them free. `points`: the most
+    /// that a pass goes over.
+    pub(super) fn new(
+        kernels: FitKernels,
+        loss_scale: f64,
+        (params, free): (usize, usize),
+        points: usize,
+    ) -> Result<Passes, DriverError> {
+        let driver = &kernels.passes.driver;
+        let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
+        let ticket = Buffer::of::<u32>(driver, 1)?;
+        ticket.clear()?;
+        let rows = match free > FEW_PARAMETERS {
+            true => Some(Rows::new(driver, free + 1, points)?),
+            false => None,
+        };
+        Ok(Passes {
+            inputs: Buffer::of::<f64>(driver, params + free)?,
+            partial: Buffer::of::<f64>(driver, blocks * width(free))?,
+            ticket,
+            rows,
+            kernels,
+            loss_scale,
+            free,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let own = [&self.inputs, &self.partial, &self.ticket].map(Buffer::bytes);
+        own.into_iter().sum::<usize>() + self.rows.as_ref().map_or(0, Rows::bytes)
+    }
+
+    /// Where the next passes evaluate the model.
+    pub(super) fn set_inputs(&self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        self.inputs.write(0, &[params, columns].concat())
+    }
+
+    /// Queues the sums over `points`, which it leaves at `out`.
+    pub(super) fn queue(
+        &self,
+        kind: Kind,
+        points: &DevicePoints,
+        out: Slot,
+    ) -> Result<(), DriverError> {
+        let data = points.data(self.loss_scale);
+        let params = self.inputs.address();
+        let params_bytes = self.inputs.bytes() - self.free * size_of::<f64>();
+        let columns = params + params_bytes as u64;
+        let (kernels, kernel, floor) = match (kind, &self.rows) {
+            (Kind::Normal, Some(rows)) => {
+                let at = (params, columns, ITERATION_FLOOR);
+                return rows.sum(&self.kernels.passes, (&data, points.points), at, out);
+            }
+            (Kind::Normal, None) => (&*self.kernels.passes, "normal", ITERATION_FLOOR),
+            (Kind::Factor, _) => (self.kernels.factor()?, "factor", 0.0),
+        };
+        let geometry = match kind {
+            Kind::Normal => geometry,
+            Kind::Factor => factor_geometry,
+        };
+        let multiprocessors = kernels.driver.properties().multiprocessors;
+        let geometry = geometry(multiprocessors, self.free, points.points);
+        let buffers = [self.partial.address(), self.ticket.address(), out.at.0];
+        let words = [params, columns, floor.to_bits()].into_iter().chain(buffers);
+        let words: Vec<u64> = words.collect();
+        kernels.launch(kernel, geometry, &with_data(&data, &words))
+    }
+}
+
+/// The bytes of a kernel's parameters: the points, then words.
+pub(super) fn with_data<'a>(data: &'a [u8], words: &'a [u64]) -> Vec<&'a [u8]> {
+    std::iter::once(data).chain(words.iter().map(bytemuck::bytes_of)).collect()
+}
+
+/// Blocks of a pass over `points` points: enough to keep the device busy, no more than there is work.
+pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
+    let wanted = points.div_ceil(THREADS).clamp(1, u32::MAX as usize) as u32;
+    Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS as u32 }
+}
+
+/// Blocks of a pass that factors. The last block folds the factors of all others, `free` + 1 rows each,
+/// as fast as rows of points: beyond the square root of their ratio that takes longer than more blocks
+/// save.
+pub(crate) fn factor_geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
+    let wanted = (points as f64 / (free + 1) as f64).sqrt().ceil() as u32;
+    let geometry = geometry(multiprocessors, free, points);
+    Geometry { blocks: geometry.blocks.min(wanted.max(1)), ..geometry }
+}
+
+/// As many blocks as are resident at once by the registers of a pass (docs/kernels.md); more would
+/// wait for those, and leave more partial sums to the last block.
+pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
+    let each = match free {
+        0..=5 => 4,
+        6..=7 => 3,
+        _ => 2,
+    };
+    each * multiprocessors.max(1)
+}
