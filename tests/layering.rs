@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 10] = [
     "error",
     "observe",
     "math",
