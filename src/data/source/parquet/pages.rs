@@ -39,13 +39,11 @@ impl Length for Pages {
 }
 
 impl ChunkReader for Pages {
-    type T = io::BufReader<FileReader>;
+    type T = CheckedReader;
 
-    fn get_read(&self, start: u64) -> Result<Self::T> {
-        if self.headers {
-            check_header(FileReader::new(self.file.clone(), start))?;
-        }
-        Ok(io::BufReader::new(FileReader::new(self.file.clone(), start)))
+    fn get_read(&self, start: u64) -> Result<CheckedReader> {
+        let reader = || FileReader::new(self.file.clone(), start);
+        Ok(CheckedReader { header: self.headers.then(reader), bytes: io::BufReader::new(reader()) })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -57,6 +55,22 @@ impl ChunkReader for Pages {
         let read = self.file.read_exact(start, &mut bytes);
         read.map_err(|(_, error)| ParquetError::External(Box::new(error)))?;
         Ok(bytes.into())
+    }
+}
+
+/// The bytes from a place on. What begins there is checked before it is read, and only if it is: the
+/// decoder also asks for readers that it does not use.
+pub(super) struct CheckedReader {
+    header: Option<FileReader>,
+    bytes: io::BufReader<FileReader>,
+}
+
+impl Read for CheckedReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(header) = self.header.take() {
+            check_header(header).map_err(io::Error::other)?;
+        }
+        self.bytes.read(buffer)
     }
 }
 
