@@ -456,7 +456,9 @@ pub enum Error {
         needed: usize,
     },
     /// A stream was stopped before its first pass was done, so that there is nothing to tell or to keep.
-    #[error("the fit was stopped before its first pass over the points was done; it begins anew")]
+    #[error(
+        "the fit was stopped before its first pass over the points was done; it goes on from its checkpoint, if it has one"
+    )]
     StoppedInFirstPass,
     /// The phases of fits cannot be recorded.
     #[cfg(feature = "chrome-trace")]

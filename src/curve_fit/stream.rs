@@ -3,7 +3,7 @@
 use super::{CurveFit, array};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::stream::{Evaluated, Passes, Question, locked};
+use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
 use crate::backend::{Backend, Fault};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
@@ -156,7 +156,8 @@ impl CurveFit {
         let opened =
             Opened { curve: self, model: &ready.prepared, start: &start, shape: &shape, said };
         let answers = match resumed {
-            Some(Contents { overview, distinct, opening, memo }) => {
+            Some(Contents::Opened(kept)) => {
+                let contents::Opened { overview, distinct, opening, memo } = *kept;
                 let mut passes = locked(&supply.passes);
                 let answers = memo.answers.len();
                 passes.known = Some((overview, distinct));
@@ -164,13 +165,18 @@ impl CurveFit {
                 noted(&notes, |notes| notes.opening = Some(opening));
                 answers
             }
-            None => {
+            other => {
                 let mut passes = locked(&supply.passes);
-                let most = if subsample { sample } else { sample.min(1024) };
-                let mut sample = Sample::new(shape.x.len(), shape.sigma, most);
-                passes
-                    .survey(opened.evaluated(), &mut sample, self.names.len() + 1)
-                    .map_err(refused)?;
+                let mut first = match other {
+                    Some(Contents::First(first)) => *first,
+                    _ => {
+                        let sample = Sample::new(shape.x.len(), shape.sigma, sample);
+                        FirstPass::new(sample, free.len())
+                    }
+                };
+                let enough = self.names.len() + 1;
+                passes.survey(opened.evaluated(), &mut first, enough).map_err(refused)?;
+                let sample = first.sample;
                 let used = passes.overview()?.used;
                 if used < free.len() && !self.underdetermined {
                     return Err(Error::TooFewPoints { points: used, parameters: free.len() });
