@@ -17,6 +17,18 @@ pub(crate) fn linspace(from: f64, to: f64, n: usize) -> Vec<f64> {
     (0..n).map(|i| from + (to - from) * i as f64 / (n - 1) as f64).collect()
 }
 
+/// An empty folder, in memory where the system has such: checkpoints are synced, and there are hundreds.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Everything that a fit says of its parameters, to the bit.
+pub(crate) fn bits(fit: &Fit) -> Vec<u64> {
+    let (params, errors) = (fit.params().iter().copied(), fit.std_errors());
+    let numbers = params.chain(errors).chain(fit.covariance().iter().copied()).chain([fit.cost()]);
+    numbers.map(f64::to_bits).collect()
+}
+
 /// Largest difference of parameters and of errors, relative to both the parameter and its error.
 pub(crate) fn apart(a: &Fit, b: &Fit) -> f64 {
     let mut largest: f64 = 0.0;
