@@ -1,9 +1,10 @@
 //! Data without randomness from outside, and comparisons.
 
-use dualfit::Fit;
+use dualfit::{Chunk, Fit, Shape, Source, SourceError};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::Duration;
 
 /// Normal noise of this size, the same for the same seed.
 pub(crate) fn noise(n: usize, size: f64, seed: u64) -> Vec<f64> {
@@ -41,4 +42,34 @@ pub(crate) fn apart(a: &Fit, b: &Fit) -> f64 {
         }
     }
     largest
+}
+
+/// A source that takes its time.
+pub(crate) struct Slowed<S> {
+    pub(crate) source: S,
+    /// Before each read.
+    pub(crate) pause: Duration,
+}
+
+impl<S: Source> Source for Slowed<S> {
+    fn shape(&self) -> Shape {
+        self.source.shape()
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.source.rewind()
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        std::thread::sleep(self.pause);
+        self.source.read(chunk, most)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        self.source.skip(count)
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        self.source.fingerprint()
+    }
 }
