@@ -29,6 +29,7 @@ use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::model::var::Var;
 use crate::normal::Normal;
+use crate::solver::cancel::CancelToken;
 use crate::solver::minimise::Failure;
 use crate::solver::observe::StreamProgress;
 use crate::solver::termination::Termination;
@@ -185,6 +186,10 @@ impl CurveFit {
                     true => opened.sampled(&sample),
                     false => Opening::none(sample.len(), "none was asked for"),
                 };
+                // A token ends the fits of the sample, too: they say nothing then that may be kept.
+                if subsample && self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
+                    return Err(Error::StoppedInFirstPass);
+                }
                 noted(&notes, |notes| notes.opening = Some(opening));
                 passes.keep()?;
                 0
@@ -201,6 +206,9 @@ impl CurveFit {
         let mut fit = request(overview, from.unwrap_or_else(|| start.clone()), refined).fit()?;
         fit.start.clone_from(&start);
         let passes = locked(&supply.passes);
+        if let Some(fault) = &passes.failed {
+            return Err(refused(fault.clone()));
+        }
         let taken = noted(&notes, |notes| notes.clone());
         fit.stats.passes = passes.begun;
         fit.stats.stream = Some(stream_stats(&passes, &opening, &taken, told, answers));

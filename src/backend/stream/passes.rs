@@ -83,6 +83,8 @@ pub(crate) struct Passes<'a> {
     pub(crate) working: Duration,
     /// Whether a pass was stopped: no other is begun.
     stopped: bool,
+    /// What a pass failed with that could not say so: the next one says it.
+    pub(crate) failed: Option<Fault>,
 }
 
 /// The model that is evaluated, and how.
@@ -112,6 +114,7 @@ impl<'a> Passes<'a> {
             begun: 0,
             working: Duration::ZERO,
             stopped: false,
+            failed: None,
         }
     }
 
@@ -319,9 +322,13 @@ impl<'a> Passes<'a> {
     }
 
     /// # Errors
-    /// [`Fault::Stopped`] after a pass was stopped.
+    /// [`Fault::Stopped`] after a pass was stopped, and what one failed with.
     fn may_begin(&self) -> std::result::Result<(), Fault> {
-        if self.stopped { Err(Fault::Stopped) } else { Ok(()) }
+        match &self.failed {
+            Some(fault) => Err(fault.clone()),
+            None if self.stopped => Err(Fault::Stopped),
+            None => Ok(()),
+        }
     }
 
     fn each_chunk(

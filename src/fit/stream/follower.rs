@@ -21,6 +21,8 @@ pub(crate) struct Notes {
     pub(crate) cost: Option<f64>,
     pub(crate) damping: f64,
     pub(crate) step: f64,
+    /// Whether the observer of the steps asked to stop.
+    pub(crate) stop: bool,
     /// Checkpoints that were written.
     pub(crate) checkpoints: usize,
     /// Why the last one could not be.
@@ -56,7 +58,8 @@ pub(crate) struct Follower {
 
 impl Watch for Follower {
     fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<()>> {
-        if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
+        let asked = noted(&self.notes, |notes| notes.stop);
+        if asked || self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Ok(ControlFlow::Break(()));
         }
         let Some(observer) = &self.observer else { return Ok(ControlFlow::Continue(())) };
@@ -121,7 +124,8 @@ impl Follower {
     }
 }
 
-/// Takes notes of the steps for the observer of the passes.
+/// Takes notes of the steps for the observer of the passes. Only passes are stopped: steps that end sooner
+/// for want of a pass end elsewhere, and what is resumed is to end as if nothing had been stopped.
 pub(crate) struct Noting {
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,
@@ -129,13 +133,11 @@ pub(crate) struct Noting {
 
 impl Observe for Noting {
     fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let stop = self.observer.as_ref().is_some_and(|o| o.tell(progress).is_break());
         noted(&self.notes, |notes| {
             (notes.damping, notes.step) = (progress.damping, progress.step);
+            notes.stop |= stop;
         });
-        self.observer.as_ref().map_or(ControlFlow::Continue(()), |o| o.tell(progress))
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.observer.as_ref().is_some_and(|o| o.is_cancelled())
+        ControlFlow::Continue(())
     }
 }
