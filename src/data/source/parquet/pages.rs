@@ -23,7 +23,7 @@ impl Pages {
         Pages { file, headers: false }
     }
 
-    pub(super) fn pages(file: Arc<DataFile>) -> Pages {
+    pub(super) fn of_columns(file: Arc<DataFile>) -> Pages {
         Pages { file, headers: true }
     }
 }
@@ -78,7 +78,9 @@ impl Read for CheckedReader {
 /// 32-bit integers, in Thrift's compact protocol: type, size, size in the file.
 fn check_header(file: FileReader) -> Result<()> {
     const INTEGER: u8 = 0x15;
-    let mut bytes = file.take(32).bytes().map_while(io::Result::ok);
+    let mut bytes = Vec::new();
+    file.take(32).read_to_end(&mut bytes)?;
+    let mut bytes = bytes.into_iter();
     let mut field = || {
         if bytes.next()? != INTEGER {
             return None;
