@@ -24,7 +24,7 @@ const DRAWN: [(&str, [&str; 2]); 2] = [
 ];
 
 /// Programs to use, not to learn from.
-const TOOLS: [&str; 1] = ["devices"];
+const TOOLS: [&str; 2] = ["devices", "trace_picture"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
@@ -72,7 +72,9 @@ fn every_lesson_and_every_tool_is_listed_here() {
     found.sort();
     let listed = LESSONS.iter().chain(&TOOLS).map(|name| format!("{name}.rs"));
     let drawing = ["picture".to_owned()]; // what the last lessons draw with
-    assert_eq!(found, listed.chain(drawing).collect::<Vec<_>>());
+    let mut listed: Vec<String> = listed.chain(drawing).collect();
+    listed.sort();
+    assert_eq!(found, listed);
 }
 
 #[test]
@@ -188,4 +190,48 @@ fn the_devices_are_listed_or_it_is_explained_why_there_are_none() {
     }
     let forced = run_with("devices", &folder(), &[("DUALFIT_FORCE_CPU", "1")]);
     assert!(forced.contains("DUALFIT_FORCE_CPU is set"), "{forced}");
+}
+
+/// Two threads, one with a span inside another, as a picture with a lane for each, blocks where the spans
+/// are, and nothing where there are none.
+#[test]
+fn a_trace_becomes_a_picture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let event = |ph: &str, name: &str, tid: u64, ts: f64| {
+        format!(r#"{{"ph":"{ph}","name":"{name}","tid":{tid},"ts":{ts},"pid":1}}"#)
+    };
+    let events = [
+        event("B", "fit", 0, 1000.0),
+        event("B", "pass", 0, 2000.0),
+        event("B", "piece", 1, 2000.0),
+        event("E", "piece", 1, 3000.0),
+        event("E", "pass", 0, 4000.0),
+        // An end of which the beginning was not seen, and a beginning without an end.
+        event("E", "lost", 1, 4000.0),
+        event("B", "piece", 1, 5000.0),
+        event("E", "fit", 0, 9000.0),
+    ];
+    let trace = folder.path().join("trace.json");
+    fs::write(&trace, format!("[{}]", events.join(","))).expect("a trace");
+    let test = std::env::current_exe().expect("the path of this test");
+    let target = test.ancestors().nth(2).expect("this test lies in `deps` of the target folder");
+    let tool = target.join("examples/trace_picture");
+    let draw =
+        |trace: &Path, to: &Path| Command::new(&tool).args([trace, to]).output().expect("the tool");
+    let to = folder.path().join("trace.png");
+    let said = draw(&trace, &to);
+    assert!(said.status.success(), "{said:?}");
+    assert!(String::from_utf8_lossy(&said.stdout).contains("shows 4 spans"));
+    let picture = image::open(&to).expect("a picture").to_rgb8();
+    // 16 pixels of margin, 196 to a millisecond; rows of 22 under the name of each lane.
+    let at = |milliseconds: f64, row: u32| {
+        *picture.get_pixel((16.0 + 196.0 * milliseconds) as u32, 16 + 22 * row + 18)
+    };
+    let white = image::Rgb([255; 3]);
+    let [fit, pass, piece] = [at(4.5, 1), at(2.5, 2), at(1.5, 4)];
+    assert!(fit != white && pass != white && piece != white && fit != pass && pass != piece);
+    assert_eq!([at(7.9, 1), at(1.1, 2), at(7.9, 4)], [fit, pass, piece]);
+    assert_eq!([at(0.5, 2), at(3.5, 2), at(0.5, 4), at(3.5, 4)], [white; 4]);
+    fs::write(&trace, "no trace").expect("a file");
+    assert!(!draw(&trace, &to).status.success());
 }
