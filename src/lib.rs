@@ -73,6 +73,8 @@ pub use data::columns::{Arguments, Columns};
 pub use data::estimator::Estimator;
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;
+#[cfg(feature = "arrow")]
+pub use data::source::arrow::ArrowSource;
 pub use data::source::chain::ChainSource;
 #[cfg(feature = "csv")]
 pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
@@ -80,6 +82,8 @@ pub use data::source::directory::DirectorySource;
 pub use data::source::format::number::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};
 pub use data::source::npy::NpySource;
+#[cfg(feature = "parquet")]
+pub use data::source::parquet::ParquetSource;
 pub use data::source::raw::{RawFile, RawSource};
 pub use data::source::slices::SliceSource;
 pub use data::source::strided::StridedSource;
