@@ -3,6 +3,7 @@
 use super::memo::{Answer, Memo, Question, Sums, Unfinished};
 use crate::backend::Fault;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
+use crate::backend::cuda::streamed::Streamed as Device;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -208,20 +209,31 @@ impl<'a> Passes<'a> {
         mut work: impl FnMut(&mut Cpu<'_>, u64, u64) -> std::result::Result<(), Fault>,
     ) -> std::result::Result<(), Fault> {
         let Evaluated { model, loss, start } = evaluated;
-        let overview = self.overview()?;
-        let said = self.points;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let mut used = 0;
-        let outcome = self.each_chunk(skip, |first, chunk| {
-            let points = Points::part(said.of(chunk), &overview);
-            used += points.used as u64;
-            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
-            let done = work(&mut cpu, first, chunk.len() as u64);
+        let outcome = self.each_points(skip, |first, points| {
+            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, points, loss, start);
+            let done = work(&mut cpu, first, points.len() as u64);
             scratch = cpu.into_scratch();
             done
         });
         self.scratch = scratch;
-        outcome?;
+        outcome
+    }
+
+    /// Calls `work` with the points of each chunk and the number of the first.
+    fn each_points(
+        &mut self,
+        skip: u64,
+        mut work: impl FnMut(u64, &Points<'_>) -> std::result::Result<(), Fault>,
+    ) -> std::result::Result<(), Fault> {
+        let overview = self.overview()?;
+        let said = self.points;
+        let mut used = 0;
+        self.each_chunk(skip, |first, chunk| {
+            let points = Points::part(said.of(chunk), &overview);
+            used += points.used as u64;
+            work(first, &points)
+        })?;
         match skip == 0 && used != overview.used as u64 {
             true => {
                 let expected = overview.used as u64;
@@ -229,6 +241,53 @@ impl<'a> Passes<'a> {
             }
             false => Ok(()),
         }
+    }
+
+    /// As [`normal`](Passes::normal), with a pass of a device. One that is stopped begins anew when the fit is
+    /// resumed.
+    pub(crate) fn normal_on(
+        &mut self,
+        device: &mut Device,
+        question: &Question,
+        out: &mut Normal,
+    ) -> std::result::Result<(), Fault> {
+        if let Some(known) = self.memo.normal(question) {
+            out.clone_from(known);
+            return Ok(());
+        }
+        self.may_begin()?;
+        device.begin_normal(&question.params, &question.columns).map_err(Fault::Device)?;
+        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
+        device.finish_normal(out).map_err(Fault::Device)?;
+        self.memo.answers.push((question.clone(), Answer::Normal(out.clone())));
+        Ok(self.keep()?)
+    }
+
+    /// As [`factor`](Passes::factor), likewise.
+    pub(crate) fn factor_on(
+        &mut self,
+        device: &mut Device,
+        question: &Question,
+        out: &mut RFactor,
+    ) -> std::result::Result<(), Fault> {
+        if let Some(known) = self.memo.factor(question) {
+            out.clone_from(known);
+            return Ok(());
+        }
+        self.may_begin()?;
+        device.begin_factor(&question.params, &question.columns).map_err(Fault::Device)?;
+        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
+        device.finish_factor(out).map_err(Fault::Device)?;
+        self.memo.answers.push((question.clone(), Answer::Factor(out.clone())));
+        Ok(self.keep()?)
+    }
+
+    /// A single point of the kind of all others, in their units.
+    pub(crate) fn like<R>(&self, overview: &Overview, with: impl FnOnce(&Points<'_>) -> R) -> R {
+        let shape = &self.prefetch.shape;
+        let mut chunk = Chunk::new(shape, 1);
+        chunk.push(&vec![0.0; shape.x.len()], 0.0, Some(1.0));
+        with(&Points::part(self.points.of(&chunk), overview))
     }
 
     /// # Errors
