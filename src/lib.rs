@@ -22,7 +22,8 @@
 //!    the fit and plain numbers alike; text ([`CurveFit::parse`]) and functions that cannot be traced
 //!    ([`CurveFit::native`]) are models too.
 //! 2. **The data.** [`Data`] borrows x and y, and what is known of y's errors: [`Sigma`]. Everything is
-//!    checked before the model is called.
+//!    checked before the model is called. More points than memory holds come from a [`Source`] in chunks
+//!    ([`Stream`], [`CurveFit::fit_stream`]): passes over all of them add up the same sums.
 //! 3. **The evaluation.** Blocks of points run through the program with vector instructions chosen at
 //!    run time, chunks of blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never
 //!    stored, and the result does not depend on the number of threads. On a CUDA device ([`Backend`],
