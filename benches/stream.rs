@@ -4,7 +4,7 @@
 //! removed. `DUALFIT_STREAM_BYTES` says how large files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the
 //! system's folder for temporary files). Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
 
-use dualfit::{CurveFit, Fit, NumberType::F64, RawFile, RawSource, Stream};
+use dualfit::{Backend, CurveFit, Fit, NumberType::F64, RawFile, RawSource, Stream};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;
@@ -172,7 +172,7 @@ fn read(paths: &[PathBuf], cold: bool) -> Outcome<f64> {
 /// in time that is not counted.
 fn fit(case: &Case, paths: &[PathBuf], cold: bool) -> Outcome<(Fit, f64, f64)> {
     let dropping = Arc::new(Mutex::new(Duration::ZERO));
-    let mut model = case.model.clone();
+    let mut model = case.model.clone().backend(Backend::Cpu);
     if cold {
         drop_cache(paths)?;
         let (paths, dropping) = (paths.to_vec(), dropping.clone());

@@ -29,6 +29,7 @@ use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::model::var::Var;
 use crate::normal::Normal;
+use crate::observe::span;
 use crate::solver::minimise::Failure;
 use crate::solver::observe::StreamProgress;
 use crate::solver::termination::Termination;
@@ -96,6 +97,7 @@ impl CurveFit {
         stream: impl Into<Stream<'a>>,
         start: impl AsRef<[f64]>,
     ) -> Result<Fit> {
+        let _span = span!(INFO, "stream");
         let begun = Instant::now();
         let stream = stream.into();
         let shape = stream.source.shape();
@@ -192,11 +194,13 @@ impl CurveFit {
             .unwrap_or_else(|| Opening::none(0, "none was asked for"));
         let (from, told) = opened.judged(&opening, &supply, &overview).map_err(refused)?;
         let refined = from.is_some();
+        let looked = begun.elapsed() - prepared;
         let mut fit = request(overview, from.unwrap_or_else(|| start.clone()), refined).fit()?;
         fit.start.clone_from(&start);
         let passes = locked(&supply.passes);
         let taken = noted(&notes, |notes| notes.clone());
         fit.stats.passes = passes.begun;
+        fit.stats.validate_seconds = looked.as_secs_f64();
         fit.stats.stream = Some(stream_stats(&passes, &opening, &taken, told, answers));
         if let Some(why) = taken.not_kept {
             fit.warnings.push(Warning::CheckpointNotWritten { why });
