@@ -455,8 +455,10 @@ pub enum Error {
         /// Bytes needed at least.
         needed: usize,
     },
-    /// A stream was stopped before its first pass was done, so that there is nothing to tell or to keep.
-    #[error("the fit was stopped before its first pass over the points was done; it begins anew")]
+    /// A stream was stopped before the cost at its start was known, so that there is nothing to tell.
+    #[error(
+        "the fit was stopped before the cost at its start was known; called again it goes on from its checkpoint, if it has one"
+    )]
     StoppedInFirstPass,
     /// The phases of fits cannot be recorded.
     #[cfg(feature = "chrome-trace")]

@@ -82,7 +82,7 @@ fn formats() -> Vec<(Vec<u8>, Open)> {
             let delimiter = Delimiter::Whitespace;
             csv_with(path, CsvOptions { delimiter, header: false, comment: None })
         }),
-        (recorded("table_f8.npy"), |path| {
+        ((0..6 + 40 * 14).map(|i| (i * 37) as u8).collect(), |path| {
             boxed(RawSource::open([RawFile::new(path, [F64, F32, I16]).header(6)])?.sigma(2))
         }),
         (recorded("column_i2.npy"), |path| {
@@ -200,12 +200,11 @@ fn no_file_brings_a_reader_down() {
     let first = variable("DUALFIT_FUZZ_SEED", 1);
     let (formats, folder) = (formats(), tempfile::tempdir().unwrap());
     let path = folder.path().join("damaged");
-    for (bytes, open) in &formats {
+    let good = formats.iter().filter(|(bytes, open)| {
         std::fs::write(&path, bytes).unwrap();
-        let read = open(&path).and_then(|mut source| source.skip(u64::MAX));
-        // Not all are as their readers here expect.
-        drop(read);
-    }
+        open(&path).and_then(|mut source| source.skip(u64::MAX)).is_ok()
+    });
+    assert_eq!(good.count(), formats.len() - 1, "all but the array of structures");
     std::panic::set_hook(Box::new(|_| {}));
     let mut seed = first;
     let mut failure = None;

@@ -3,7 +3,7 @@
 use super::{CurveFit, array};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::stream::{Evaluated, Passes, Question, locked};
+use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
 use crate::backend::{Backend, Fault};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
@@ -30,6 +30,7 @@ use crate::model::native::Model;
 use crate::model::var::Var;
 use crate::normal::Normal;
 use crate::observe::span;
+use crate::solver::cancel::CancelToken;
 use crate::solver::minimise::Failure;
 use crate::solver::observe::StreamProgress;
 use crate::solver::termination::Termination;
@@ -158,7 +159,8 @@ impl CurveFit {
         let opened =
             Opened { curve: self, model: &ready.prepared, start: &start, shape: &shape, said };
         let answers = match resumed {
-            Some(Contents { overview, distinct, opening, memo }) => {
+            Some(Contents::Opened(kept)) => {
+                let contents::Opened { overview, distinct, opening, memo } = *kept;
                 let mut passes = locked(&supply.passes);
                 let answers = memo.answers.len();
                 passes.known = Some((overview, distinct));
@@ -166,13 +168,18 @@ impl CurveFit {
                 noted(&notes, |notes| notes.opening = Some(opening));
                 answers
             }
-            None => {
+            other => {
                 let mut passes = locked(&supply.passes);
-                let most = if subsample { sample } else { sample.min(1024) };
-                let mut sample = Sample::new(shape.x.len(), shape.sigma, most);
-                passes
-                    .survey(opened.evaluated(), &mut sample, self.names.len() + 1)
-                    .map_err(refused)?;
+                let mut first = match other {
+                    Some(Contents::First(first)) => *first,
+                    _ => {
+                        let sample = Sample::new(shape.x.len(), shape.sigma, sample);
+                        FirstPass::new(sample, free.len())
+                    }
+                };
+                let enough = self.names.len() + 1;
+                passes.survey(opened.evaluated(), &mut first, enough).map_err(refused)?;
+                let sample = first.sample;
                 let used = passes.overview()?.used;
                 if used < free.len() && !self.underdetermined {
                     return Err(Error::TooFewPoints { points: used, parameters: free.len() });
@@ -181,6 +188,10 @@ impl CurveFit {
                     true => opened.sampled(&sample),
                     false => Opening::none(sample.len(), "none was asked for"),
                 };
+                // A token ends the fits of the sample, too: they say nothing then that may be kept.
+                if subsample && self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
+                    return Err(Error::StoppedInFirstPass);
+                }
                 noted(&notes, |notes| notes.opening = Some(opening));
                 passes.keep()?;
                 0
@@ -198,6 +209,9 @@ impl CurveFit {
         let mut fit = request(overview, from.unwrap_or_else(|| start.clone()), refined).fit()?;
         fit.start.clone_from(&start);
         let passes = locked(&supply.passes);
+        if let Some(fault) = &passes.failed {
+            return Err(refused(fault.clone()));
+        }
         let taken = noted(&notes, |notes| notes.clone());
         fit.stats.passes = passes.begun;
         fit.stats.validate_seconds = looked.as_secs_f64();

@@ -227,8 +227,14 @@ impl Request<'_> {
                 evaluate(evaluator, problem, options, begun, first.work, reason)
             }
             _ => minimise(evaluator, problem, options, self.observer, begun, first.work),
-        }
-        .map_err(|failure| self.refused(failure))?;
+        };
+        let second = match second {
+            // A stream that was stopped makes no more passes; the cost is that of the first stage.
+            Err(Failure::Backend(Fault::Stopped)) => {
+                return Ok(Outcome { termination: Stopped, ..first });
+            }
+            second => second.map_err(|failure| self.refused(failure))?,
+        };
         Ok(Outcome { effects: first.effects, retried: first.retried || second.retried, ..second })
     }
 

@@ -75,7 +75,7 @@ fn what_the_crate_writes() {
     let mut writer = StreamWriter::try_new(file, &batches[0].schema()).unwrap();
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
-    let y = |i: u32| if i % 3 > 0 { f64::from(i as u8) } else { f64::NAN };
+    let y = |i: u32| if i.is_multiple_of(3) { f64::NAN } else { f64::from(i as u8) };
     let expected: Vec<Point> = (0..84).map(|i| (vec![f64::from(i) / 4.0], y(i), None)).collect();
     check(ArrowSource::open(&path).unwrap(), &expected);
     let mut source = ArrowSource::open(&path).unwrap();

@@ -39,7 +39,8 @@ pub(crate) fn cut_everywhere<S: Source>(
     let folder = Folder::new();
     let mut read = 0;
     // In the middle of a longer file, one length in seven.
-    let ends = |length: &usize| *length < 600 || *length + 600 > bytes.len() || length % 7 == 0;
+    let ends =
+        |length: &usize| *length < 600 || *length + 600 > bytes.len() || length.is_multiple_of(7);
     for length in (0..bytes.len()).filter(ends) {
         let path = folder.write("cut.bin", &bytes[..length]);
         let found = open(&path).and_then(|mut source| rest(&mut source, 5));

@@ -1,4 +1,8 @@
-//! Fits over chunks of points: the same as in memory, whatever the chunks.
+//! Fits over chunks of points: the same as in memory, whatever the chunks; stopped, killed and failing ones.
 
+mod child;
 mod equality;
+mod kill;
+mod memory;
+mod resume;
 mod support;

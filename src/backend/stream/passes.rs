@@ -30,6 +30,12 @@ pub(crate) trait Watch: Send {
     /// If it cannot be kept and must be.
     fn keep(&mut self, passes: &Kept<'_>) -> Result<()>;
 
+    /// Keeps a first pass that was stopped.
+    ///
+    /// # Errors
+    /// If it cannot be kept and must be.
+    fn keep_first(&mut self, first: &FirstPass) -> Result<()>;
+
     /// Forgets what was kept: the fit has ended.
     ///
     /// # Errors
@@ -42,6 +48,23 @@ pub(crate) struct Kept<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) distinct: usize,
     pub(crate) memo: &'a Memo,
+}
+
+/// The first pass on the way: what it has seen, and the first point that it has not.
+pub(crate) struct FirstPass {
+    pub(crate) survey: Survey,
+    pub(crate) sample: Sample,
+    /// The normal equations at the start, if points are of ordinary size.
+    pub(crate) sums: Grouped<Normal>,
+    pub(crate) next: u64,
+}
+
+impl FirstPass {
+    /// Of no points.
+    pub(crate) fn new(sample: Sample, free: usize) -> FirstPass {
+        let sums = Grouped::new(Normal::zero(free));
+        FirstPass { survey: Survey::default(), sample, sums, next: 0 }
+    }
 }
 
 /// The points of a stream with all that passes over them need, kept from pass to pass.
@@ -60,6 +83,8 @@ pub(crate) struct Passes<'a> {
     pub(crate) working: Duration,
     /// Whether a pass was stopped: no other is begun.
     stopped: bool,
+    /// What a pass failed with that could not say so: the next one says it.
+    pub(crate) failed: Option<Fault>,
 }
 
 /// The model that is evaluated, and how.
@@ -89,6 +114,7 @@ impl<'a> Passes<'a> {
             begun: 0,
             working: Duration::ZERO,
             stopped: false,
+            failed: None,
         }
     }
 
@@ -97,25 +123,30 @@ impl<'a> Passes<'a> {
     pub(crate) fn survey(
         &mut self,
         evaluated: Evaluated<'_>,
-        sample: &mut Sample,
+        pass: &mut FirstPass,
         enough: usize,
     ) -> std::result::Result<(), Fault> {
         let Evaluated { model, loss, start } = evaluated;
         let free = model.free.len();
         let question = Question { loss, params: start.to_vec(), columns: vec![1.0; free] };
         let (said, estimator) = (self.points, self.estimator);
-        let mut survey = Survey::default();
-        let mut sums = Grouped::new(Normal::zero(free));
         let mut scratch = std::mem::take(&mut self.scratch);
-        self.each_chunk(0, |first, chunk| {
-            let points = survey.add(said.of(chunk), first, estimator)?;
-            sample.add(&points);
+        let outcome = self.each_chunk(pass.next, |first, chunk| {
+            let points = pass.survey.add(said.of(chunk), first, estimator)?;
+            pass.sample.add(&points);
             let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
-            let done = cpu.add_normal(start, &question.columns, &mut sums);
+            let done = cpu.add_normal(start, &question.columns, &mut pass.sums);
             scratch = cpu.into_scratch();
-            done.map_err(|fault| at_offset(fault, first))
-        })?;
+            done.map_err(|fault| at_offset(fault, first))?;
+            pass.next = first + chunk.len() as u64;
+            Ok(())
+        });
         self.scratch = scratch;
+        if matches!(outcome, Err(Fault::Stopped)) {
+            self.watch.keep_first(pass)?;
+        }
+        outcome?;
+        let FirstPass { survey, sample, sums, .. } = pass;
         if survey.wants_sums(estimator) {
             self.each_chunk(0, |_, chunk| {
                 survey.add_again(said.of(chunk));
@@ -127,7 +158,7 @@ impl<'a> Passes<'a> {
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
         if overview.is_ordinary() {
-            self.memo.answers.push((question, Answer::Normal(sums.sum())));
+            self.memo.answers.push((question, Answer::Normal(sums.clone().sum())));
         }
         Ok(())
     }
@@ -291,9 +322,13 @@ impl<'a> Passes<'a> {
     }
 
     /// # Errors
-    /// [`Fault::Stopped`] after a pass was stopped.
+    /// [`Fault::Stopped`] after a pass was stopped, and what one failed with.
     fn may_begin(&self) -> std::result::Result<(), Fault> {
-        if self.stopped { Err(Fault::Stopped) } else { Ok(()) }
+        match &self.failed {
+            Some(fault) => Err(fault.clone()),
+            None if self.stopped => Err(Fault::Stopped),
+            None => Ok(()),
+        }
     }
 
     fn each_chunk(

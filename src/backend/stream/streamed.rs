@@ -122,8 +122,9 @@ impl Evaluator for Streamed<'_, '_> {
                 None => Ok(()),
             }
         });
-        // A source that fails here fails in the pass that follows, too, and is heard of there.
-        drop(outcome);
+        if let (None, Err(fault)) = (&found, outcome) {
+            locked(self.passes).failed = Some(fault);
+        }
         found
     }
 }

@@ -3,7 +3,7 @@
 use super::checkpoint::{Identity, Store};
 use super::contents;
 use super::opening::Opening;
-use crate::backend::stream::{Kept, Watch};
+use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{
@@ -21,6 +21,8 @@ pub(crate) struct Notes {
     pub(crate) cost: Option<f64>,
     pub(crate) damping: f64,
     pub(crate) step: f64,
+    /// Whether the observer of the steps asked to stop.
+    pub(crate) stop: bool,
     /// Checkpoints that were written.
     pub(crate) checkpoints: usize,
     /// Why the last one could not be.
@@ -56,7 +58,8 @@ pub(crate) struct Follower {
 
 impl Watch for Follower {
     fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<()>> {
-        if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
+        let asked = noted(&self.notes, |notes| notes.stop);
+        if asked || self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Ok(ControlFlow::Break(()));
         }
         let Some(observer) = &self.observer else { return Ok(ControlFlow::Continue(())) };
@@ -87,8 +90,26 @@ impl Watch for Follower {
             notes.cost = cost.or(notes.cost);
             notes.opening.clone()
         });
-        let (Some(keeper), Some(opening)) = (&mut self.keeper, opening) else { return Ok(()) };
-        let saved = keeper.store.save(&keeper.identity, &contents::write(kept, &opening));
+        match opening {
+            Some(opening) => self.save(|| contents::write(kept, &opening)),
+            None => Ok(()),
+        }
+    }
+
+    fn keep_first(&mut self, first: &FirstPass) -> Result<()> {
+        self.save(|| contents::write_first(first))
+    }
+
+    fn forget(&self) -> Result<()> {
+        Ok(self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.store.remove())?)
+    }
+}
+
+impl Follower {
+    /// Writes a checkpoint, if there is to be one.
+    fn save(&mut self, contents: impl FnOnce() -> Vec<u8>) -> Result<()> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        let saved = keeper.store.save(&keeper.identity, &contents());
         noted(&self.notes, |notes| match saved {
             Ok(()) => {
                 notes.checkpoints += 1;
@@ -101,13 +122,10 @@ impl Watch for Follower {
             }
         })
     }
-
-    fn forget(&self) -> Result<()> {
-        Ok(self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.store.remove())?)
-    }
 }
 
-/// Takes notes of the steps for the observer of the passes.
+/// Takes notes of the steps for the observer of the passes. Only passes are stopped: steps that end sooner
+/// for want of a pass end elsewhere, and what is resumed is to end as if nothing had been stopped.
 pub(crate) struct Noting {
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,
@@ -115,13 +133,11 @@ pub(crate) struct Noting {
 
 impl Observe for Noting {
     fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let stop = self.observer.as_ref().is_some_and(|o| o.tell(progress).is_break());
         noted(&self.notes, |notes| {
             (notes.damping, notes.step) = (progress.damping, progress.step);
+            notes.stop |= stop;
         });
-        self.observer.as_ref().map_or(ControlFlow::Continue(()), |o| o.tell(progress))
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.observer.as_ref().is_some_and(|o| o.is_cancelled())
+        ControlFlow::Continue(())
     }
 }

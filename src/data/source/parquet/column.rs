@@ -160,7 +160,7 @@ impl<T: DataType> Typed<T> {
             return Err("it is damaged: a row group has another type than the file".into());
         }
         let rows = usize::try_from(chunk.num_values()).map_err(|_| "it is damaged".to_string())?;
-        let pages = SerializedPageReader::new(Arc::new(Pages::pages(file)), chunk, rows, None);
+        let pages = SerializedPageReader::new(Arc::new(Pages::of_columns(file)), chunk, rows, None);
         let pages = CheckedPages { pages: pages.map_err(said)?, value_bytes: size_of::<T::T>() };
         let reader = ColumnReaderImpl::new(chunk.column_descr_ptr(), Box::new(pages));
         Ok(Typed { reader, values: Vec::new() })

@@ -23,7 +23,7 @@ impl Pages {
         Pages { file, headers: false }
     }
 
-    pub(super) fn pages(file: Arc<DataFile>) -> Pages {
+    pub(super) fn of_columns(file: Arc<DataFile>) -> Pages {
         Pages { file, headers: true }
     }
 }
@@ -43,7 +43,11 @@ impl ChunkReader for Pages {
 
     fn get_read(&self, start: u64) -> Result<CheckedReader> {
         let reader = || FileReader::new(self.file.clone(), start);
-        Ok(CheckedReader { header: self.headers.then(reader), bytes: io::BufReader::new(reader()) })
+        Ok(CheckedReader {
+            header: self.headers.then(reader),
+            ends_badly: self.headers,
+            bytes: io::BufReader::new(reader()),
+        })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -62,6 +66,9 @@ impl ChunkReader for Pages {
 /// decoder also asks for readers that it does not use.
 pub(super) struct CheckedReader {
     header: Option<FileReader>,
+    /// Whether the end of the file is an error, as it is in a header: the decoder would pass over the
+    /// thousands of millions of entries that a damaged list has, one by one, where there are no bytes.
+    ends_badly: bool,
     bytes: io::BufReader<FileReader>,
 }
 
@@ -70,7 +77,10 @@ impl Read for CheckedReader {
         if let Some(header) = self.header.take() {
             check_header(header).map_err(io::Error::other)?;
         }
-        self.bytes.read(buffer)
+        match self.bytes.read(buffer)? {
+            0 if self.ends_badly && !buffer.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
+        }
     }
 }
 
@@ -78,7 +88,9 @@ impl Read for CheckedReader {
 /// 32-bit integers, in Thrift's compact protocol: type, size, size in the file.
 fn check_header(file: FileReader) -> Result<()> {
     const INTEGER: u8 = 0x15;
-    let mut bytes = file.take(32).bytes().map_while(io::Result::ok);
+    let mut bytes = Vec::new();
+    file.take(32).read_to_end(&mut bytes)?;
+    let mut bytes = bytes.into_iter();
     let mut field = || {
         if bytes.next()? != INTEGER {
             return None;
