@@ -9,7 +9,7 @@ use crate::data::columns::{Arguments, Columns};
 use crate::data::overview::Overview;
 use crate::data::sample::Sample;
 use crate::data::sigma::Sigma;
-use crate::data::source::prefetch::Prefetch;
+use crate::data::source::prefetch::{Prefetch, guarded};
 use crate::data::source::slices::SliceSource;
 use crate::data::source::{Shape, Source};
 use crate::data::stream::{Stream, StreamPoints, StreamSigma};
@@ -97,7 +97,7 @@ impl CurveFit {
     ) -> Result<Fit> {
         let begun = Instant::now();
         let stream = stream.into();
-        let shape = stream.source.shape();
+        let shape = guarded(|| stream.source.shape())?;
         stream.check(&shape)?;
         let start = self.accepts(shape.x.len(), start.as_ref())?;
         let model = self.model.as_ref().map_err(Clone::clone)?;
@@ -107,7 +107,7 @@ impl CurveFit {
         let prepared = begun.elapsed();
         let (capacity, sample) = (stream.capacity(&shape)?, stream.sample_points(&shape));
         let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
-        let prefetch = Prefetch::new(source, capacity, prefetch);
+        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch);
         let notes = Shared::default();
         let (mut keeper, mut resumed) = (None, None);
         if let Some(path) = checkpoint {
@@ -198,14 +198,14 @@ impl CurveFit {
         if let Some(fault) = &passes.failed {
             return Err(refused(fault.clone()));
         }
+        if fit.termination != Termination::Stopped {
+            passes.forget()?;
+        }
         let taken = noted(&notes, |notes| notes.clone());
         fit.stats.passes = passes.begun;
         fit.stats.stream = Some(stream_stats(&passes, &opening, &taken, told, answers));
         if let Some(why) = taken.not_kept {
             fit.warnings.push(Warning::CheckpointNotWritten { why });
-        }
-        if fit.termination != Termination::Stopped {
-            passes.forget()?;
         }
         drop(passes);
         Ok(fit)

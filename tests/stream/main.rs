@@ -2,6 +2,7 @@
 
 mod child;
 mod equality;
+mod faults;
 mod kill;
 mod memory;
 mod resume;

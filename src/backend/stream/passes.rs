@@ -12,6 +12,7 @@ use crate::data::source::Chunk;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::StreamPoints;
 use crate::data::survey::Survey;
+use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal, RFactor};
 use crate::observe::span;
@@ -125,6 +126,13 @@ impl<'a> Passes<'a> {
             })?;
         }
         let overview = survey.overview(estimator)?;
+        let seen = overview.given();
+        if let Some(expected) = self.prefetch.shape.points.filter(|&expected| expected != seen) {
+            let message = format!(
+                "it gave {seen} points where it had said that there are {expected}; let its shape say how many it gives"
+            );
+            return Err(Error::from(SourceError::new("the source", message)).into());
+        }
         let distinct = sample.distinct(enough);
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
@@ -214,10 +222,11 @@ impl<'a> Passes<'a> {
         let overview = self.overview()?;
         let said = self.points;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let mut used = 0;
+        let (mut used, mut seen) = (0, skip);
         let outcome = self.each_chunk(skip, |first, chunk| {
             let points = Points::part(said.of(chunk), &overview);
             used += points.used as u64;
+            seen += chunk.len() as u64;
             let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
             let done = work(&mut cpu, first, chunk.len() as u64);
             scratch = cpu.into_scratch();
@@ -225,13 +234,12 @@ impl<'a> Passes<'a> {
         });
         self.scratch = scratch;
         outcome?;
-        match skip == 0 && used != overview.used as u64 {
-            true => {
-                let expected = overview.used as u64;
-                Err(Error::SourceChanged { expected, got: used }.into())
-            }
-            false => Ok(()),
-        }
+        // Of a pass that went on, those that count in its first part are not known.
+        let (expected, got) = match skip {
+            0 => (overview.used as u64, used),
+            _ => (overview.given(), seen),
+        };
+        if got == expected { Ok(()) } else { Err(Error::SourceChanged { expected, got }.into()) }
     }
 
     /// # Errors
