@@ -457,7 +457,7 @@ pub enum Error {
     },
     /// A stream was stopped before the cost at its start was known, so that there is nothing to tell.
     #[error(
-        "the fit was stopped before the cost at its start was known; called again it goes on from its checkpoint, if it has one by then, or begins anew"
+        "the fit was stopped before the cost at its start was known; called again it goes on from its checkpoint, if it has one"
     )]
     StoppedInFirstPass,
     /// The phases of fits cannot be recorded.

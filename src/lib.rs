@@ -22,7 +22,8 @@
 //!    the fit and plain numbers alike; text ([`CurveFit::parse`]) and functions that cannot be traced
 //!    ([`CurveFit::native`]) are models too.
 //! 2. **The data.** [`Data`] borrows x and y, and what is known of y's errors: [`Sigma`]. Everything is
-//!    checked before the model is called.
+//!    checked before the model is called. More points than memory holds come from a [`Source`] in chunks
+//!    ([`Stream`], [`CurveFit::fit_stream`]): passes over all of them add up the same sums.
 //! 3. **The evaluation.** Blocks of points run through the program with vector instructions chosen at
 //!    run time, chunks of blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never
 //!    stored, and the result does not depend on the number of threads. On a CUDA device ([`Backend`],
@@ -73,6 +74,8 @@ pub use data::columns::{Arguments, Columns};
 pub use data::estimator::Estimator;
 pub use data::loss::Loss;
 pub use data::sigma::Sigma;
+#[cfg(feature = "arrow")]
+pub use data::source::arrow::ArrowSource;
 pub use data::source::chain::ChainSource;
 #[cfg(feature = "csv")]
 pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
@@ -80,6 +83,8 @@ pub use data::source::directory::DirectorySource;
 pub use data::source::format::number::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};
 pub use data::source::npy::NpySource;
+#[cfg(feature = "parquet")]
+pub use data::source::parquet::ParquetSource;
 pub use data::source::raw::{RawFile, RawSource};
 pub use data::source::slices::SliceSource;
 pub use data::source::strided::StridedSource;

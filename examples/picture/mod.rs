@@ -1,10 +1,12 @@
 //! Pictures that the lessons draw: an array of numbers through a colour map, with a scale bar and a
 //! colour bar, as PNG. Nothing of it is needed to fit.
 
+mod text;
+
 use colorous::Gradient;
 use image::imageops::{FilterType, replace, resize};
 use image::{Rgb, RgbImage};
-use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
+use noto_sans_mono_bitmap::RasterHeight;
 use std::path::{Path, PathBuf};
 
 /// How numbers become colours; what is not finite becomes black.
@@ -69,22 +71,10 @@ pub(crate) fn color_bar(picture: &RgbImage, scale: &Scale, unit: &str) -> RgbIma
 }
 
 /// Text around a position: its middle, and its upper edge.
-fn write(picture: &mut RgbImage, [middle, top]: [u32; 2], text: &str, color: [f64; 3]) {
-    let (weight, size) = (FontWeight::Regular, RasterHeight::Size24);
-    let step = get_raster_width(weight, size);
-    let left = middle as usize - text.chars().count() * step / 2;
-    for (i, letter) in text.chars().filter_map(|c| get_raster(c, weight, size)).enumerate() {
-        for (y, row) in letter.rows().enumerate() {
-            for (x, &ink) in row.iter().enumerate() {
-                let at = ((left + i * step + x) as u32, top + y as u32);
-                let Some(pixel) = picture.get_pixel_mut_checked(at.0, at.1) else { continue };
-                let share = f64::from(ink) / 255.0;
-                for (channel, ink) in pixel.0.iter_mut().zip(color) {
-                    *channel = (f64::from(*channel) * (1.0 - share) + ink * share).round() as u8;
-                }
-            }
-        }
-    }
+fn write(picture: &mut RgbImage, [middle, top]: [u32; 2], label: &str, color: [f64; 3]) {
+    let size = RasterHeight::Size24;
+    let left = middle as usize - text::width(label.chars().count(), size) / 2;
+    text::write(picture, [left, top as usize], (label, size), color);
 }
 
 /// Writes the picture into the folder named by the program's first argument, or else into `target`.

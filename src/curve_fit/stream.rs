@@ -2,7 +2,8 @@
 
 use super::{CurveFit, array};
 use crate::backend::cpu::Prepared;
-use crate::backend::stream::{Evaluated, Passes, Question, locked};
+use crate::backend::cuda::source::Arithmetic;
+use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
 use crate::backend::{Backend, Fault};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
@@ -22,7 +23,8 @@ use crate::fit::stream::contents::{self, Contents};
 use crate::fit::stream::follower::{Follower, Keeper, Notes, Noting, Shared, noted};
 use crate::fit::stream::opening::{Opening, forgiven};
 use crate::fit::stream::stats::StreamStats;
-use crate::fit::stream::supply::StreamSupply;
+use crate::fit::stream::supply::{PlaceWish, StreamSupply};
+use crate::fit::supply::{EvaluatorWish, Supply};
 use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::model::var::Var;
@@ -33,7 +35,7 @@ use crate::solver::observe::StreamProgress;
 use crate::solver::termination::Termination;
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
@@ -128,7 +130,7 @@ impl CurveFit {
             begun,
         };
         let passes = Passes::new(prefetch, said, self.estimator, Box::new(follower));
-        let supply = StreamSupply { passes: Mutex::new(passes) };
+        let supply = StreamSupply::new(passes);
         let watch = Noting { notes: notes.clone(), observer: self.watch() };
         let request = |points: Overview, start: Vec<f64>, refined: bool| Request {
             model,
@@ -155,7 +157,8 @@ impl CurveFit {
         let opened =
             Opened { curve: self, model: &ready.prepared, start: &start, shape: &shape, said };
         let answers = match resumed {
-            Some(Contents { overview, distinct, opening, memo }) => {
+            Some(Contents::Opened(kept)) => {
+                let contents::Opened { overview, distinct, opening, memo } = *kept;
                 let mut passes = locked(&supply.passes);
                 let answers = memo.answers.len();
                 passes.known = Some((overview, distinct));
@@ -163,13 +166,18 @@ impl CurveFit {
                 noted(&notes, |notes| notes.opening = Some(opening));
                 answers
             }
-            None => {
+            other => {
                 let mut passes = locked(&supply.passes);
-                let most = if subsample { sample } else { sample.min(1024) };
-                let mut sample = Sample::new(shape.x.len(), shape.sigma, most);
-                passes
-                    .survey(opened.evaluated(), &mut sample, self.names.len() + 1)
-                    .map_err(refused)?;
+                let mut first = match other {
+                    Some(Contents::First(first)) => *first,
+                    _ => {
+                        let sample = Sample::new(shape.x.len(), shape.sigma, sample);
+                        FirstPass::new(sample, free.len())
+                    }
+                };
+                let enough = self.names.len() + 1;
+                passes.survey(opened.evaluated(), &mut first, enough).map_err(refused)?;
+                let sample = first.sample;
                 let used = passes.overview()?.used;
                 if used < free.len() && !self.underdetermined {
                     return Err(Error::TooFewPoints { points: used, parameters: free.len() });
@@ -188,6 +196,9 @@ impl CurveFit {
             }
         };
         let overview = locked(&supply.passes).overview()?;
+        let Self { backend, costs, loss, .. } = *self;
+        let wish = PlaceWish { backend, costs, loss, handed: self.place() };
+        supply.choose(&wish, ready.printed.as_ref(), &overview)?;
         let opening = noted(&notes, |notes| notes.opening.clone())
             .unwrap_or_else(|| Opening::none(0, "none was asked for"));
         let (from, told) = opened.judged(&opening, &supply, &overview).map_err(refused)?;
@@ -301,22 +312,25 @@ impl Opened<'_> {
     ) -> std::result::Result<(Option<Vec<f64>>, String), Fault> {
         let own = |why: &str| (None, format!("the caller's, because {why}"));
         let Some(candidate) = &opening.candidate else { return Ok(own(&opening.reason)) };
-        let mut passes = locked(&supply.passes);
-        let free = self.model.free.len();
-        let question = |params: &[f64]| Question {
-            loss: self.curve.loss,
-            params: params.to_vec(),
-            columns: vec![1.0; free],
+        let (free, loss) = (self.model.free.len(), self.curve.loss);
+        let columns = vec![1.0; free];
+        let wish = EvaluatorWish {
+            model: self.model,
+            start: candidate,
+            loss,
+            arithmetic: Arithmetic::Double,
+            on_one_thread: false,
         };
         let mut there = Normal::zero(free);
-        let evaluated = Evaluated { start: candidate, ..self.evaluated() };
-        if let Err(fault) = passes.normal(evaluated, &question(candidate), &mut there) {
+        if let Err(fault) = supply.evaluator(&wish)?.normal(candidate, &columns, &mut there) {
             return match fault {
                 Fault::Stopped => Ok(own("the fit was stopped")),
                 fault => Ok(own(forgiven(fault)?)),
             };
         }
-        let at_start = passes.memo.normal(&question(self.start));
+        let passes = locked(&supply.passes);
+        let start = Question { loss, params: self.start.to_vec(), columns };
+        let at_start = passes.memo.normal(&start);
         Ok(match opening.judge(at_start, &there, points) {
             Ok(()) => {
                 let told = format!(

@@ -19,16 +19,48 @@ pub(crate) struct Sample {
     /// Points of a stretch, and which one is drawn next.
     stretch: u64,
     next: u64,
-    random: Xoshiro256PlusPlus,
+    /// Random numbers drawn so far: which ones follow depends on nothing else, so that two runs draw the
+    /// same, and one that is resumed goes on.
+    draws: u64,
+}
+
+/// All there is in a sample besides its points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SampleState {
+    pub(crate) x: usize,
+    pub(crate) most: usize,
+    pub(crate) seen: u64,
+    pub(crate) stretch: u64,
+    pub(crate) next: u64,
+    pub(crate) draws: u64,
 }
 
 impl Sample {
     /// Of at most `most` points, which is even, of `columns` independent variables.
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
         let columns = vec![Vec::new(); x + 1 + usize::from(sigma)];
-        // Two runs draw the same, so that a fit can be resumed.
-        let random = Xoshiro256PlusPlus::seed_from_u64(0x5EED);
-        Sample { columns, x, most: most.max(2), seen: 0, stretch: 1, next: 0, random }
+        Sample { columns, x, most: most.max(2), seen: 0, stretch: 1, next: 0, draws: 0 }
+    }
+
+    /// The points, by columns, and all else.
+    pub(crate) fn parts(&self) -> (&[Vec<f64>], SampleState) {
+        let Sample { x, most, seen, stretch, next, draws, .. } = *self;
+        (&self.columns, SampleState { x, most, seen, stretch, next, draws })
+    }
+
+    /// From its parts, if they belong together.
+    pub(crate) fn of_parts(columns: Vec<Vec<f64>>, state: SampleState) -> Option<Sample> {
+        let SampleState { x, most, seen, stretch, next, draws } = state;
+        let len = columns.first()?.len();
+        let even = columns.iter().all(|column| column.len() == len);
+        let proper = even && columns.len() > x && most >= 2 && len < most && stretch > 0;
+        proper.then_some(Sample { columns, x, most, seen, stretch, next, draws })
+    }
+
+    /// The generator of the next random number.
+    fn random(&mut self) -> Xoshiro256PlusPlus {
+        self.draws += 1;
+        Xoshiro256PlusPlus::seed_from_u64(self.draws)
     }
 
     /// Number of points drawn.
@@ -69,14 +101,15 @@ impl Sample {
             self.thin();
         }
         // Each stretch so far has one point.
-        self.next = self.len() as u64 * self.stretch + self.random.random_range(0..self.stretch);
+        let place = self.random().random_range(0..self.stretch);
+        self.next = self.len() as u64 * self.stretch + place;
     }
 
     /// Keeps one of every two points.
     fn thin(&mut self) {
-        let kept: Vec<usize> = (0..self.len() / 2)
-            .map(|k| 2 * k + usize::from(self.random.random::<bool>()))
-            .collect();
+        let mut random = self.random();
+        let kept: Vec<usize> =
+            (0..self.len() / 2).map(|k| 2 * k + usize::from(random.random::<bool>())).collect();
         for column in &mut self.columns {
             for (k, &i) in kept.iter().enumerate() {
                 column[k] = column[i];

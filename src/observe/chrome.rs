@@ -21,7 +21,7 @@ use tracing_subscriber::reload;
 ///
 /// The file has one lane per thread, and is shown by `chrome://tracing` or <https://ui.perfetto.dev>.
 /// Beside the phases of fits it has the spans that the program itself makes with `tracing`. A span that is
-/// open when the record begins or ends is cut. A fit of 25 µs takes about 80 µs while it is recorded.
+/// open when the record begins or ends is cut. A fit of 25 µs takes about 200 µs while it is recorded.
 ///
 /// ```
 /// # use dualfit::{ChromeTrace, CurveFit, Data};

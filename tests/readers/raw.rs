@@ -7,7 +7,7 @@ use dualfit::{NumberType, RawFile, RawSource, Source, Width};
 
 /// The value of point i in a column of this type.
 fn value(number: NumberType, i: u64) -> f64 {
-    let negative = matches!(number, I8 | I16 | I32 | I64 | F32 | F64) && i % 3 == 0;
+    let negative = matches!(number, I8 | I16 | I32 | I64 | F32 | F64) && i.is_multiple_of(3);
     let value = (i * 5 % 120 + 1) as f64 + if matches!(number, F32 | F64) { 0.25 } else { 0.0 };
     if negative { -value } else { value }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Place<'a> {
     /// All of them on the device.
     Whole(&'a DevicePoints),
     /// On the host; a chunk at a time is brought to the device.
-    Chunks(Rooms),
+    Chunks(Box<Rooms>),
 }
 
 impl Place<'_> {
@@ -35,7 +35,8 @@ impl Place<'_> {
         points: &Points<'_>,
         free: usize,
     ) -> Result<Place<'static>, DriverError> {
-        Rooms::new(&kernels.driver, points, points.used, free).map(Place::Chunks)
+        Rooms::new(&kernels.driver, points, points.used, free)
+            .map(|rooms| Place::Chunks(Box::new(rooms)))
     }
 }
 

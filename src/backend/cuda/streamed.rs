@@ -54,6 +54,7 @@ impl Streamed {
     }
 
     /// Points that are passed over at a time, at most.
+    #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.rooms.capacity()
     }

@@ -5,5 +5,5 @@ mod passes;
 mod streamed;
 
 pub(crate) use memo::{Answer, Memo, Question, Sums, Unfinished};
-pub(crate) use passes::{Evaluated, Kept, Passes, Watch};
+pub(crate) use passes::{Evaluated, FirstPass, Kept, Passes, Watch};
 pub(crate) use streamed::{Streamed, locked};

@@ -3,6 +3,7 @@
 use super::memo::{Answer, Memo, Question, Sums, Unfinished};
 use crate::backend::Fault;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
+use crate::backend::cuda::streamed::Streamed as Device;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -30,6 +31,12 @@ pub(crate) trait Watch: Send {
     /// If it cannot be kept and must be.
     fn keep(&mut self, passes: &Kept<'_>) -> Result<()>;
 
+    /// Keeps a first pass that was stopped.
+    ///
+    /// # Errors
+    /// If it cannot be kept and must be.
+    fn keep_first(&mut self, first: &FirstPass) -> Result<()>;
+
     /// Forgets what was kept: the fit has ended.
     ///
     /// # Errors
@@ -42,6 +49,23 @@ pub(crate) struct Kept<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) distinct: usize,
     pub(crate) memo: &'a Memo,
+}
+
+/// The first pass on the way: what it has seen, and the first point that it has not.
+pub(crate) struct FirstPass {
+    pub(crate) survey: Survey,
+    pub(crate) sample: Sample,
+    /// The normal equations at the start, if points are of ordinary size.
+    pub(crate) sums: Grouped<Normal>,
+    pub(crate) next: u64,
+}
+
+impl FirstPass {
+    /// Of no points.
+    pub(crate) fn new(sample: Sample, free: usize) -> FirstPass {
+        let sums = Grouped::new(Normal::zero(free));
+        FirstPass { survey: Survey::default(), sample, sums, next: 0 }
+    }
 }
 
 /// The points of a stream with all that passes over them need, kept from pass to pass.
@@ -100,25 +124,30 @@ impl<'a> Passes<'a> {
     pub(crate) fn survey(
         &mut self,
         evaluated: Evaluated<'_>,
-        sample: &mut Sample,
+        pass: &mut FirstPass,
         enough: usize,
     ) -> std::result::Result<(), Fault> {
         let Evaluated { model, loss, start } = evaluated;
         let free = model.free.len();
         let question = Question { loss, params: start.to_vec(), columns: vec![1.0; free] };
         let (said, estimator) = (self.points, self.estimator);
-        let mut survey = Survey::default();
-        let mut sums = Grouped::new(Normal::zero(free));
         let mut scratch = std::mem::take(&mut self.scratch);
-        self.each_chunk(0, |first, chunk| {
-            let points = survey.add(said.of(chunk), first, estimator)?;
-            sample.add(&points);
+        let outcome = self.each_chunk(pass.next, |first, chunk| {
+            let points = pass.survey.add(said.of(chunk), first, estimator)?;
+            pass.sample.add(&points);
             let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
-            let done = cpu.add_normal(start, &question.columns, &mut sums);
+            let done = cpu.add_normal(start, &question.columns, &mut pass.sums);
             scratch = cpu.into_scratch();
-            done.map_err(|fault| at_offset(fault, first))
-        })?;
+            done.map_err(|fault| at_offset(fault, first))?;
+            pass.next = first + chunk.len() as u64;
+            Ok(())
+        });
         self.scratch = scratch;
+        if matches!(outcome, Err(Fault::Stopped)) {
+            self.watch.keep_first(pass)?;
+        }
+        outcome?;
+        let FirstPass { survey, sample, sums, .. } = pass;
         if survey.wants_sums(estimator) {
             self.each_chunk(0, |_, chunk| {
                 survey.add_again(said.of(chunk));
@@ -137,7 +166,7 @@ impl<'a> Passes<'a> {
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
         if overview.is_ordinary() {
-            self.memo.answers.push((question, Answer::Normal(sums.sum())));
+            self.memo.answers.push((question, Answer::Normal(sums.clone().sum())));
         }
         Ok(())
     }
@@ -219,27 +248,85 @@ impl<'a> Passes<'a> {
         mut work: impl FnMut(&mut Cpu<'_>, u64, u64) -> std::result::Result<(), Fault>,
     ) -> std::result::Result<(), Fault> {
         let Evaluated { model, loss, start } = evaluated;
-        let overview = self.overview()?;
-        let said = self.points;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let (mut used, mut seen) = (0, skip);
-        let outcome = self.each_chunk(skip, |first, chunk| {
-            let points = Points::part(said.of(chunk), &overview);
-            used += points.used as u64;
-            seen += chunk.len() as u64;
-            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
-            let done = work(&mut cpu, first, chunk.len() as u64);
+        let outcome = self.each_points(skip, |first, points| {
+            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, points, loss, start);
+            let done = work(&mut cpu, first, points.len() as u64);
             scratch = cpu.into_scratch();
             done
         });
         self.scratch = scratch;
-        outcome?;
+        outcome
+    }
+
+    /// Calls `work` with the points of each chunk and the number of the first.
+    fn each_points(
+        &mut self,
+        skip: u64,
+        mut work: impl FnMut(u64, &Points<'_>) -> std::result::Result<(), Fault>,
+    ) -> std::result::Result<(), Fault> {
+        let overview = self.overview()?;
+        let said = self.points;
+        let (mut used, mut seen) = (0, skip);
+        self.each_chunk(skip, |first, chunk| {
+            let points = Points::part(said.of(chunk), &overview);
+            used += points.used as u64;
+            seen += points.len() as u64;
+            work(first, &points)
+        })?;
         // Of a pass that went on, those that count in its first part are not known.
         let (expected, got) = match skip {
             0 => (overview.used as u64, used),
             _ => (overview.given(), seen),
         };
         if got == expected { Ok(()) } else { Err(Error::SourceChanged { expected, got }.into()) }
+    }
+
+    /// As [`normal`](Passes::normal), with a pass of a device. One that is stopped begins anew when the fit is
+    /// resumed.
+    pub(crate) fn normal_on(
+        &mut self,
+        device: &mut Device,
+        question: &Question,
+        out: &mut Normal,
+    ) -> std::result::Result<(), Fault> {
+        if let Some(known) = self.memo.normal(question) {
+            out.clone_from(known);
+            return Ok(());
+        }
+        self.may_begin()?;
+        device.begin_normal(&question.params, &question.columns).map_err(Fault::Device)?;
+        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
+        device.finish_normal(out).map_err(Fault::Device)?;
+        self.memo.answers.push((question.clone(), Answer::Normal(out.clone())));
+        Ok(self.keep()?)
+    }
+
+    /// As [`factor`](Passes::factor), likewise.
+    pub(crate) fn factor_on(
+        &mut self,
+        device: &mut Device,
+        question: &Question,
+        out: &mut RFactor,
+    ) -> std::result::Result<(), Fault> {
+        if let Some(known) = self.memo.factor(question) {
+            out.clone_from(known);
+            return Ok(());
+        }
+        self.may_begin()?;
+        device.begin_factor(&question.params, &question.columns).map_err(Fault::Device)?;
+        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
+        device.finish_factor(out).map_err(Fault::Device)?;
+        self.memo.answers.push((question.clone(), Answer::Factor(out.clone())));
+        Ok(self.keep()?)
+    }
+
+    /// A single point of the kind of all others, in their units.
+    pub(crate) fn like<R>(&self, overview: &Overview, with: impl FnOnce(&Points<'_>) -> R) -> R {
+        let shape = &self.prefetch.shape;
+        let mut chunk = Chunk::new(shape, 1);
+        chunk.push(&vec![0.0; shape.x.len()], 0.0, Some(1.0));
+        with(&Points::part(self.points.of(&chunk), overview))
     }
 
     /// # Errors

@@ -2,7 +2,9 @@
 
 use super::memo::Question;
 use super::passes::{Evaluated, Passes};
-use crate::backend::{BadPoint, Evaluator, Fault};
+use crate::backend::cuda::source::FEW_PARAMETERS;
+use crate::backend::cuda::streamed::Streamed as Device;
+use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +12,47 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Streamed<'e, 'a> {
     passes: &'e Mutex<Passes<'a>>,
     evaluated: Evaluated<'e>,
+    /// The device that passes run on, unless it failed.
+    device: Option<Device>,
+    /// Whether the CPU goes on where the device fails.
+    take_over: bool,
+    failed: Option<String>,
 }
 
 impl<'e, 'a> Streamed<'e, 'a> {
     pub(crate) fn new(passes: &'e Mutex<Passes<'a>>, evaluated: Evaluated<'e>) -> Self {
-        Streamed { passes, evaluated }
+        Streamed { passes, evaluated, device: None, take_over: false, failed: None }
+    }
+
+    /// With passes on a device, or the reason why it failed before the first.
+    pub(crate) fn on(
+        mut self,
+        device: std::result::Result<Device, String>,
+        take_over: bool,
+    ) -> Self {
+        match device {
+            Ok(device) => self.device = Some(device),
+            Err(failed) => self.failed = Some(failed),
+        }
+        self.take_over = take_over;
+        self
+    }
+
+    /// Whether the device did it; if not, the CPU must.
+    fn on_device(
+        &mut self,
+        pass: impl FnOnce(&mut Passes<'a>, &mut Device) -> Result<(), Fault>,
+    ) -> Result<bool, Fault> {
+        let Some(device) = &mut self.device else { return Ok(false) };
+        match pass(&mut locked(self.passes), device) {
+            Ok(()) => Ok(true),
+            Err(Fault::Device(error)) if self.take_over => {
+                self.failed = Some(error.to_string());
+                self.device = None;
+                Ok(false)
+            }
+            Err(fault) => Err(fault),
+        }
     }
 
     fn question(&self, params: &[f64], columns: &[f64]) -> Question {
@@ -31,12 +69,18 @@ pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Pa
 impl Evaluator for Streamed<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let question = self.question(params, columns);
+        if self.on_device(|passes, device| passes.normal_on(device, &question, out))? {
+            return Ok(());
+        }
         locked(self.passes).normal(self.evaluated, &question, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let question = self.question(params, columns);
-        locked(self.passes).factor(self.evaluated, &question, out)
+        // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
+        let done = out.n <= FEW_PARAMETERS
+            && self.on_device(|passes, device| passes.factor_on(device, &question, out))?;
+        if done { Ok(()) } else { locked(self.passes).factor(self.evaluated, &question, out) }
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
@@ -55,6 +99,15 @@ impl Evaluator for Streamed<'_, '_> {
 
     fn scratch_bytes(&self) -> usize {
         locked(self.passes).prefetch.bytes()
+    }
+
+    fn device(&self) -> Option<DeviceUse> {
+        let (bytes, failed) = (self.device.as_ref().map(Device::bytes), self.failed.clone());
+        (bytes.is_some() || failed.is_some()).then(|| DeviceUse {
+            bytes: bytes.unwrap_or(0),
+            chunks: 1,
+            failed,
+        })
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

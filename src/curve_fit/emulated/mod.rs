@@ -6,6 +6,7 @@ mod batch_resident;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
 mod faults;
+mod streams;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;
 

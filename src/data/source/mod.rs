@@ -1,5 +1,7 @@
 //! Where the points of a stream come from: chunk after chunk, as often as they are asked for.
 
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow;
 pub(crate) mod chain;
 mod chunk;
 #[cfg(feature = "csv")]
@@ -8,6 +10,8 @@ pub(crate) mod directory;
 pub(crate) mod format;
 pub(crate) mod function;
 pub(crate) mod npy;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
 pub(crate) mod prefetch;
 pub(crate) mod raw;
 pub(crate) mod slices;

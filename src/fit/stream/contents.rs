@@ -3,25 +3,74 @@
 
 use super::checkpoint::bytes::{Malformed, Reader, Writer};
 use super::opening::Opening;
-use crate::backend::stream::{Answer, Kept, Memo, Question, Sums, Unfinished};
+use crate::backend::stream::{Answer, FirstPass, Kept, Memo, Question, Sums, Unfinished};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::data::points::Units;
+use crate::data::sample::{Sample, SampleState};
 use crate::data::summary::Summary;
+use crate::data::survey::{Survey, WORDS};
 use crate::normal::{Grouped, Normal, RFactor, pair};
 
 /// What was read.
-pub(crate) struct Contents {
+pub(crate) enum Contents {
+    /// A first pass that was stopped.
+    First(Box<FirstPass>),
+    /// A fit after its first pass.
+    Opened(Box<Opened>),
+}
+
+/// What a fit knows after its first pass.
+pub(crate) struct Opened {
     pub(crate) overview: Overview,
     pub(crate) distinct: usize,
     pub(crate) opening: Opening,
     pub(crate) memo: Memo,
 }
 
+/// A first pass that was stopped, as bytes.
+pub(crate) fn write_first(first: &FirstPass) -> Vec<u8> {
+    let mut out = Writer::new();
+    out.flag(false);
+    first.survey.words().into_iter().for_each(|word| out.u64(word));
+    let (columns, state) = first.sample.parts();
+    [state.x, state.most].into_iter().for_each(|count| out.size(count));
+    [state.seen, state.stretch, state.next, state.draws].into_iter().for_each(|n| out.u64(n));
+    out.size(columns.len());
+    columns.iter().for_each(|column| out.f64s(column));
+    write_normals(&mut out, &first.sums);
+    out.u64(first.next);
+    out.into_bytes()
+}
+
+fn read_first(from: &mut Reader<'_>, free: usize) -> Result<FirstPass, Malformed> {
+    let mut words = [0; WORDS];
+    for word in &mut words {
+        *word = from.u64()?;
+    }
+    let state = SampleState {
+        x: from.size()?,
+        most: from.size()?,
+        seen: from.u64()?,
+        stretch: from.u64()?,
+        next: from.u64()?,
+        draws: from.u64()?,
+    };
+    let mut columns = Vec::new();
+    for _ in 0..from.size()? {
+        columns.push(from.f64s()?);
+    }
+    let sample = Sample::of_parts(columns, state)
+        .ok_or_else(|| from.out_of_range("size of the sample", state.most as u64))?;
+    let (survey, sums) = (Survey::of_words(words), read_normals(from, free)?);
+    Ok(FirstPass { survey, sample, sums, next: from.u64()? })
+}
+
 /// What is to be kept, as bytes.
 pub(crate) fn write(kept: &Kept<'_>, opening: &Opening) -> Vec<u8> {
     let mut out = Writer::new();
+    out.flag(true);
     write_overview(&mut out, kept.overview);
     out.size(kept.distinct);
     write_opening(&mut out, opening);
@@ -44,11 +93,8 @@ pub(crate) fn write(kept: &Kept<'_>, opening: &Opening) -> Vec<u8> {
         out.u64(unfinished.next);
         match &unfinished.sums {
             Sums::Normal(sums) => {
-                let (total, group, pieces) = sums.parts();
                 out.u8(0);
-                out.u64(pieces);
-                write_normal(out, total);
-                write_normal(out, group);
+                write_normals(out, sums);
             }
             Sums::Factor(sums) => {
                 let (total, group, pieces) = sums.parts();
@@ -65,6 +111,11 @@ pub(crate) fn write(kept: &Kept<'_>, opening: &Opening) -> Vec<u8> {
 /// What such bytes say of a fit with this many free parameters.
 pub(crate) fn read(bytes: &[u8], free: usize, estimator: Estimator) -> Result<Contents, Malformed> {
     let mut from = Reader::new(bytes);
+    if !from.flag()? {
+        let first = read_first(&mut from, free)?;
+        from.finish()?;
+        return Ok(Contents::First(Box::new(first)));
+    }
     let overview = read_overview(&mut from, estimator)?;
     let distinct = from.size()?;
     let opening = read_opening(&mut from)?;
@@ -79,13 +130,10 @@ pub(crate) fn read(bytes: &[u8], free: usize, estimator: Estimator) -> Result<Co
     }
     memo.unfinished = from.option(|from| {
         let (question, next) = (read_question(from)?, from.u64()?);
-        let (is_factor, pieces) = (from.flag()?, from.u64()?);
-        let sums = match is_factor {
-            false => {
-                let parts = (read_normal(from, free)?, read_normal(from, free)?);
-                Sums::Normal(Grouped::from_parts(parts, pieces))
-            }
+        let sums = match from.flag()? {
+            false => Sums::Normal(read_normals(from, free)?),
             true => {
+                let pieces = from.u64()?;
                 let parts = (read_factor(from, free)?, read_factor(from, free)?);
                 Sums::Factor(Grouped::from_parts(parts, pieces))
             }
@@ -93,7 +141,7 @@ pub(crate) fn read(bytes: &[u8], free: usize, estimator: Estimator) -> Result<Co
         Ok(Unfinished { question, sums, next })
     })?;
     from.finish()?;
-    Ok(Contents { overview, distinct, opening, memo })
+    Ok(Contents::Opened(Box::new(Opened { overview, distinct, opening, memo })))
 }
 
 fn write_overview(out: &mut Writer, overview: &Overview) {
@@ -174,6 +222,19 @@ fn write_normal(out: &mut Writer, normal: &Normal) {
 fn read_normal(from: &mut Reader<'_>, free: usize) -> Result<Normal, Malformed> {
     let products = numbers(from, pair(0, free + 1))?;
     Ok(Normal { n: free, products, cost: from.f64()? })
+}
+
+fn write_normals(out: &mut Writer, sums: &Grouped<Normal>) {
+    let (total, group, pieces) = sums.parts();
+    out.u64(pieces);
+    write_normal(out, total);
+    write_normal(out, group);
+}
+
+fn read_normals(from: &mut Reader<'_>, free: usize) -> Result<Grouped<Normal>, Malformed> {
+    let pieces = from.u64()?;
+    let parts = (read_normal(from, free)?, read_normal(from, free)?);
+    Ok(Grouped::from_parts(parts, pieces))
 }
 
 fn read_factor(from: &mut Reader<'_>, free: usize) -> Result<RFactor, Malformed> {

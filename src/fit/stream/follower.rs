@@ -3,7 +3,7 @@
 use super::checkpoint::{Identity, Store};
 use super::contents;
 use super::opening::Opening;
-use crate::backend::stream::{Kept, Watch};
+use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{
@@ -89,19 +89,14 @@ impl Watch for Follower {
             notes.cost = cost.or(notes.cost);
             notes.opening.clone()
         });
-        let (Some(keeper), Some(opening)) = (&mut self.keeper, opening) else { return Ok(()) };
-        let saved = keeper.store.save(&keeper.identity, &contents::write(kept, &opening));
-        noted(&self.notes, |notes| match saved {
-            Ok(()) => {
-                notes.checkpoints += 1;
-                Ok(())
-            }
-            Err(error) if keeper.required => Err(error.into()),
-            Err(error) => {
-                notes.not_kept = Some(error.to_string());
-                Ok(())
-            }
-        })
+        match opening {
+            Some(opening) => self.save(|| contents::write(kept, &opening)),
+            None => Ok(()),
+        }
+    }
+
+    fn keep_first(&mut self, first: &FirstPass) -> Result<()> {
+        self.save(|| contents::write_first(first))
     }
 
     fn forget(&self) -> Result<()> {
@@ -113,6 +108,25 @@ impl Watch for Follower {
             }
             removed => Ok(removed?),
         }
+    }
+}
+
+impl Follower {
+    /// Writes a checkpoint, if there is to be one.
+    fn save(&mut self, contents: impl FnOnce() -> Vec<u8>) -> Result<()> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        let saved = keeper.store.save(&keeper.identity, &contents());
+        noted(&self.notes, |notes| match saved {
+            Ok(()) => {
+                notes.checkpoints += 1;
+                Ok(())
+            }
+            Err(error) if keeper.required => Err(error.into()),
+            Err(error) => {
+                notes.not_kept = Some(error.to_string());
+                Ok(())
+            }
+        })
     }
 }
 

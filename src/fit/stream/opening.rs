@@ -28,6 +28,9 @@ const RARE: f64 = 3.719;
 /// The step is allowed this times the chi-square that is so rare: the errors of a sample are estimates.
 const SLACK: f64 = 2.0;
 
+/// Fits columns of x, y and sigma, if there is one, from a start.
+pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
+
 /// What a sample said of the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
@@ -55,7 +58,7 @@ impl Opening {
         sample: &Sample,
         start: &[f64],
         free: &[usize],
-        fit: &dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit>,
+        fit: &FitSample<'_>,
     ) -> Opening {
         let none = |reason: &str| Opening::none(sample.len(), reason);
         if sample.stretch() < LEAST_STRETCH {

@@ -239,7 +239,8 @@ impl Case {
         let place = match capacity {
             None => Place::Whole(&resident),
             Some(capacity) => {
-                Place::Chunks(Rooms::of(&device.driver, &points, capacity).expect("rooms"))
+                let rooms = Rooms::of(&device.driver, &points, capacity).expect("rooms");
+                Place::Chunks(Box::new(rooms))
             }
         };
         let (scale, sizes) = (self.scale(), (self.n, self.n));

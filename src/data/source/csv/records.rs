@@ -1,7 +1,7 @@
 //! The rows of a text file, with the lines on which they begin.
 
 use super::{CsvOptions, Delimiter};
-use crate::data::source::format::file::DataFile;
+use crate::data::source::format::file::{DataFile, FileReader};
 use crate::error::source::SourceError;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, Read};
@@ -112,8 +112,7 @@ impl Records {
     /// The line of the row that follows a position, which is before the empty lines and comments that
     /// the row follows.
     fn line(&self, position: &csv::Position) -> u64 {
-        let bytes =
-            Bytes { file: self.file.clone(), offset: position.byte(), of_row: 0, error: None };
+        let bytes = FileReader::new(self.file.clone(), position.byte());
         let (mut line, mut comment) = (position.line(), false);
         for byte in io::BufReader::new(bytes).bytes().map_while(Result::ok) {
             match byte {
@@ -145,7 +144,7 @@ impl Records {
     }
 
     fn explained(&mut self, error: csv::Error, start: &csv::Position) -> SourceError {
-        if let Some(error) = self.reader.get_mut().error.take() {
+        if let Some(error) = self.reader.get_mut().file.error.take() {
             return error;
         }
         let message = match error.kind() {
@@ -170,17 +169,14 @@ fn reader(file: &Arc<DataFile>, options: &CsvOptions) -> Reader<Bytes> {
         Delimiter::Whitespace => builder.delimiter(0xff).quoting(false),
         Delimiter::Byte(byte) => builder.delimiter(byte),
     };
-    builder.from_reader(Bytes { file: file.clone(), offset: 0, of_row: 0, error: None })
+    builder.from_reader(Bytes { file: FileReader::new(file.clone(), 0), of_row: 0 })
 }
 
 /// The bytes of the file in order, of which a row can only take so many.
 #[derive(Debug)]
 struct Bytes {
-    file: Arc<DataFile>,
-    offset: u64,
+    file: FileReader,
     of_row: u64,
-    /// What the file said, which would lose its place in an error of input and output.
-    error: Option<SourceError>,
 }
 
 impl Read for Bytes {
@@ -188,17 +184,8 @@ impl Read for Bytes {
         if self.of_row > LONGEST_ROW {
             return Err(io::Error::other("too long a row"));
         }
-        match self.file.read_some(self.offset, buffer) {
-            Ok(read) => {
-                self.offset += read as u64;
-                self.of_row += read as u64;
-                Ok(read)
-            }
-            Err(error) => {
-                let message = io::Error::other(error.to_string());
-                self.error = Some(error);
-                Err(message)
-            }
-        }
+        let read = self.file.read(buffer)?;
+        self.of_row += read as u64;
+        Ok(read)
     }
 }

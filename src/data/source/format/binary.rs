@@ -102,55 +102,58 @@ impl Binary {
             let start = table.start + first * table.stride as u64;
             let mut in_buffer = false;
             for (role, column) in roles.all() {
-                let Some(field) = self.fields.get(column).filter(|f| f.table == number) else {
-                    continue;
-                };
+                let field = self.fields.get(column).filter(|field| field.table == number);
+                let Some((field, mut out)) = field.zip(Target::of(chunk, role)) else { continue };
                 let at = |(done, error): (usize, SourceError)| {
                     error.at_row(first + done as u64).in_column(roles.name(column))
                 };
-                let Some(mut target) = Target::of(chunk, role) else { continue };
-                let Encoding { number: kind, big_endian } = field.encoding;
-                if table.stride == kind.bytes() {
-                    let file = &table.file;
-                    let read = match &mut target {
-                        Target::F64(out) if kind == NumberType::F64 => {
-                            Some(read_floats(file, start, rows, big_endian, out))
-                        }
-                        Target::F32(out) if kind == NumberType::F32 => {
-                            Some(read_floats(file, start, rows, big_endian, out))
-                        }
-                        _ => None,
-                    };
-                    if let Some(read) = read {
-                        read.map_err(at)?;
-                        continue;
-                    }
-                }
-                // A row longer than a block is alone in it, and only the number itself is read.
-                let long = table.stride > BLOCK;
-                let (from, bytes) = if long {
-                    (start + field.offset as u64, field.encoding.number.bytes())
-                } else {
-                    (start, rows * table.stride)
-                };
-                if long || !in_buffer {
+                if let Some(read) = table.read_directly(field, start, rows, &mut out) {
+                    read.map_err(at)?;
+                } else if table.stride > BLOCK {
+                    // Such a row is alone in its block, and only the number itself is read.
+                    let bytes = field.encoding.number.bytes();
                     self.buffer.resize(bytes, 0);
-                    let read = table.file.read_exact(from, &mut self.buffer);
-                    read.map_err(|(done, error)| at((done / table.stride, error)))?;
-                    in_buffer = true;
-                }
-                let (stride, offset) = if long { (bytes, 0) } else { (table.stride, field.offset) };
-                match target {
-                    Target::F64(out) => {
-                        field.encoding.append_f64(&self.buffer, stride, offset, out)
+                    let read = table.file.read_exact(start + field.offset as u64, &mut self.buffer);
+                    read.map_err(|(_, error)| at((0, error)))?;
+                    out.append(field.encoding, &self.buffer, bytes, 0);
+                } else {
+                    if !in_buffer {
+                        self.buffer.resize(rows * table.stride, 0);
+                        let read = table.file.read_exact(start, &mut self.buffer);
+                        read.map_err(|(done, error)| at((done / table.stride, error)))?;
+                        in_buffer = true;
                     }
-                    Target::F32(out) => {
-                        field.encoding.append_f32(&self.buffer, stride, offset, out)
-                    }
+                    out.append(field.encoding, &self.buffer, table.stride, field.offset);
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl Table {
+    /// Reads numbers that follow each other, and that the column keeps as they are, to their place;
+    /// `None` where they are other ones.
+    fn read_directly(
+        &self,
+        field: &Field,
+        start: u64,
+        rows: usize,
+        out: &mut Target<'_>,
+    ) -> Option<Result<(), (usize, SourceError)>> {
+        let Encoding { number, big_endian } = field.encoding;
+        if self.stride != number.bytes() {
+            return None;
+        }
+        match (out, number) {
+            (Target::F64(out), NumberType::F64) => {
+                Some(read_floats(&self.file, start, rows, big_endian, out))
+            }
+            (Target::F32(out), NumberType::F32) => {
+                Some(read_floats(&self.file, start, rows, big_endian, out))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -171,5 +174,12 @@ impl<'a> Target<'a> {
             Column::F64(out) => Target::F64(out),
             Column::F32(out) => Target::F32(out),
         })
+    }
+
+    fn append(self, encoding: Encoding, rows: &[u8], stride: usize, offset: usize) {
+        match self {
+            Target::F64(out) => encoding.append_f64(rows, stride, offset, out),
+            Target::F32(out) => encoding.append_f32(rows, stride, offset, out),
+        }
     }
 }

@@ -118,6 +118,36 @@ impl DataFile {
     }
 }
 
+/// The bytes of a file in order, from a place.
+#[cfg(any(feature = "csv", feature = "parquet"))]
+#[derive(Debug)]
+pub(crate) struct FileReader {
+    file: std::sync::Arc<DataFile>,
+    offset: u64,
+    /// What the file said, which would lose its place in an error of input and output.
+    pub(crate) error: Option<SourceError>,
+}
+
+#[cfg(any(feature = "csv", feature = "parquet"))]
+impl FileReader {
+    pub(crate) fn new(file: std::sync::Arc<DataFile>, offset: u64) -> FileReader {
+        FileReader { file, offset, error: None }
+    }
+}
+
+#[cfg(any(feature = "csv", feature = "parquet"))]
+impl io::Read for FileReader {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_some(self.offset, bytes).map_err(|error| {
+            let message = io::Error::other(error.message.clone());
+            self.error = Some(error);
+            message
+        })?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
 fn refused(path: &Path, message: impl Into<String>) -> SourceError {
     SourceError::new(path.display().to_string(), message)
 }

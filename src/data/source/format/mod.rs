@@ -3,5 +3,7 @@
 pub(crate) mod binary;
 pub(crate) mod digest;
 pub(crate) mod file;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+pub(crate) mod guard;
 pub(crate) mod number;
 pub(crate) mod roles;

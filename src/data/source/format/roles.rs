@@ -75,6 +75,8 @@ pub(crate) struct Roles {
     pub(crate) y: usize,
     pub(crate) sigma: Option<usize>,
     names: Vec<String>,
+    /// Why a column cannot be read, where it cannot.
+    refused: Vec<Option<String>>,
 }
 
 impl Roles {
@@ -86,7 +88,13 @@ impl Roles {
             let message = format!("it has {count} column(s); at least two are needed, x and y");
             return Err(SourceError::new(place, message));
         }
-        Ok(Roles { x: vec![0], y: 1, sigma: None, names })
+        Ok(Roles { x: vec![0], y: 1, sigma: None, names, refused: Vec::new() })
+    }
+
+    /// Some columns cannot be read, for a reason that is said if they are chosen.
+    #[cfg(any(feature = "parquet", feature = "arrow"))]
+    pub(crate) fn refusing(self, refused: Vec<Option<String>>) -> Roles {
+        Roles { refused, ..self }
     }
 
     /// Of columns that have no names: `0`, `1`, …
@@ -123,7 +131,12 @@ impl Roles {
     }
 
     fn find(&self, key: &impl Find, place: &str) -> Result<usize, SourceError> {
-        key.number_in(&self.names).map_err(|message| SourceError::new(place, message))
+        let found = key.number_in(&self.names);
+        let column = found.map_err(|message| SourceError::new(place, message))?;
+        match self.refused.get(column) {
+            Some(Some(why)) => Err(SourceError::new(place, why).in_column(self.name(column))),
+            _ => Ok(column),
+        }
     }
 
     /// Every role with its column.

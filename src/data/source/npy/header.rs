@@ -63,8 +63,8 @@ impl Header {
             return Err(file.error(message));
         };
         let (rows, columns) = match shape.as_slice() {
-            &[rows] => (rows, 1),
-            &[rows, columns] if columns <= MOST_COLUMNS => (rows, columns),
+            [rows] => (*rows, 1),
+            [rows, columns] if *columns <= MOST_COLUMNS => (*rows, *columns),
             _ => {
                 return Err(file.error(format!(
                     "its shape is {shape:?}; arrays of shape (n,) or (n, k) can be read, one row per point"

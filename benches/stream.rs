@@ -1,0 +1,251 @@
+//! Fits of files larger than their memory limit, against plain reading of the same files in the same run.
+//!
+//! Each file is written here, read and fitted with an empty page cache and again with a warm one, and
+//! removed. `DUALFIT_STREAM_BYTES` says how large files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the
+//! system's folder for temporary files). Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
+
+use dualfit::{CurveFit, Fit, NumberType::F64, RawFile, RawSource, Stream};
+use rand::{SeedableRng, rngs::StdRng};
+use rand_distr::{Distribution, Normal};
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Bytes that a fit may take.
+const LIMIT: usize = 256_000_000;
+/// Bytes that plain reading asks for at a time.
+const BUFFER: usize = 1 << 20;
+
+/// What is fitted: a model, the values that y is made with, and a start.
+struct Case {
+    name: &'static str,
+    model: CurveFit,
+    signal: fn(f64, &[f64]) -> f64,
+    truth: Vec<f64>,
+    start: Vec<f64>,
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        Case {
+            name: "line, 2",
+            model: CurveFit::new(|x, [a, b]| a * x + b),
+            signal: |x, p| p[0] * x + p[1],
+            truth: vec![0.7, -1.2],
+            start: vec![1.0, 0.0],
+        },
+        Case {
+            name: "decay, 3",
+            model: CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c),
+            signal: |x, p| p[0] * (-p[1] * x).exp() + p[2],
+            truth: vec![2.0, 0.5, 0.3],
+            start: vec![2.5, 0.8, 0.1],
+        },
+        Case {
+            name: "damped sine, 5",
+            model: CurveFit::new(|x, [a, b, w, p, c]| a * (-b * x).exp() * (w * x + p).sin() + c),
+            signal: |x, p| p[0] * (-p[1] * x).exp() * (p[2] * x + p[3]).sin() + p[4],
+            truth: vec![1.8, 0.3, 3.0, 0.5, 0.2],
+            start: vec![1.5, 0.4, 2.9, 0.6, 0.1],
+        },
+    ]
+}
+
+fn main() -> Outcome<()> {
+    let whole = std::env::args().any(|argument| argument == "--bench");
+    let bytes = match std::env::var("DUALFIT_STREAM_BYTES") {
+        Ok(text) => text.parse().map_err(|e| format!("DUALFIT_STREAM_BYTES is {text:?}: {e}"))?,
+        Err(_) => {
+            if whole {
+                4 << 30
+            } else {
+                64 << 20
+            }
+        }
+    };
+    let folder =
+        std::env::var_os("DUALFIT_STREAM_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    if let Some(free) = free_bytes(&folder)
+        && free < bytes + bytes / 2
+    {
+        let folder = folder.display();
+        return Err(format!(
+            "{folder} has {:.1} GB free, and files of {:.1} GB want half as much again; set DUALFIT_STREAM_DIR or DUALFIT_STREAM_BYTES",
+            1e-9 * free as f64,
+            1e-9 * bytes as f64
+        )
+        .into());
+    }
+    println!(
+        "{:.2} GB of points (x, y) in f64; memory limit {:.0} MB; GB/s, and % of plain reading\n",
+        1e-9 * bytes as f64,
+        1e-6 * LIMIT as f64
+    );
+    println!(
+        "model           files  cache  plain   fit    share  passes  seconds  reading  waiting  working  peak MB"
+    );
+    for case in cases() {
+        for files in [1, 2] {
+            // Removed at the end of the block, and when something fails.
+            let folder = tempfile::tempdir_in(&folder)?;
+            measure(&case, &write(&case, files, bytes, folder.path())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes points as rows of one file, or a file for each column.
+fn write(case: &Case, files: usize, bytes: u64, folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let (points, noise) = (bytes / 16, Normal::new(0.0, 0.1)?);
+    let paths: Vec<PathBuf> = (0..files).map(|i| folder.join(format!("{i}.bin"))).collect();
+    let mut out = Vec::new();
+    for path in &paths {
+        out.push(BufWriter::with_capacity(BUFFER, File::create(path)?));
+    }
+    let mut random = StdRng::seed_from_u64(7);
+    for i in 0..points {
+        let x = 10.0 * i as f64 / points as f64;
+        let y = (case.signal)(x, &case.truth) + noise.sample(&mut random);
+        out[0].write_all(&x.to_le_bytes())?;
+        out[files - 1].write_all(&y.to_le_bytes())?;
+    }
+    for file in out {
+        // What is not on the disk cannot be dropped from the cache.
+        file.into_inner()?.sync_all()?;
+    }
+    Ok(paths)
+}
+
+/// Reads and fits with an empty cache, then with a warm one, and prints a line of each.
+fn measure(case: &Case, paths: &[PathBuf]) -> Outcome<()> {
+    for cache in ["cold", "warm"] {
+        let cold = cache == "cold";
+        if !cold {
+            read(paths, false)?;
+        }
+        let before = read(paths, cold)?;
+        let (fit, seconds, peak) = fit(case, paths, cold)?;
+        let plain = 0.5 * (before + read(paths, cold)?);
+        let stats = fit.stats().stream.as_ref().ok_or("a stream has its statistics")?;
+        let speed = 1e-9 * stats.bytes_read as f64 / seconds;
+        println!(
+            "{:<16}{:>5}  {cache:<5}{plain:>7.2}{speed:>6.2}{:>6.0} %{:>8}{seconds:>9.2}{:>9.2}{:>9.2}{:>9.2}{:>9.0}",
+            case.name,
+            paths.len(),
+            100.0 * speed / plain,
+            stats.passes,
+            stats.read_seconds,
+            stats.wait_seconds,
+            stats.work_seconds,
+            1e-6 * peak
+        );
+    }
+    Ok(())
+}
+
+/// Plain reading from the first byte to the last, in GB/s.
+fn read(paths: &[PathBuf], cold: bool) -> Outcome<f64> {
+    if cold {
+        drop_cache(paths)?;
+    }
+    let (mut buffer, mut bytes, begun) = (vec![0; BUFFER], 0, Instant::now());
+    for path in paths {
+        let mut file = File::open(path)?;
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            bytes += read;
+        }
+    }
+    Ok(1e-9 * bytes as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// A fit with its seconds and its peak of resident bytes. With `cold` the cache is dropped before each pass,
+/// in time that is not counted.
+fn fit(case: &Case, paths: &[PathBuf], cold: bool) -> Outcome<(Fit, f64, f64)> {
+    let dropping = Arc::new(Mutex::new(Duration::ZERO));
+    let mut model = case.model.clone();
+    if cold {
+        drop_cache(paths)?;
+        let (paths, dropping) = (paths.to_vec(), dropping.clone());
+        model = model.observe_stream(move |progress| {
+            if progress.total_points == Some(progress.points) {
+                let begun = Instant::now();
+                drop_cache(&paths).expect("the files can be opened");
+                *dropping.lock().expect("a duration") += begun.elapsed();
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    // Peaks are counted anew from here on, where the system lets a process ask for it.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    let begun = Instant::now();
+    let columns = if paths.len() == 1 { vec![F64; 2] } else { vec![F64] };
+    let source = RawSource::open(paths.iter().map(|path| RawFile::new(path, columns.clone())))?;
+    let fit = model.fit_stream(Stream::new(source).memory_limit(LIMIT), &case.start)?;
+    let seconds = (begun.elapsed() - *dropping.lock().expect("a duration")).as_secs_f64();
+    if !fit.converged() {
+        return Err(format!("{} has not converged:\n{fit}", case.name).into());
+    }
+    for ((p, truth), error) in fit.params().iter().zip(&case.truth).zip(fit.std_errors()) {
+        if (p - truth).abs() > 6.0 * error {
+            return Err(format!("{} is not at the truth:\n{fit}", case.name).into());
+        }
+    }
+    Ok((fit, seconds, peak_bytes().unwrap_or(f64::NAN)))
+}
+
+fn peak_bytes() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(1024.0 * line.split_whitespace().nth(1)?.parse::<f64>().ok()?)
+}
+
+/// Asks the system to forget the pages of these files; they must be on the disk.
+#[cfg(target_os = "linux")]
+fn drop_cache(paths: &[PathBuf]) -> Outcome<()> {
+    use std::os::fd::AsRawFd;
+    for path in paths {
+        let file = File::open(path)?;
+        // SAFETY: the file is open, and advice changes nothing that it holds.
+        let code =
+            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        if code != 0 {
+            return Err(
+                format!("the cache of {} is not dropped: error {code}", path.display()).into()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Elsewhere all passes are warm.
+#[cfg(not(target_os = "linux"))]
+fn drop_cache(_: &[PathBuf]) -> Outcome<()> {
+    Ok(())
+}
+
+/// Bytes that a user may still write to the disk of a folder.
+#[cfg(unix)]
+fn free_bytes(folder: &Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
+    // SAFETY: all-zero bytes are a value of this structure of numbers.
+    let mut answer: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends with a NUL and the answer is a structure of its own.
+    let code = unsafe { libc::statvfs(path.as_ptr(), &mut answer) };
+    (code == 0).then(|| answer.f_bavail as u64 * answer.f_frsize as u64)
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
