@@ -2,8 +2,8 @@
 
 use crate::support::{bits, folder, linspace, noise};
 use dualfit::{
-    CheckpointError, Chunk, CurveFit, Error, Fit, Missing, Result, Shape, Source, SourceError,
-    Stream, StreamProgress, Termination, Warning,
+    Backend, CheckpointError, Chunk, CurveFit, Error, Fit, Missing, Result, Shape, Source,
+    SourceError, Stream, StreamProgress, Termination, Warning,
 };
 use std::fs;
 use std::ops::ControlFlow;
@@ -130,7 +130,9 @@ impl Watchdog {
 }
 
 fn decay() -> CurveFit {
-    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).names(["a", "b", "c"])
+    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+        .names(["a", "b", "c"])
+        .backend(Backend::Cpu)
 }
 
 fn stream(fault: Fault, at: usize) -> Stream<'static> {

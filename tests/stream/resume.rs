@@ -4,7 +4,7 @@
 use crate::support::{bits, folder, linspace, noise};
 use dualfit::NumberType::F64;
 use dualfit::{
-    CancelToken, CheckpointError, CurveFit, Error, Fit, Loss, Options, RawFile, RawSource,
+    Backend, CancelToken, CheckpointError, CurveFit, Error, Fit, Loss, Options, RawFile, RawSource,
     SliceSource, Stream, Termination,
 };
 use std::ops::ControlFlow;
@@ -25,7 +25,9 @@ struct Case {
 }
 
 fn decay() -> CurveFit {
-    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).names(["a", "b", "c"])
+    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+        .names(["a", "b", "c"])
+        .backend(Backend::Cpu)
 }
 
 fn x() -> Vec<f64> {
