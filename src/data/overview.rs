@@ -40,6 +40,11 @@ impl Overview {
         }
     }
 
+    /// Points that were looked at, whether they count or not.
+    pub(crate) fn given(&self) -> u64 {
+        (self.used + self.omitted + self.ignored) as u64
+    }
+
     /// Whether points were summed up in the same way before they were known together.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.units == Units::ORDINARY && self.darkest == darkest(1.0)

@@ -4,7 +4,7 @@
 use crate::child;
 use crate::support::{Slowed, bits, folder, linspace, noise};
 use dualfit::NumberType::F64;
-use dualfit::{CurveFit, Loss, RawFile, RawSource, Stream};
+use dualfit::{Backend, CurveFit, Loss, RawFile, RawSource, Stream};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fs;
@@ -46,7 +46,7 @@ impl Files {
             .chunk_points(4096)
             .prefetch(0)
             .checkpoint(&self.checkpoint);
-        let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+        let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
         let fit =
             model.loss(Loss::Huber { scale: 0.1 }).fit_stream(stream, [2.5, 0.8, 0.1]).unwrap();
         let resumed = fit.stats().stream.as_ref().unwrap().resumed_passes as u64;

@@ -2,7 +2,10 @@
 
 mod child;
 mod equality;
+mod errors;
+mod faults;
 mod kill;
+mod kinds;
 mod memory;
 mod resume;
 mod support;

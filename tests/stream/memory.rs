@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::child;
-use dualfit::{CurveFit, FnSource, Stream};
+use dualfit::{Backend, CurveFit, FnSource, Stream};
 use std::fs;
 
 const TEST: &str = "memory::a_stream_keeps_its_limit";
@@ -29,7 +29,7 @@ fn grown(subsample: bool) -> (usize, usize) {
     });
     let stream = Stream::new(source).memory_limit(LIMIT).subsample(subsample);
     let before = most_resident();
-    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
     let fit = model.fit_stream(stream, [2.05, 0.51, 0.31]).unwrap();
     assert!((fit.params()[1] - 0.5).abs() < 1e-3, "{fit}");
     (most_resident() - before, fit.stats().stream.as_ref().unwrap().buffer_bytes)

@@ -13,6 +13,7 @@ use crate::data::source::Chunk;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::StreamPoints;
 use crate::data::survey::Survey;
+use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal, RFactor};
 use crate::observe::span;
@@ -154,6 +155,13 @@ impl<'a> Passes<'a> {
             })?;
         }
         let overview = survey.overview(estimator)?;
+        let seen = overview.given();
+        if let Some(expected) = self.prefetch.shape.points.filter(|&expected| expected != seen) {
+            let message = format!(
+                "it gave {seen} points where it had said that there are {expected}; let its shape say how many it gives"
+            );
+            return Err(Error::from(SourceError::new("the source", message)).into());
+        }
         let distinct = sample.distinct(enough);
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
@@ -259,19 +267,19 @@ impl<'a> Passes<'a> {
     ) -> std::result::Result<(), Fault> {
         let overview = self.overview()?;
         let said = self.points;
-        let mut used = 0;
+        let (mut used, mut seen) = (0, skip);
         self.each_chunk(skip, |first, chunk| {
             let points = Points::part(said.of(chunk), &overview);
             used += points.used as u64;
+            seen += points.len() as u64;
             work(first, &points)
         })?;
-        match skip == 0 && used != overview.used as u64 {
-            true => {
-                let expected = overview.used as u64;
-                Err(Error::SourceChanged { expected, got: used }.into())
-            }
-            false => Ok(()),
-        }
+        // Of a pass that went on, those that count in its first part are not known.
+        let (expected, got) = match skip {
+            0 => (overview.used as u64, used),
+            _ => (overview.given(), seen),
+        };
+        if got == expected { Ok(()) } else { Err(Error::SourceChanged { expected, got }.into()) }
     }
 
     /// As [`normal`](Passes::normal), with a pass of a device. One that is stopped begins anew when the fit is

@@ -79,7 +79,7 @@ impl<'f> Course<'f> {
         let Asked { curve, model, free, start, begun, .. } = &asked;
         let capacity = stream.capacity(&shape)?;
         let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
-        let prefetch = Prefetch::new(source, capacity, prefetch);
+        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch);
         let notes = Shared::default();
         let (mut keeper, mut resumed, mut resumed_passes) = (None, None, 0);
         if let Some(path) = checkpoint {
@@ -208,6 +208,9 @@ impl<'f> Course<'f> {
         if let Some(fault) = &passes.failed {
             return Err(self.refused(fault.clone()));
         }
+        if fit.termination != Termination::Stopped {
+            passes.forget()?;
+        }
         let notes = noted(&self.notes, |notes| notes.clone());
         let spent = &passes.prefetch.spent;
         fit.stats.passes = passes.begun;
@@ -228,9 +231,6 @@ impl<'f> Course<'f> {
         });
         if let Some(why) = notes.not_kept {
             fit.warnings.push(Warning::CheckpointNotWritten { why });
-        }
-        if fit.termination != Termination::Stopped {
-            passes.forget()?;
         }
         Ok(fit)
     }

@@ -6,6 +6,7 @@ mod identity;
 use super::{CurveFit, array};
 use crate::data::columns::{Arguments, Columns};
 use crate::data::source::Source;
+use crate::data::source::prefetch::guarded;
 use crate::data::source::slices::SliceSource;
 use crate::data::stream::Stream;
 use crate::data::values::Values;
@@ -78,7 +79,7 @@ impl CurveFit {
         let _span = span!(INFO, "stream");
         let begun = Instant::now();
         let stream = stream.into();
-        let shape = stream.source.shape();
+        let shape = guarded(|| stream.source.shape())?;
         stream.check(&shape)?;
         let start = self.accepts(shape.x.len(), start.as_ref())?;
         let model = self.model.as_ref().map_err(Clone::clone)?;

@@ -38,8 +38,12 @@ pub(crate) struct Spent {
 
 impl<'a> Prefetch<'a> {
     /// With `ahead` chunks of `capacity` points between the one that is filled and the one in work.
-    pub(crate) fn new(source: Box<dyn Source + 'a>, capacity: usize, ahead: usize) -> Prefetch<'a> {
-        let shape = source.shape();
+    pub(crate) fn new(
+        source: Box<dyn Source + 'a>,
+        shape: Shape,
+        capacity: usize,
+        ahead: usize,
+    ) -> Prefetch<'a> {
         let (spare, spent) = (Vec::new(), Spent::default());
         Prefetch { source, shape, capacity, buffers: ahead + 2, spare, spent }
     }
@@ -50,7 +54,7 @@ impl<'a> Prefetch<'a> {
     }
 
     pub(crate) fn fingerprint(&self) -> Result<String> {
-        Ok(self.source.fingerprint()?)
+        Ok(guarded(|| self.source.fingerprint())??)
     }
 
     /// Calls `work` with each chunk, in order, and the number of its first point, until it breaks off.
@@ -159,12 +163,25 @@ fn read_all(
     reading
 }
 
+/// What a call of a source gives, unless it panics.
+pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R> {
+    let caught = catch_unwind(AssertUnwindSafe(call));
+    caught.map_err(|panic| Error::SourcePanicked { message: panic_message(&*panic) })
+}
+
 /// Fills a chunk. Returns whether there may be more points.
 fn fill_chunk(source: &mut dyn Source, chunk: &mut Chunk, capacity: usize) -> Result<bool> {
     chunk.truncate(0);
+    let kinds = |chunk: &Chunk| (chunk.x.len(), chunk.sigma.is_some());
+    let expected = kinds(chunk);
     while chunk.len() < capacity {
         let (before, most) = (chunk.len(), capacity - chunk.len());
         let read = source.read(chunk, most)?;
+        if kinds(chunk) != expected {
+            let message =
+                "it took a column from a chunk or added one; append to those that are there";
+            return Err(SourceError::new("the source", message).into());
+        }
         if read > most || chunk.len() != before + read || !chunk.is_even() {
             let message = format!(
                 "it said that it appended {read} of at most {most} points, but its columns have other lengths; append one value to every column for each point"

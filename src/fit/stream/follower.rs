@@ -82,9 +82,8 @@ impl Watch for Follower {
     }
 
     fn keep(&mut self, kept: &Kept<'_>) -> Result<()> {
-        let counts = kept.overview;
-        self.total = Some((counts.used + counts.omitted + counts.ignored) as u64);
-        let row = counts.units.row;
+        self.total = Some(kept.overview.given());
+        let row = kept.overview.units.row;
         let cost = kept.memo.last_cost().map(|cost| cost / row / row);
         let opening = noted(&self.notes, |notes| {
             notes.cost = cost.or(notes.cost);
@@ -101,7 +100,14 @@ impl Watch for Follower {
     }
 
     fn forget(&self) -> Result<()> {
-        Ok(self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.store.remove())?)
+        let Some(keeper) = &self.keeper else { return Ok(()) };
+        match keeper.store.remove() {
+            Err(error) if !keeper.required => {
+                noted(&self.notes, |notes| notes.not_kept = Some(error.to_string()));
+                Ok(())
+            }
+            removed => Ok(removed?),
+        }
     }
 }
 
