@@ -1,6 +1,7 @@
 //! What the passes over a stream have given: they are costly, so no answer is asked for twice, and a fit
 //! that is resumed is told all of them again.
 
+use super::answered::Answered;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor};
 
@@ -51,18 +52,9 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    pub(crate) fn normal(&self, question: &Question) -> Option<&Normal> {
-        self.answers.iter().find_map(|(asked, answer)| match answer {
-            Answer::Normal(normal) if asked == question => Some(normal),
-            _ => None,
-        })
-    }
-
-    pub(crate) fn factor(&self, question: &Question) -> Option<&RFactor> {
-        self.answers.iter().find_map(|(asked, answer)| match answer {
-            Answer::Factor(factor) if asked == question => Some(factor),
-            _ => None,
-        })
+    /// The answer to a question, if it was asked before.
+    pub(crate) fn recall<S: Answered>(&self, question: &Question) -> Option<&S> {
+        self.answers.iter().filter(|(asked, _)| asked == question).find_map(|(_, a)| S::of(a))
     }
 
     /// The cost that the last pass found, in row units.
@@ -73,24 +65,11 @@ impl Memo {
         })
     }
 
-    /// The pass that was stopped, if it is this one.
-    fn take_unfinished(&mut self, question: &Question) -> Option<Unfinished> {
-        self.unfinished.take_if(|stopped| stopped.question == *question)
-    }
-
-    /// Sums to go on with, and the first point that is not in them.
-    pub(crate) fn begin_normal(&mut self, question: &Question) -> (Grouped<Normal>, u64) {
-        match self.take_unfinished(question) {
-            Some(Unfinished { sums: Sums::Normal(sums), next, .. }) => (sums, next),
-            _ => (Grouped::new(Normal::zero(question.columns.len())), 0),
-        }
-    }
-
-    /// The same of a factor.
-    pub(crate) fn begin_factor(&mut self, question: &Question) -> (Grouped<RFactor>, u64) {
-        match self.take_unfinished(question) {
-            Some(Unfinished { sums: Sums::Factor(sums), next, .. }) => (sums, next),
-            _ => (Grouped::new(RFactor::zero(question.columns.len())), 0),
-        }
+    /// Sums to go on with, and the first point that is not in them: of the pass that was stopped, if it is
+    /// this one, or of none.
+    pub(crate) fn begin<S: Answered>(&mut self, question: &Question) -> (Grouped<S>, u64) {
+        let stopped = self.unfinished.take_if(|stopped| stopped.question == *question);
+        let anew = || (Grouped::new(S::empty(question.columns.len())), 0);
+        stopped.and_then(S::resumed).unwrap_or_else(anew)
     }
 }

@@ -1,5 +1,6 @@
 //! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
 
+mod answered;
 mod memo;
 mod passes;
 mod streamed;

@@ -1,6 +1,7 @@
 //! The points of a stream, passed over chunk by chunk, and what is known of them.
 
-use super::memo::{Answer, Memo, Question, Sums, Unfinished};
+use super::answered::Answered;
+use super::memo::{Answer, Memo, Question, Unfinished};
 use crate::backend::Fault;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::streamed::Streamed as Device;
@@ -15,7 +16,7 @@ use crate::data::stream::StreamPoints;
 use crate::data::survey::Survey;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
-use crate::normal::{Grouped, Normal, RFactor};
+use crate::normal::{Grouped, Normal};
 use crate::observe::span;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -171,73 +172,73 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    /// The normal equations, from a pass unless they are known.
-    pub(crate) fn normal(
+    /// The sums of all points that answer a question, from a pass unless they are known.
+    pub(crate) fn answer<S: Answered>(
         &mut self,
         evaluated: Evaluated<'_>,
         question: &Question,
-        out: &mut Normal,
+        out: &mut S,
     ) -> std::result::Result<(), Fault> {
-        if let Some(known) = self.memo.normal(question) {
-            out.clone_from(known);
+        if self.recall(question, out)? {
             return Ok(());
         }
-        self.may_begin()?;
-        let (mut sums, mut next) = self.memo.begin_normal(question);
-        let add = |cpu: &mut Cpu<'_>, sums: &mut Grouped<Normal>| {
-            cpu.add_normal(&question.params, &question.columns, sums)
-        };
-        let outcome = self.add_up(evaluated, &mut sums, &mut next, add);
+        let (mut sums, mut next) = self.memo.begin(question);
+        let outcome = self.each_part(evaluated, next, |cpu, first, given| {
+            let added = S::add(cpu, &question.params, &question.columns, &mut sums);
+            added.map_err(|fault| at_offset(fault, first))?;
+            next = first + given;
+            Ok(())
+        });
         if matches!(outcome, Err(Fault::Stopped)) {
-            self.stopped(question, Sums::Normal(sums), next)?;
-            return outcome;
-        }
-        outcome?;
-        out.clone_from(&sums.sum());
-        self.memo.answers.push((question.clone(), Answer::Normal(out.clone())));
-        Ok(self.keep()?)
-    }
-
-    /// The triangular factor, likewise.
-    pub(crate) fn factor(
-        &mut self,
-        evaluated: Evaluated<'_>,
-        question: &Question,
-        out: &mut RFactor,
-    ) -> std::result::Result<(), Fault> {
-        if let Some(known) = self.memo.factor(question) {
-            out.clone_from(known);
-            return Ok(());
-        }
-        self.may_begin()?;
-        let (mut sums, mut next) = self.memo.begin_factor(question);
-        let add = |cpu: &mut Cpu<'_>, sums: &mut Grouped<RFactor>| {
-            cpu.add_factor(&question.params, &question.columns, sums)
-        };
-        let outcome = self.add_up(evaluated, &mut sums, &mut next, add);
-        if matches!(outcome, Err(Fault::Stopped)) {
-            self.stopped(question, Sums::Factor(sums), next)?;
+            let (question, sums) = (question.clone(), S::unfinished(sums));
+            self.memo.unfinished = Some(Unfinished { question, sums, next });
+            self.keep()?;
             return outcome;
         }
         outcome?;
         *out = sums.sum();
-        self.memo.answers.push((question.clone(), Answer::Factor(out.clone())));
-        Ok(self.keep()?)
+        self.learn(question, out)
     }
 
-    /// Adds up a pass from point `next` on, which goes forward with the chunks that are done.
-    fn add_up<S>(
+    /// As [`answer`](Passes::answer), with a pass of a device. One that is stopped begins anew when the fit is
+    /// resumed.
+    pub(crate) fn answer_on<S: Answered>(
         &mut self,
-        evaluated: Evaluated<'_>,
-        sums: &mut S,
-        next: &mut u64,
-        add: impl Fn(&mut Cpu<'_>, &mut S) -> std::result::Result<(), Fault>,
+        device: &mut Device,
+        question: &Question,
+        out: &mut S,
     ) -> std::result::Result<(), Fault> {
-        self.each_part(evaluated, *next, |cpu, first, given| {
-            add(cpu, sums).map_err(|fault| at_offset(fault, first))?;
-            *next = first + given;
-            Ok(())
-        })
+        if self.recall(question, out)? {
+            return Ok(());
+        }
+        S::begin(device, &question.params, &question.columns).map_err(Fault::Device)?;
+        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
+        out.finish(device).map_err(Fault::Device)?;
+        self.learn(question, out)
+    }
+
+    /// Whether the answer is known, which is then in `out`; if not, a pass may begin.
+    fn recall<S: Answered>(
+        &self,
+        question: &Question,
+        out: &mut S,
+    ) -> std::result::Result<bool, Fault> {
+        match self.memo.recall(question) {
+            Some(known) => {
+                out.clone_from(known);
+                Ok(true)
+            }
+            None => self.may_begin().map(|()| false),
+        }
+    }
+
+    fn learn<S: Answered>(
+        &mut self,
+        question: &Question,
+        answer: &S,
+    ) -> std::result::Result<(), Fault> {
+        self.memo.answers.push((question.clone(), answer.clone().into()));
+        Ok(self.keep()?)
     }
 
     /// Calls `work` with an evaluator of each chunk, the number of its first point and how many were given.
@@ -282,45 +283,6 @@ impl<'a> Passes<'a> {
         if got == expected { Ok(()) } else { Err(Error::SourceChanged { expected, got }.into()) }
     }
 
-    /// As [`normal`](Passes::normal), with a pass of a device. One that is stopped begins anew when the fit is
-    /// resumed.
-    pub(crate) fn normal_on(
-        &mut self,
-        device: &mut Device,
-        question: &Question,
-        out: &mut Normal,
-    ) -> std::result::Result<(), Fault> {
-        if let Some(known) = self.memo.normal(question) {
-            out.clone_from(known);
-            return Ok(());
-        }
-        self.may_begin()?;
-        device.begin_normal(&question.params, &question.columns).map_err(Fault::Device)?;
-        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
-        device.finish_normal(out).map_err(Fault::Device)?;
-        self.memo.answers.push((question.clone(), Answer::Normal(out.clone())));
-        Ok(self.keep()?)
-    }
-
-    /// As [`factor`](Passes::factor), likewise.
-    pub(crate) fn factor_on(
-        &mut self,
-        device: &mut Device,
-        question: &Question,
-        out: &mut RFactor,
-    ) -> std::result::Result<(), Fault> {
-        if let Some(known) = self.memo.factor(question) {
-            out.clone_from(known);
-            return Ok(());
-        }
-        self.may_begin()?;
-        device.begin_factor(&question.params, &question.columns).map_err(Fault::Device)?;
-        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
-        device.finish_factor(out).map_err(Fault::Device)?;
-        self.memo.answers.push((question.clone(), Answer::Factor(out.clone())));
-        Ok(self.keep()?)
-    }
-
     /// A single point of the kind of all others, in their units.
     pub(crate) fn like<R>(&self, overview: &Overview, with: impl FnOnce(&Points<'_>) -> R) -> R {
         let shape = &self.prefetch.shape;
@@ -361,11 +323,6 @@ impl<'a> Passes<'a> {
         })?;
         self.stopped = stopped;
         self.may_begin()
-    }
-
-    fn stopped(&mut self, question: &Question, sums: Sums, next: u64) -> Result<()> {
-        self.memo.unfinished = Some(Unfinished { question: question.clone(), sums, next });
-        self.keep()
     }
 
     /// Lets what is worth keeping be kept.

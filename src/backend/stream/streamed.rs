@@ -69,18 +69,18 @@ pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Pa
 impl Evaluator for Streamed<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let question = self.question(params, columns);
-        if self.on_device(|passes, device| passes.normal_on(device, &question, out))? {
+        if self.on_device(|passes, device| passes.answer_on(device, &question, out))? {
             return Ok(());
         }
-        locked(self.passes).normal(self.evaluated, &question, out)
+        locked(self.passes).answer(self.evaluated, &question, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let question = self.question(params, columns);
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
         let done = out.n <= FEW_PARAMETERS
-            && self.on_device(|passes, device| passes.factor_on(device, &question, out))?;
-        if done { Ok(()) } else { locked(self.passes).factor(self.evaluated, &question, out) }
+            && self.on_device(|passes, device| passes.answer_on(device, &question, out))?;
+        if done { Ok(()) } else { locked(self.passes).answer(self.evaluated, &question, out) }
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {

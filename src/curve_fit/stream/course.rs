@@ -179,7 +179,7 @@ impl<'f> Course<'f> {
         }
         let passes = locked(&self.supply.passes);
         let start = Question { loss, params: self.asked.start.clone(), columns };
-        Ok(match opening.judge(passes.memo.normal(&start), &there, &points) {
+        Ok(match opening.judge(passes.memo.recall(&start), &there, &points) {
             Ok(()) => Beginning {
                 refined: Some(candidate.clone()),
                 why: format!(
