@@ -1,3 +1,5 @@
+//! The fit in memory, and the same from chunks of any size.
+
 use crate::support::{apart, linspace, noise};
 use dualfit::{CurveFit, Data, SliceSource, Stream};
 use rand::SeedableRng;
