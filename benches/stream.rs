@@ -1,10 +1,11 @@
 //! Fits of files larger than their memory limit, against plain reading of the same files in the same run.
 //!
 //! Each file is written here, read and fitted with an empty page cache and again with a warm one, and
-//! removed. `DUALFIT_STREAM_BYTES` says how large files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the
-//! system's folder for temporary files). Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
+//! removed. An argument picks the models whose names contain it. `DUALFIT_STREAM_BYTES` says how large
+//! files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the system's folder for temporary files).
+//! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
 
-use dualfit::{CurveFit, Fit, NumberType::F64, RawFile, RawSource, Stream};
+use dualfit::{Backend, CurveFit, Fit, NumberType::F64, RawFile, RawSource, Stream};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;
@@ -58,7 +59,9 @@ fn cases() -> Vec<Case> {
 }
 
 fn main() -> Outcome<()> {
-    let whole = std::env::args().any(|argument| argument == "--bench");
+    let (flags, wanted): (Vec<_>, Vec<_>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
+    let whole = flags.iter().any(|flag| flag == "--bench");
     let bytes = match std::env::var("DUALFIT_STREAM_BYTES") {
         Ok(text) => text.parse().map_err(|e| format!("DUALFIT_STREAM_BYTES is {text:?}: {e}"))?,
         Err(_) => {
@@ -90,7 +93,8 @@ fn main() -> Outcome<()> {
     println!(
         "model           files  cache  plain   fit    share  passes  seconds  reading  waiting  working  peak MB"
     );
-    for case in cases() {
+    let picked = |case: &Case| wanted.is_empty() || wanted.iter().any(|w| case.name.contains(&**w));
+    for case in cases().into_iter().filter(picked) {
         for files in [1, 2] {
             // Removed at the end of the block, and when something fails.
             let folder = tempfile::tempdir_in(&folder)?;
@@ -172,7 +176,7 @@ fn read(paths: &[PathBuf], cold: bool) -> Outcome<f64> {
 /// in time that is not counted.
 fn fit(case: &Case, paths: &[PathBuf], cold: bool) -> Outcome<(Fit, f64, f64)> {
     let dropping = Arc::new(Mutex::new(Duration::ZERO));
-    let mut model = case.model.clone();
+    let mut model = case.model.clone().backend(Backend::Cpu);
     if cold {
         drop_cache(paths)?;
         let (paths, dropping) = (paths.to_vec(), dropping.clone());

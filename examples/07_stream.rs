@@ -28,7 +28,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let source = ParquetSource::open(&path)?.x(["t"])?.y("signal")?;
     let stream = Stream::new(source).memory_limit(8 << 20).sigma(StreamSigma::Constant(NOISE));
+    #[cfg(feature = "chrome-trace")]
+    let trace = match std::env::args().nth(1) {
+        Some(folder) => Some(dualfit::ChromeTrace::to_file(Path::new(&folder).join("bell.json"))?),
+        None => None,
+    };
     let fit = bell.fit_stream(stream, [1.0, 1.0, 440.0, 0.0])?;
+    #[cfg(feature = "chrome-trace")]
+    drop(trace);
     println!("{fit}\n");
     if let Some(stream) = &fit.stats().stream {
         println!("{stream}\n");
@@ -53,7 +60,7 @@ fn record(path: &Path) -> Result<(Vec<f64>, Vec<f32>), Box<dyn Error>> {
     let (noise, mut random) = (Normal::new(0.0, NOISE)?, StdRng::seed_from_u64(7));
     let t: Vec<f64> = (0..GROUPS * ROWS).map(|i| 1e-6 * i as f64).collect();
     let [a, d, f, p] = TRUTH;
-    let bell = |t| a * f64::exp(-d * t) * (std::f64::consts::TAU * f * t + p).sin();
+    let bell = |t: f64| a * f64::exp(-d * t) * (std::f64::consts::TAU * f * t + p).sin();
     let signal: Vec<f32> =
         t.iter().map(|&t| (bell(t) + noise.sample(&mut random)) as f32).collect();
 

@@ -31,7 +31,7 @@ pub struct Stats {
     pub operations: Option<usize>,
     /// Seconds for tracing and preparing the model, 0 if it was ready from an earlier fit.
     pub prepare_seconds: f64,
-    /// Seconds for checking the data.
+    /// Seconds for checking the data; of a stream for its first pass and the search for a start.
     pub validate_seconds: f64,
     /// Seconds for copying the points to a device, 0 on the CPU or if they were there.
     pub upload_seconds: f64,

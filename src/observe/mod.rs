@@ -7,7 +7,7 @@
 //!
 //! | span | level | around |
 //! |---|---|---|
-//! | `fit`, `batch`, `multi_start` | info | a call of that name |
+//! | `fit`, `batch`, `multi_start`, `stream` | info | a call of that name; `stream` is `fit_stream` |
 //! | `trace`, `differentiate`, `prepare` | debug | the closure's one call, its partials, the code for the CPU |
 //! | `validate`, `upload` | debug | the check of the data, their copy to a device |
 //! | `compile`, `load` | debug | NVRTC, the driver taking what it made |
