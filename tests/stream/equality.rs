@@ -1,6 +1,6 @@
 //! The fit in memory, and the same from chunks of any size.
 
-use crate::support::{apart, linspace, noise};
+use crate::support::{apart, linspace, noise, params_apart};
 use dualfit::{CurveFit, Data, SliceSource, Stream};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -97,6 +97,8 @@ fn well_posed_fits_take_four_passes_at_most() {
         let stats = fit.stats().stream.as_ref().unwrap();
         println!("{} passes in memory, {stats}; {:e}", memory.stats().passes, apart(&fit, &memory));
         assert!(fit.converged() && stats.passes <= 4, "{stats}");
-        assert!(apart(&fit, &memory) < 1e-12, "{:e}", apart(&fit, &memory));
+        // Errors are those of the last evaluation, which is at another point after another start.
+        assert!(params_apart(&fit, &memory) < 1e-12, "{:e}", params_apart(&fit, &memory));
+        assert!(apart(&fit, &memory) < 1e-8, "{:e}", apart(&fit, &memory));
     }
 }
