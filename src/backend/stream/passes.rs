@@ -372,6 +372,14 @@ impl<'a> Passes<'a> {
         self.watch.keep(&Kept { overview, distinct, memo: &self.memo })
     }
 
+    /// Lets a first pass be kept.
+    ///
+    /// # Errors
+    /// If it must be and cannot.
+    pub(crate) fn keep_first(&mut self, first: &FirstPass) -> Result<()> {
+        self.watch.keep_first(first)
+    }
+
     /// Forgets what was kept.
     ///
     /// # Errors

@@ -1,0 +1,317 @@
+//! The course of a fit over a stream: a first pass, a start from a sample, steps to the end.
+
+use crate::backend::cpu::Prepared;
+use crate::backend::cuda::source::Arithmetic;
+use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
+use crate::backend::{Backend, Evaluator, Fault};
+use crate::curve_fit::{CurveFit, Ready};
+use crate::data::Data;
+use crate::data::overview::Overview;
+use crate::data::sample::Sample;
+use crate::data::sigma::Sigma;
+use crate::data::source::Shape;
+use crate::data::source::prefetch::Prefetch;
+use crate::data::stream::{Stream, StreamPoints, StreamSigma};
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::fit::engine::Request;
+use crate::fit::stream::checkpoint::Store;
+use crate::fit::stream::contents::{self, Contents};
+use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
+use crate::fit::stream::opening::{Opening, forgiven};
+use crate::fit::stream::stats::StreamStats;
+use crate::fit::stream::supply::{PlaceWish, StreamSupply};
+use crate::fit::supply::{EvaluatorWish, Supply};
+use crate::fit::warning::Warning;
+use crate::model::native::Model;
+use crate::normal::Normal;
+use crate::solver::cancel::CancelToken;
+use crate::solver::minimise::Failure;
+use crate::solver::termination::Termination;
+use std::time::{Duration, Instant};
+
+/// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
+const SAMPLE_EVALUATIONS: usize = 100;
+
+/// What was asked: a model, ready for evaluation, and a start.
+pub(super) struct Asked<'f> {
+    pub(super) curve: &'f CurveFit,
+    pub(super) model: &'f Model,
+    pub(super) ready: &'f Ready,
+    /// Positions of the free parameters.
+    pub(super) free: Vec<usize>,
+    pub(super) unused: Vec<bool>,
+    pub(super) start: Vec<f64>,
+    pub(super) begun: Instant,
+}
+
+/// Where the steps begin: at the end of the fit of a sample, or at the caller's start, and why.
+pub(super) struct Beginning {
+    refined: Option<Vec<f64>>,
+    why: String,
+}
+
+/// A fit on its way.
+pub(super) struct Course<'f> {
+    asked: Asked<'f>,
+    supply: StreamSupply<'f>,
+    notes: Shared,
+    watch: Noting,
+    said: StreamPoints,
+    shape: Shape,
+    subsample: bool,
+    /// Passes whose answers came from a checkpoint.
+    resumed_passes: usize,
+    prepare_time: Duration,
+}
+
+impl<'f> Course<'f> {
+    /// With what a checkpoint says, if there is one.
+    ///
+    /// # Errors
+    /// If there is one that cannot be used.
+    pub(super) fn new(
+        asked: Asked<'f>,
+        stream: Stream<'f>,
+        shape: Shape,
+    ) -> Result<(Course<'f>, Option<Contents>)> {
+        let prepare_time = asked.begun.elapsed();
+        let Asked { curve, model, free, start, begun, .. } = &asked;
+        let capacity = stream.capacity(&shape)?;
+        let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
+        let prefetch = Prefetch::new(source, capacity, prefetch);
+        let notes = Shared::default();
+        let (mut keeper, mut resumed, mut resumed_passes) = (None, None, 0);
+        if let Some(path) = checkpoint {
+            let identity = curve.identity(model, start, &prefetch, &said, subsample)?;
+            let store = Store::new(&path);
+            if let Some(bytes) = store.load(&identity)? {
+                let read = contents::read(&bytes, free.len(), curve.estimator);
+                resumed = Some(read.map_err(|why| store.malformed(why))?);
+            }
+            keeper = Some(Keeper { store, identity, required });
+        }
+        if let Some(Contents::Opened(opened)) = &resumed {
+            resumed_passes = opened.memo.answers.len();
+        }
+        let follower = Follower {
+            keeper,
+            notes: notes.clone(),
+            observer: curve.stream_observer.clone(),
+            token: curve.cancel.clone(),
+            total: shape.points,
+            begun: *begun,
+        };
+        let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
+        let watch = Noting { notes: notes.clone(), observer: curve.watch() };
+        let supply = StreamSupply::new(passes);
+        let course = Course {
+            asked,
+            supply,
+            notes,
+            watch,
+            said,
+            shape,
+            subsample,
+            resumed_passes,
+            prepare_time,
+        };
+        Ok((course, resumed))
+    }
+
+    /// Sees all points, unless a checkpoint knows of them, and finds out what a sample of at most `most`
+    /// points says of the start.
+    pub(super) fn open(&self, resumed: Option<Contents>, most: usize) -> Result<Opening> {
+        let mut passes = locked(&self.supply.passes);
+        let free = self.asked.free.len();
+        let mut first = match resumed {
+            Some(Contents::Opened(opened)) => {
+                let contents::Opened { overview, distinct, opening, memo } = *opened;
+                passes.known = Some((overview, distinct));
+                passes.memo = memo;
+                noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
+                return Ok(opening);
+            }
+            Some(Contents::First(first)) => *first,
+            None => {
+                let sample = Sample::new(self.shape.x.len(), self.shape.sigma, most);
+                FirstPass::new(sample, free)
+            }
+        };
+        // Whether there are fewer different points than parameters is all that is asked of their number.
+        let enough = self.asked.curve.names.len() + 1;
+        let surveyed = passes.survey(self.evaluated(), &mut first, enough);
+        surveyed.map_err(|fault| self.refused(fault))?;
+        let used = passes.overview()?.used;
+        if used < free && !self.asked.curve.underdetermined {
+            return Err(Error::TooFewPoints { points: used, parameters: free });
+        }
+        let opening = match self.subsample && free > 0 {
+            true => self.sampled(&first.sample),
+            false => Opening::none(first.sample.len(), "none was asked for"),
+        };
+        // A token ends the fits of the sample, too: they say nothing then that may be kept.
+        if self.subsample && self.asked.curve.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+        {
+            passes.keep_first(&first)?;
+            return Err(Error::StoppedInFirstPass);
+        }
+        noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
+        passes.keep()?;
+        Ok(opening)
+    }
+
+    /// Chooses where passes run, and where the steps begin, which may take a pass.
+    pub(super) fn begin(&self, opening: &Opening) -> Result<Beginning> {
+        let points = self.overview()?;
+        let CurveFit { backend, costs, loss, .. } = *self.asked.curve;
+        let wish = PlaceWish { backend, costs, loss, handed: self.asked.curve.place() };
+        self.supply.choose(&wish, self.asked.ready.printed.as_ref(), &points)?;
+        let own =
+            |why: &str| Beginning { refined: None, why: format!("the caller's, because {why}") };
+        let Some(candidate) = &opening.candidate else { return Ok(own(&opening.reason)) };
+        let columns = vec![1.0; self.asked.free.len()];
+        let mut there = Normal::zero(columns.len());
+        match self.evaluator(candidate)?.normal(candidate, &columns, &mut there) {
+            Ok(()) => {}
+            Err(Fault::Stopped) => return Ok(own("the fit was stopped")),
+            Err(fault) => return Ok(own(forgiven(fault).map_err(|fault| self.refused(fault))?)),
+        }
+        let passes = locked(&self.supply.passes);
+        let start = Question { loss, params: self.asked.start.clone(), columns };
+        Ok(match opening.judge(passes.memo.normal(&start), &there, &points) {
+            Ok(()) => Beginning {
+                refined: Some(candidate.clone()),
+                why: format!(
+                    "the end of a fit of {} points, one of every {}, with which all points agree",
+                    opening.points, opening.stretch
+                ),
+            },
+            Err(why) => own(why),
+        })
+    }
+
+    /// The fit from there.
+    pub(super) fn fit(&self, from: &Beginning) -> Result<Fit> {
+        let start = from.refined.as_ref().unwrap_or(&self.asked.start);
+        let looked = self.asked.begun.elapsed() - self.prepare_time;
+        let request = self.request(self.overview()?, start, from.refined.is_some(), looked);
+        let mut fit = request.fit()?;
+        fit.start.clone_from(&self.asked.start);
+        Ok(fit)
+    }
+
+    /// The fit with what is to be said of the stream, which is forgotten where it has ended.
+    pub(super) fn conclude(self, fit: Fit, opening: &Opening, from: Beginning) -> Result<Fit> {
+        let mut fit = fit;
+        let passes = locked(&self.supply.passes);
+        if let Some(fault) = &passes.failed {
+            return Err(self.refused(fault.clone()));
+        }
+        let notes = noted(&self.notes, |notes| notes.clone());
+        let spent = &passes.prefetch.spent;
+        fit.stats.passes = passes.begun;
+        fit.stats.stream = Some(StreamStats {
+            passes: passes.begun,
+            resumed_passes: self.resumed_passes,
+            chunk_points: passes.prefetch.capacity,
+            chunks: spent.chunks,
+            points_read: spent.points,
+            bytes_read: spent.points * self.shape.bytes_per_point() as u64,
+            read_seconds: spent.reading.as_secs_f64(),
+            wait_seconds: spent.waiting.as_secs_f64(),
+            work_seconds: passes.working.as_secs_f64(),
+            buffer_bytes: passes.prefetch.bytes(),
+            sample_points: opening.points,
+            start: from.why,
+            checkpoints: notes.checkpoints,
+        });
+        if let Some(why) = notes.not_kept {
+            fit.warnings.push(Warning::CheckpointNotWritten { why });
+        }
+        if fit.termination != Termination::Stopped {
+            passes.forget()?;
+        }
+        Ok(fit)
+    }
+
+    fn request<'r>(
+        &'r self,
+        points: Overview,
+        start: &[f64],
+        starts_refined: bool,
+        validate_time: Duration,
+    ) -> Request<'r> {
+        let Asked { curve, model, ready, free, unused, .. } = &self.asked;
+        Request {
+            model,
+            prepared: &ready.prepared,
+            supply: &self.supply,
+            points,
+            names: &curve.names,
+            start: start.to_vec(),
+            bounds: &curve.bounds,
+            fixed: curve.fixed_or_equal(free),
+            unused: unused.clone(),
+            loss: curve.loss,
+            options: &curve.options,
+            observer: Some(&self.watch),
+            starts_refined,
+            on_one_thread: false,
+            prepare_time: self.prepare_time,
+            validate_time,
+        }
+    }
+
+    /// The error that a user should see for a fault of a pass.
+    fn refused(&self, fault: Fault) -> Error {
+        let unknown = Overview::unknown(self.asked.curve.estimator);
+        let request = self.request(unknown, &self.asked.start, false, Duration::ZERO);
+        request.refused(Failure::Backend(fault))
+    }
+
+    fn overview(&self) -> Result<Overview> {
+        locked(&self.supply.passes).overview()
+    }
+
+    fn prepared(&self) -> &Prepared {
+        &self.asked.ready.prepared
+    }
+
+    fn evaluated(&self) -> Evaluated<'_> {
+        let Asked { curve, start, .. } = &self.asked;
+        Evaluated { model: self.prepared(), loss: curve.loss, start }
+    }
+
+    fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + 'e>> {
+        self.supply.evaluator(&EvaluatorWish {
+            model: self.prepared(),
+            start,
+            loss: self.asked.curve.loss,
+            arithmetic: Arithmetic::Double,
+            on_one_thread: false,
+        })
+    }
+
+    /// What a sample says of the start.
+    fn sampled(&self, sample: &Sample) -> Opening {
+        let curve = self.asked.curve;
+        // Nobody watches the fit of a sample; a token ends it as it ends the passes.
+        let mut alone = CurveFit { backend: Backend::Cpu, observer: None, ..curve.clone() };
+        let most = alone.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
+        alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
+        let fit = |sample: &[Vec<f64>], start: &[f64]| {
+            let (x, y) = sample.split_at(self.shape.x.len());
+            let sigma = match (self.said.sigma, y.get(1)) {
+                (StreamSigma::Constant(value), _) => Sigma::Constant(value),
+                (StreamSigma::Absolute, Some(sigma)) => Sigma::Absolute(sigma),
+                (StreamSigma::Relative, Some(sigma)) => Sigma::Relative(sigma),
+                (_, None) => Sigma::Unknown,
+            };
+            let y = y.first().ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
+            let data = Data::new(x.iter().collect::<Vec<_>>(), y)?.sigma(sigma)?;
+            alone.fit(data.allow_infinite_x(self.said.infinite_x), start)
+        };
+        Opening::of(sample, &self.asked.start, &self.asked.free, &fit)
+    }
+}

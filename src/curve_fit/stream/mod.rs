@@ -1,0 +1,107 @@
+//! Fits over more points than memory holds: exact, by passes over a source.
+
+mod course;
+mod identity;
+
+use super::{CurveFit, array};
+use crate::data::columns::{Arguments, Columns};
+use crate::data::source::Source;
+use crate::data::source::slices::SliceSource;
+use crate::data::stream::Stream;
+use crate::data::values::Values;
+use crate::error::Result;
+use crate::fit::Fit;
+use crate::model::var::Var;
+use crate::observe::span;
+use crate::solver::observe::StreamProgress;
+use course::{Asked, Course};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Fits `model` to the points (`x`, `y`) from the start `p0` within `memory_limit` bytes beside them, as
+/// NLSQ's `curve_fit_large` does, but exactly: every pass is over all points.
+///
+/// For points in files, and for what else there is to say, see [`CurveFit::fit_stream`].
+///
+/// ```
+/// let x: Vec<f64> = (0..50_000).map(|i| 1e-4 * f64::from(i)).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5).collect();
+/// let model = |x, [a, b, c]: [dualfit::Var; 3]| a * (-b * x).exp() + c;
+/// let fit = dualfit::curve_fit_large(model, &x, &y, [1.0, 1.0, 0.0], 8 << 20)?;
+/// assert!((fit.params()[1] - 1.3).abs() < 1e-9);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Data::new`] and [`CurveFit::fit_stream`].
+pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
+    model: impl Fn(C::X, [Var; N]) -> Var,
+    x: C,
+    y: impl Into<Values<'a>>,
+    p0: [f64; N],
+    memory_limit: usize,
+) -> Result<Fit> {
+    let source = SliceSource::new(x, y)?;
+    let columns = C::X::count().unwrap_or_else(|| source.shape().x.len());
+    CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p)))
+        .fit_stream(Stream::new(source).memory_limit(memory_limit), p0)
+}
+
+impl CurveFit {
+    /// Fits the model to the points of a source, which may be more than memory holds: a [`Source`](crate::Source)
+    /// of files, arrays or your own, or a [`Stream`] that says how it is to be read.
+    ///
+    /// The fit is the one that [`fit`](CurveFit::fit) would make of the same points in memory: Gauss-Newton
+    /// steps in a trust region, each from sums over all points, to full convergence; with bounds, losses,
+    /// weights, counts and covariance. The result does not depend on the size of chunks. Passes are few,
+    /// usually three or four: the first one looks at the data, evaluates at `start` and draws a sample; a fit
+    /// of the sample then says where to go on, if it can be trusted. [`Stats::stream`](crate::Stats::stream)
+    /// tells of it.
+    ///
+    /// Chunks are read ahead on a thread of their own while others are worked on, on all cores. Memory stays
+    /// within [`Stream::memory_limit`].
+    ///
+    /// A token or an observer stops the fit after the chunk in work. It then carries the best parameters so
+    /// far and [`Termination::Stopped`](crate::Termination::Stopped), and goes on from its checkpoint, if it
+    /// has one, when it is called again.
+    ///
+    /// # Errors
+    /// As [`fit`](CurveFit::fit), with indices among all points of the source; [`Error::Source`] for points
+    /// that cannot be read, [`Error::SourcePanicked`], [`Error::SourceChanged`]; [`Error::MemoryLimit`];
+    /// [`Error::Checkpoint`]; [`Error::StoppedInFirstPass`].
+    pub fn fit_stream<'a>(
+        &self,
+        stream: impl Into<Stream<'a>>,
+        start: impl AsRef<[f64]>,
+    ) -> Result<Fit> {
+        let _span = span!(INFO, "stream");
+        let begun = Instant::now();
+        let stream = stream.into();
+        let shape = stream.source.shape();
+        stream.check(&shape)?;
+        let start = self.accepts(shape.x.len(), start.as_ref())?;
+        let model = self.model.as_ref().map_err(Clone::clone)?;
+        let free = self.free_positions();
+        let unused = self.unused(model, &free)?;
+        let ready = self.ready(model, &free)?;
+        let asked = Asked { curve: self, model, ready: &ready, free, unused, start, begun };
+        let sample = stream.sample_points(&shape);
+        let (course, resumed) = Course::new(asked, stream, shape)?;
+        let opening = course.open(resumed, sample)?;
+        let from = course.begin(&opening)?;
+        let fit = course.fit(&from)?;
+        course.conclude(fit, &opening, from)
+    }
+
+    /// Calls `observer` after every chunk of a pass over a stream; `ControlFlow::Break(())` stops the fit
+    /// there.
+    #[must_use]
+    pub fn observe_stream(
+        mut self,
+        observer: impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.stream_observer = Some(Arc::new(observer));
+        self
+    }
+}
