@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 10] = [
+const ROOMS: [&str; 11] = [
     "error",
     "observe",
     "math",
@@ -15,6 +15,7 @@ const ROOMS: [&str; 10] = [
     "solver",
     "fit",
     "curve_fit",
+    "progress",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
