@@ -1,6 +1,6 @@
 //! Columns of binary files: numbers at fixed distances, each at a place that can be computed.
 //!
-//! Files are read, not mapped into memory. Reading is as fast, a file that is cut meanwhile is an error
+//! Files are read, not mapped into memory. Where the disk is the limit reading is as fast, a file that is cut meanwhile is an error
 //! and not a signal that ends the process, and what was read does not count as the process's memory.
 
 use super::file::DataFile;
