@@ -1,6 +1,6 @@
 //! Lesson 7: a stream. A file is fitted in passes over it, within a limit of memory.
 //!
-//! A bell was struck and recorded: two million samples in a Parquet file, of which a chunk at a time is in
+//! A bell was struck and recorded: 400,000 samples in a Parquet file, of which a chunk at a time is in
 //! memory. The fit is exact all the same. A bar shows its progress where stderr is a terminal.
 
 use dualfit::{CurveFit, Data, ParquetSource, Stream, StreamSigma, progress};
@@ -14,7 +14,7 @@ use std::{error::Error, fs::File, path::Path, sync::Arc};
 const TRUTH: [f64; 4] = [0.8, 1.7, 440.2, 0.3]; // volts, 1/s, hertz, radians
 const NOISE: f64 = 0.05; // volts
 const GROUPS: usize = 8; // of rows that follow each other in the file
-const ROWS: usize = 250_000; // of a group, 1 µs apart
+const ROWS: usize = 50_000; // of a group, 5 µs apart
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bell = bell.names(names).observe_stream(progress::stream_bar());
 
     let source = ParquetSource::open(&path)?.x(["t"])?.y("signal")?;
-    let stream = Stream::new(source).memory_limit(8 << 20).sigma(StreamSigma::Constant(NOISE));
+    let stream = Stream::new(source).memory_limit(2 << 20).sigma(StreamSigma::Constant(NOISE));
     #[cfg(feature = "chrome-trace")]
     let trace = match std::env::args().nth(1) {
         Some(folder) => Some(dualfit::ChromeTrace::to_file(Path::new(&folder).join("bell.json"))?),
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Simulates the recording and writes it.
 fn record(path: &Path) -> Result<(Vec<f64>, Vec<f32>), Box<dyn Error>> {
     let (noise, mut random) = (Normal::new(0.0, NOISE)?, StdRng::seed_from_u64(7));
-    let t: Vec<f64> = (0..GROUPS * ROWS).map(|i| 1e-6 * i as f64).collect();
+    let t: Vec<f64> = (0..GROUPS * ROWS).map(|i| 5e-6 * i as f64).collect();
     let [a, d, f, p] = TRUTH;
     let bell = |t: f64| a * f64::exp(-d * t) * (std::f64::consts::TAU * f * t + p).sin();
     let signal: Vec<f32> =
