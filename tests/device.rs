@@ -7,6 +7,8 @@
 mod batches;
 #[path = "support/nist.rs"]
 mod nist;
+#[path = "support/streams.rs"]
+mod streams;
 #[path = "support/suite.rs"]
 mod suite;
 
@@ -41,6 +43,7 @@ fn on_device(test: impl FnOnce(suite::Place<'_>)) {
 
 suite::tests_on!(on_device);
 batches::batches_on!(on_device);
+streams::streams_on!(on_device);
 
 fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)

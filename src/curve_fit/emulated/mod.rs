@@ -6,6 +6,8 @@ mod batch_resident;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
 mod faults;
+mod stream_faults;
+#[path = "../../../tests/support/streams.rs"]
 mod streams;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;
@@ -78,3 +80,4 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
     assert_eq!(error, Error::NotForCounts { what: "sigma" });
 }
 batches::batches_on!(on_device);
+streams::streams_on!(on_device);

@@ -35,7 +35,7 @@ use std::time::Instant;
 /// ```
 ///
 /// # Errors
-/// As [`Data::new`] and [`CurveFit::fit_stream`].
+/// As [`Data::new`](crate::Data::new) and [`CurveFit::fit_stream`].
 pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
@@ -68,9 +68,11 @@ impl CurveFit {
     /// has one, when it is called again.
     ///
     /// # Errors
-    /// As [`fit`](CurveFit::fit), with indices among all points of the source; [`Error::Source`] for points
-    /// that cannot be read, [`Error::SourcePanicked`], [`Error::SourceChanged`]; [`Error::MemoryLimit`];
-    /// [`Error::Checkpoint`]; [`Error::StoppedInFirstPass`].
+    /// As [`fit`](CurveFit::fit), with indices among all points of the source;
+    /// [`Error::Source`](crate::Error::Source) for points that cannot be read,
+    /// [`SourcePanicked`](crate::Error::SourcePanicked), [`SourceChanged`](crate::Error::SourceChanged),
+    /// [`MemoryLimit`](crate::Error::MemoryLimit), [`Checkpoint`](crate::Error::Checkpoint) and
+    /// [`StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
     pub fn fit_stream<'a>(
         &self,
         stream: impl Into<Stream<'a>>,

@@ -124,15 +124,22 @@ fn agree(a: &Fit, b: &Fit, free: &[usize]) -> bool {
     }
     let inside: Vec<usize> = free.iter().copied().filter(|&i| a.at_bound[i].is_none()).collect();
     let n = inside.len();
-    let entry = |i: usize, j: usize| {
-        a.covariance()[(inside[i], inside[j])] + b.covariance()[(inside[i], inside[j])]
-    };
-    // In units of the errors, so that parameters of any size are alike.
-    let error = |i: usize| entry(i, i).sqrt();
-    let apart = |i: usize| (a.params()[inside[i]] - b.params()[inside[i]]) / error(i);
-    let correlation = DMatrix::from_fn(n, n, |i, j| entry(i, j) / (error(i) * error(j)));
-    let apart = DVector::from_fn(n, |i, _| apart(i));
-    correlation
+    let (of_a, of_b) = (a.correlation(), b.correlation());
+    let (errors_a, errors_b) = (a.std_errors(), b.std_errors());
+    // In units of the errors of the difference, so that parameters of any size are alike.
+    let (mut share_a, mut share_b, mut apart) = (Vec::new(), Vec::new(), Vec::new());
+    for &i in &inside {
+        let error = errors_a[i].hypot(errors_b[i]);
+        share_a.push(errors_a[i] / error);
+        share_b.push(errors_b[i] / error);
+        apart.push((a.params()[i] - b.params()[i]) / error);
+    }
+    let covariance = DMatrix::from_fn(n, n, |k, l| {
+        let (i, j) = (inside[k], inside[l]);
+        of_a[(i, j)] * share_a[k] * share_a[l] + of_b[(i, j)] * share_b[k] * share_b[l]
+    });
+    let apart = DVector::from_vec(apart);
+    covariance
         .cholesky()
         .is_some_and(|factor| apart.dot(&factor.solve(&apart)) <= rare_chi_square(n))
 }

@@ -2,6 +2,7 @@
 
 mod column;
 mod pages;
+mod thrift;
 
 use super::format::file::DataFile;
 use super::format::guard::guarded;
@@ -10,7 +11,7 @@ use super::{Chunk, Shape, Source};
 use crate::error::source::SourceError;
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use column::{ColumnReader, Kind};
-use pages::Pages;
+use pages::{Pages, check_footer};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +62,8 @@ impl ParquetSource {
         let place = file.place();
         let metadata = guarded(&place, || {
             let reader = ParquetMetaDataReader::new();
-            let read = reader.parse_and_finish(&Pages::metadata(file.clone()));
+            let read = check_footer(&file)
+                .and_then(|()| reader.parse_and_finish(&Pages::metadata(file.clone())));
             read.map_err(|why| file.error(format!("it is no Parquet file, or damaged: {why}")))
         })?;
         let mut points = 0_u64;

@@ -1,6 +1,7 @@
 //! The bytes of a Parquet file for its decoder, and the numbers in page headers held against what the
 //! file can have: the decoder allocates what they say.
 
+use super::thrift;
 use crate::data::source::format::file::{DataFile, FileReader};
 use bytes::Bytes;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -11,6 +12,11 @@ use std::sync::Arc;
 
 /// A page that is larger when it is unpacked is taken for damage. Writers make pages of about 1 MiB.
 const LARGEST_PAGE: i64 = 128 << 20;
+
+/// A page header that is longer is taken for damage: of numbers it has about a hundred bytes.
+const LARGEST_HEADER: u64 = 4 << 10;
+/// Bytes at the end of a file: the length of its metadata, and a mark.
+const FOOTER: u64 = 8;
 
 /// A file whose readers begin at page headers, or in its metadata.
 pub(super) struct Pages {
@@ -84,12 +90,30 @@ impl Read for CheckedReader {
     }
 }
 
+/// Whether the metadata, which lie before the last eight bytes, are sound, if they are where these say.
+pub(super) fn check_footer(file: &DataFile) -> Result<()> {
+    let cut = || damaged("the file is cut short");
+    let end = file.length().checked_sub(FOOTER).ok_or_else(cut)?;
+    let mut footer = [0; FOOTER as usize];
+    let external = |(_, error)| ParquetError::External(Box::new(error));
+    file.read_exact(end, &mut footer).map_err(external)?;
+    let [a, b, c, d, ..] = footer;
+    let length = u32::from_le_bytes([a, b, c, d]);
+    let start = end.checked_sub(length.into()).ok_or_else(cut)?;
+    let mut metadata = vec![0; length as usize];
+    file.read_exact(start, &mut metadata).map_err(external)?;
+    if thrift::is_sound(&metadata) { Ok(()) } else { Err(damaged("the metadata are damaged")) }
+}
+
 /// Holds a page header's size after unpacking within bounds. The header's first three fields are
 /// 32-bit integers, in Thrift's compact protocol: type, size, size in the file.
 fn check_header(file: FileReader) -> Result<()> {
     const INTEGER: u8 = 0x15;
     let mut bytes = Vec::new();
-    file.take(32).read_to_end(&mut bytes)?;
+    file.take(LARGEST_HEADER).read_to_end(&mut bytes)?;
+    if !thrift::is_sound(&bytes) {
+        return Err(damaged("a page header is damaged"));
+    }
     let mut bytes = bytes.into_iter();
     let mut field = || {
         if bytes.next()? != INTEGER {
