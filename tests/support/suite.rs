@@ -6,6 +6,11 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
+#[path = "suite_counts.rs"]
+mod counted;
+#[path = "suite_watched.rs"]
+mod watched;
+
 use super::nist::{Problem, digits, problems};
 use dualfit::{
     Backend, CancelToken, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, MultiStart,
@@ -14,6 +19,9 @@ use dualfit::{
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+
+pub use counted::counts;
+pub use watched::{cancelled, observers};
 
 /// The tests of the suite, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! tests_on {
@@ -306,67 +314,6 @@ pub fn bad_ends(place: Place<'_>) {
     compare_to(1e-6, "epochs", &line, &Data::new(&epochs, &slope).unwrap(), &[0.0, 0.0], place);
 }
 
-/// Counts, also where none were counted.
-pub fn counts(place: Place<'_>) {
-    let t: Vec<f64> = (0..400).map(|i| 0.1 * f64::from(i)).collect();
-    let y: Vec<f64> = t
-        .iter()
-        .enumerate()
-        .map(|(i, t)| (6.0 * (-0.2 * t).exp() + 0.5 + 2.0 * noise(i)).max(0.0).round())
-        .collect();
-    let model = || decay().estimator(Estimator::Poisson);
-    let data = Data::new(&t, &y).unwrap();
-    compare("counts", &model(), &data, &[4.0, 0.3, 1.0], place);
-    let many: Vec<f64> = y.iter().map(|y| 1e6 * (y + 1.0)).collect();
-    compare("many counts", &model(), &Data::new(&t, &many).unwrap(), &[4e6, 0.3, 1e6], place);
-    let peaks = CurveFit::dynamic(10, |x, p| {
-        (0..3).fold(p[9].powi(2), |sum, g| {
-            sum + p[3 * g] * (-((x - p[3 * g + 1]) / p[3 * g + 2]).powi(2)).exp()
-        })
-    });
-    let truth = [30.0, 8.0, 2.0, 20.0, 20.0, 3.0, 40.0, 32.0, 2.5, 1.5];
-    let program = peaks.program().unwrap();
-    let expected = |i: usize| program.evaluate(&[t[i]], &truth);
-    let z: Vec<f64> = (0..t.len())
-        .map(|i| (expected(i) + noise(i) * expected(i).sqrt()).max(0.0).round())
-        .collect();
-    let start: Vec<f64> =
-        truth.iter().enumerate().map(|(k, p)| p * (1.0 + 0.05 * noise(k))).collect();
-    let peaks = peaks.estimator(Estimator::Poisson);
-    compare("ten parameters", &peaks, &Data::new(&t, &z).unwrap(), &start, place);
-    // A rate that starts at 0, and a count of a million times what is expected.
-    let bounded = model().bounds([(0.0, 1e6), (0.0, 100.0), (0.0, 1e6)]);
-    compare("a dark start", &bounded, &data, &[4.0, 0.3, 0.0], place);
-    let mut outlying = y.clone();
-    outlying[200] = 1e9;
-    let outlying = Data::new(&t, &outlying).unwrap();
-    let level = CurveFit::new(|x, [a]| a + 0.0 * x).estimator(Estimator::Poisson);
-    compare("an outlier", &level, &outlying, &[0.5], place);
-    recorded_deviances(place);
-    let error = |model: CurveFit| model.fit(data.clone(), [1.0, 0.1, -2.0]).unwrap_err();
-    let (cpu, device) = (error(model().backend(Backend::Cpu)), error(place(model())));
-    assert!(matches!(cpu, Error::ModelNotPositiveAtStart { .. }), "{cpu}");
-    assert_eq!(cpu, device);
-}
-
-/// Half deviances of single points against mpmath, at the start of fits that go no further.
-fn recorded_deviances(place: Place<'_>) {
-    let options = Options { max_evaluations: Some(1), ..Options::default() };
-    let unit = CurveFit::new(|x, [a]| a * x).estimator(Estimator::Poisson).options(options);
-    let unit = place(unit);
-    let table = include_str!("../data/poisson_deviance.csv");
-    let lines: Vec<_> = table.lines().filter(|line| !line.starts_with('#')).collect();
-    assert!(lines.len() > 300);
-    for line in lines {
-        let numbers: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
-        let [f, y, half] = numbers[..] else { panic!("{line}") };
-        let fit = unit.fit(Data::new(&[f], &[y]).unwrap(), [1.0]).unwrap();
-        assert_eq!(fit.params(), [1.0], "{line}");
-        assert_eq!(fit.stats().backend, "CUDA", "{}", fit.stats());
-        assert!((fit.cost() - half).abs() <= 4e-15 * half, "{line}: {:e}", fit.cost());
-    }
-}
-
 /// Mixed precision ends at the digits of f64, also from data that f32 cannot hold.
 pub fn mixed_precision(place: Place<'_>) {
     let (x, y) = decay_data(2000);
@@ -395,77 +342,6 @@ pub fn mixed_precision(place: Place<'_>) {
     let baseline: Vec<f64> = y.iter().map(|y| y + 1e8).collect();
     let start = [START[0], START[1], 1e8];
     same("a baseline of 1e8", decay(), &Data::new(&x, &baseline).unwrap(), &start);
-}
-
-/// Observers see every step and stop a fit.
-pub fn observers(place: Place<'_>) {
-    let (x, y) = decay_data(200);
-    let seen = Arc::new(AtomicUsize::new(0));
-    let counter = seen.clone();
-    let watched = decay().observe(move |progress| {
-        assert_eq!(progress.params.len(), 3);
-        assert!(progress.cost.is_finite() && progress.damping >= 0.0);
-        counter.fetch_add(1, Ordering::Relaxed);
-        ControlFlow::Continue(())
-    });
-    let fit = place(watched).fit(Data::new(&x, &y).unwrap(), START).unwrap();
-    assert!(fit.converged());
-    assert_eq!(seen.load(Ordering::Relaxed), fit.stats().iterations);
-    let stopped = decay().observe(|p| match p.iteration {
-        0 | 1 => ControlFlow::Continue(()),
-        _ => ControlFlow::Break(()),
-    });
-    let fit = place(stopped).fit(Data::new(&x, &y).unwrap(), START).unwrap();
-    assert_eq!(fit.termination(), Termination::Stopped);
-    assert_eq!(fit.stats().iterations, 2);
-}
-
-/// A cancelled token ends a fit before its next step, at the parameters that the observer saw last.
-pub fn cancelled(place: Place<'_>) {
-    let (x, y) = decay_data(200);
-    let data = || Data::new(&x, &y).unwrap();
-    let steps = place(decay()).fit(data(), START).unwrap().stats().iterations;
-    assert!(steps >= 4, "{steps} steps");
-    for last in 0..=steps + 1 {
-        let (token, seen) = (CancelToken::new(), Arc::new(Mutex::new((0, START.to_vec(), 0.0))));
-        let (at_last, log) = (token.clone(), seen.clone());
-        if last == 0 {
-            token.cancel();
-        }
-        let watched = decay().cancel_token(token).observe(move |progress| {
-            *log.lock().unwrap() = (progress.iteration, progress.params.to_vec(), progress.cost);
-            if progress.iteration == last {
-                at_last.cancel();
-            }
-            ControlFlow::Continue(())
-        });
-        let fit = place(watched).fit(data(), START).unwrap();
-        let (iteration, params, cost) = seen.lock().unwrap().clone();
-        assert_eq!(fit.stats().iterations, iteration);
-        if fit.termination() != Termination::Stopped {
-            // The step that was told last met the tolerances.
-            assert!(fit.converged() && last >= steps, "{}: {}", last, fit.termination());
-            continue;
-        }
-        assert_eq!((iteration, fit.params()), (last, &params[..]));
-        assert!(last == 0 || (fit.cost() / cost - 1.0).abs() < 1e-12, "{} {cost}", fit.cost());
-        assert!(fit.std_errors().iter().all(|e| e.is_finite()));
-        if last == 0 {
-            assert_eq!(fit.evaluations(), 1);
-        }
-    }
-    // A token without an observer, and one for many starts.
-    let token = CancelToken::new();
-    token.cancel();
-    let stopped = place(decay().cancel_token(token));
-    assert_eq!(stopped.fit(data(), START).unwrap().termination(), Termination::Stopped);
-    let starts = MultiStart::new(8).range("p0", 0.5..=4.0).range("p1", 0.1..=2.0);
-    let starts = starts.range("p2", 0.0..=1.0);
-    let optima = stopped.multi_start(data(), START, &starts).unwrap();
-    assert_eq!(optima.best().termination(), Termination::Stopped);
-    assert_eq!(optima.best().params(), START);
-    let begun = optima.trials().iter().filter(|trial| trial.termination().is_some());
-    assert_eq!(begun.count(), 1);
 }
 
 /// The same input gives the same bits, from any thread.

@@ -63,35 +63,43 @@ impl Printed {
     pub(crate) fn kernels(
         &self,
         device: &Arc<Device>,
-        (columns, response): (Vec<Storage>, Storage),
-        (loss, estimator): (Loss, Estimator),
+        storages: (Vec<Storage>, Storage),
+        rule: (Loss, Estimator),
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
-        let texts = self.texts(kind, loss);
-        let solver = || texts.solver.as_ref().map(|text| device.kernels(text)).transpose();
-        let (passes, solver) = match device.is_loaded(&texts.passes) {
-            true => (device.kernels(&texts.passes), solver()),
-            false => rayon::join(|| device.kernels(&texts.passes), solver),
-        };
-        let ((passes, origin), solver) = (passes?, solver?.map(|(kernels, _)| kernels));
-        let factor = OnceLock::new();
-        Ok((FitKernels { device: device.clone(), texts, passes, solver, factor }, origin))
+        self.loaded(device, storages, rule, arithmetic, true)
     }
 
     /// As [`kernels`](Self::kernels), for a solver on the host.
     pub(crate) fn pass_kernels(
         &self,
         device: &Arc<Device>,
+        storages: (Vec<Storage>, Storage),
+        rule: (Loss, Estimator),
+        arithmetic: Arithmetic,
+    ) -> Result<(FitKernels, Origin), LoadError> {
+        self.loaded(device, storages, rule, arithmetic, false)
+    }
+
+    fn loaded(
+        &self,
+        device: &Arc<Device>,
         (columns, response): (Vec<Storage>, Storage),
         (loss, estimator): (Loss, Estimator),
         arithmetic: Arithmetic,
+        with_solver: bool,
     ) -> Result<(FitKernels, Origin), LoadError> {
         let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
         let texts = self.texts(kind, loss);
-        let (passes, origin) = device.kernels(&texts.passes)?;
-        let (device, solver, factor) = (device.clone(), None, OnceLock::new());
-        Ok((FitKernels { device, texts, passes, solver, factor }, origin))
+        let wanted = texts.solver.as_ref().filter(|_| with_solver);
+        let solver = || wanted.map(|text| device.kernels(text)).transpose();
+        let (passes, solver) = match device.is_loaded(&texts.passes) || wanted.is_none() {
+            true => (device.kernels(&texts.passes), solver()),
+            false => rayon::join(|| device.kernels(&texts.passes), solver),
+        };
+        let ((passes, origin), solver) = (passes?, solver?.map(|(kernels, _)| kernels));
+        let factor = OnceLock::new();
+        Ok((FitKernels { device: device.clone(), texts, passes, solver, factor }, origin))
     }
 
     /// Whether [`kernels`](Self::kernels) would find those of the model loaded.

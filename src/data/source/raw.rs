@@ -1,6 +1,6 @@
 //! Files of bare numbers: one file per column, or rows of several numbers.
 
-use super::format::binary::{Binary, Field, Table};
+use super::format::binary::{Binary, Field, Table, reading_binary};
 use super::format::file::DataFile;
 use super::format::number::{Encoding, NumberType};
 use super::format::roles::{Roles, choosing_columns};
@@ -96,7 +96,7 @@ impl RawSource {
     /// If a file cannot be opened, is no whole number of rows, or has not as many as the first; if
     /// there are not two columns.
     pub fn open(files: impl IntoIterator<Item = RawFile>) -> Result<RawSource, SourceError> {
-        let (mut tables, mut fields, mut layout) = (Vec::new(), Vec::new(), String::new());
+        let (mut tables, mut fields, mut layout) = (Vec::new(), Vec::new(), String::from("raw "));
         let mut points = None;
         for (table, raw) in files.into_iter().enumerate() {
             let (opened, rows) = raw.open()?;
@@ -121,40 +121,6 @@ impl RawSource {
         let files = tables.iter().map(|table| table.file.clone()).collect();
         Ok(RawSource { binary: Binary::new(tables, fields, rows), roles, files, layout })
     }
-
-    fn place(&self) -> String {
-        self.files.first().map(|file| file.place()).unwrap_or_default()
-    }
-
-    fn restart(&mut self) -> Result<(), SourceError> {
-        self.binary.restart();
-        Ok(())
-    }
 }
 
-impl Source for RawSource {
-    fn shape(&self) -> Shape {
-        self.binary.shape(&self.roles)
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.restart()
-    }
-
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        self.binary.read(chunk, most, &self.roles)
-    }
-
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        Ok(self.binary.skip(count))
-    }
-
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        let mut text = format!("raw {} {}", self.layout, self.roles.text());
-        for file in &self.files {
-            text += "; ";
-            text += &file.fingerprint()?;
-        }
-        Ok(text)
-    }
-}
+reading_binary!(RawSource);

@@ -183,3 +183,47 @@ impl<'a> Target<'a> {
         }
     }
 }
+
+/// Reading of a source with the fields `binary`, `roles`, `files` and `layout`.
+macro_rules! reading_binary {
+    ($source:ident) => {
+        impl $source {
+            fn place(&self) -> String {
+                self.files.first().map(|file| file.place()).unwrap_or_default()
+            }
+
+            fn restart(&mut self) -> Result<(), SourceError> {
+                self.binary.restart();
+                Ok(())
+            }
+        }
+
+        impl Source for $source {
+            fn shape(&self) -> Shape {
+                self.binary.shape(&self.roles)
+            }
+
+            fn rewind(&mut self) -> Result<(), SourceError> {
+                self.restart()
+            }
+
+            fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+                self.binary.read(chunk, most, &self.roles)
+            }
+
+            fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+                Ok(self.binary.skip(count))
+            }
+
+            fn fingerprint(&self) -> Result<String, SourceError> {
+                let mut text = format!("{} {}", self.layout, self.roles.text());
+                for file in &self.files {
+                    text += "; ";
+                    text += &file.fingerprint()?;
+                }
+                Ok(text)
+            }
+        }
+    };
+}
+pub(crate) use reading_binary;

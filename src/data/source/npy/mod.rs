@@ -2,7 +2,7 @@
 
 mod header;
 
-use super::format::binary::{Binary, Field, Table};
+use super::format::binary::{Binary, Field, Table, reading_binary};
 use super::format::file::DataFile;
 use super::format::roles::{Roles, choosing_columns};
 use super::{Chunk, Shape, Source};
@@ -30,6 +30,8 @@ pub struct NpySource {
     binary: Binary,
     roles: Roles,
     files: Vec<Arc<DataFile>>,
+    /// What a fingerprint begins with.
+    layout: String,
 }
 
 choosing_columns!(NpySource);
@@ -86,42 +88,9 @@ impl NpySource {
         }
         let (place, rows) = points.unwrap_or_else(|| ("npy files".into(), 0));
         let roles = Roles::numbered(fields.len(), &place)?;
-        Ok(NpySource { binary: Binary::new(tables, fields, rows), roles, files })
-    }
-
-    fn place(&self) -> String {
-        self.files.first().map(|file| file.place()).unwrap_or_default()
-    }
-
-    fn restart(&mut self) -> Result<(), SourceError> {
-        self.binary.restart();
-        Ok(())
+        let layout = String::from("npy");
+        Ok(NpySource { binary: Binary::new(tables, fields, rows), roles, files, layout })
     }
 }
 
-impl Source for NpySource {
-    fn shape(&self) -> Shape {
-        self.binary.shape(&self.roles)
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.restart()
-    }
-
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        self.binary.read(chunk, most, &self.roles)
-    }
-
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        Ok(self.binary.skip(count))
-    }
-
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        let mut text = format!("npy {}", self.roles.text());
-        for file in &self.files {
-            text += "; ";
-            text += &file.fingerprint()?;
-        }
-        Ok(text)
-    }
-}
+reading_binary!(NpySource);
