@@ -28,8 +28,10 @@ use std::time::Instant;
 /// ```
 /// let x: Vec<f64> = (0..50_000).map(|i| 1e-4 * f64::from(i)).collect();
 /// let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5).collect();
-/// let model = |x, [a, b, c]: [dualfit::Var; 3]| a * (-b * x).exp() + c;
-/// let fit = dualfit::curve_fit_large(model, &x, &y, [1.0, 1.0, 0.0], 8 << 20)?;
+/// let limit = 8 << 20;
+/// let fit = dualfit::curve_fit_large(
+///     |x, [a, b, c]| a * (-b * x).exp() + c, &x, &y, [1.0, 1.0, 0.0], limit,
+/// )?;
 /// assert!((fit.params()[1] - 1.3).abs() < 1e-9);
 /// # Ok::<(), dualfit::Error>(())
 /// ```
