@@ -218,18 +218,22 @@ impl<'a, S: Source + 'a> From<S> for Stream<'a> {
 }
 
 impl StreamPoints {
-    /// A chunk as data of a fit.
-    pub(crate) fn of<'c>(&self, chunk: &'c Chunk) -> Given<'c> {
-        let sigma = match (self.sigma, &chunk.sigma) {
+    /// What is known of the errors of points that have these standard deviations.
+    pub(crate) fn sigma_of<'s>(&self, deviations: Option<&'s [f64]>) -> Sigma<'s> {
+        match (self.sigma, deviations) {
             (StreamSigma::Constant(value), _) => Sigma::Constant(value),
             (StreamSigma::Absolute, Some(sigma)) => Sigma::Absolute(sigma),
             (StreamSigma::Relative, Some(sigma)) => Sigma::Relative(sigma),
             (_, None) => Sigma::Unknown,
-        };
+        }
+    }
+
+    /// A chunk as data of a fit.
+    pub(crate) fn of<'c>(&self, chunk: &'c Chunk) -> Given<'c> {
         Given {
             columns: ColumnList::Owned(chunk.x.iter().map(|column| column.values()).collect()),
             y: chunk.y.values(),
-            sigma,
+            sigma: self.sigma_of(chunk.sigma.as_deref()),
             mask: None,
             missing: self.missing,
             infinite_x: self.infinite_x,

@@ -14,6 +14,7 @@ use super::summary::Summary;
 use super::units::{exponent, is_ordinary, unit_of};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Points of a piece.
 pub(crate) const PIECE: usize = 4096;
@@ -49,19 +50,14 @@ impl Survey {
         let missing = chunk.missing;
         let mut points = Points::unchecked(chunk);
         let shifted = |error| at_offset(error, first as usize);
-        let parts = |points: &Points<'_>| -> Vec<Option<(Largest, Summary)>> {
-            let count = points.len().div_ceil(PIECE);
-            let piece = |c: usize| c * PIECE..points.len().min((c + 1) * PIECE);
-            (0..count).into_par_iter().map(|c| points.plain_part(piece(c), false)).collect()
-        };
-        let mut parts = parts(&points);
+        let mut parts = pieces(&points, |piece| points.plain_part(piece, false));
         if parts.iter().any(Option::is_none) {
             points.check_sigma().map_err(shifted)?;
             if missing == Missing::Error {
                 points.refuse_missing().map_err(shifted)?;
             }
             self.tally = self.tally.merge(points.filter());
-            parts = self.parts_that_count(&points);
+            parts = pieces(&points, |piece| Some(extent(&points, piece)));
         } else {
             self.tally.used += points.len();
         }
@@ -113,16 +109,6 @@ impl Survey {
         }
     }
 
-    fn parts_that_count(&self, points: &Points<'_>) -> Vec<Option<(Largest, Summary)>> {
-        let count = points.len().div_ceil(PIECE);
-        let part = |c: usize| {
-            let piece = c * PIECE..points.len().min((c + 1) * PIECE);
-            let summary = Summary::of_range(points, piece.start, piece.end);
-            Some((points.largest_part(piece), summary))
-        };
-        (0..count).into_par_iter().map(part).collect()
-    }
-
     /// The units of all points.
     fn units(&self) -> Units {
         let y = unit_of(self.largest.y);
@@ -147,7 +133,7 @@ impl Survey {
         let mut points = Points::unchecked(chunk);
         points.units = self.units();
         points.filter();
-        for (_, summary) in self.parts_that_count(&points).into_iter().flatten() {
+        for (_, summary) in pieces(&points, |piece| extent(&points, piece)) {
             self.summary = self.summary.merge(summary);
         }
     }
@@ -181,6 +167,18 @@ impl Survey {
             darkest: darkest(if counts { self.events / used as f64 } else { 1.0 }),
         })
     }
+}
+
+/// What `of` makes of each piece, in order.
+fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
+    (0..points.len().div_ceil(PIECE)).into_par_iter().map(piece).collect()
+}
+
+/// Of the points of a piece that count.
+fn extent(points: &Points<'_>, piece: Range<usize>) -> (Largest, Summary) {
+    let summary = Summary::of_range(points, piece.start, piece.end);
+    (points.largest_part(piece), summary)
 }
 
 /// Exponents of the largest weight and of the largest weighted y of a chunk.

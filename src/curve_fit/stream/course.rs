@@ -8,10 +8,9 @@ use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
 use crate::data::sample::Sample;
-use crate::data::sigma::Sigma;
 use crate::data::source::Shape;
 use crate::data::source::prefetch::Prefetch;
-use crate::data::stream::{Stream, StreamPoints, StreamSigma};
+use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Request;
@@ -302,12 +301,7 @@ impl<'f> Course<'f> {
         alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
         let fit = |sample: &[Vec<f64>], start: &[f64]| {
             let (x, y) = sample.split_at(self.shape.x.len());
-            let sigma = match (self.said.sigma, y.get(1)) {
-                (StreamSigma::Constant(value), _) => Sigma::Constant(value),
-                (StreamSigma::Absolute, Some(sigma)) => Sigma::Absolute(sigma),
-                (StreamSigma::Relative, Some(sigma)) => Sigma::Relative(sigma),
-                (_, None) => Sigma::Unknown,
-            };
+            let sigma = self.said.sigma_of(y.get(1).map(Vec::as_slice));
             let y = y.first().ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
             let data = Data::new(x.iter().collect::<Vec<_>>(), y)?.sigma(sigma)?;
             alone.fit(data.allow_infinite_x(self.said.infinite_x), start)
