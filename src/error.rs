@@ -6,55 +6,19 @@
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
 
 pub(crate) mod checkpoint;
+mod excerpt;
+mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
 
 use checkpoint::CheckpointError;
+use excerpt::excerpt;
+pub(crate) use named::short;
+pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
-use std::fmt;
-
-/// A name and the value it had, as errors quote parameters and variables.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Named {
-    /// Name of the parameter or variable.
-    pub name: String,
-    /// Its value when the error was found.
-    pub value: f64,
-}
-
-/// A list of named values, printed as `a = 1, b = 2`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NamedValues(pub Vec<Named>);
-
-/// A number as it is, or with an exponent where that is much shorter.
-pub(crate) fn short(value: &f64) -> String {
-    match value.abs() {
-        0.0 => "0".into(),
-        magnitude if (1e-4..1e9).contains(&magnitude) => value.to_string(),
-        _ if !value.is_finite() => value.to_string(),
-        _ => format!("{value:e}"),
-    }
-}
-
-impl NamedValues {
-    pub(crate) fn new<S: AsRef<str>>(names: &[S], values: &[f64]) -> Self {
-        let pairs = names.iter().zip(values);
-        NamedValues(pairs.map(|(n, &value)| Named { name: n.as_ref().to_owned(), value }).collect())
-    }
-}
-
-impl fmt::Display for NamedValues {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, Named { name, value }) in self.0.iter().enumerate() {
-            let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{name} = {}", short(value))?;
-        }
-        Ok(())
-    }
-}
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -478,15 +442,6 @@ fn emptied(given: usize, omitted: usize) -> String {
         0 => "x and y are empty".into(),
         _ => format!("{omitted} of {given} points were masked or omitted"),
     }
-}
-
-/// The part of `text` around `column`, on one line, with a mark under that column. It is short
-/// whatever the length of the text: a format width above 65535 would panic.
-fn excerpt(text: &str, column: usize) -> String {
-    let first = column.saturating_sub(60).max(1);
-    let shown: String = text.chars().skip(first - 1).take(80).collect();
-    let shown = shown.replace(char::is_control, " ");
-    format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
 }
 
 /// Shorthand for results of this crate.

@@ -52,6 +52,7 @@ mod error;
 mod fit;
 mod math;
 mod model;
+pub mod models;
 mod normal;
 mod observe;
 #[cfg(feature = "progress")]
@@ -73,6 +74,7 @@ pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
 pub use data::columns::{Arguments, Columns};
 pub use data::estimator::Estimator;
 pub use data::loss::Loss;
+pub use data::observations::Observations;
 pub use data::sigma::Sigma;
 #[cfg(feature = "arrow")]
 pub use data::source::arrow::ArrowSource;

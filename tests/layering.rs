@@ -1,10 +1,10 @@
-//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → progress.
+//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → models → global → plot → progress → bin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 15] = [
     "error",
     "observe",
     "math",
@@ -15,7 +15,11 @@ const ROOMS: [&str; 11] = [
     "solver",
     "fit",
     "curve_fit",
+    "models",
+    "global",
+    "plot",
     "progress",
+    "bin",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

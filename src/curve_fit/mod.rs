@@ -2,6 +2,7 @@
 
 mod batch;
 mod cancel;
+mod derived;
 pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use crate::data::observations::Observations;
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
@@ -28,6 +30,7 @@ use crate::fit::Fit;
 use crate::fit::engine::Request;
 use crate::fit::execution::{Execution, Handed, Wish};
 use crate::fit::supply::InMemory;
+use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::var::Var;
@@ -108,6 +111,10 @@ pub struct CurveFit {
     stream_observer: Option<Arc<StreamObserver>>,
     batch_observer: Option<Arc<BatchObserver>>,
     cancel: Option<CancelToken>,
+    /// What finds a start in the points.
+    guess: Option<Arc<Guess>>,
+    /// Names and formulas of quantities that are reported with a fit.
+    derived: Vec<(String, Expression)>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -118,6 +125,9 @@ pub struct CurveFit {
     #[cfg(test)]
     pub(crate) take_over: bool,
 }
+
+/// What finds a start, one value per parameter, in the points; NaN for a parameter it does not know.
+pub(crate) type Guess = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
 
 /// A model with partials by its free parameters, in the form that each backend takes.
 struct Ready {
@@ -146,6 +156,8 @@ impl CurveFit {
             stream_observer: None,
             batch_observer: None,
             cancel: None,
+            guess: None,
+            derived: Vec::new(),
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]

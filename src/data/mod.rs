@@ -6,6 +6,7 @@ pub(crate) mod correlated;
 pub(crate) mod estimator;
 mod extent;
 pub(crate) mod loss;
+pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;
 pub(crate) mod sample;

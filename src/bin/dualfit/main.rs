@@ -1,0 +1,3 @@
+//! The program `dualfit`: fits from a command line.
+
+fn main() {}

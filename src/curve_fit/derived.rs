@@ -1,0 +1,32 @@
+//! What is known of a model beyond its value: where to look for a start, and what its parameters say.
+
+use super::CurveFit;
+use crate::data::observations::Observations;
+use crate::error::Result;
+use crate::model::Expression;
+use std::sync::Arc;
+
+impl CurveFit {
+    /// What finds a start in the points: called with those that count, it returns one value per
+    /// parameter, NaN for one that it does not know.
+    #[must_use]
+    pub fn guess(
+        mut self,
+        guess: impl Fn(&Observations) -> Vec<f64> + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.guess = Some(Arc::new(guess));
+        self
+    }
+
+    /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
+    /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
+    /// names of the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence.
+    pub fn derive(mut self, name: &str, formula: &str) -> Result<CurveFit> {
+        let expression = Expression::parse(formula, &[])?;
+        self.derived.push((name.to_owned(), expression));
+        Ok(self)
+    }
+}

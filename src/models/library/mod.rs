@@ -1,0 +1,3 @@
+//! The models, by kind.
+
+pub(crate) mod background;
