@@ -66,6 +66,8 @@ pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use backend::{Backend, Precision};
 pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::device_batch::DeviceBatch;
+pub use curve_fit::global::GlobalFit;
+pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::stream::curve_fit_large;
@@ -95,6 +97,7 @@ pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
 pub use error::checkpoint::CheckpointError;
+pub use error::global::GlobalError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 #[cfg(feature = "chrome-trace")]

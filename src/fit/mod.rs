@@ -7,6 +7,7 @@ pub(crate) mod execution;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
 mod report;
+mod restricted;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
