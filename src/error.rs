@@ -10,6 +10,7 @@ mod excerpt;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
+pub(crate) mod start;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
 
@@ -19,6 +20,7 @@ pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
+use start::StartError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -428,6 +430,9 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// A part of the start is to be found, and cannot be.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

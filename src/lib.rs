@@ -68,6 +68,7 @@ pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::device_batch::DeviceBatch;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
+pub use curve_fit::start::Start;
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
@@ -97,6 +98,7 @@ pub use data::{Data, Missing};
 pub use error::checkpoint::CheckpointError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
+pub use error::start::StartError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
 pub use error::{Error, Named, NamedValues, Result};
