@@ -11,6 +11,7 @@ pub(crate) mod global;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
+pub(crate) mod start;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
 
@@ -21,6 +22,7 @@ pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
+use start::StartError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -433,6 +435,9 @@ pub enum Error {
     /// Several sets of points cannot be fitted together.
     #[error(transparent)]
     Global(#[from] GlobalError),
+    /// A part of the start is to be found, and cannot be.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

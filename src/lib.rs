@@ -70,6 +70,7 @@ pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
+pub use curve_fit::start::Start;
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
@@ -100,6 +101,7 @@ pub use error::checkpoint::CheckpointError;
 pub use error::global::GlobalError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
+pub use error::start::StartError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
 pub use error::{Error, Named, NamedValues, Result};

@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod covariance;
 pub(crate) mod engine;
 pub(crate) mod execution;
+pub(crate) mod linear_start;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
 mod report;
