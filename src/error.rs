@@ -12,6 +12,7 @@ pub(crate) mod no_cuda;
 pub(crate) mod source;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
+pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
@@ -19,6 +20,7 @@ pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
+use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -431,6 +433,9 @@ pub enum Error {
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A question about the errors of a fit makes no sense.
+    #[error(transparent)]
+    Uncertainty(#[from] UncertaintyError),
 }
 
 fn asked(ordinal: Option<usize>) -> String {

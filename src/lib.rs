@@ -99,6 +99,7 @@ pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
+pub use error::uncertainty::UncertaintyError;
 pub use error::{Error, Named, NamedValues, Result};
 pub use fit::Fit;
 pub use fit::batch::BatchFit;

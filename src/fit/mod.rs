@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod covariance;
+pub(crate) mod distributions;
 pub(crate) mod engine;
 pub(crate) mod execution;
 pub(crate) mod multi_start;
