@@ -14,6 +14,7 @@ pub(crate) mod source;
 pub(crate) mod start;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
+pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
@@ -23,6 +24,7 @@ pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
 use start::StartError;
+use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -441,6 +443,9 @@ pub enum Error {
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A question about the errors of a fit makes no sense.
+    #[error(transparent)]
+    Uncertainty(#[from] UncertaintyError),
 }
 
 fn asked(ordinal: Option<usize>) -> String {

@@ -104,12 +104,16 @@ pub use error::source::SourceError;
 pub use error::start::StartError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
+pub use error::uncertainty::UncertaintyError;
 pub use error::{Error, Named, NamedValues, Result};
 pub use fit::Fit;
+pub use fit::bands::Band;
+pub use fit::bands::new_point::NewPoint;
 pub use fit::batch::BatchFit;
 pub use fit::batch::status::FitStatus;
 pub use fit::batch::view::BatchFitView;
 pub use fit::multi_start::{Optima, Optimum, Trial};
+pub use fit::propagated::Propagated;
 pub use fit::stats::Stats;
 pub use fit::stream::stats::StreamStats;
 pub use fit::warning::Warning;
