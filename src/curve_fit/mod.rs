@@ -7,6 +7,7 @@ pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
+mod exchange;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;

@@ -4,9 +4,11 @@ pub(crate) mod batch;
 pub(crate) mod covariance;
 pub(crate) mod engine;
 pub(crate) mod execution;
+mod latex;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
 mod report;
+mod rounding;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
@@ -43,7 +45,7 @@ pub struct Fit {
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,
     pub(crate) loss: Loss,
-    estimator: Estimator,
+    pub(crate) estimator: Estimator,
     /// Whether the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
     /// In row units.

@@ -3,6 +3,7 @@
 pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
+mod latex;
 mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
@@ -14,3 +15,4 @@ mod tape;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;
+pub(crate) use latex::{escaped, symbols};
