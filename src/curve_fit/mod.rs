@@ -8,6 +8,7 @@ pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
 pub(crate) mod global;
+mod exchange;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
