@@ -7,6 +7,7 @@ pub(crate) mod execution;
 pub(crate) mod linear_start;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
+pub(crate) mod projected;
 mod report;
 mod statistics;
 pub(crate) mod stats;
