@@ -7,6 +7,8 @@ pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
+pub(crate) mod global;
+mod exchange;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
@@ -40,6 +42,7 @@ use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
 use models::array;
+use parameters::ends;
 use start::Start;
 use std::fmt;
 use std::ops::ControlFlow;

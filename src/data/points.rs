@@ -4,7 +4,7 @@ use super::correlated::Correlation;
 use super::estimator::Estimator;
 use super::extent::{Largest, Tally, finite, largest};
 use super::overview::Overview;
-use super::sigma::Sigma;
+use super::sigma::{Sigma, Spread};
 use super::summary::{Summary, in_chunks};
 use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
@@ -255,6 +255,14 @@ impl<'a> Points<'a> {
     /// Whether errors of the parameters follow from what is known of y's alone.
     pub(crate) fn is_absolute(&self) -> bool {
         self.estimator == Estimator::Poisson || self.sigma.is_absolute()
+    }
+
+    /// What is known of how far a single observation scatters.
+    pub(crate) fn spread(&self) -> Spread {
+        match self.estimator {
+            Estimator::Poisson => Spread::Counts,
+            Estimator::LeastSquares => self.sigma.spread(),
+        }
     }
 
     /// Points given.
