@@ -276,7 +276,9 @@ impl CurveFit {
         self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
         let start = self.found(&start, &points)?;
-        self.request(&points, start, self.place(), begun, |request| request.fit())
+        self.fit_from(start, &points, |start| {
+            self.request(&points, start, self.place(), begun, |request| request.fit())
+        })
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {

@@ -11,6 +11,7 @@ mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
+pub(crate) mod projected;
 pub(crate) mod propagated;
 mod report;
 mod restricted;
