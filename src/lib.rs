@@ -68,6 +68,8 @@ pub use curve_fit::device::{Device, DeviceData};
 pub use curve_fit::device_batch::DeviceBatch;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
+pub use curve_fit::profile::Profile;
+pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};

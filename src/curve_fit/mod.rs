@@ -10,6 +10,7 @@ mod emulated;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
+pub(crate) mod profile;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
