@@ -71,6 +71,8 @@ pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::start::Start;
+pub use curve_fit::profile::Profile;
+pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};

@@ -13,6 +13,7 @@ mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod start;
+pub(crate) mod profile;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
