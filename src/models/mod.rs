@@ -28,7 +28,16 @@ mod parse;
 mod start;
 
 pub use library::background::{constant, linear, quadratic};
+pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
 pub use library::polynomial::polynomial;
+pub use library::resonances::{breit_wigner, damped_oscillator};
+pub use library::skewed_peaks::{doniach, lognormal, skewed_gaussian, split_lorentzian};
+pub use library::steps::{
+    rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf, step_linear,
+    step_logistic,
+};
+pub use library::surfaces::{gaussian2d, gaussian2d_elliptic, gaussian2d_rotated};
+pub use library::waves::{damped_sine, sine};
 pub use library::{by_name, names};
 pub use model::Model;
 pub use parse::parse;

@@ -1,9 +1,11 @@
 //! What the estimates of starts are made of. Nothing here panics; what overflows is put right where
 //! an estimate is used.
 
+pub(crate) mod peak;
 mod polynomial;
 pub(crate) mod projection;
 pub(crate) mod sketch;
+pub(crate) mod surface;
 
 pub(crate) use polynomial::polynomial_fit;
 

@@ -1,7 +1,13 @@
 //! The models, by kind.
 
 pub(crate) mod background;
+pub(crate) mod peaks;
 pub(crate) mod polynomial;
+pub(crate) mod resonances;
+pub(crate) mod skewed_peaks;
+pub(crate) mod steps;
+pub(crate) mod surfaces;
+pub(crate) mod waves;
 
 use super::definition::Definition;
 use super::model::Model;
@@ -9,8 +15,35 @@ use crate::error::Result;
 use crate::error::models::ModelError;
 
 /// All definitions, in the order in which they are listed.
-pub(crate) static ALL: &[&Definition] =
-    &[&background::CONSTANT, &background::LINEAR, &background::QUADRATIC];
+pub(crate) static ALL: &[&Definition] = &[
+    &background::CONSTANT,
+    &background::LINEAR,
+    &background::QUADRATIC,
+    &peaks::GAUSSIAN,
+    &peaks::LORENTZIAN,
+    &peaks::PSEUDO_VOIGT,
+    &peaks::PEARSON7,
+    &peaks::MOFFAT,
+    &peaks::STUDENTS_T,
+    &skewed_peaks::SKEWED_GAUSSIAN,
+    &skewed_peaks::LOGNORMAL,
+    &skewed_peaks::SPLIT_LORENTZIAN,
+    &skewed_peaks::DONIACH,
+    &resonances::BREIT_WIGNER,
+    &resonances::DAMPED_OSCILLATOR,
+    &waves::SINE,
+    &waves::DAMPED_SINE,
+    &steps::STEP_LINEAR,
+    &steps::STEP_ERF,
+    &steps::STEP_LOGISTIC,
+    &steps::STEP_ATAN,
+    &steps::RECTANGLE_LINEAR,
+    &steps::RECTANGLE_ERF,
+    &steps::RECTANGLE_LOGISTIC,
+    &surfaces::GAUSSIAN2D,
+    &surfaces::GAUSSIAN2D_ELLIPTIC,
+    &surfaces::GAUSSIAN2D_ROTATED,
+];
 
 /// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there
 /// is `polynomial`, which needs a degree.
