@@ -281,6 +281,7 @@ impl<'a> Parser<'a> {
             Operation::Binary(Binary::Min | Binary::Max) => (count >= 2, "two or more arguments"),
             Operation::Binary(_) => (count == 2, "2 arguments"),
             Operation::Clamp => (count == 3, "3 arguments (value, lowest, highest)"),
+            Operation::Voigt => (count == 3, "3 arguments (x, sigma, gamma)"),
             _ => (count == 3, "3 arguments (condition, value where it holds, value elsewhere)"),
         };
         if enough {
