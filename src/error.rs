@@ -7,6 +7,7 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
+pub(crate) mod models;
 pub(crate) mod global;
 mod named;
 pub(crate) mod no_cuda;
@@ -18,6 +19,7 @@ pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
+use models::ModelError;
 use global::GlobalError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
@@ -434,6 +436,9 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// A composite model makes no sense.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// Several sets of points cannot be fitted together.
     #[error(transparent)]
     Global(#[from] GlobalError),
