@@ -2,4 +2,5 @@
 //! in the data.
 
 pub(crate) mod definition;
+pub(crate) mod estimate;
 pub(crate) mod library;

@@ -1,0 +1,147 @@
+//! Responses to a dose: Hill's function and the logistic curves of four and five parameters.
+//!
+//! `x` is the dose itself, as the field's 4PL has it, and may be 0; only [`LOGISTIC4_LOG`] takes its
+//! decimal logarithm. `ec50` is the dose halfway between the two levels in all of them.
+
+use crate::data::observations::Observations;
+use crate::models::definition::{Definition, any, positive};
+use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::sketch::Sketch;
+use crate::models::estimate::tame;
+
+/// Hill's function, from 0 to `emax`.
+pub(crate) static HILL: Definition = Definition {
+    name: "hill",
+    variables: &["x"],
+    formula: "emax/(1 + (x/ec50)^(-hill))",
+    parameters: &[any("emax"), positive("ec50"), positive("hill")],
+    derived: &[
+        ("ec10", "ec50*9^(-1/hill)"),
+        ("ec90", "ec50*9^(1/hill)"),
+        ("log10_ec50", "log10(ec50)"),
+        ("slope_at_ec50", "emax*hill/(4*ec50)"),
+    ],
+    estimate: from_zero,
+};
+
+/// The logistic of four parameters; a response that falls with the dose has a negative `hill`.
+pub(crate) static LOGISTIC4: Definition = Definition {
+    name: "logistic4",
+    variables: &["x"],
+    formula: "bottom + (top - bottom)/(1 + (x/ec50)^(-hill))",
+    parameters: &[any("bottom"), any("top"), positive("ec50"), any("hill")],
+    derived: &[
+        ("span", "top - bottom"),
+        ("ec10", "ec50*9^(-1/hill)"),
+        ("ec90", "ec50*9^(1/hill)"),
+        ("log10_ec50", "log10(ec50)"),
+        ("slope_at_ec50", "(top - bottom)*hill/(4*ec50)"),
+    ],
+    estimate: four,
+};
+
+/// The same over the decimal logarithm of the dose.
+pub(crate) static LOGISTIC4_LOG: Definition = Definition {
+    name: "logistic4_log",
+    variables: &["x"],
+    formula: "bottom + (top - bottom)/(1 + 10^(hill*(log_ec50 - x)))",
+    parameters: &[any("bottom"), any("top"), any("log_ec50"), any("hill")],
+    derived: &[
+        ("span", "top - bottom"),
+        ("ec50", "10^log_ec50"),
+        ("ec10", "10^(log_ec50 - log10(9)/hill)"),
+        ("ec90", "10^(log_ec50 + log10(9)/hill)"),
+        ("slope_at_ec50", "(top - bottom)*hill*ln(10)/4"),
+    ],
+    estimate: four_of_logarithm,
+};
+
+/// The logistic of five parameters: `asymmetry` is 1 for a curve that is symmetric over ln(x).
+pub(crate) static LOGISTIC5: Definition = Definition {
+    name: "logistic5",
+    variables: &["x"],
+    formula: "bottom + (top - bottom)/(1 + (2^(1/asymmetry) - 1)*(x/ec50)^(-hill))^asymmetry",
+    parameters: &[any("bottom"), any("top"), positive("ec50"), any("hill"), positive("asymmetry")],
+    derived: &[
+        ("span", "top - bottom"),
+        ("log10_ec50", "log10(ec50)"),
+        ("inflection", "ec50*(asymmetry*(2^(1/asymmetry) - 1))^(1/hill)"),
+    ],
+    estimate: five,
+};
+
+/// Doses around those of the points.
+fn doses(points: &Sketch, places: usize) -> Axis {
+    let low = points.least_positive();
+    let high = points.ends().1.max(low);
+    Axis::logarithmic(0.1 * low, 10.0 * high, places)
+}
+
+/// Slopes that points can tell from a flat line and from a jump.
+fn slopes(places: usize) -> Axis {
+    Axis::logarithmic(0.1, 30.0, places)
+}
+
+/// The response to a dose relative to the one halfway, between 0 and 1.
+fn response(ratio: f64, hill: f64) -> f64 {
+    1.0 / (1.0 + ratio.max(0.0).powf(-hill))
+}
+
+fn from_zero(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let found = search(&sketch, [doses(&sketch, 48), slopes(24)], 1, |&[ec50, hill], x, out| {
+        out[0] = response(x / ec50, hill);
+    });
+    let [ec50, hill] = found.at;
+    tame([found.factors[0] * sketch.y_unit, ec50 * sketch.x_unit, hill])
+}
+
+/// The levels at no dose and at a large one, as bottom and top with the sign of the slope.
+fn levels(factors: &[f64], unit: f64) -> (f64, f64, f64) {
+    let (none, full) = (factors[0] * unit, factors[1] * unit);
+    if none <= full { (none, full, 1.0) } else { (full, none, -1.0) }
+}
+
+fn four(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let found = search(&sketch, [doses(&sketch, 48), slopes(24)], 2, |&[ec50, hill], x, out| {
+        let share = response(x / ec50, hill);
+        out.copy_from_slice(&[1.0 - share, share]);
+    });
+    let [ec50, hill] = found.at;
+    let (bottom, top, sign) = levels(&found.factors, sketch.y_unit);
+    tame([bottom, top, ec50 * sketch.x_unit, sign * hill])
+}
+
+fn four_of_logarithm(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let ((low, high), width, unit) = (sketch.ends(), sketch.width(), sketch.x_unit);
+    let middles = Axis::linear(low - 0.3 * width, high + 0.3 * width, 48);
+    let slopes = Axis::logarithmic(0.3 / width, 200.0 / width, 24);
+    let found = search(&sketch, [middles, slopes], 2, |&[middle, slope], x, out| {
+        let share = 1.0 / (1.0 + 10_f64.powf(slope * (middle - x)));
+        out.copy_from_slice(&[1.0 - share, share]);
+    });
+    let [middle, slope] = found.at;
+    let (bottom, top, sign) = levels(&found.factors, sketch.y_unit);
+    tame([bottom, top, middle * unit, sign * slope / unit])
+}
+
+fn five(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 128);
+    // Seen from the top, a curve that leaves it slowly is one that arrives there slowly.
+    let [rising, falling] = [1.0, -1.0].map(|sign| {
+        let axes = [doses(&sketch, 24), slopes(14), Axis::logarithmic(0.1, 10.0, 9)];
+        let mut found = search(&sketch, axes, 2, |&[ec50, hill, asymmetry], x, out| {
+            let half = (2_f64.ln() / asymmetry).exp_m1();
+            let ratio = (x / ec50).max(0.0);
+            let share = (1.0 + half * ratio.powf(-sign * hill)).powf(-asymmetry);
+            out.copy_from_slice(&[1.0 - share, share]);
+        });
+        found.at[1] *= sign;
+        found
+    });
+    let found = rising.or(falling);
+    let ([ec50, hill, asymmetry], y) = (found.at, sketch.y_unit);
+    tame([found.factors[0] * y, found.factors[1] * y, ec50 * sketch.x_unit, hill, asymmetry])
+}
