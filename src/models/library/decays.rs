@@ -89,7 +89,7 @@ fn lifetimes(points: &Sketch, places: usize) -> Axis {
 /// Sums of `N` exponentials: the decay and the amplitude of each. The decays are looked for along one
 /// axis, in order: a set in another order is the same sum, and one with two equal ones is a shorter sum.
 fn sum<const N: usize>(points: &Observations, places: usize) -> [[f64; 2]; N] {
-    let sketch = Sketch::of(points, 256);
+    let sketch = Sketch::of(points, 512 >> N);
     let low = sketch.ends().0;
     let axes = [lifetimes(&sketch, places); N];
     let found = search(&sketch, axes, N, |decays, x, out| {
@@ -115,12 +115,12 @@ fn one(points: &Observations) -> Vec<f64> {
 }
 
 fn two(points: &Observations) -> Vec<f64> {
-    let [[a, s], [b, t]] = sum(points, 40);
+    let [[a, s], [b, t]] = sum(points, 32);
     tame([a, s, b, t])
 }
 
 fn three(points: &Observations) -> Vec<f64> {
-    let [[a, s], [b, t], [c, u]] = sum(points, 22);
+    let [[a, s], [b, t], [c, u]] = sum(points, 18);
     tame([a, s, b, t, c, u])
 }
 

@@ -127,21 +127,19 @@ fn four_of_logarithm(points: &Observations) -> Vec<f64> {
     tame([bottom, top, middle * unit, sign * slope / unit])
 }
 
+/// Curves that rise and curves that fall are two families. The start is of the one that has the larger
+/// level for its top, as the curve of four parameters finds it.
 fn five(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
-    // Seen from the top, a curve that leaves it slowly is one that arrives there slowly.
-    let [rising, falling] = [1.0, -1.0].map(|sign| {
-        let axes = [doses(&sketch, 24), slopes(14), Axis::logarithmic(0.1, 10.0, 9)];
-        let mut found = search(&sketch, axes, 2, |&[ec50, hill, asymmetry], x, out| {
-            let half = (2_f64.ln() / asymmetry).exp_m1();
-            let ratio = (x / ec50).max(0.0);
-            let share = (1.0 + half * ratio.powf(-sign * hill)).powf(-asymmetry);
-            out.copy_from_slice(&[1.0 - share, share]);
-        });
-        found.at[1] *= sign;
-        found
+    let sign = four(points).last().map_or(1.0, |hill| hill.signum());
+    let axes = [doses(&sketch, 24), slopes(14), Axis::logarithmic(0.1, 10.0, 9)];
+    let found = search(&sketch, axes, 2, |&[ec50, hill, asymmetry], x, out| {
+        let half = (2_f64.ln() / asymmetry).exp_m1();
+        let ratio = (x / ec50).max(0.0);
+        let share = (1.0 + half * ratio.powf(-sign * hill)).powf(-asymmetry);
+        out.copy_from_slice(&[1.0 - share, share]);
     });
-    let found = rising.or(falling);
     let ([ec50, hill, asymmetry], y) = (found.at, sketch.y_unit);
-    tame([found.factors[0] * y, found.factors[1] * y, ec50 * sketch.x_unit, hill, asymmetry])
+    let [bottom, top] = [found.factors[0] * y, found.factors[1] * y];
+    tame([bottom, top, ec50 * sketch.x_unit, sign * hill, asymmetry])
 }

@@ -347,7 +347,9 @@ fn starts_that_are_found_lead_where_the_truth_leads() {
     let mut table = String::new();
     let mut failed = false;
     for trial in TRIALS {
+        let begun = std::time::Instant::now();
         let (good, bad) = trial.successes(100);
+        table += &format!("{:.2} s ", begun.elapsed().as_secs_f64());
         table += &format!("{:32} {good:3}\n", trial.definition.name);
         for line in bad.iter().take(4) {
             table += &format!("  {line}\n");
