@@ -7,6 +7,7 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
+pub(crate) mod models;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
@@ -15,6 +16,7 @@ pub(crate) mod trace;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
+use models::ModelError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
@@ -428,6 +430,9 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// A composite model makes no sense.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

@@ -95,6 +95,7 @@ pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
 pub use error::checkpoint::CheckpointError;
+pub use error::models::ModelError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 #[cfg(feature = "chrome-trace")]

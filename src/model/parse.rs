@@ -26,9 +26,10 @@
 //!
 //! A text may be hostile: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
 
-mod fault;
+pub(crate) mod fault;
+pub(crate) mod names;
 mod part;
-mod tokens;
+pub(crate) mod tokens;
 
 use super::expression::{Binary, Expression, Operation};
 use crate::error::Error;

@@ -1,7 +1,11 @@
-//! Tools of those who look for a start in noisy points.
+//! What the estimates of starts are made of. Nothing here panics; what overflows is put right where
+//! an estimate is used.
 
+mod polynomial;
 pub(crate) mod projection;
 pub(crate) mod sketch;
+
+pub(crate) use polynomial::polynomial_fit;
 
 /// The largest value of a start: a model may still double it.
 const LARGEST: f64 = 1e300;
@@ -10,6 +14,23 @@ const LARGEST: f64 = 1e300;
 pub(crate) fn tame<const N: usize>(values: [f64; N]) -> Vec<f64> {
     let tame = |v: f64| if v.is_nan() { 1.0 } else { v.clamp(-LARGEST, LARGEST) };
     values.map(tame).to_vec()
+}
+
+/// The mean of values; 0 of none.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.iter().map(|v| v / count).sum()
+}
+
+/// The value with as many below as above it; 0 of none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => sorted[n / 2 - 1] / 2.0 + sorted[n / 2] / 2.0,
+    }
 }
 
 #[cfg(test)]

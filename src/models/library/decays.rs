@@ -1,84 +1,105 @@
 //! What fades: one exponential, sums of two and three, and the stretched one.
 
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, any, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// Falls by the factor e with every `decay` of x, towards 0.
-pub(crate) static EXPONENTIAL: Definition = Definition {
-    name: "exponential",
-    variables: &["x"],
-    formula: "amplitude*exp(-x/decay)",
-    parameters: &[any("amplitude"), positive("decay")],
-    derived: &[("rate", "1/decay"), ("half_life", "ln(2)*decay"), ("area", "amplitude*decay")],
-    estimate: one,
-};
+define! {
+    /// Falls by the factor e with every `decay` of x, towards 0. Its `amplitude` is the value at
+    /// x = 0, also where the points begin later.
+    exponential EXPONENTIAL ["x"] Curve
+    formula "amplitude*exp(-x/decay)"
+    parameters {
+        amplitude: any "the value at x = 0",
+        decay: width "the lifetime, in units of x",
+    }
+    derived {
+        rate = "1/decay" "the part that goes per unit of x",
+        half_life = "ln(2)*decay" "the x in which half of it goes",
+        area = "amplitude*decay" "the integral from x = 0 on",
+    }
+    estimate one
+}
 
-/// The same towards a level that is not 0.
-pub(crate) static EXPONENTIAL_OFFSET: Definition = Definition {
-    name: "exponential_offset",
-    variables: &["x"],
-    formula: "amplitude*exp(-x/decay) + offset",
-    parameters: &[any("amplitude"), positive("decay"), any("offset")],
-    derived: &[
-        ("rate", "1/decay"),
-        ("half_life", "ln(2)*decay"),
-        ("at_zero", "amplitude + offset"),
-    ],
-    estimate: to_a_level,
-};
+define! {
+    /// Falls by the factor e with every `decay` of x, towards a level that is not 0.
+    exponential_offset EXPONENTIAL_OFFSET ["x"] Curve
+    formula "amplitude*exp(-x/decay) + offset"
+    parameters {
+        amplitude: any "what goes, seen from x = 0",
+        decay: width "the lifetime, in units of x",
+        offset: any "what stays",
+    }
+    derived {
+        rate = "1/decay" "the part that goes per unit of x",
+        half_life = "ln(2)*decay" "the x in which half of what goes is gone",
+        at_zero = "amplitude + offset" "the value at x = 0",
+    }
+    estimate to_a_level
+}
 
-/// Two exponentials, the faster one first in a start that is found.
-pub(crate) static BIEXPONENTIAL: Definition = Definition {
-    name: "biexponential",
-    variables: &["x"],
-    formula: "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)",
-    parameters: &[any("amplitude1"), positive("decay1"), any("amplitude2"), positive("decay2")],
-    derived: &[
-        ("at_zero", "amplitude1 + amplitude2"),
-        ("fraction1", "amplitude1/(amplitude1 + amplitude2)"),
-        ("half_life1", "ln(2)*decay1"),
-        ("half_life2", "ln(2)*decay2"),
-        ("area", "amplitude1*decay1 + amplitude2*decay2"),
-        ("mean_decay", "(amplitude1*decay1 + amplitude2*decay2)/(amplitude1 + amplitude2)"),
-    ],
-    estimate: two,
-};
+define! {
+    /// Two exponentials, as two compartments or two kinds of emitters give. A start that is found has
+    /// the faster one first.
+    biexponential BIEXPONENTIAL ["x"] Curve
+    formula "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)"
+    parameters {
+        amplitude1: any "the first part at x = 0",
+        decay1: width "its lifetime, in units of x",
+        amplitude2: any "the second part at x = 0",
+        decay2: width "its lifetime",
+    }
+    derived {
+        at_zero = "amplitude1 + amplitude2" "the value at x = 0",
+        fraction1 = "amplitude1/(amplitude1 + amplitude2)" "the share of the first at x = 0",
+        half_life1 = "ln(2)*decay1" "the x in which half of the first goes",
+        half_life2 = "ln(2)*decay2" "the x in which half of the second goes",
+        area = "amplitude1*decay1 + amplitude2*decay2" "the integral from x = 0 on",
+        mean_decay = "(amplitude1*decay1 + amplitude2*decay2)/(amplitude1 + amplitude2)"
+            "the lifetimes' mean, weighted with the amplitudes",
+    }
+    estimate two
+}
 
-/// Three exponentials, the fastest one first in a start that is found.
-pub(crate) static TRIEXPONENTIAL: Definition = Definition {
-    name: "triexponential",
-    variables: &["x"],
-    formula: "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2) + amplitude3*exp(-x/decay3)",
-    parameters: &[
-        any("amplitude1"),
-        positive("decay1"),
-        any("amplitude2"),
-        positive("decay2"),
-        any("amplitude3"),
-        positive("decay3"),
-    ],
-    derived: &[
-        ("at_zero", "amplitude1 + amplitude2 + amplitude3"),
-        ("area", "amplitude1*decay1 + amplitude2*decay2 + amplitude3*decay3"),
-    ],
-    estimate: three,
-};
+define! {
+    /// Three exponentials. Their lifetimes must differ by factors for points to tell them apart. A
+    /// start that is found has the fastest first.
+    triexponential TRIEXPONENTIAL ["x"] Curve
+    formula "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)" " + amplitude3*exp(-x/decay3)"
+    parameters {
+        amplitude1: any "the first part at x = 0",
+        decay1: width "its lifetime, in units of x",
+        amplitude2: any "the second part at x = 0",
+        decay2: width "its lifetime",
+        amplitude3: any "the third part at x = 0",
+        decay3: width "its lifetime",
+    }
+    derived {
+        at_zero = "amplitude1 + amplitude2 + amplitude3" "the value at x = 0",
+        area = "amplitude1*decay1 + amplitude2*decay2 + amplitude3*decay3"
+            "the integral from x = 0 on",
+    }
+    estimate three
+}
 
-/// Kohlrausch's function: faster than an exponential at first and slower later where `beta` < 1.
-pub(crate) static STRETCHED_EXPONENTIAL: Definition = Definition {
-    name: "stretched_exponential",
-    variables: &["x"],
-    formula: "amplitude*exp(-(x/decay)^beta)",
-    parameters: &[any("amplitude"), positive("decay"), positive("beta")],
-    derived: &[
-        ("half_life", "decay*ln(2)^(1/beta)"),
-        ("mean_decay", "decay/beta*exp(ln_gamma(1/beta))"),
-    ],
-    estimate: stretched,
-};
+define! {
+    /// The function of Kohlrausch, and of Williams and Watts: for `beta` below 1 faster than an
+    /// exponential at first and slower later; for x ≥ 0.
+    stretched_exponential STRETCHED_EXPONENTIAL ["x"] Curve
+    formula "amplitude*exp(-(x/decay)^beta)"
+    parameters {
+        amplitude: any "the value at x = 0",
+        decay: width "the x at which the factor e is gone",
+        beta: width "the stretching: 1 for an exponential",
+    }
+    derived {
+        half_life = "decay*ln(2)^(1/beta)" "the x in which half of it goes",
+        mean_decay = "decay/beta*exp(ln_gamma(1/beta))" "the integral from x = 0 on over the amplitude",
+    }
+    estimate stretched
+}
 
 /// Lifetimes that these points can show.
 fn lifetimes(points: &Sketch, places: usize) -> Axis {

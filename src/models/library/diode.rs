@@ -1,36 +1,45 @@
 //! Currents of a diode over its voltage.
 
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// Shockley's law; x is the voltage, `nvt` the ideality factor times the thermal voltage.
-pub(crate) static DIODE: Definition = Definition {
-    name: "diode",
-    variables: &["x"],
-    formula: "i0*expm1(x/nvt)",
-    parameters: &[positive("i0"), positive("nvt")],
-    derived: &[("ideality_300k", "nvt/0.025851999786435536"), ("conductance_at_zero", "i0/nvt")],
-    estimate: |points| {
+define! {
+    /// The current of a diode over its voltage (Shockley, 1949): `i0·(exp(x/nvt) − 1)`.
+    diode DIODE ["x"] Curve
+    formula "i0*expm1(x/nvt)"
+    parameters {
+        i0: positive "the saturation current",
+        nvt: width "the ideality factor times the thermal voltage, in units of x",
+    }
+    derived {
+        ideality_300k = "nvt/0.025851999786435536" "the ideality factor at 300 K, for x in V",
+        conductance_at_zero = "i0/nvt" "the slope at x = 0",
+    }
+    estimate |points| {
         let [i0, nvt] = shockley(&Sketch::of(points, 256));
         tame([i0, nvt])
-    },
-};
+    }
+}
 
-/// The same behind a resistor `rs`: the solution of `i = i0*expm1((x - i*rs)/nvt)`.
-pub(crate) static DIODE_SERIES_RESISTANCE: Definition = Definition {
-    name: "diode_series_resistance",
-    variables: &["x"],
-    formula: "nvt/rs*wright_omega(ln(i0*rs/nvt) + (x + i0*rs)/nvt) - i0",
-    parameters: &[positive("i0"), positive("nvt"), positive("rs")],
-    derived: &[
-        ("ideality_300k", "nvt/0.025851999786435536"),
-        ("conductance_at_zero", "1/(nvt/i0 + rs)"),
-    ],
-    estimate: resisted,
-};
+define! {
+    /// The current of a diode behind a resistor: the solution i of `i = i0·(exp((x − i·rs)/nvt) − 1)`
+    /// (Banwell and Jayakumar, Electron. Lett. 36 (2000) 291). Without any resistance use `diode`.
+    diode_series_resistance DIODE_SERIES_RESISTANCE ["x"] Curve
+    formula "nvt/rs*wright_omega(ln(i0*rs/nvt) + (x + i0*rs)/nvt) - i0"
+    parameters {
+        i0: width "the saturation current",
+        nvt: width "the ideality factor times the thermal voltage, in units of x",
+        rs: width "the resistance in series",
+    }
+    derived {
+        ideality_300k = "nvt/0.025851999786435536" "the ideality factor at 300 K, for x in V",
+        conductance_at_zero = "1/(nvt/i0 + rs)" "the slope at x = 0",
+    }
+    estimate resisted
+}
 
 /// Saturation current and thermal voltage; the current is positive as the law has it.
 fn shockley(sketch: &Sketch) -> [f64; 2] {

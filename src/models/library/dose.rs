@@ -4,71 +4,92 @@
 //! decimal logarithm. `ec50` is the dose halfway between the two levels in all of them.
 
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, any, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// Hill's function, from 0 to `emax`.
-pub(crate) static HILL: Definition = Definition {
-    name: "hill",
-    variables: &["x"],
-    formula: "emax/(1 + (x/ec50)^(-hill))",
-    parameters: &[any("emax"), positive("ec50"), positive("hill")],
-    derived: &[
-        ("ec10", "ec50*9^(-1/hill)"),
-        ("ec90", "ec50*9^(1/hill)"),
-        ("log10_ec50", "log10(ec50)"),
-        ("slope_at_ec50", "emax*hill/(4*ec50)"),
-    ],
-    estimate: from_zero,
-};
+define! {
+    /// Hill's function: a response that starts from 0 without a dose and ends at `emax`.
+    hill HILL ["x"] Step
+    formula "emax/(1 + (x/ec50)^(-hill))"
+    parameters {
+        emax: any "the response to a large dose",
+        ec50: width "the dose of half of it, in units of x",
+        hill: width "the steepness: 1 where one molecule binds by itself",
+    }
+    derived {
+        ec10 = "ec50*9^(-1/hill)" "the dose of a tenth of emax",
+        ec90 = "ec50*9^(1/hill)" "the dose of nine tenths of emax",
+        log10_ec50 = "log10(ec50)" "the decimal logarithm of ec50",
+        slope_at_ec50 = "emax*hill/(4*ec50)" "the slope over the dose at ec50",
+    }
+    estimate from_zero
+}
 
-/// The logistic of four parameters; a response that falls with the dose has a negative `hill`.
-pub(crate) static LOGISTIC4: Definition = Definition {
-    name: "logistic4",
-    variables: &["x"],
-    formula: "bottom + (top - bottom)/(1 + (x/ec50)^(-hill))",
-    parameters: &[any("bottom"), any("top"), positive("ec50"), any("hill")],
-    derived: &[
-        ("span", "top - bottom"),
-        ("ec10", "ec50*9^(-1/hill)"),
-        ("ec90", "ec50*9^(1/hill)"),
-        ("log10_ec50", "log10(ec50)"),
-        ("slope_at_ec50", "(top - bottom)*hill/(4*ec50)"),
-    ],
-    estimate: four,
-};
+define! {
+    /// The logistic curve of four parameters (4PL) over the dose, which may be 0. A response that
+    /// falls with the dose has a negative `hill`; the same curve has bottom and top exchanged and the
+    /// other sign, and a start that is found has the larger one for its top.
+    logistic4 LOGISTIC4 ["x"] Curve
+    formula "bottom + (top - bottom)/(1 + (x/ec50)^(-hill))"
+    parameters {
+        bottom: any "the response without a dose, to a large one for hill < 0",
+        top: any "the response to a large dose, without one for hill < 0",
+        ec50: width "the dose halfway between them, in units of x",
+        hill: any "the steepness, and its direction",
+    }
+    derived {
+        span = "top - bottom" "the range of responses",
+        ec10 = "ec50*9^(-1/hill)" "the dose a tenth of the way from bottom to top",
+        ec90 = "ec50*9^(1/hill)" "the dose nine tenths of the way",
+        log10_ec50 = "log10(ec50)" "the decimal logarithm of ec50",
+        slope_at_ec50 = "(top - bottom)*hill/(4*ec50)" "the slope over the dose at ec50",
+    }
+    estimate four
+}
 
-/// The same over the decimal logarithm of the dose.
-pub(crate) static LOGISTIC4_LOG: Definition = Definition {
-    name: "logistic4_log",
-    variables: &["x"],
-    formula: "bottom + (top - bottom)/(1 + 10^(hill*(log_ec50 - x)))",
-    parameters: &[any("bottom"), any("top"), any("log_ec50"), any("hill")],
-    derived: &[
-        ("span", "top - bottom"),
-        ("ec50", "10^log_ec50"),
-        ("ec10", "10^(log_ec50 - log10(9)/hill)"),
-        ("ec90", "10^(log_ec50 + log10(9)/hill)"),
-        ("slope_at_ec50", "(top - bottom)*hill*ln(10)/4"),
-    ],
-    estimate: four_of_logarithm,
-};
+define! {
+    /// The logistic curve of four parameters over the decimal logarithm of the dose.
+    logistic4_log LOGISTIC4_LOG ["x"] Curve
+    formula "bottom + (top - bottom)/(1 + 10^(hill*(log_ec50 - x)))"
+    parameters {
+        bottom: any "the response without a dose, to a large one for hill < 0",
+        top: any "the response to a large dose, without one for hill < 0",
+        log_ec50: any "the decimal logarithm of the dose halfway between them",
+        hill: any "the steepness, and its direction",
+    }
+    derived {
+        span = "top - bottom" "the range of responses",
+        ec50 = "10^log_ec50" "the dose halfway",
+        ec10 = "10^(log_ec50 - log10(9)/hill)" "the dose a tenth of the way from bottom to top",
+        ec90 = "10^(log_ec50 + log10(9)/hill)" "the dose nine tenths of the way",
+        slope_at_ec50 = "(top - bottom)*hill*ln(10)/4" "the slope over the logarithm at ec50",
+    }
+    estimate four_of_logarithm
+}
 
-/// The logistic of five parameters: `asymmetry` is 1 for a curve that is symmetric over ln(x).
-pub(crate) static LOGISTIC5: Definition = Definition {
-    name: "logistic5",
-    variables: &["x"],
-    formula: "bottom + (top - bottom)/(1 + (2^(1/asymmetry) - 1)*(x/ec50)^(-hill))^asymmetry",
-    parameters: &[any("bottom"), any("top"), positive("ec50"), any("hill"), positive("asymmetry")],
-    derived: &[
-        ("span", "top - bottom"),
-        ("log10_ec50", "log10(ec50)"),
-        ("inflection", "ec50*(asymmetry*(2^(1/asymmetry) - 1))^(1/hill)"),
-    ],
-    estimate: five,
-};
+define! {
+    /// The logistic curve of five parameters (5PL) over the dose, which may be 0. `ec50` is the dose
+    /// halfway between the levels whatever the asymmetry. In contrast to four parameters the curves
+    /// with a positive and with a negative `hill` are different ones.
+    logistic5 LOGISTIC5 ["x"] Curve
+    formula "bottom + (top - bottom)" "/(1 + (2^(1/asymmetry) - 1)*(x/ec50)^(-hill))^asymmetry"
+    parameters {
+        bottom: any "the response without a dose, to a large one for hill < 0",
+        top: any "the response to a large dose, without one for hill < 0",
+        ec50: width "the dose halfway between them, in units of x",
+        hill: any "the steepness, and its direction",
+        asymmetry: width "1 for a curve that is symmetric over ln(x)",
+    }
+    derived {
+        span = "top - bottom" "the range of responses",
+        log10_ec50 = "log10(ec50)" "the decimal logarithm of ec50",
+        inflection = "ec50*(asymmetry*(2^(1/asymmetry) - 1))^(1/hill)"
+            "where it is steepest over ln(x)",
+    }
+    estimate five
+}
 
 /// Doses around those of the points.
 fn doses(points: &Sketch, places: usize) -> Axis {

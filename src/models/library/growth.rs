@@ -1,68 +1,87 @@
 //! What grows: without limit, by a power, and towards a capacity.
 
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, any, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// Grows by the factor e with every 1/`rate` of x.
-pub(crate) static GROWTH: Definition = Definition {
-    name: "growth",
-    variables: &["x"],
-    formula: "amplitude*exp(rate*x)",
-    parameters: &[any("amplitude"), any("rate")],
-    derived: &[("doubling", "ln(2)/rate")],
-    estimate: unlimited,
-};
+define! {
+    /// Grows by the factor e with every 1/`rate` of x; falls where the rate is negative.
+    growth GROWTH ["x"] Curve
+    formula "amplitude*exp(rate*x)"
+    parameters {
+        amplitude: any "the value at x = 0",
+        rate: any "the relative growth per unit of x",
+    }
+    derived { doubling = "ln(2)/rate" "the x in which it doubles" }
+    estimate unlimited
+}
 
-/// A power of x, a straight line where both axes are logarithmic; for x > 0.
-pub(crate) static POWER_LAW: Definition = Definition {
-    name: "power_law",
-    variables: &["x"],
-    formula: "amplitude*x^exponent",
-    parameters: &[any("amplitude"), any("exponent")],
-    derived: &[("doubling_factor", "2^exponent")],
-    estimate: power,
-};
+define! {
+    /// A power of x, which is a straight line where both axes are logarithmic; for x > 0.
+    power_law POWER_LAW ["x"] Curve
+    formula "amplitude*x^exponent"
+    parameters {
+        amplitude: any "the value at x = 1",
+        exponent: any "the slope where both axes are logarithmic",
+    }
+    derived { doubling_factor = "2^exponent" "what doubling x multiplies the value by" }
+    estimate power
+}
 
-/// Verhulst's function: growth in proportion to what is there and to what is missing.
-pub(crate) static LOGISTIC_GROWTH: Definition = Definition {
-    name: "logistic_growth",
-    variables: &["x"],
-    formula: "capacity/(1 + exp(-rate*(x - midpoint)))",
-    parameters: &[any("capacity"), any("rate"), any("midpoint")],
-    derived: &[
-        ("max_slope", "capacity*rate/4"),
-        ("doubling", "ln(2)/rate"),
-        ("at_zero", "capacity/(1 + exp(rate*midpoint))"),
-    ],
-    estimate: |points| sigmoid(points, |u| 1.0 / (1.0 + (-u).exp())),
-};
+define! {
+    /// Verhulst's function: growth in proportion to what is there and to what is missing. Falls where
+    /// the rate is negative.
+    logistic_growth LOGISTIC_GROWTH ["x"] Step
+    formula "capacity/(1 + exp(-rate*(x - midpoint)))"
+    parameters {
+        capacity: any "the level that it ends at",
+        rate: any "the relative growth per unit of x where there is little",
+        midpoint: any "the x of half the capacity, where it is steepest",
+    }
+    derived {
+        max_slope = "capacity*rate/4" "the slope at the midpoint",
+        doubling = "ln(2)/rate" "the x in which it doubles where there is little",
+        at_zero = "capacity/(1 + exp(rate*midpoint))" "the value at x = 0",
+    }
+    estimate |points| sigmoid(points, |u| 1.0 / (1.0 + (-u).exp()))
+}
 
-/// Gompertz' function: growth whose rate itself fades.
-pub(crate) static GOMPERTZ: Definition = Definition {
-    name: "gompertz",
-    variables: &["x"],
-    formula: "capacity*exp(-exp(-rate*(x - midpoint)))",
-    parameters: &[any("capacity"), any("rate"), any("midpoint")],
-    derived: &[
-        ("max_slope", "capacity*rate/e"),
-        ("lag", "midpoint - 1/rate"),
-        ("at_zero", "capacity*exp(-exp(rate*midpoint))"),
-    ],
-    estimate: |points| sigmoid(points, |u| (-(-u).exp()).exp()),
-};
+define! {
+    /// Gompertz' function: growth whose relative rate fades exponentially. The lag is Zwietering's
+    /// (Appl. Environ. Microbiol. 56 (1990) 1875).
+    gompertz GOMPERTZ ["x"] Step
+    formula "capacity*exp(-exp(-rate*(x - midpoint)))"
+    parameters {
+        capacity: any "the level that it ends at",
+        rate: any "how fast the relative growth fades, per unit of x",
+        midpoint: any "the x of capacity/e, where it is steepest",
+    }
+    derived {
+        max_slope = "capacity*rate/e" "the slope at the midpoint",
+        lag = "midpoint - 1/rate" "where the steepest tangent leaves 0",
+        at_zero = "capacity*exp(-exp(rate*midpoint))" "the value at x = 0",
+    }
+    estimate |points| sigmoid(points, |u| (-(-u).exp()).exp())
+}
 
-/// The cumulative distribution of Weibull times a capacity; for x >= 0.
-pub(crate) static WEIBULL: Definition = Definition {
-    name: "weibull",
-    variables: &["x"],
-    formula: "-capacity*expm1(-(x/scale)^shape)",
-    parameters: &[any("capacity"), positive("scale"), positive("shape")],
-    derived: &[("half", "scale*ln(2)^(1/shape)"), ("mean", "scale*exp(ln_gamma(1 + 1/shape))")],
-    estimate: weibull,
-};
+define! {
+    /// Weibull's cumulative distribution times a capacity, `capacity·(1 − exp(−(x/scale)^shape))`;
+    /// for x ≥ 0.
+    weibull WEIBULL ["x"] Step
+    formula "-capacity*expm1(-(x/scale)^shape)"
+    parameters {
+        capacity: any "the level that it ends at",
+        scale: width "the x at which all but 1/e of it is reached",
+        shape: width "1 for an exponential approach, more for a delayed one",
+    }
+    derived {
+        half = "scale*ln(2)^(1/shape)" "the x of half the capacity",
+        mean = "scale*exp(ln_gamma(1 + 1/shape))" "the mean of the distribution",
+    }
+    estimate weibull_start
+}
 
 fn unlimited(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
@@ -116,7 +135,7 @@ fn sigmoid(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
     tame([found.factors[0] * sketch.y_unit, rate / sketch.x_unit, midpoint * sketch.x_unit])
 }
 
-fn weibull(points: &Observations) -> Vec<f64> {
+fn weibull_start(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);

@@ -1,57 +1,73 @@
 //! Laws of physics: rates over temperature, radiation, and forces between atoms.
 
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, any, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// A rate over the absolute temperature, in K; `energy` in J/mol.
-pub(crate) static ARRHENIUS: Definition = Definition {
-    name: "arrhenius",
-    variables: &["x"],
-    formula: "amplitude*exp(-energy/(8.31446261815324*x))",
-    parameters: &[any("amplitude"), any("energy")],
-    derived: &[
-        ("ln_amplitude", "ln(amplitude)"),
-        ("energy_ev", "energy/96485.33212331"),
-        ("rate_298", "amplitude*exp(-energy/(8.31446261815324*298.15))"),
-    ],
-    estimate: activated,
-};
+define! {
+    /// The rate of a reaction over the absolute temperature (Arrhenius, 1889). x in K.
+    arrhenius ARRHENIUS ["x"] Curve
+    formula "amplitude*exp(-energy/(8.31446261815324*x))"
+    parameters {
+        amplitude: any "the rate without a barrier",
+        energy: any "the activation energy in J/mol",
+    }
+    derived {
+        ln_amplitude = "ln(amplitude)" "the logarithm of the amplitude",
+        energy_ev = "energy/96485.33212331" "the energy in eV per particle",
+        rate_298 = "amplitude*exp(-energy/(8.31446261815324*298.15))" "the rate at 25 °C",
+    }
+    estimate activated
+}
 
-/// Planck's radiance per wavelength in W/(m² sr µm), over the wavelength in µm; `temperature` in K.
-pub(crate) static PLANCK: Definition = Definition {
-    name: "planck",
-    variables: &["x"],
-    formula: "amplitude*1.1910429723971884e8/(x^5*expm1(14387.768775039337/(x*temperature)))",
-    parameters: &[any("amplitude"), positive("temperature")],
-    derived: &[
-        ("peak_wavelength", "2897.771955185173/temperature"),
-        ("exitance", "amplitude*5.670374419184431e-8*temperature^4"),
-    ],
-    estimate: radiated,
-};
+define! {
+    /// Planck's radiance of a black body per wavelength, in W/(m² sr µm). x: the wavelength in µm.
+    planck PLANCK ["x"] Peak
+    formula "amplitude*1.1910429723971884e8" "/(x^5*expm1(14387.768775039337/(x*temperature)))"
+    parameters {
+        amplitude: any "the emissivity, times whatever the instrument adds",
+        temperature: width "the temperature in K",
+    }
+    derived {
+        peak_wavelength = "2897.771955185173/temperature" "the wavelength of the maximum in µm (Wien)",
+        exitance = "amplitude*5.670374419184431e-8*temperature^4"
+            "what leaves the surface in W/m² (Stefan and Boltzmann)",
+    }
+    estimate radiated
+}
 
-/// The energy of two atoms over their distance: repulsion r^-12, attraction r^-6.
-pub(crate) static LENNARD_JONES: Definition = Definition {
-    name: "lennard_jones",
-    variables: &["x"],
-    formula: "4*depth*((sigma/x)^12 - (sigma/x)^6)",
-    parameters: &[any("depth"), positive("sigma")],
-    derived: &[("distance", "2^(1/6)*sigma"), ("stiffness", "57.14644034481411*depth/sigma^2")],
-    estimate: two_powers,
-};
+define! {
+    /// The energy of two atoms over their distance: a repulsion x⁻¹² and an attraction x⁻⁶.
+    lennard_jones LENNARD_JONES ["x"] Curve
+    formula "4*depth*((sigma/x)^12 - (sigma/x)^6)"
+    parameters {
+        depth: any "the depth of the minimum",
+        sigma: positive "the distance at which the energy is 0, in units of x",
+    }
+    derived {
+        distance = "2^(1/6)*sigma" "the distance of the minimum",
+        stiffness = "72*depth/(2^(1/3)*sigma^2)" "the second derivative at the minimum",
+    }
+    estimate two_powers
+}
 
-/// The energy of a bond over its length, 0 far away.
-pub(crate) static MORSE: Definition = Definition {
-    name: "morse",
-    variables: &["x"],
-    formula: "depth*((1 - exp(-(x - center)/width))^2 - 1)",
-    parameters: &[any("depth"), any("center"), positive("width")],
-    derived: &[("stiffness", "2*depth/width^2"), ("zero", "center - width*ln(2)")],
-    estimate: bond,
-};
+define! {
+    /// The energy of a bond over its length (Morse, 1929), 0 far away.
+    morse MORSE ["x"] Curve
+    formula "depth*((1 - exp(-(x - center)/width))^2 - 1)"
+    parameters {
+        depth: any "the depth of the minimum",
+        center: any "the length at the minimum",
+        width: width "the reach of the force, in units of x: 1/a in Morse's form",
+    }
+    derived {
+        stiffness = "2*depth/width^2" "the second derivative at the minimum",
+        zero = "center - width*ln(2)" "the length at which the energy is 0",
+    }
+    estimate bond
+}
 
 fn activated(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of_positive(points, 256);

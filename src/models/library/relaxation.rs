@@ -3,56 +3,78 @@
 //! `x` is the time after the pulse, except in [`VARIABLE_FLIP_ANGLE`]; `t1` has its unit.
 
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, any, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// Recovery after an inversion pulse; `inversion` is 2 where the pulse is perfect.
-pub(crate) static INVERSION_RECOVERY: Definition = Definition {
-    name: "inversion_recovery",
-    variables: &["x"],
-    formula: "m0*(1 - inversion*exp(-x/t1))",
-    parameters: &[any("m0"), any("inversion"), positive("t1")],
-    derived: &[
-        ("rate", "1/t1"),
-        ("null_time", "t1*ln(inversion)"),
-        ("efficiency", "inversion/2"),
-        ("at_zero", "m0*(1 - inversion)"),
-    ],
-    estimate: signed,
-};
+define! {
+    /// Recovery after an inversion pulse, where the sign is measured. x: the inversion time.
+    inversion_recovery INVERSION_RECOVERY ["x"] Curve
+    formula "m0*(1 - inversion*exp(-x/t1))"
+    parameters {
+        m0: any "the signal at equilibrium",
+        inversion: any "2 where the pulse is perfect, 1 where it only saturates",
+        t1: width "the longitudinal relaxation time, in units of x",
+    }
+    derived {
+        rate = "1/t1" "the relaxation rate R1",
+        null_time = "t1*ln(inversion)" "the inversion time without a signal",
+        efficiency = "inversion/2" "the part of the magnetisation that was inverted",
+        at_zero = "m0*(1 - inversion)" "the signal right after the pulse",
+    }
+    estimate signed
+}
 
-/// The same where only magnitudes are measured.
-pub(crate) static INVERSION_RECOVERY_MAGNITUDE: Definition = Definition {
-    name: "inversion_recovery_magnitude",
-    variables: &["x"],
-    formula: "abs(m0*(1 - inversion*exp(-x/t1)))",
-    parameters: &[positive("m0"), positive("inversion"), positive("t1")],
-    derived: &[("rate", "1/t1"), ("null_time", "t1*ln(inversion)"), ("efficiency", "inversion/2")],
-    estimate: magnitude,
-};
+define! {
+    /// Recovery after an inversion pulse, where only magnitudes are measured. Near the null the
+    /// magnitude of noise is not noise around 0: leave such points out if there are many.
+    inversion_recovery_magnitude INVERSION_RECOVERY_MAGNITUDE ["x"] Curve
+    formula "abs(m0*(1 - inversion*exp(-x/t1)))"
+    parameters {
+        m0: positive "the signal at equilibrium",
+        inversion: positive "2 where the pulse is perfect",
+        t1: width "the longitudinal relaxation time, in units of x",
+    }
+    derived {
+        rate = "1/t1" "the relaxation rate R1",
+        null_time = "t1*ln(inversion)" "the inversion time without a signal",
+        efficiency = "inversion/2" "the part of the magnetisation that was inverted",
+    }
+    estimate magnitude
+}
 
-/// Recovery from nothing, after a saturation pulse.
-pub(crate) static SATURATION_RECOVERY: Definition = Definition {
-    name: "saturation_recovery",
-    variables: &["x"],
-    formula: "-m0*expm1(-x/t1)",
-    parameters: &[any("m0"), positive("t1")],
-    derived: &[("rate", "1/t1"), ("half_time", "ln(2)*t1"), ("initial_slope", "m0/t1")],
-    estimate: from_nothing,
-};
+define! {
+    /// Recovery from nothing, after a saturation pulse: `m0·(1 − exp(−x/t1))`.
+    saturation_recovery SATURATION_RECOVERY ["x"] Curve
+    formula "-m0*expm1(-x/t1)"
+    parameters {
+        m0: any "the signal at equilibrium",
+        t1: width "the longitudinal relaxation time, in units of x",
+    }
+    derived {
+        rate = "1/t1" "the relaxation rate R1",
+        half_time = "ln(2)*t1" "the time to half of m0",
+        initial_slope = "m0/t1" "the slope at x = 0",
+    }
+    estimate from_nothing
+}
 
-/// The spoiled gradient echo in its steady state over the flip angle, x in radians; `t1` is in units of
-/// the repetition time.
-pub(crate) static VARIABLE_FLIP_ANGLE: Definition = Definition {
-    name: "variable_flip_angle",
-    variables: &["x"],
-    formula: "-m0*sin(x)*expm1(-1/t1)/(1 - exp(-1/t1)*cos(x))",
-    parameters: &[any("m0"), positive("t1")],
-    derived: &[("ernst_angle", "acos(exp(-1/t1))"), ("rate", "1/t1")],
-    estimate: by_angle,
-};
+define! {
+    /// The spoiled gradient echo in its steady state, `m0·sin x·(1 − E)/(1 − E·cos x)` with
+    /// E = exp(−1/t1). x: the flip angle in radians.
+    variable_flip_angle VARIABLE_FLIP_ANGLE ["x"] Curve
+    formula "-m0*sin(x)*expm1(-1/t1)/(1 - exp(-1/t1)*cos(x))"
+    parameters {
+        m0: any "the signal at equilibrium, with what T2* leaves of it",
+        t1: width "the longitudinal relaxation time, in units of the repetition time",
+    }
+    derived {
+        ernst_angle = "acos(exp(-1/t1))" "the angle of the largest signal, in radians",
+        rate = "1/t1" "the relaxation rate per repetition",
+    }
+    estimate by_angle
+}
 
 /// Times that these points can show.
 fn times(points: &Sketch) -> Axis {

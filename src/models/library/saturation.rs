@@ -2,46 +2,59 @@
 
 use super::growth::power;
 use crate::data::observations::Observations;
-use crate::models::definition::{Definition, any, positive};
+use crate::models::definition::define;
 use crate::models::estimate::projection::{Axis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// The speed of an enzyme over the concentration of its substrate.
-pub(crate) static MICHAELIS_MENTEN: Definition = Definition {
-    name: "michaelis_menten",
-    variables: &["x"],
-    formula: "vmax*x/(km + x)",
-    parameters: &[any("vmax"), positive("km")],
-    derived: &[("initial_slope", "vmax/km"), ("x90", "9*km")],
-    estimate: |points| {
+define! {
+    /// The speed of an enzyme over the concentration of its substrate (Michaelis and Menten, 1913).
+    michaelis_menten MICHAELIS_MENTEN ["x"] Curve
+    formula "vmax*x/(km + x)"
+    parameters {
+        vmax: any "the speed at saturation",
+        km: width "the concentration of half of it, in units of x",
+    }
+    derived {
+        initial_slope = "vmax/km" "the slope at x = 0",
+        x90 = "9*km" "the concentration of nine tenths of vmax",
+    }
+    estimate |points| {
         let [vmax, km] = filling(points);
         tame([vmax, km])
-    },
-};
+    }
+}
 
-/// What one layer of a surface holds over the pressure or the concentration above it.
-pub(crate) static LANGMUIR: Definition = Definition {
-    name: "langmuir",
-    variables: &["x"],
-    formula: "qmax*affinity*x/(1 + affinity*x)",
-    parameters: &[any("qmax"), positive("affinity")],
-    derived: &[("initial_slope", "qmax*affinity"), ("half", "1/affinity")],
-    estimate: |points| {
+define! {
+    /// What a single layer on a surface holds over the pressure or the concentration above it
+    /// (Langmuir, 1918).
+    langmuir LANGMUIR ["x"] Curve
+    formula "qmax*affinity*x/(1 + affinity*x)"
+    parameters {
+        qmax: any "what the full layer holds",
+        affinity: positive "the constant of the equilibrium, per unit of x",
+    }
+    derived {
+        initial_slope = "qmax*affinity" "the slope at x = 0, Henry's constant",
+        half = "1/affinity" "the x of half the layer",
+    }
+    estimate |points| {
         let [qmax, half] = filling(points);
         tame([qmax, 1.0 / half])
-    },
-};
+    }
+}
 
-/// What an uneven surface holds: a power of the concentration; for x >= 0.
-pub(crate) static FREUNDLICH: Definition = Definition {
-    name: "freundlich",
-    variables: &["x"],
-    formula: "capacity*x^(1/n)",
-    parameters: &[any("capacity"), positive("n")],
-    derived: &[("exponent", "1/n")],
-    estimate: uneven,
-};
+define! {
+    /// What an uneven surface holds: a root of the concentration (Freundlich, 1906); for x ≥ 0.
+    freundlich FREUNDLICH ["x"] Curve
+    formula "capacity*x^(1/n)"
+    parameters {
+        capacity: any "the value at x = 1",
+        n: width "how uneven the surface is; 1 for a straight line",
+    }
+    derived { exponent = "1/n" "the slope where both axes are logarithmic" }
+    estimate uneven
+}
 
 /// The level of saturation and the x of half of it.
 fn filling(points: &Observations) -> [f64; 2] {
