@@ -7,6 +7,8 @@ pub(crate) mod dose;
 pub(crate) mod growth;
 pub(crate) mod physics;
 pub(crate) mod polynomial;
+#[cfg(test)]
+mod relations;
 pub(crate) mod relaxation;
 pub(crate) mod saturation;
 #[cfg(test)]
