@@ -38,6 +38,18 @@ pub use library::steps::{
 };
 pub use library::surfaces::{gaussian2d, gaussian2d_elliptic, gaussian2d_rotated};
 pub use library::waves::{damped_sine, sine};
+pub use library::decays::{
+    biexponential, exponential, exponential_offset, stretched_exponential, triexponential,
+};
+pub use library::diode::{diode, diode_series_resistance};
+pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
+pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
+pub use library::physics::{arrhenius, lennard_jones, morse, planck};
+pub use library::polynomial::polynomial;
+pub use library::relaxation::{
+    inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
+};
+pub use library::saturation::{freundlich, langmuir, michaelis_menten};
 pub use library::{by_name, names};
 pub use model::Model;
 pub use parse::parse;
