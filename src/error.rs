@@ -7,6 +7,8 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
+#[cfg(feature = "ndarray")]
+pub(crate) mod layout;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
@@ -428,9 +430,20 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// An array's numbers do not lie side by side.
+    #[cfg(feature = "ndarray")]
+    #[error(transparent)]
+    Layout(#[from] layout::LayoutError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+}
+
+/// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Error {
+        match never {}
+    }
 }
 
 fn asked(ordinal: Option<usize>) -> String {

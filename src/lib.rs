@@ -95,6 +95,8 @@ pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
 pub use error::checkpoint::CheckpointError;
+#[cfg(feature = "ndarray")]
+pub use error::layout::LayoutError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 #[cfg(feature = "chrome-trace")]
