@@ -7,20 +7,26 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
+pub(crate) mod global;
 #[cfg(feature = "ndarray")]
 pub(crate) mod layout;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
+pub(crate) mod start;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
+pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
+use global::GlobalError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
+use start::StartError;
+use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -434,9 +440,18 @@ pub enum Error {
     #[cfg(feature = "ndarray")]
     #[error(transparent)]
     Layout(#[from] layout::LayoutError),
+    /// Several sets of points cannot be fitted together.
+    #[error(transparent)]
+    Global(#[from] GlobalError),
+    /// A part of the start is to be found, and cannot be.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A question about the errors of a fit makes no sense.
+    #[error(transparent)]
+    Uncertainty(#[from] UncertaintyError),
 }
 
 /// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.

@@ -4,6 +4,7 @@ pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
 mod latex;
+pub(crate) mod linear;
 mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
