@@ -9,6 +9,8 @@ pub(crate) mod checkpoint;
 mod excerpt;
 pub(crate) mod models;
 pub(crate) mod global;
+#[cfg(feature = "ndarray")]
+pub(crate) mod layout;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
@@ -439,6 +441,10 @@ pub enum Error {
     /// A composite model makes no sense.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// An array's numbers do not lie side by side.
+    #[cfg(feature = "ndarray")]
+    #[error(transparent)]
+    Layout(#[from] layout::LayoutError),
     /// Several sets of points cannot be fitted together.
     #[error(transparent)]
     Global(#[from] GlobalError),
@@ -451,6 +457,13 @@ pub enum Error {
     /// A question about the errors of a fit makes no sense.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),
+}
+
+/// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Error {
+        match never {}
+    }
 }
 
 fn asked(ordinal: Option<usize>) -> String {

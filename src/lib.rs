@@ -102,6 +102,8 @@ pub use data::{Data, Missing};
 pub use error::checkpoint::CheckpointError;
 pub use error::models::ModelError;
 pub use error::global::GlobalError;
+#[cfg(feature = "ndarray")]
+pub use error::layout::LayoutError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 pub use error::start::StartError;
