@@ -102,6 +102,7 @@ pub use error::global::GlobalError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 pub use error::start::StartError;
+pub use error::tie::TieError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
 pub use error::uncertainty::UncertaintyError;

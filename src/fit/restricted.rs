@@ -3,6 +3,7 @@
 use super::Fit;
 use super::covariance::{Covariance, Direction};
 use crate::model::native::Model;
+use std::sync::Arc;
 
 impl Fit {
     /// The parameters at the positions `keep`, called `names`, as those of `model`. Statistics stay.
@@ -15,6 +16,7 @@ impl Fit {
             fixed: chosen(&self.fixed, keep),
             at_bound: chosen(&self.at_bound, keep),
             covariance: self.covariance.restricted(keep),
+            ties: Arc::default(),
             ..self.clone()
         }
     }

@@ -3,8 +3,8 @@
 pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
-pub(crate) mod linear;
 mod latex;
+pub(crate) mod linear;
 mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
@@ -13,6 +13,7 @@ mod parse;
 pub(crate) mod program;
 pub(crate) mod scalar;
 mod tape;
+pub(crate) mod ties;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;
