@@ -13,6 +13,7 @@ mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod start;
+pub(crate) mod profile;
 pub(crate) mod stream;
 mod tie;
 
@@ -71,10 +72,10 @@ use std::time::Instant;
 pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
-    y: impl Into<Values<'a>>,
+    y: impl TryInto<Values<'a>, Error: Into<Error>>,
     p0: [f64; N],
 ) -> Result<Fit> {
-    let data = Data::new(x, y)?;
+    let data = Data::new(x, y.try_into().map_err(Into::into)?)?;
     let columns = C::X::count().unwrap_or(data.columns.len());
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
 }

@@ -195,7 +195,7 @@ impl Fit {
     /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model,
     /// [`Error::ModelPanicked`] if a native model panics.
     pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
-        let columns = x.columns();
+        let columns = x.columns()?;
         if columns.len() != self.model.columns() {
             return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
         }

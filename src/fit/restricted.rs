@@ -14,6 +14,7 @@ impl Fit {
             start: chosen(&self.start, keep),
             params: chosen(&self.params, keep),
             fixed: chosen(&self.fixed, keep),
+            bounds: chosen(&self.bounds, keep),
             at_bound: chosen(&self.at_bound, keep),
             covariance: self.covariance.restricted(keep),
             ties: Arc::default(),
