@@ -7,8 +7,8 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
-pub(crate) mod models;
 pub(crate) mod global;
+pub(crate) mod models;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
@@ -19,8 +19,8 @@ pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
-use models::ModelError;
 use global::GlobalError;
+use models::ModelError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;

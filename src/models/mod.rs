@@ -28,10 +28,12 @@ mod parse;
 mod start;
 
 pub use library::background::{constant, linear, quadratic};
-pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
+pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t, voigt};
 pub use library::polynomial::polynomial;
 pub use library::resonances::{breit_wigner, damped_oscillator};
-pub use library::skewed_peaks::{doniach, lognormal, skewed_gaussian, split_lorentzian};
+pub use library::skewed_peaks::{
+    doniach, exponential_gaussian, lognormal, skewed_gaussian, split_lorentzian,
+};
 pub use library::steps::{
     rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf, step_linear,
     step_logistic,
