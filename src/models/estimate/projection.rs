@@ -7,8 +7,11 @@
 
 use super::sketch::Sketch;
 
-/// Rounds of refinement; each that finds nothing better halves the steps.
-const ROUNDS: usize = 24;
+/// Rounds of refinement at most; each that finds nothing better halves the steps.
+const ROUNDS: usize = 80;
+
+/// Halvings after which the steps are small enough for a start: a thousandth of the grid's.
+const HALVINGS: usize = 10;
 
 /// Shapes at most.
 const MOST: usize = 4;
@@ -92,6 +95,7 @@ pub(crate) fn search<const Q: usize>(
         }
     }
     let mut step: [f64; Q] = std::array::from_fn(|i| 0.5 * axes[i].step());
+    let mut halvings = 0;
     for _ in 0..ROUNDS {
         let before = cost;
         for i in 0..Q {
@@ -106,6 +110,10 @@ pub(crate) fn search<const Q: usize>(
         }
         if cost == before {
             step = step.map(|s| 0.5 * s);
+            halvings += 1;
+        }
+        if halvings == HALVINGS {
+            break;
         }
     }
     let at = values(&axes, &best);

@@ -1,12 +1,25 @@
 //! The models, by kind.
 
 pub(crate) mod background;
+pub(crate) mod decays;
+pub(crate) mod diode;
+pub(crate) mod dose;
+pub(crate) mod growth;
+#[cfg(test)]
+mod hostile;
 pub(crate) mod peaks;
+pub(crate) mod physics;
 pub(crate) mod polynomial;
+#[cfg(test)]
+mod relations;
+pub(crate) mod relaxation;
 pub(crate) mod resonances;
+pub(crate) mod saturation;
 pub(crate) mod skewed_peaks;
 pub(crate) mod steps;
 pub(crate) mod surfaces;
+#[cfg(test)]
+mod trials;
 pub(crate) mod waves;
 
 use super::definition::Definition;
@@ -45,6 +58,33 @@ pub(crate) static ALL: &[&Definition] = &[
     &surfaces::GAUSSIAN2D,
     &surfaces::GAUSSIAN2D_ELLIPTIC,
     &surfaces::GAUSSIAN2D_ROTATED,
+    &decays::EXPONENTIAL,
+    &decays::EXPONENTIAL_OFFSET,
+    &decays::BIEXPONENTIAL,
+    &decays::TRIEXPONENTIAL,
+    &decays::STRETCHED_EXPONENTIAL,
+    &growth::GROWTH,
+    &growth::POWER_LAW,
+    &growth::LOGISTIC_GROWTH,
+    &growth::GOMPERTZ,
+    &growth::WEIBULL,
+    &saturation::MICHAELIS_MENTEN,
+    &saturation::LANGMUIR,
+    &saturation::FREUNDLICH,
+    &dose::HILL,
+    &dose::LOGISTIC4,
+    &dose::LOGISTIC4_LOG,
+    &dose::LOGISTIC5,
+    &relaxation::INVERSION_RECOVERY,
+    &relaxation::INVERSION_RECOVERY_MAGNITUDE,
+    &relaxation::SATURATION_RECOVERY,
+    &relaxation::VARIABLE_FLIP_ANGLE,
+    &physics::ARRHENIUS,
+    &physics::PLANCK,
+    &physics::LENNARD_JONES,
+    &physics::MORSE,
+    &diode::DIODE,
+    &diode::DIODE_SERIES_RESISTANCE,
 ];
 
 /// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there
