@@ -13,6 +13,7 @@ mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
+mod scale;
 pub(crate) mod start;
 pub(crate) mod stream;
 mod tie;
@@ -107,6 +108,8 @@ pub struct CurveFit {
     names: Vec<String>,
     bounds: Vec<(f64, f64)>,
     fixed: Vec<bool>,
+    /// Typical sizes, NaN for one that is not known.
+    scales: Vec<f64>,
     loss: Loss,
     estimator: Estimator,
     options: Options,
@@ -156,6 +159,7 @@ impl CurveFit {
             model,
             bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); names.len()],
             fixed: vec![false; names.len()],
+            scales: vec![f64::NAN; names.len()],
             names,
             loss: Loss::Linear,
             estimator: Estimator::LeastSquares,
@@ -364,6 +368,7 @@ impl CurveFit {
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
+            derived: &self.derived,
             unused,
             loss: self.loss,
             options: &self.options,

@@ -96,6 +96,7 @@ impl CurveFit {
             return Err(Error::NotForCounts { what: "robust loss" });
         }
         self.check_ties()?;
+        self.check_derived()?;
         self.loss.validate()?;
         self.options.validate()
     }
@@ -131,7 +132,7 @@ impl CurveFit {
     }
 
     /// The position of a parameter; an unknown name is remembered as an error.
-    fn find(&mut self, name: &str) -> Option<usize> {
+    pub(super) fn find(&mut self, name: &str) -> Option<usize> {
         let position = self.names.iter().position(|n| n == name);
         if position.is_none() {
             let known = self.names.clone();
