@@ -103,7 +103,8 @@ impl Search<'_> {
             damping = region.step(&best.r, &best.z, &scale, radius, damping, &mut delta);
             let promised = promised(&best.r, &best.z, &delta);
             let length = scaled_norm(&delta, &scale);
-            if !(promised > LITTLE * best.cost) || !length.is_finite() {
+            let ends = promised <= LITTLE * best.cost || promised.is_nan();
+            if ends || !length.is_finite() {
                 break;
             }
             let trial = self.solved(self.displaced(&best.params, &delta));
