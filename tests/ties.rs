@@ -176,6 +176,18 @@ fn derived_quantities_have_their_errors() {
 }
 
 #[test]
+fn profiles_keep_ties() {
+    let case = &CASES[0];
+    let (x, y) = case.points(150);
+    let data = || Data::new(&x, &y).unwrap();
+    let interval = |model: CurveFit| {
+        let fit = model.fit(data(), case.start).unwrap();
+        format!("{:.6?}", model.profile(&fit, data(), "s").unwrap().interval(0.95).unwrap())
+    };
+    assert_eq!(interval(case.tied()), interval(case.substituted()));
+}
+
+#[test]
 fn observers_see_tied_values() {
     let case = &CASES[0];
     let (x, y) = case.points(100);

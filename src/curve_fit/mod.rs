@@ -107,6 +107,8 @@ pub struct CurveFit {
     model: Result<Model>,
     names: Vec<String>,
     bounds: Vec<(f64, f64)>,
+    /// Whose bounds were said by name, so that a tie would contradict them.
+    bounded: Vec<bool>,
     fixed: Vec<bool>,
     /// Typical sizes, NaN for one that is not known.
     scales: Vec<f64>,
@@ -158,6 +160,7 @@ impl CurveFit {
         CurveFit {
             model,
             bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); names.len()],
+            bounded: vec![false; names.len()],
             fixed: vec![false; names.len()],
             scales: vec![f64::NAN; names.len()],
             names,

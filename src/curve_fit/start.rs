@@ -283,7 +283,6 @@ impl CurveFit {
             estimator: Estimator::LeastSquares,
             backend: Backend::Cpu,
             observer: None,
-            cancel: None,
             underdetermined: true,
             ..self.clone()
         }

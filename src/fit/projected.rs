@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::normal::small::fold_rows;
 use crate::normal::{RFactor, Summary};
 use crate::solver::minimise::{Outcome, evaluate};
+use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
@@ -61,6 +62,7 @@ pub(crate) fn projected(
         second,
         sizes,
         passes: 1,
+        observer: request.observer,
     };
     let params = search.run();
     Ok((params, search.passes))
@@ -78,6 +80,7 @@ struct Search<'a> {
     /// Their typical sizes in the units of their columns, NaN where they are not known.
     sizes: Vec<f64>,
     passes: usize,
+    observer: Option<&'a Observer>,
 }
 
 /// A point with the linear parameters solved for.
@@ -100,6 +103,9 @@ impl Search<'_> {
         let (mut delta, mut damping) = (vec![0.0; m], 0.0);
         let mut radius = FIRST_RADIUS;
         for _ in 0..MOST_TRIALS {
+            if self.observer.is_some_and(|observer| observer.is_cancelled()) {
+                break;
+            }
             damping = region.step(&best.r, &best.z, &scale, radius, damping, &mut delta);
             let promised = promised(&best.r, &best.z, &delta);
             let length = scaled_norm(&delta, &scale);
