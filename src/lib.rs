@@ -118,6 +118,7 @@ pub use fit::bands::new_point::NewPoint;
 pub use fit::batch::BatchFit;
 pub use fit::batch::status::FitStatus;
 pub use fit::batch::view::BatchFitView;
+pub use fit::derived::Derived;
 pub use fit::multi_start::{Optima, Optimum, Trial};
 pub use fit::propagated::Propagated;
 pub use fit::stats::Stats;

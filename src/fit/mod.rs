@@ -3,6 +3,7 @@
 pub(crate) mod bands;
 pub(crate) mod batch;
 pub(crate) mod covariance;
+pub(crate) mod derived;
 pub(crate) mod distributions;
 pub(crate) mod engine;
 pub(crate) mod execution;
@@ -35,6 +36,7 @@ use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
+use derived::Derived;
 use nalgebra::DMatrix;
 use stats::Stats;
 use std::fmt;
@@ -55,6 +57,7 @@ pub struct Fit {
     /// Tied ones included.
     pub(crate) fixed: Vec<bool>,
     pub(crate) ties: Arc<Ties>,
+    pub(crate) derived: Vec<Derived>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,

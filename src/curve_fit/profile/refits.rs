@@ -52,7 +52,8 @@ impl<'a> Refits<'a> {
             ..free.options
         };
         let mut fixed = free.clone().changed();
-        fixed.fixed.fill(true);
+        // Tied ones follow.
+        (0..fixed.names.len()).for_each(|k| fixed.fixed[k] = !fixed.is_tied(k));
         let same = fixed.fit(data.clone(), &fit.params)?;
         let tolerance = SAME_COST * same.cost.max(fit.cost);
         if same.points != fit.points || (same.cost - fit.cost).abs() > tolerance {
