@@ -69,6 +69,7 @@ pub use curve_fit::device_batch::DeviceBatch;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
+pub use curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
 pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};

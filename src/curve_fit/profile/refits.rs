@@ -87,6 +87,11 @@ impl<'a> Refits<'a> {
         self.positions[which]
     }
 
+    /// The best value of a held parameter.
+    pub(super) fn best_value(&self, which: usize) -> f64 {
+        self.best.params[self.positions[which]]
+    }
+
     /// Bounds of a held parameter.
     pub(super) fn bounds(&self, which: usize) -> (f64, f64) {
         self.held.bounds[self.positions[which]]
