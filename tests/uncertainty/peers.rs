@@ -3,7 +3,7 @@
 //! Recorded by tests/record/uncertainty.R and tests/record/uncertainty_lmfit.py.
 
 use crate::nist::{Problem, problems};
-use dualfit::{CurveFit, Data, Fit, NewPoint, Sigma, akaike_weights, compare_nested};
+use dualfit::{ContourOptions, CurveFit, Data, Fit, NewPoint, Sigma, akaike_weights, compare_nested};
 
 const R: &str = include_str!("../data/uncertainty/r.csv");
 const LMFIT: &str = include_str!("../data/uncertainty/lmfit.csv");
@@ -224,4 +224,25 @@ fn leverages_and_comparisons_are_those_of_r() {
         }
     }
     assert_eq!(count, 5 * 5 + 5 + 2);
+}
+
+#[test]
+fn two_parameters_held_cost_what_they_do_in_r() {
+    let mut count = 0;
+    for case in CASES.map(Case::new) {
+        let fit = case.fit();
+        for row in rows(R, case.name).iter().filter(|row| row.quantity == "held") {
+            let names: Vec<&str> = row.at.split(' ').collect();
+            let (a, b) = (row.values[0], row.values[1]);
+            // The place is the first corner of a small grid.
+            let beside = |v: f64| Some((v, v + 1e-3 * v.abs()));
+            let ranges = [beside(a), beside(b)];
+            let options = ContourOptions { points: [2, 2], ranges, ..Default::default() };
+            let found = case.curve.contour(&fit, case.data(), [names[0], names[1]], &options);
+            let excess = found.unwrap().excess[0];
+            close(excess, row.values[2], 1e-6, row.values[2], case.name);
+            count += 1;
+        }
+    }
+    assert_eq!(count, CASES.len());
 }
