@@ -75,6 +75,8 @@ fn unit(node: Node) -> f64 {
             U::Sin | U::Cos | U::Tan | U::Asin | U::Acos | U::Atan => 20.0,
             U::Sinh | U::Cosh | U::Tanh => 20.0,
             U::Erf | U::Erfc => 40.0,
+            U::Erfcx => 60.0,
+            U::WrightOmega => 150.0,
             U::LnGamma | U::Polygamma(_) => 100.0,
         },
         Node::Binary(op, ..) => match op {
@@ -82,6 +84,8 @@ fn unit(node: Node) -> f64 {
             B::Pow => 40.0,
             B::Atan2 => 25.0,
             B::Hypot => 6.0,
+            B::FaddeevaRe | B::FaddeevaIm => 200.0,
+            B::FaddeevaSlopeRe | B::FaddeevaSlopeIm => 200.0,
             _ => 1.0,
         },
         Node::Select(..) => 1.0,

@@ -7,11 +7,15 @@ pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
+mod exchange;
+pub(crate) mod global;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
+pub(crate) mod start;
 pub(crate) mod stream;
+mod tie;
 
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
@@ -34,16 +38,20 @@ use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::program::Program;
+use crate::model::ties::{Tie, Ties};
 use crate::model::var::Var;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
 use models::array;
+use parameters::ends;
+use start::Start;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+use tie::told_of_ties;
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
 ///
@@ -65,10 +73,10 @@ use std::time::Instant;
 pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
-    y: impl Into<Values<'a>>,
+    y: impl TryInto<Values<'a>, Error: Into<Error>>,
     p0: [f64; N],
 ) -> Result<Fit> {
-    let data = Data::new(x, y)?;
+    let data = Data::new(x, y.try_into().map_err(Into::into)?)?;
     let columns = C::X::count().unwrap_or(data.columns.len());
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
 }
@@ -116,6 +124,8 @@ pub struct CurveFit {
     guess: Option<Arc<Guess>>,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
+    /// Parameters that follow from others.
+    ties: Vec<Tie>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -132,6 +142,9 @@ pub(crate) type Guess = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
 
 /// A model with partials by its free parameters, in the form that each backend takes.
 struct Ready {
+    /// With the formulas of tied parameters in their places.
+    model: Model,
+    ties: Arc<Ties>,
     prepared: Prepared,
     /// For devices; `None` for a native model.
     printed: Option<Printed>,
@@ -159,6 +172,7 @@ impl CurveFit {
             cancel: None,
             guess: None,
             derived: Vec::new(),
+            ties: Vec::new(),
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -249,13 +263,15 @@ impl CurveFit {
     /// # Errors
     /// What was wrong with the model, or [`Error::NotTraced`] for a native one.
     pub fn program(&self) -> Result<Program> {
-        match self.model.as_ref().map_err(Clone::clone)? {
-            Model::Traced(program) => program.with_partials(&self.free_positions()),
+        let free = self.free_positions();
+        match &self.effective_model()? {
+            Model::Traced(program) => program.with_partials(&free),
             Model::Native(_) => Err(Error::NotTraced),
         }
     }
 
-    /// Fits the model to `data` from `start`, one value per parameter.
+    /// Fits the model to `data` from `start`: one value per parameter, or values of some of them by
+    /// name, or [`Start::Guess`]. What is not given is found, as [`Start`] says.
     ///
     /// A fit that does not converge is a [`Fit`] that says so, with the best parameters reached.
     ///
@@ -264,12 +280,16 @@ impl CurveFit {
     /// bounds or start, the data or the options; a model that has no finite value at the start; a
     /// model or an observer that panics.
     /// Each [`Error`] names the place, the number and the remedy.
-    pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+    pub fn fit(&self, data: Data<'_>, start: impl Into<Start>) -> Result<Fit> {
         let _span = span!(INFO, "fit", points = data.y.len(), parameters = self.names.len());
         let begun = Instant::now();
-        let start = self.accepts(data.columns.len(), start.as_ref())?;
+        let start = start.into();
+        self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
-        self.request(&points, start, self.place(), begun, |request| request.fit())
+        let start = self.found(&start, &points)?;
+        self.fit_from(start, &points, |start| {
+            self.request(&points, start, self.place(), begun, |request| request.fit())
+        })
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
@@ -294,15 +314,21 @@ impl CurveFit {
         place
     }
 
-    /// Everything that can be said before the data are looked at; returns the start.
-    fn accepts(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
+    /// Whatever can be wrong before the data are looked at.
+    fn accepts(&self, columns: usize, start: &Start) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
-        let start = self.checked_start(start)?;
+        self.check_start(start)?;
         if columns != model.columns() {
             return Err(Error::ColumnCount { expected: model.columns(), got: columns });
         }
-        Ok(start)
+        Ok(())
+    }
+
+    /// As [`accepts`](CurveFit::accepts), of a complete start, which is returned.
+    fn accepts_values(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
+        self.accepts(columns, &Start::from(start))?;
+        self.checked_start(start)
     }
 
     /// What `answer` makes of the request for a fit. `place`: a device to use, with the points if they
@@ -316,21 +342,20 @@ impl CurveFit {
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {
         let validated = Instant::now();
-        let model = self.model.as_ref().map_err(Clone::clone)?;
         let free = self.free_positions();
         if points.used < free.len() && !self.underdetermined {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
         }
-        let unused = self.unused(model, &free)?;
-        let ready = self.ready(model, &free)?;
+        let ready = self.ready(&free)?;
+        let unused = self.unused(&ready.model, &free)?;
         let prepared_at = Instant::now();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
-        let watch = self.watch();
+        let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         let supply = InMemory { points, execution: &execution };
         answer(Request {
-            model,
+            model: &ready.model,
             prepared: &ready.prepared,
             supply: &supply,
             points: points.overview(),
@@ -338,6 +363,7 @@ impl CurveFit {
             start,
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
+            ties: ready.ties.clone(),
             unused,
             loss: self.loss,
             options: &self.options,
@@ -349,14 +375,15 @@ impl CurveFit {
         })
     }
 
-    /// For each parameter whether it is fixed or kept by equal bounds.
+    /// For each parameter whether it is fixed, kept by equal bounds or tied.
     fn fixed_or_equal(&self, free: &[usize]) -> Vec<bool> {
         (0..self.names.len()).map(|i| !free.contains(&i)).collect()
     }
 
-    /// Positions of the parameters that are neither fixed nor kept by equal bounds.
+    /// Positions of the parameters that are neither fixed, nor kept by equal bounds, nor tied.
     fn free_positions(&self) -> Vec<usize> {
-        let free = |&i: &usize| !self.fixed[i] && self.bounds[i].0 != self.bounds[i].1;
+        let kept = |i: usize| self.fixed[i] || self.bounds[i].0 == self.bounds[i].1;
+        let free = |&i: &usize| !kept(i) && !self.is_tied(i);
         (0..self.names.len()).filter(free).collect()
     }
 
@@ -377,23 +404,21 @@ impl CurveFit {
         Ok(unused)
     }
 
-    fn ready(&self, model: &Model, free: &[usize]) -> Result<Arc<Ready>> {
+    /// The model in its `free` parameters.
+    fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready.clone());
         }
         let _span = span!(DEBUG, "prepare", parameters = free.len());
-        let fresh = Arc::new(match model {
+        let (model, ties) = (self.effective_model()?, self.placed_ties()?);
+        let (prepared, printed) = match &model {
             Model::Traced(program) => {
                 let program = program.with_partials(free)?;
-                Ready {
-                    prepared: Prepared::traced(&program, free),
-                    printed: Some(Printed::new(program)),
-                }
+                (Prepared::traced(&program, free), Some(Printed::new(program)))
             }
-            Model::Native(native) => {
-                Ready { prepared: Prepared::native(native, free, &self.bounds), printed: None }
-            }
-        });
+            Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
+        };
+        let fresh = Arc::new(Ready { model, ties: Arc::new(ties), prepared, printed });
         Ok(self.ready.get_or_init(|| fresh).clone())
     }
 

@@ -229,6 +229,17 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
+    /// The same points, if they are counts, as measurements of one error.
+    pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
+        if self.estimator == Estimator::LeastSquares {
+            return None;
+        }
+        let mut points = Points { estimator: Estimator::LeastSquares, ..self.clone() };
+        points.units = points.units(points.largest());
+        points.summary = Summary::of(&points, None);
+        Some(points)
+    }
+
     /// The expected count below which a point without events weighs no more than one of this size.
     pub(crate) fn darkest(&self) -> f64 {
         self.darkest

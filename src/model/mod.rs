@@ -3,14 +3,18 @@
 pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
+mod latex;
+pub(crate) mod linear;
 mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
 pub(crate) mod optimise;
-mod parse;
+pub(crate) mod parse;
 pub(crate) mod program;
 pub(crate) mod scalar;
 mod tape;
+pub(crate) mod ties;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;
+pub(crate) use latex::{escaped, symbols};
