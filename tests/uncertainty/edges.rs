@@ -293,3 +293,29 @@ fn wrong_requests_say_what_is_wrong() {
     let judged = robust.diagnostics(&data()).unwrap();
     assert!(judged.leverage[0].is_nan() && judged.standardized[0].is_finite());
 }
+
+#[test]
+fn ties_are_those_of_the_substituted_model() {
+    let (x, y) = (xs(), ys(1.0));
+    let data = || Data::new(&x, &y).unwrap();
+    let tied = decay().tie("c", "0.2 * a");
+    let plain = CurveFit::parse("a * exp(-k * x) + 0.2 * a", ["x"]).unwrap();
+    let (one, two) =
+        (tied.fit(data(), [2.0, 1.0, 0.0]).unwrap(), plain.fit(data(), [2.0, 1.0]).unwrap());
+    let (a, b) = (one.confidence_band(&x, 0.95).unwrap(), two.confidence_band(&x, 0.95).unwrap());
+    for i in 0..x.len() {
+        same(a.upper[i], b.upper[i], 1e-8);
+    }
+    let error = |fit: &Fit, text: &str| fit.propagate(text).unwrap().std_error;
+    same(error(&one, "c * k + a"), error(&two, "0.2 * a * k + a"), 1e-6);
+    let ends = |curve: &CurveFit, fit: &Fit| {
+        curve.profile(fit, data(), "a").unwrap().interval(0.95).unwrap()
+    };
+    let (p, q) = (ends(&tied, &one), ends(&plain, &two));
+    same(p.lower, q.lower, 1e-6);
+    same(p.upper, q.upper, 1e-6);
+    let refused = tied.profile(&one, data(), "c");
+    assert!(matches!(refused, Err(Error::Uncertainty(UncertaintyError::NoProfile { .. }))));
+    let judged = one.diagnostics(&data()).unwrap();
+    same(judged.leverage.iter().sum(), 2.0, 1e-6);
+}

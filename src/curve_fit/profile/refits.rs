@@ -52,7 +52,7 @@ impl<'a> Refits<'a> {
             ..free.options
         };
         let mut fixed = free.clone().changed();
-        fixed.fixed.fill(true);
+        curve.free_positions().into_iter().for_each(|k| fixed.fixed[k] = true);
         let same = fixed.fit(data.clone(), &fit.params)?;
         let tolerance = SAME_COST * same.cost.max(fit.cost);
         if same.points != fit.points || (same.cost - fit.cost).abs() > tolerance {
