@@ -2,8 +2,10 @@
 
 pub(crate) mod bands;
 pub(crate) mod batch;
+pub(crate) mod compare;
 pub(crate) mod covariance;
 pub(crate) mod derived;
+pub(crate) mod diagnostics;
 pub(crate) mod distributions;
 pub(crate) mod engine;
 pub(crate) mod execution;
