@@ -37,7 +37,6 @@ pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull}
 pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
 pub use library::physics::{arrhenius, lennard_jones, morse, planck};
 pub use library::polynomial::polynomial;
-pub use library::polynomial::polynomial;
 pub use library::relaxation::{
     inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
 };
