@@ -149,7 +149,8 @@ impl CurveFit {
         let all = self.starts(&start, starts)?;
         let points = self.validate(&data)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let observer = self.watch().map(|observer| Stopping { observer, stop: stop.clone() });
+        let watch = self.watch().map(|observer| self.told_of_ties(observer));
+        let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
         self.request(&points, start, self.place(), begun, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
             let request = Request { observer, ..request };
@@ -187,7 +188,7 @@ impl CurveFit {
             for ((&i, range), u) in free.iter().zip(&ranges).zip(point) {
                 start[i] = range.at(u);
             }
-            starts.push(start);
+            starts.push(self.completed(start)?);
         }
         Ok(starts)
     }

@@ -102,7 +102,10 @@ impl<'f> Course<'f> {
             begun: *begun,
         };
         let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
-        let watch = Noting { notes: notes.clone(), observer: curve.watch() };
+        let watch = Noting {
+            notes: notes.clone(),
+            observer: curve.watch().map(|observer| curve.told_of_ties(observer)),
+        };
         let supply = StreamSupply::new(passes);
         let course = Course {
             asked,
@@ -251,6 +254,7 @@ impl<'f> Course<'f> {
             start: start.to_vec(),
             bounds: &curve.bounds,
             fixed: curve.fixed_or_equal(free),
+            ties: ready.ties.clone(),
             unused: unused.clone(),
             loss: curve.loss,
             options: &curve.options,
