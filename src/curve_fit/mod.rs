@@ -51,6 +51,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+use tie::told_of_ties;
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
 ///
@@ -350,7 +351,7 @@ impl CurveFit {
         let prepared_at = Instant::now();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
-        let watch = self.watch().map(|observer| self.told_of_ties(observer));
+        let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         let supply = InMemory { points, execution: &execution };
         answer(Request {

@@ -90,20 +90,20 @@ impl CurveFit {
         }
         Ok(start)
     }
+}
 
-    /// Who watches, told the values of tied parameters with the others.
-    pub(super) fn told_of_ties(&self, observer: Arc<Observer>) -> Arc<Observer> {
-        match self.placed_ties() {
-            Ok(ties) if !ties.is_empty() => Arc::new(Completing { observer, ties }),
-            _ => observer,
-        }
+/// Who watches, told the values of tied parameters with the others.
+pub(super) fn told_of_ties(observer: Arc<Observer>, ties: &Arc<Ties>) -> Arc<Observer> {
+    match ties.is_empty() {
+        true => observer,
+        false => Arc::new(Completing { observer, ties: ties.clone() }),
     }
 }
 
 /// An observer that sees complete parameters.
 struct Completing {
     observer: Arc<Observer>,
-    ties: Ties,
+    ties: Arc<Ties>,
 }
 
 impl Observe for Completing {

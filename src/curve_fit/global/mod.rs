@@ -9,6 +9,7 @@ mod start;
 mod supply;
 
 use super::start::Start;
+use super::tie::told_of_ties;
 use super::{CurveFit, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
@@ -214,7 +215,7 @@ impl Layout {
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
         let prepared_at = Instant::now();
-        let watch = first.watch();
+        let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
             model: &model,
             prepared: &prepared,

@@ -4,6 +4,7 @@ use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
 use crate::backend::{Backend, Evaluator, Fault};
+use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
@@ -104,7 +105,7 @@ impl<'f> Course<'f> {
         let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
         let watch = Noting {
             notes: notes.clone(),
-            observer: curve.watch().map(|observer| curve.told_of_ties(observer)),
+            observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
         };
         let supply = StreamSupply::new(passes);
         let course = Course {
