@@ -34,7 +34,6 @@ pub use library::decays::{
 pub use library::diode::{diode, diode_series_resistance};
 pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
 pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
-pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
 pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t, voigt};
 pub use library::physics::{arrhenius, lennard_jones, morse, planck};
 pub use library::polynomial::polynomial;
