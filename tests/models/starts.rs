@@ -32,9 +32,11 @@ fn attempt(
     let best = curve.fit(data(), &truth).map_err(|e| format!("from the truth: {e}"))?;
     let start = curve.start(data(), Start::Guess).map_err(|e| e.to_string())?;
     let fit = curve.fit(data(), &start).map_err(|e| e.to_string())?;
-    // The cost of a ramp has a kink wherever its ends cross a point; fits stop at one or the other.
-    let tolerance = if name.ends_with("_linear") { 1e-3 } else { 1e-6 };
-    if fit.converged() && fit.cost() <= best.cost() * (1.0 + tolerance) {
+    // The cost of a ramp has a kink wherever its ends cross a point. Fits stop at one or the other,
+    // and say that they make no progress, also from the truth.
+    let ramp = name.ends_with("_linear");
+    let tolerance = if ramp { 1e-3 } else { 1e-6 };
+    if (fit.converged() || ramp) && fit.cost() <= best.cost() * (1.0 + tolerance) {
         return Ok(());
     }
     let (how, cost) = (fit.termination(), fit.cost() / best.cost());

@@ -12,7 +12,9 @@ use std::f64::consts::PI;
 const MOST: usize = 400;
 
 define! {
-    /// From 0 to `amplitude` along a straight line, which takes one `sigma`.
+    /// From 0 to `amplitude` along a straight line, which takes one `sigma`. The cost of a ramp has a
+    /// kink wherever one of its ends crosses a point: a fit may end there, and says that it makes no
+    /// progress.
     step_linear STEP_LINEAR ["x"] Step
     formula "amplitude*clamp((x - center)/sigma + 0.5, 0, 1)"
     parameters {
@@ -65,7 +67,8 @@ define! {
 }
 
 define! {
-    /// Up and down again along straight lines, each of which takes its `sigma`.
+    /// Up and down again along straight lines, each of which takes its `sigma`; about its kinks see
+    /// [`step_linear`].
     rectangle_linear RECTANGLE_LINEAR ["x"] Peak
     formula "amplitude*(clamp((x - center1)/sigma1 + 0.5, 0, 1)"
         " - clamp((x - center2)/sigma2 + 0.5, 0, 1))"
