@@ -3,6 +3,7 @@
 mod compose;
 mod errors;
 mod partials;
+mod rates;
 mod relations;
 mod starts;
 mod truths;

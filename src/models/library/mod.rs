@@ -18,8 +18,6 @@ pub(crate) mod saturation;
 pub(crate) mod skewed_peaks;
 pub(crate) mod steps;
 pub(crate) mod surfaces;
-#[cfg(test)]
-mod trials;
 pub(crate) mod waves;
 
 use super::definition::Definition;
