@@ -69,7 +69,7 @@ fn plane(rng: &mut StdRng) -> (Vec<Vec<f64>>, f64, f64) {
 fn rectangle(rng: &mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>) {
     let scale = log_between(rng, 0.1, 100.0);
     let (first, last) = (between(rng, 0.15, 0.35) * scale, between(rng, 0.6, 0.85) * scale);
-    let mut slope = || between(rng, 0.02, 0.06) * scale;
+    let mut slope = || between(rng, 0.04, 0.12) * scale;
     let slopes = [slope(), slope()];
     (vec![spread(rng, 0.0, scale)], vec![size(rng), first, slopes[0], last, slopes[1]])
 }

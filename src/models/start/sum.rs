@@ -177,8 +177,7 @@ fn level_end(points: &Named) -> Vec<bool> {
     if at_first < at_last { first } else { last }
 }
 
-/// The points at the ends of every variable, and those that are not farther from the line, or level,
-/// through them than noise takes them.
+/// The points at the ends of every variable, a tenth of all at each: no peak stands there.
 fn quiet_points(points: &Named) -> Vec<bool> {
     const SHARE: f64 = 0.1;
     let mut ends = vec![false; points.points.y.len()];
