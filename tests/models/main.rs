@@ -6,4 +6,5 @@ mod partials;
 mod rates;
 mod relations;
 mod starts;
+mod sums;
 mod truths;

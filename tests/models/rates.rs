@@ -234,4 +234,32 @@ pub static HERE: &[Truth] = &[
             (vec![spread(rng, -0.1, top)], vec![i0, nvt, nvt * drop / largest])
         },
     },
+    Truth {
+        name: "ivim",
+        draw: |rng| {
+            let (slow, size) = (between(rng, 0.6e-3, 1.5e-3), log_between(rng, 1.0, 1000.0));
+            let params = vec![size, between(rng, 0.3, 0.7), slow, slow * between(rng, 12.0, 25.0)];
+            (vec![spread(rng, 0.0, 1500.0)], params)
+        },
+    },
+    Truth {
+        name: "fcs_diffusion",
+        draw: |rng| {
+            let params = vec![
+                log_between(rng, 0.3, 30.0),
+                log_between(rng, 2e-5, 1e-3),
+                between(rng, 2.0, 6.0),
+            ];
+            (vec![log_spread(rng, 1e-7, 1.0)], params)
+        },
+    },
+    Truth {
+        name: "bet",
+        draw: |rng| {
+            (
+                vec![spread(rng, 0.005, 0.4)],
+                vec![log_between(rng, 0.1, 100.0), log_between(rng, 5.0, 100.0)],
+            )
+        },
+    },
 ];

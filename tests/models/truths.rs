@@ -4,11 +4,14 @@ use dualfit::models;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+/// Columns of independent variables, and parameters in the order of the model.
+pub type Experiment = (Vec<Vec<f64>>, Vec<f64>);
+
 /// A model and how a plausible experiment with it is drawn.
 pub struct Truth {
     pub name: &'static str,
-    /// The columns of independent variables, and the parameters in the order of the model.
-    pub draw: fn(&mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>),
+    /// Draws one.
+    pub draw: fn(&mut StdRng) -> Experiment,
 }
 
 pub fn between(rng: &mut StdRng, low: f64, high: f64) -> f64 {
@@ -66,7 +69,7 @@ fn plane(rng: &mut StdRng) -> (Vec<Vec<f64>>, f64, f64) {
     (columns, scale_x, scale_y)
 }
 
-fn rectangle(rng: &mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>) {
+fn rectangle(rng: &mut StdRng) -> Experiment {
     let scale = log_between(rng, 0.1, 100.0);
     let (first, last) = (between(rng, 0.15, 0.35) * scale, between(rng, 0.6, 0.85) * scale);
     let mut slope = || between(rng, 0.04, 0.12) * scale;
@@ -74,7 +77,7 @@ fn rectangle(rng: &mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>) {
     (vec![spread(rng, 0.0, scale)], vec![size(rng), first, slopes[0], last, slopes[1]])
 }
 
-fn step(rng: &mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>) {
+fn step(rng: &mut StdRng) -> Experiment {
     let (x, center, width) = peak(rng, 0.05, 0.3);
     (vec![x], vec![size(rng), center, width])
 }

@@ -145,6 +145,15 @@ fn three(points: &Observations) -> Vec<f64> {
     tame([a, s, b, t, c, u])
 }
 
+/// Amplitude and decay of each of two or three exponentials, the fastest first; `None` of other numbers.
+pub(in crate::models) fn several(points: &Observations, count: usize) -> Option<Vec<f64>> {
+    match count {
+        2 => Some(two(points)),
+        3 => Some(three(points)),
+        _ => None,
+    }
+}
+
 fn to_a_level(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
     let low = sketch.ends().0;
