@@ -12,6 +12,7 @@ pub(crate) mod global;
 pub(crate) mod layout;
 mod named;
 pub(crate) mod no_cuda;
+pub(crate) mod saved;
 pub(crate) mod source;
 pub(crate) mod start;
 #[cfg(feature = "chrome-trace")]
@@ -449,6 +450,9 @@ pub enum Error {
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// Something cannot be saved, or what was saved cannot be used.
+    #[error(transparent)]
+    Saved(#[from] saved::SavedError),
     /// A question about the errors of a fit makes no sense.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),

@@ -102,6 +102,7 @@ pub use error::global::GlobalError;
 #[cfg(feature = "ndarray")]
 pub use error::layout::LayoutError;
 pub use error::no_cuda::NoCuda;
+pub use error::saved::SavedError;
 pub use error::source::SourceError;
 pub use error::start::StartError;
 #[cfg(feature = "chrome-trace")]
