@@ -10,11 +10,13 @@ mod excerpt;
 pub(crate) mod global;
 #[cfg(feature = "ndarray")]
 pub(crate) mod layout;
+pub(crate) mod models;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod saved;
 pub(crate) mod source;
 pub(crate) mod start;
+pub(crate) mod tie;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
 pub(crate) mod uncertainty;
@@ -22,11 +24,13 @@ pub(crate) mod uncertainty;
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
 use global::GlobalError;
+use models::ModelError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
 use start::StartError;
+use tie::TieError;
 use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
@@ -437,6 +441,9 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// A composite model makes no sense.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// An array's numbers do not lie side by side.
     #[cfg(feature = "ndarray")]
     #[error(transparent)]
@@ -447,6 +454,9 @@ pub enum Error {
     /// A part of the start is to be found, and cannot be.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A parameter cannot be tied to others as was said.
+    #[error(transparent)]
+    Tie(#[from] TieError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

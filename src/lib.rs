@@ -70,6 +70,8 @@ pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
+pub use curve_fit::profile::Profile;
+pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::start::Start;
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
@@ -101,10 +103,12 @@ pub use error::checkpoint::CheckpointError;
 pub use error::global::GlobalError;
 #[cfg(feature = "ndarray")]
 pub use error::layout::LayoutError;
+pub use error::models::ModelError;
 pub use error::no_cuda::NoCuda;
 pub use error::saved::SavedError;
 pub use error::source::SourceError;
 pub use error::start::StartError;
+pub use error::tie::TieError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
 pub use error::uncertainty::UncertaintyError;

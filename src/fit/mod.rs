@@ -11,6 +11,7 @@ mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
+pub(crate) mod projected;
 pub(crate) mod propagated;
 mod report;
 mod restricted;
@@ -21,6 +22,7 @@ mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod supply;
+mod tied;
 pub(crate) mod warning;
 
 use crate::backend::cpu::predict;
@@ -32,12 +34,14 @@ use crate::data::{Data, expect_columns};
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
+use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
 use nalgebra::DMatrix;
 use stats::Stats;
 use std::fmt;
+use std::sync::Arc;
 use warning::Warning;
 
 /// The result of a fit, whether it converged or not: it always carries the best parameters reached
@@ -53,7 +57,9 @@ pub struct Fit {
     pub(crate) names: Vec<String>,
     pub(crate) start: Vec<f64>,
     pub(crate) params: Vec<f64>,
+    /// Tied ones included.
     pub(crate) fixed: Vec<bool>,
+    pub(crate) ties: Arc<Ties>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,
@@ -100,6 +106,12 @@ impl Fit {
     /// The standard error of the parameter called `name`; see [`std_errors`](Fit::std_errors).
     pub fn std_error(&self, name: &str) -> Option<f64> {
         self.position(name).map(|i| self.covariance.errors[i])
+    }
+
+    /// The formula that the parameter called `name` is tied to, if it is; see
+    /// [`CurveFit::tie`](crate::CurveFit::tie).
+    pub fn tie(&self, name: &str) -> Option<&str> {
+        self.ties.formula(self.position(name)?)
     }
 
     /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,

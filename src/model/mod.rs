@@ -11,12 +11,13 @@ mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
 pub(crate) mod optimise;
-mod parse;
+pub(crate) mod parse;
 pub(crate) mod program;
 #[cfg(feature = "serde")]
 pub(crate) mod saved;
 pub(crate) mod scalar;
 mod tape;
+pub(crate) mod ties;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;
