@@ -37,6 +37,7 @@ fn fits() -> Vec<Fit> {
             .estimator(Estimator::Poisson)
             .fit(Data::new(&x, &counts).unwrap(), [20.0, 1.0, 5.0])
             .unwrap(),
+        decay().tie("c", "a/5").fit(data(), [1.0, 1.0, 1.0]).unwrap(),
         CurveFit::parse("(a + b)*x", ["x"]).unwrap().fit(data(), [1.0, 1.0]).unwrap(),
         decay()
             .fit(
@@ -210,7 +211,7 @@ proptest! {
     #[test]
     fn damage_never_panics(
         choices in proptest::collection::vec(0..1000usize, 24),
-        kind in 0..6usize,
+        kind in 0..7usize,
         new in prop_oneof![
             Just(json!(null)), Just(json!(-1)), Just(json!(0)), Just(json!(3)), Just(json!(u64::MAX)), Just(json!(1e300)),
             Just(json!("nan")), Just(json!("inf")), Just(json!([])), Just(json!([1.0])), Just(json!({})),

@@ -13,10 +13,12 @@ use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
+use crate::model::Expression;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
 use crate::model::saved::{SavedProgram, check_version, read, write};
+use crate::model::ties::{Tie, Ties};
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use nalgebra::DMatrix;
@@ -37,6 +39,8 @@ pub(crate) struct SavedFit {
     start: Vec<Exact>,
     params: Vec<Exact>,
     fixed: Vec<bool>,
+    /// Names of tied parameters and the formulas that they follow.
+    ties: Vec<(String, String)>,
     bounds: Vec<(Exact, Exact)>,
     at_bound: Vec<Option<Side>>,
     covariance: SavedCovariance,
@@ -141,6 +145,7 @@ impl From<Fit> for SavedFit {
             start: exact(&fit.start),
             params: exact(&fit.params),
             fixed: fit.fixed,
+            ties: fit.ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect(),
             bounds: fit.bounds.iter().map(|&(low, high)| (Exact(low), Exact(high))).collect(),
             at_bound: fit.at_bound,
             covariance,
@@ -178,12 +183,19 @@ impl TryFrom<SavedFit> for Fit {
         expect("fixed", saved.fixed.len(), p)?;
         expect("bounds", saved.bounds.len(), p)?;
         expect("at_bound", saved.at_bound.len(), p)?;
+        let tie = |(name, text): (String, String)| -> Result<Tie> {
+            let expression = Expression::parse(&text, &[])?;
+            Ok(Tie { name, text, expression })
+        };
+        let ties = saved.ties.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
+        let ties = Ties::among(&saved.names, &ties)?;
         Ok(Fit {
             model,
             names: saved.names,
             start: plain(&saved.start),
             params: plain(&saved.params),
             fixed: saved.fixed,
+            ties: Arc::new(ties),
             bounds: saved.bounds.iter().map(|(low, high)| (low.0, high.0)).collect(),
             at_bound: saved.at_bound,
             covariance: saved.covariance.checked(p)?,

@@ -15,17 +15,60 @@ const VERSION: u32 = 1;
 /// Orders of polygamma functions that are read; what a model has is a handful.
 const HIGHEST_ORDER: u32 = 1 << 16;
 /// The operations of one operand, polygamma functions apart.
-const UNARY: [Unary; 24] = {
+const UNARY: [Unary; 26] = {
     use Unary::*;
     [
-        Neg, Abs, Floor, Sqrt, Cbrt, Exp, ExpM1, Ln, Ln1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos,
-        Atan, Sinh, Cosh, Tanh, Erf, Erfc, LnGamma, Not,
+        Neg,
+        Abs,
+        Floor,
+        Sqrt,
+        Cbrt,
+        Exp,
+        ExpM1,
+        Ln,
+        Ln1p,
+        Log2,
+        Log10,
+        Sin,
+        Cos,
+        Tan,
+        Asin,
+        Acos,
+        Atan,
+        Sinh,
+        Cosh,
+        Tanh,
+        Erf,
+        Erfc,
+        Erfcx,
+        WrightOmega,
+        LnGamma,
+        Not,
     ]
 };
 /// The operations of two operands.
-const BINARY: [Binary; 14] = {
+const BINARY: [Binary; 18] = {
     use Binary::*;
-    [Add, Sub, Mul, Div, Pow, Atan2, Hypot, Min, Max, Lt, Le, Eq, And, Or]
+    [
+        Add,
+        Sub,
+        Mul,
+        Div,
+        Pow,
+        Atan2,
+        Hypot,
+        FaddeevaRe,
+        FaddeevaIm,
+        FaddeevaSlopeRe,
+        FaddeevaSlopeIm,
+        Min,
+        Max,
+        Lt,
+        Le,
+        Eq,
+        And,
+        Or,
+    ]
 };
 
 /// The mirror of a program.
