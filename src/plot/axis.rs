@@ -14,7 +14,7 @@ pub(super) struct Axis {
 }
 
 /// Pixels from one label to the next, about.
-const APART: [f64; 2] = [85.0, 48.0];
+pub(super) const APART: [f64; 2] = [85.0, 48.0];
 
 impl Axis {
     /// From the smallest to the largest of the finite `values`, and `margin` of that at both ends; a range

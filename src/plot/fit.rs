@@ -1,6 +1,6 @@
 //! The data of a fit with its curve, bands and residuals.
 
-use super::axis::{Axis, Frame, room};
+use super::axis::{APART, Axis, Frame, room};
 use super::blank;
 use super::legend::{self, Sample};
 use super::scene::{Anchor, Panel, Place, Scene};
@@ -197,7 +197,7 @@ impl<'a> FitPlot<'a> {
                 let gap = legend::height(&entries, plain.0.panel.width()) + 4.0;
                 let frames = self.layout(&scene, &numbers, title + gap);
                 self.draw_upper(&mut scene, &frames.0, &numbers);
-                let common = !frames.0.y.ticks(frames.0.panel.height(), 48.0).common.is_empty();
+                let common = !frames.0.y.ticks(frames.0.panel.height(), APART[1]).common.is_empty();
                 legend::above(
                     &mut scene,
                     &entries,
@@ -279,7 +279,11 @@ impl<'a> FitPlot<'a> {
     }
 
     fn entries(&self, numbers: &Numbers) -> Vec<(Sample, String)> {
-        let mut entries = vec![(Sample::Point(POINT), "data".to_owned())];
+        let points = match numbers.y.len() > DISTINCT {
+            true => Sample::Area(ERROR_BAR),
+            false => Sample::Point(POINT),
+        };
+        let mut entries = vec![(points, "data".to_owned())];
         let masked = |i: usize| !numbers.counts[i] && numbers.y[i].is_finite();
         if (0..numbers.y.len()).any(masked) {
             entries.push((Sample::Hollow(POINT), "masked".into()));
@@ -318,6 +322,10 @@ impl<'a> FitPlot<'a> {
             Axis { low: -most, high: most, log: false }
         });
         let split = bottom - 0.27 * (bottom - top);
+        // A power of ten of the residuals stands between the panels.
+        let common = deviations
+            .is_some_and(|axis| !axis.ticks(bottom - split, APART[1]).common.is_empty());
+        let between = if common { 24.0 } else { 8.0 };
         let upper_bottom = if deviations.is_some() { split - 8.0 } else { bottom };
         let rooms = [Some((y, upper_bottom - top)), deviations.map(|axis| (axis, bottom - split))];
         let room = rooms.into_iter().flatten().map(|(axis, height)| room(&axis, height));
@@ -325,7 +333,7 @@ impl<'a> FitPlot<'a> {
         let right = scene.width - 18.0;
         let upper = Frame { panel: Panel { left, right, top, bottom: upper_bottom }, x, y };
         let lower = deviations.map(|y| Frame {
-            panel: Panel { left, right, top: split + 8.0, bottom },
+            panel: Panel { left, right, top: split + between, bottom },
             x,
             y,
         });
@@ -357,8 +365,8 @@ impl<'a> FitPlot<'a> {
 
     fn draw_lower(&self, scene: &mut Scene, frame: &Frame, numbers: &Numbers, residuals: &[f64]) {
         let zero = [frame.place(frame.x.low, 0.0), frame.place(frame.x.high, 0.0)];
+        scene.curve(&frame.panel, &zero, CURVE, THIN);
         points(scene, frame, numbers, residuals, None);
-        scene.curve(&frame.panel, &zero, CURVE, LINE);
         frame.draw(scene, true);
         let known = numbers.sigma.is_some() || self.fit.estimator == Estimator::Poisson;
         frame.label_y(scene, if known { "residual / σ" } else { "residual" }, 16.0);
@@ -380,7 +388,7 @@ fn points(
     if places.len() > DISTINCT {
         let mut taken = Vec::new();
         for (x, top, bottom) in strips(panel, places.iter().map(|(_, place)| *place)) {
-            scene.line((x, top), (x, bottom), POINT, 1.0);
+            scene.line((x, top), (x, bottom), ERROR_BAR, 1.0);
             taken.extend([(x, top), (x, bottom)]);
         }
         return taken;

@@ -64,7 +64,8 @@ impl MapPlot {
         self
     }
 
-    /// Width and height in pixels, 560 × 460 by default; a PNG has twice as many along each side.
+    /// Width and height in pixels, 560 × 460 by default; a wide map takes less height. A PNG has twice as
+    /// many pixels along each side.
     #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> MapPlot {
         self.size = (width, height);
@@ -113,6 +114,7 @@ impl MapPlot {
             top,
             bottom: top + pixel * self.rows as f64,
         };
+        scene.height = (map.bottom + 34.0).round();
         self.cells(&mut scene, &map, &scale);
         self.frame(&mut scene, &map);
         self.bar(&mut scene, &map, scale);

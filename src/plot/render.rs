@@ -186,7 +186,7 @@ fn text<B: DrawingBackend>(to: &mut B, mark: &Mark, scale: f64, vectors: bool) -
         let font = (FAMILY, size * FONT * scale).into_font().transform(turn);
         let style = TextStyle::from(font).color(&rgb).pos(Pos::new(horizontal, VPos::Center));
         // Bitmaps have their letters a little higher in the line than an SVG has.
-        let up = if vectors { up } else { up - 0.11 * size };
+        let up = if vectors { up } else { up - 0.16 * size };
         let (dx, dy) = if *upwards { (-up, -along) } else { (along, -up) };
         let place = (((x + dx) * scale).round() as i32, ((y + dy) * scale).round() as i32);
         to.draw_text(text, &style, place).ok()

@@ -16,7 +16,7 @@ pub(super) fn linear(low: f64, high: f64, wanted: usize) -> Ticks {
     if !(span > 0.0 && span.is_finite()) {
         return Ticks::default();
     }
-    let rough = span / wanted.max(2) as f64;
+    let rough = span / wanted.max(3) as f64;
     let mut exponent = rough.log10().floor() as i32;
     let unit = |exponent: i32| 10f64.powi(exponent);
     let (times, minors) = match rough / unit(exponent) {
