@@ -114,6 +114,8 @@ impl CurveFit {
     ) -> CurveFit {
         let scales = vec![f64::NAN; params];
         let native = Native { value: Arc::new(model), jacobian: None, columns, params, scales };
+        let native =
+            Native { value: Arc::new(model), jacobian: None, columns, params, lost: false };
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 

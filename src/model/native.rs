@@ -18,6 +18,8 @@ pub(crate) struct Native {
     pub(crate) params: usize,
     /// A typical size of each parameter, NaN for one that is not known.
     pub(crate) scales: Vec<f64>,
+    /// Whether the function itself is gone, because it stands for one that could not be saved.
+    pub(crate) lost: bool,
 }
 
 /// What a fit evaluates.
@@ -54,6 +56,10 @@ impl Native {
             (true, false) => p.abs(),
         };
         start.iter().zip(&self.scales).map(move |pair| PART_OF_START * size(pair))
+    /// What stands for a function that could not be saved: it has no value anywhere.
+    #[cfg(feature = "serde")]
+    pub(crate) fn lost(columns: usize, params: usize) -> Native {
+        Native { value: Arc::new(|_, _| f64::NAN), jacobian: None, columns, params, lost: true }
     }
 
     /// The partials by the parameters `free` at one point, into `out`, from central differences over

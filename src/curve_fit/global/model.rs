@@ -69,4 +69,5 @@ fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) 
         }
     };
     Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, scales })
+    Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, lost: false })
 }
