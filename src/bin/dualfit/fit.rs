@@ -1,0 +1,70 @@
+//! `dualfit fit`: one model, one table, one fit.
+
+use crate::arguments::FitArguments;
+use crate::interrupt::stop_on_interrupt;
+use crate::json::{Document, printed};
+use crate::model::Model;
+use crate::output::{is_watched, print};
+use crate::points::{Points, Roles};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome};
+use crate::said::refused_at;
+use crate::table::Table;
+use crate::{report, residuals};
+use dualfit::{CurveFit, Fit, MultiStart, Termination, progress};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// How long a fit must take before its progress is shown.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
+    let table = Table::open(&asked.file, &asked.table)?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
+    roles.hint_at_errors(&table);
+    let mut model = Model::new(&asked.model, &table, &roles.x)?;
+    let points = Points::take(&table, &roles, &asked.table)?;
+    model.curve = watched(model.curve.cancel_token(stop_on_interrupt()));
+
+    let start = model.complete_start()?;
+    let found = points.data().and_then(|data| match asked.multi_start {
+        None => model.curve.fit(data, &start).map(|fit| (fit, String::new())),
+        Some(count) => {
+            let optima = model.curve.multi_start(data, &start, &MultiStart::new(count))?;
+            let table = format!("{optima}");
+            Ok((optima.into_best(), table))
+        }
+    });
+    let (fit, optima) = found.map_err(|why| refused_at(&why, &table, &roles, &points))?;
+
+    if asked.json {
+        print(&printed(&Document::new(&table, &roles, &points, &model, &fit))?)?;
+    } else {
+        let heading = report::heading(&table, &roles, &points, &model);
+        let optima = if optima.is_empty() { optima } else { format!("\n{}\n", optima.trim_end()) };
+        print(&format!("{heading}\n{}{optima}", report::coloured(&fit)))?;
+    }
+    if let Some(path) = &asked.residuals {
+        residuals::write(path, &table, &roles, &points, &fit)?;
+    }
+    Ok(exit_code(&fit))
+}
+
+/// Shows on a terminal how far a fit is that takes long.
+fn watched(curve: CurveFit) -> CurveFit {
+    if !is_watched() {
+        return curve;
+    }
+    let line = progress::fit_line();
+    curve.observe(move |progress| match progress.elapsed > PATIENCE {
+        true => line(progress),
+        false => ControlFlow::Continue(()),
+    })
+}
+
+/// A model of which all parameters are fixed was evaluated, as was asked.
+fn exit_code(fit: &Fit) -> u8 {
+    match fit.converged() || fit.termination() == Termination::AllFixed {
+        true => DONE,
+        false => NOT_CONVERGED,
+    }
+}

@@ -1,0 +1,191 @@
+//! The model that was asked for, with all that was said of its parameters.
+
+use crate::arguments::{ModelArguments, words};
+use crate::refusal::{Outcome, Refusal};
+use crate::said::refused;
+use crate::table::{Table, without_unit};
+use crate::words::{did_you_mean, listed};
+use dualfit::{CurveFit, Estimator, Options};
+
+pub(crate) struct Model {
+    pub(crate) text: String,
+    /// The names by which it calls the independent variables.
+    pub(crate) variables: Vec<String>,
+    pub(crate) curve: CurveFit,
+    /// Where parameters start.
+    pub(crate) start: Vec<(String, f64)>,
+    pub(crate) bounds: Vec<(String, words::Range)>,
+    pub(crate) fixed: Vec<String>,
+}
+
+impl Model {
+    /// `x`: the columns of the independent variables.
+    pub(crate) fn new(asked: &ModelArguments, table: &Table, x: &[usize]) -> Outcome<Model> {
+        let (mut start, fixed) = (values(&asked.start, "--start")?, fixed(&asked.fix)?);
+        let bounds = bounds(&asked.bound)?;
+        let said: Vec<&str> = start.iter().chain(&fixed.1).map(|(name, _)| name.as_str()).collect();
+        let variables = variables(&asked.model, table, x, &said);
+        let mut curve = CurveFit::parse(&asked.model, &variables).map_err(|why| refused(&why))?;
+        let known = curve.parameters().to_vec();
+        let names = |option: &'static str, names: &[String]| {
+            let check = |name: &String| expect(option, name, &known, &variables);
+            names.iter().try_for_each(check)
+        };
+        names("--start", &firsts(&start))?;
+        names("--bound", &firsts(&bounds))?;
+        names("--fix", &fixed.0)?;
+        start.retain(|(name, _)| !fixed.1.iter().any(|(other, _)| other == name));
+        start.extend(fixed.1);
+        for (name, (low, high)) in &bounds {
+            curve = curve.bound(name, *low..=*high);
+            let outside = |(n, v): &&(String, f64)| n == name && !(*low..=*high).contains(v);
+            if let Some((_, value)) = start.iter().find(outside) {
+                return Err(Refusal::usage(format!(
+                    "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
+                    shown(*low, *high)
+                )));
+            }
+        }
+        for name in &fixed.0 {
+            curve = curve.fix(name);
+        }
+        if asked.poisson {
+            curve = curve.estimator(Estimator::Poisson);
+        }
+        if let Some(loss) = &asked.loss {
+            curve = curve.loss(words::loss(loss)?);
+        }
+        let options = Options { max_evaluations: asked.max_evaluations, ..Options::default() };
+        curve = curve.options(options).backend(words::backend(&asked.device)?);
+        let (text, fixed) = (asked.model.clone(), fixed.0);
+        Ok(Model { text, variables, curve, start, bounds, fixed })
+    }
+
+    /// The bounds of a parameter, as said last; ±∞ for none.
+    pub(crate) fn bounds_of(&self, name: &str) -> words::Range {
+        let said = self.bounds.iter().rev().find(|(other, _)| other == name);
+        said.map_or((f64::NEG_INFINITY, f64::INFINITY), |(_, ends)| *ends)
+    }
+
+    /// One value per parameter.
+    pub(crate) fn complete_start(&self) -> Outcome<Vec<f64>> {
+        let given = |name: &String| self.start.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+        let names = self.curve.parameters();
+        let missing: Vec<&str> =
+            names.iter().filter(|n| given(n).is_none()).map(String::as_str).collect();
+        if !missing.is_empty() {
+            let example = missing.iter().map(|name| format!("{name}=1")).collect::<Vec<_>>();
+            return Err(Refusal::usage(format!(
+                "no start for {}; give one, near the values that you expect: --start {}",
+                listed(missing),
+                example.join(",")
+            )));
+        }
+        Ok(names.iter().filter_map(given).collect())
+    }
+}
+
+/// `0..1`, as it is said on the command line.
+pub(crate) fn shown(low: f64, high: f64) -> String {
+    let end = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+    format!("{}..{}", end(low), end(high))
+}
+
+fn firsts<T>(pairs: &[(String, T)]) -> Vec<String> {
+    pairs.iter().map(|(name, _)| name.clone()).collect()
+}
+
+fn values(given: &[String], option: &str) -> Outcome<Vec<(String, f64)>> {
+    let read = |part| {
+        let (name, value) = words::assignment(part, option, "a=2,b=0.5")?;
+        Ok((name.to_owned(), words::number(value, option, part)?))
+    };
+    words::parts(given).map(read).collect()
+}
+
+fn bounds(given: &[String]) -> Outcome<Vec<(String, words::Range)>> {
+    let read = |part| {
+        let (name, ends) = words::assignment(part, "--bound", "b=0..1")?;
+        Ok((name.to_owned(), words::range(ends, "--bound", part)?))
+    };
+    words::parts(given).map(read).collect()
+}
+
+/// The names of fixed parameters, and the values of those that have one there.
+fn fixed(given: &[String]) -> Outcome<(Vec<String>, Vec<(String, f64)>)> {
+    let (mut names, mut with_values) = (Vec::new(), Vec::new());
+    for part in words::parts(given) {
+        if part.contains('=') {
+            let (name, value) = words::assignment(part, "--fix", "c=0.1")?;
+            with_values.push((name.to_owned(), words::number(value, "--fix", part)?));
+            names.push(name.to_owned());
+        } else {
+            names.push(part.to_owned());
+        }
+    }
+    Ok((names, with_values))
+}
+
+fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> Outcome<()> {
+    if known.iter().any(|other| other == name) {
+        return Ok(());
+    }
+    let message = if variables.iter().any(|other| other == name) {
+        format!("{option} {name}: it is the independent variable, no parameter")
+    } else {
+        let names = || known.iter().map(String::as_str);
+        let near = did_you_mean(name, names());
+        format!(
+            "{option} {name}: the model has no such parameter{near}; it has {}",
+            listed(names())
+        )
+    };
+    Err(Refusal::usage(message))
+}
+
+/// How the model calls each independent variable: by the column's name if that stands in its text; else
+/// `x`, or `x1`, `x2`, … if those do, or `x`, `y`, `z`. `said` are parameters, of which none is a variable.
+fn variables(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
+    let names = names_in(text);
+    let occurs = |name: &str| names.contains(&name) && !said.contains(&name);
+    let mut found: Vec<String> = Vec::new();
+    for (i, &column) in x.iter().enumerate() {
+        let column = &table.names()[column];
+        let numbered = format!("x{}", i + 1);
+        let letter = ["x", "y", "z"].get(i).copied();
+        let usual = if x.len() == 1 { "x" } else { letter.unwrap_or(&numbered) };
+        let candidates = [column, without_unit(column), &numbered, usual];
+        let free = |name: &&str| occurs(name) && !found.iter().any(|other| other == name);
+        let name = candidates.into_iter().find(free).unwrap_or(usual);
+        found.push(name.to_owned());
+    }
+    found
+}
+
+/// The names in a formula, those of functions left out.
+fn names_in(text: &str) -> Vec<&str> {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut names, mut rest) = (Vec::new(), text);
+    while let Some(start) = rest.find(part) {
+        rest = &rest[start..];
+        let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        let is_name = name.starts_with(|c: char| !c.is_numeric());
+        if is_name && !behind.trim_start().starts_with('(') {
+            names.push(name);
+        }
+        rest = behind;
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_in;
+
+    #[test]
+    fn names_are_found_between_operators() {
+        let names = names_in("a*exp(-rate*time_1) + 2e5*c2 - 1.5e-3/µ");
+        assert_eq!(names, ["a", "rate", "time_1", "c2", "µ"]);
+    }
+}

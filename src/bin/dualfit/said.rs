@@ -1,0 +1,83 @@
+//! What the library says is wrong, in the words of the command line.
+
+use crate::model::shown;
+use crate::points::{Points, Roles};
+use crate::refusal::{FILE, Refusal, USAGE};
+use crate::table::Table;
+use crate::words::counted;
+use dualfit::Error;
+
+/// An error that has no place in a table.
+pub(crate) fn refused(error: &Error) -> Refusal {
+    let message = match error {
+        Error::Parse { message, column, .. } => {
+            let shown = error.to_string();
+            let excerpt = shown.split_once('\n').map_or("", |(_, excerpt)| excerpt);
+            format!("--model, column {column}: {message}\n{excerpt}")
+        }
+        Error::TooFewPoints { points, parameters } => format!(
+            "{} cannot determine {}; give more points, or keep some parameters with --fix",
+            counted(*points, "point"),
+            counted(*parameters, "free parameter")
+        ),
+        Error::NoParameters => {
+            "the model has no parameter to fit; names that are no columns are parameters".into()
+        }
+        Error::NotForCounts { what } => {
+            format!("--poisson knows the errors of counts and takes no {what}; leave it out")
+        }
+        Error::RangeOfStarts { name, lower, upper, .. } => format!(
+            "--multi-start draws starts of {name} from its bounds, which are {}; give both ends: --bound {name}=LOW..HIGH",
+            if lower.is_finite() || upper.is_finite() {
+                shown(*lower, *upper)
+            } else {
+                "open".into()
+            }
+        ),
+        Error::BadOption { name: "starts", value, requirement } => {
+            format!("--multi-start {value}: it must be {requirement}")
+        }
+        Error::BadOption { name: "max_evaluations", value, requirement } => {
+            format!("--max-evaluations {value}: it must be {requirement}")
+        }
+        Error::DeviceOutOfMemory { name, requested, free } => format!(
+            "{name} has no {requested} bytes of memory left, {free} are free; free some of it, or use --device cpu"
+        ),
+        Error::DeviceLost { name, message } => {
+            format!("{name} was lost: {message}; use --device auto or cpu")
+        }
+        Error::DeviceFailed { name, message } => {
+            format!("{name} failed: {message}; use --device cpu")
+        }
+        _ => error.to_string().lines().next().unwrap_or_default().to_owned(),
+    };
+    let code = if matches!(error, Error::Source(_)) { FILE } else { USAGE };
+    Refusal { message, code }
+}
+
+/// An error about one of the points, which gets its place.
+pub(crate) fn refused_at(error: &Error, table: &Table, roles: &Roles, points: &Points) -> Refusal {
+    let place = |index: usize| {
+        let row = points.rows.get(index).copied().unwrap_or_default();
+        table.place(row, roles.y)
+    };
+    Refusal::usage(match error {
+        Error::ModelNonFiniteAtStart { index, point, value, params } => format!(
+            "{}: the model is {value} at {point} for {params}; choose a --start where it is finite",
+            place(*index)
+        ),
+        Error::PartialNonFiniteAtStart { name, index, point, value, params } => format!(
+            "{}: the derivative of the model by {name} is {value} at {point} for {params}; choose another --start",
+            place(*index)
+        ),
+        Error::ModelNotPositiveAtStart { index, point, value, params } => format!(
+            "{}: the model is {value} at {point} for {params}, and a count is expected to be positive; choose another --start, or a --bound",
+            place(*index)
+        ),
+        Error::NegativeCount { index, value } => format!(
+            "{}: y is {value}, and --poisson takes it for a count, which is 0 or more; put a background into the model",
+            place(*index)
+        ),
+        _ => return refused(error),
+    })
+}
