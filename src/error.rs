@@ -7,18 +7,24 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
+pub(crate) mod global;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
+pub(crate) mod start;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
+pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
+use global::GlobalError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
+use start::StartError;
+use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -428,9 +434,18 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// Several sets of points cannot be fitted together.
+    #[error(transparent)]
+    Global(#[from] GlobalError),
+    /// A part of the start is to be found, and cannot be.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A question about the errors of a fit makes no sense.
+    #[error(transparent)]
+    Uncertainty(#[from] UncertaintyError),
 }
 
 fn asked(ordinal: Option<usize>) -> String {

@@ -1,10 +1,10 @@
-//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → models → global → plot → progress → bin.
+//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 14] = [
     "error",
     "observe",
     "math",
@@ -16,7 +16,6 @@ const ROOMS: [&str; 15] = [
     "fit",
     "curve_fit",
     "models",
-    "global",
     "plot",
     "progress",
     "bin",

@@ -1,6 +1,7 @@
 //! Devices that a caller holds, and data put on them once for many fits.
 
 use super::CurveFit;
+use super::start::Start;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::registry;
@@ -111,10 +112,11 @@ impl CurveFit {
     ///
     /// # Errors
     /// As [`fit`](CurveFit::fit), and what the device refuses.
-    pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+    pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl Into<Start>) -> Result<Fit> {
         let _span = span!(INFO, "fit", points = data.points.len(), parameters = self.names.len());
         let begun = Instant::now();
-        let start = self.accepts(data.points.columns.len(), start.as_ref())?;
+        let start = start.into();
+        self.accepts(data.points.columns.len(), &start)?;
         let place =
             Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
         let points = match self.estimator {
@@ -127,6 +129,7 @@ impl CurveFit {
                 counts.as_ref().map_err(Clone::clone)?
             }
         };
+        let start = self.found(&start, points)?;
         self.request(points, start, place, begun, |request| request.fit())
     }
 }

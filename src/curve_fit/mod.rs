@@ -7,9 +7,12 @@ pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
+pub(crate) mod global;
+mod exchange;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
+pub(crate) mod start;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
@@ -39,6 +42,8 @@ use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
 use models::array;
+use parameters::ends;
+use start::Start;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -254,7 +259,8 @@ impl CurveFit {
         }
     }
 
-    /// Fits the model to `data` from `start`, one value per parameter.
+    /// Fits the model to `data` from `start`: one value per parameter, or values of some of them by
+    /// name, or [`Start::Guess`]. What is not given is found, as [`Start`] says.
     ///
     /// A fit that does not converge is a [`Fit`] that says so, with the best parameters reached.
     ///
@@ -263,11 +269,13 @@ impl CurveFit {
     /// bounds or start, the data or the options; a model that has no finite value at the start; a
     /// model or an observer that panics.
     /// Each [`Error`] names the place, the number and the remedy.
-    pub fn fit(&self, data: Data<'_>, start: impl AsRef<[f64]>) -> Result<Fit> {
+    pub fn fit(&self, data: Data<'_>, start: impl Into<Start>) -> Result<Fit> {
         let _span = span!(INFO, "fit", points = data.y.len(), parameters = self.names.len());
         let begun = Instant::now();
-        let start = self.accepts(data.columns.len(), start.as_ref())?;
+        let start = start.into();
+        self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
+        let start = self.found(&start, &points)?;
         self.request(&points, start, self.place(), begun, |request| request.fit())
     }
 
@@ -293,15 +301,21 @@ impl CurveFit {
         place
     }
 
-    /// Everything that can be said before the data are looked at; returns the start.
-    fn accepts(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
+    /// Whatever can be wrong before the data are looked at.
+    fn accepts(&self, columns: usize, start: &Start) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
-        let start = self.checked_start(start)?;
+        self.check_start(start)?;
         if columns != model.columns() {
             return Err(Error::ColumnCount { expected: model.columns(), got: columns });
         }
-        Ok(start)
+        Ok(())
+    }
+
+    /// As [`accepts`](CurveFit::accepts), of a complete start, which is returned.
+    fn accepts_values(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
+        self.accepts(columns, &Start::from(start))?;
+        self.checked_start(start)
     }
 
     /// What `answer` makes of the request for a fit. `place`: a device to use, with the points if they

@@ -104,21 +104,24 @@ impl CurveFit {
             let (expected, got) = (self.names.len(), start.len());
             return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
         }
-        let mut checked = start.to_vec();
-        for (i, value) in checked.iter_mut().enumerate() {
-            let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
-            if !value.is_finite() {
-                let (name, value) = (name.clone(), *value);
-                return Err(Error::NonFiniteParameter { what: "start", name, value });
-            }
-            if self.clamp_start {
-                *value = value.clamp(lower, upper);
-            } else if !(lower..=upper).contains(value) {
-                let (name, value) = (name.clone(), *value);
-                return Err(Error::StartOutOfBounds { name, value, lower, upper });
-            }
+        start.iter().enumerate().map(|(i, &value)| self.checked_value(i, value)).collect()
+    }
+
+    /// The start of parameter `i`, inside its bounds.
+    pub(super) fn checked_value(&self, i: usize, value: f64) -> Result<f64> {
+        let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
+        if !value.is_finite() {
+            let name = name.clone();
+            return Err(Error::NonFiniteParameter { what: "start", name, value });
         }
-        Ok(checked)
+        if self.clamp_start {
+            return Ok(value.clamp(lower, upper));
+        }
+        if !(lower..=upper).contains(&value) {
+            let name = name.clone();
+            return Err(Error::StartOutOfBounds { name, value, lower, upper });
+        }
+        Ok(value)
     }
 
     /// The position of a parameter; an unknown name is remembered as an error.

@@ -4,7 +4,7 @@ use super::correlated::Correlation;
 use super::estimator::Estimator;
 use super::extent::{Largest, Tally, finite, largest};
 use super::overview::Overview;
-use super::sigma::Sigma;
+use super::sigma::{Sigma, Spread};
 use super::summary::{Summary, in_chunks};
 use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
@@ -229,6 +229,17 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
+    /// The same points, if they are counts, as measurements of one error.
+    pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
+        if self.estimator == Estimator::LeastSquares {
+            return None;
+        }
+        let mut points = Points { estimator: Estimator::LeastSquares, ..self.clone() };
+        points.units = points.units(points.largest());
+        points.summary = Summary::of(&points, None);
+        Some(points)
+    }
+
     /// The expected count below which a point without events weighs no more than one of this size.
     pub(crate) fn darkest(&self) -> f64 {
         self.darkest
@@ -244,6 +255,14 @@ impl<'a> Points<'a> {
     /// Whether errors of the parameters follow from what is known of y's alone.
     pub(crate) fn is_absolute(&self) -> bool {
         self.estimator == Estimator::Poisson || self.sigma.is_absolute()
+    }
+
+    /// What is known of how far a single observation scatters.
+    pub(crate) fn spread(&self) -> Spread {
+        match self.estimator {
+            Estimator::Poisson => Spread::Counts,
+            Estimator::LeastSquares => self.sigma.spread(),
+        }
     }
 
     /// Points given.

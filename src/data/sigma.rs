@@ -22,7 +22,29 @@ pub enum Sigma<'a> {
     Covariance(&'a DMatrix<f64>),
 }
 
+/// What is known of how far a single observation scatters, whatever its point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Spread {
+    /// One standard deviation for all, measured by the scatter about the fit.
+    Measured,
+    /// One standard deviation for all, which was given.
+    Constant(f64),
+    /// That of a count: the root of what is expected.
+    Counts,
+    /// Each observation has its own.
+    Own,
+}
+
 impl Sigma<'_> {
+    /// What it says of a single observation.
+    pub(crate) fn spread(&self) -> Spread {
+        match *self {
+            Sigma::Unknown => Spread::Measured,
+            Sigma::Constant(sigma) => Spread::Constant(sigma),
+            Sigma::Relative(_) | Sigma::Absolute(_) | Sigma::Covariance(_) => Spread::Own,
+        }
+    }
+
     /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self, Sigma::Absolute(_) | Sigma::Constant(_) | Sigma::Covariance(_))

@@ -59,6 +59,16 @@ impl Summary {
         total.into_row_units(units)
     }
 
+    /// Of both, each about its own mean. `factor`: by which rows of `other` are multiplied.
+    pub(crate) fn beside(self, other: Summary, factor: f64) -> Summary {
+        let square = factor * factor;
+        Summary {
+            scatter: self.scatter + other.scatter * square,
+            square: self.square + other.square * square,
+            ..self
+        }
+    }
+
     /// All there is in it.
     pub(crate) fn numbers(&self) -> [f64; 4] {
         [self.weight, self.mean, self.scatter, self.square]

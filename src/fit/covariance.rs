@@ -34,6 +34,16 @@ pub(crate) struct Covariance {
     pub(crate) correlation: DMatrix<f64>,
     /// Standard errors, computed without squaring them.
     pub(crate) errors: Vec<f64>,
+    /// p × rank, in the units of the parameters: D⁻¹ V Σ⁻¹ times the standard deviation of a row, so that
+    /// the covariance is `half`·`half`ᵀ. Zeros in the rows of parameters that were not estimated.
+    pub(crate) half: DMatrix<f64>,
+    /// The same for rows of deviation 1 in row units: what leverages are computed from.
+    pub(crate) unscaled: DMatrix<f64>,
+    /// p × (estimated − rank): the directions that the data do not determine, as parameters over `units`.
+    pub(crate) null: DMatrix<f64>,
+    /// One unit per parameter, the change that a column of length 1 in row units stands for; 0 for one
+    /// that was not estimated.
+    pub(crate) units: Vec<f64>,
     pub(crate) rank: usize,
     pub(crate) condition: f64,
     /// Combinations of parameters that the data do not determine or, if none is, the least determined
@@ -91,6 +101,22 @@ impl Covariance {
             |i: usize, j: usize| -> f64 { rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum() };
         let deviations: Vec<f64> = (0..m).map(|i| inner(i, i).sqrt()).collect();
         let mut errors = vec![0.0; p];
+        let mut units = vec![0.0; p];
+        let mut unscaled = DMatrix::zeros(p, rank);
+        let mut null = DMatrix::zeros(p, m - rank);
+        for (i, &ji) in kept.iter().enumerate() {
+            let k = inputs.free[ji];
+            units[k] = inputs.columns[ji] / lengths[i];
+            for (c, value) in rows[i].iter().enumerate() {
+                unscaled[(k, c)] = value * units[k];
+            }
+            for c in 0..m - rank {
+                // Without a decomposition nothing is known to be determined.
+                let unit = f64::from(u8::from(c == i));
+                null[(k, c)] = if found { part(i, rank + c) } else { unit };
+            }
+        }
+        let half = &unscaled * row_error;
         let mut correlation = DMatrix::from_element(p, p, f64::NAN);
         for (j, &k) in inputs.free.iter().enumerate() {
             if !inputs.estimated[j] {
@@ -131,7 +157,64 @@ impl Covariance {
         };
         let first = if rank < m { rank } else { m.saturating_sub(1) };
         let weak = if found { (first..m).map(direction).collect() } else { Vec::new() };
-        Covariance { matrix, correlation, errors, rank, condition, weak }
+        Covariance {
+            matrix,
+            correlation,
+            errors,
+            half,
+            unscaled,
+            null,
+            units,
+            rank,
+            condition,
+            weak,
+        }
+    }
+}
+
+impl Covariance {
+    /// The standard error of a quantity with these partials by all parameters, to first order:
+    /// ‖`half`ᵀg‖. Fixed parameters and those held by a bound add nothing. Infinite if the quantity
+    /// depends on a direction that the data do not determine.
+    pub(crate) fn error_of(&self, gradient: &[f64]) -> f64 {
+        if self.leaves_open(gradient) { f64::INFINITY } else { length(&self.half, gradient) }
+    }
+
+    /// Whether a quantity with these partials changes along a direction that the data do not determine.
+    pub(crate) fn leaves_open(&self, gradient: &[f64]) -> bool {
+        if self.null.ncols() == 0 {
+            return false;
+        }
+        let scaled: Vec<f64> = gradient
+            .iter()
+            .zip(&self.units)
+            .map(|(g, u)| if *u == 0.0 { 0.0 } else { g * u })
+            .collect();
+        let largest = scaled.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        if largest == 0.0 {
+            return false;
+        }
+        let along = |v: &[f64]| scaled.iter().zip(v).map(|(g, v)| g / largest * v).sum::<f64>();
+        let size = scaled.iter().map(|g| (g / largest).powi(2)).sum::<f64>().sqrt();
+        let open = |c: usize| along(self.null.column(c).as_slice()).abs() > PART * size;
+        (0..self.null.ncols()).any(open)
+    }
+}
+
+/// ‖Aᵀg‖, where squares of its entries may leave the range of f64. Rows of zeros count for nothing,
+/// whatever g is there.
+pub(crate) fn length(a: &DMatrix<f64>, g: &[f64]) -> f64 {
+    let product = |a: f64, g: f64| if a == 0.0 { 0.0 } else { a * g };
+    let entry = |c: usize| {
+        let column = a.column(c);
+        column.iter().zip(g).map(|(a, g)| product(*a, *g)).sum::<f64>()
+    };
+    let entries: Vec<f64> = (0..a.ncols()).map(entry).collect();
+    let largest = entries.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    match largest > 0.0 && largest.is_finite() {
+        true => largest * entries.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt(),
+        // 0, infinite or, where an entry is no number, NaN.
+        false => entries.iter().map(|v| v.abs()).sum(),
     }
 }
 
@@ -183,5 +266,40 @@ mod tests {
         }
         assert_eq!(nearly_equal_columns(1e-13, 5000).rank, 1);
         assert_eq!(nearly_equal_columns(1e-13, 50).rank, 2);
+    }
+
+    #[test]
+    fn the_error_of_a_combination_does_not_cancel() {
+        // Columns (1, 0) and (1, δ): the sum of both parameters has the variance 1, each alone 1/δ².
+        for delta in [1e-3, 1e-7, 1e-11] {
+            let found = nearly_equal_columns(delta, 10);
+            let sum = found.error_of(&[1.0, 1.0]);
+            assert!((sum - 1.0).abs() < 1e-15 / delta + 1e-12, "{delta}: {sum}");
+            let second = found.error_of(&[0.0, 1.0]);
+            assert!((second * delta - 1.0).abs() < 1e-15 / delta + 1e-12, "{delta}: {second}");
+        }
+        // Where the second column repeats the first, their difference alone is open.
+        let found = nearly_equal_columns(0.0, 10);
+        assert_eq!(found.rank, 1);
+        assert!((found.error_of(&[1.0, 1.0]) - 1.0).abs() < 1e-14);
+        assert_eq!(found.error_of(&[1.0, 1.0 + 1e-5]), f64::INFINITY);
+        assert_eq!(found.error_of(&[0.0, 0.0]), 0.0);
+    }
+
+    #[test]
+    fn the_error_does_not_leave_the_range() {
+        let found = nearly_equal_columns(0.5, 10);
+        let expected = found.error_of(&[1.0, -0.5]);
+        for scale in [1e-300, 1e-200, 1e200, 1e300] {
+            let error = found.error_of(&[scale, -0.5 * scale]);
+            assert!((error / scale / expected - 1.0).abs() < 1e-14, "{scale}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_halves_make_the_matrix() {
+        let found = nearly_equal_columns(0.3, 10);
+        let product = &found.half * found.half.transpose();
+        assert!((product - &found.matrix).abs().max() < 1e-13);
     }
 }

@@ -120,6 +120,8 @@ impl Request<'_> {
             stats,
             start: self.start.clone(),
             fixed: self.fixed.clone(),
+            bounds: self.bounds.to_vec(),
+            spread: self.supply.spread(),
         };
         let distinct = self.supply.distinct(fit.estimated());
         fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &end.effects);

@@ -1,12 +1,20 @@
 //! What a fit found: parameters, their errors, how good the fit is, and what is doubtful about it.
 
+pub(crate) mod bands;
 pub(crate) mod batch;
 pub(crate) mod covariance;
+pub(crate) mod distributions;
 pub(crate) mod engine;
 pub(crate) mod execution;
+pub(crate) mod linear_start;
+mod intervals;
+mod latex;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
+pub(crate) mod propagated;
 mod report;
+mod restricted;
+mod rounding;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
@@ -17,6 +25,7 @@ use crate::backend::cpu::predict;
 use crate::data::columns::Columns;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use crate::data::sigma::Spread;
 use crate::data::{Data, expect_columns};
 use crate::error::{Error, Result};
 use crate::model::native::Model;
@@ -40,10 +49,13 @@ pub struct Fit {
     pub(crate) start: Vec<f64>,
     pub(crate) params: Vec<f64>,
     pub(crate) fixed: Vec<bool>,
+    pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,
     pub(crate) loss: Loss,
-    estimator: Estimator,
+    pub(crate) estimator: Estimator,
+    /// How far a single observation scatters.
+    pub(crate) spread: Spread,
     /// Whether the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
     /// In row units.

@@ -8,6 +8,7 @@ use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
+use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
 
 /// What a stage of a fit asks of the points.
@@ -41,6 +42,9 @@ pub(crate) trait Supply: Sync {
     /// Whether passes run on a device.
     fn is_on_device(&self) -> bool;
 
+    /// What is known of how far a single observation scatters.
+    fn spread(&self) -> Spread;
+
     /// Where the work was done, and what it took there.
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats;
 }
@@ -70,6 +74,10 @@ impl Supply for InMemory<'_> {
 
     fn distinct(&self, enough: usize) -> usize {
         distinct_points(self.points, enough)
+    }
+
+    fn spread(&self) -> Spread {
+        self.points.spread()
     }
 
     fn is_on_device(&self) -> bool {

@@ -3,6 +3,8 @@
 pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
+pub(crate) mod linear;
+mod latex;
 mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
@@ -14,3 +16,4 @@ mod tape;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;
+pub(crate) use latex::{escaped, symbols};

@@ -5,6 +5,7 @@ mod chunks;
 mod code;
 mod gram;
 pub(crate) mod kernels;
+pub(crate) mod linearised;
 mod machine;
 mod poisson;
 pub(crate) mod predict;

@@ -10,6 +10,7 @@ use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::data::points::Points;
 use crate::data::sample::Sample;
+use crate::data::sigma::Spread;
 use crate::data::source::Chunk;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::StreamPoints;
@@ -117,6 +118,15 @@ impl<'a> Passes<'a> {
             working: Duration::ZERO,
             stopped: false,
             failed: None,
+        }
+    }
+
+    /// What is known of how far a single observation scatters.
+    pub(crate) fn spread(&self) -> Spread {
+        let each: &[f64] = &[];
+        match self.estimator {
+            Estimator::Poisson => Spread::Counts,
+            _ => self.points.sigma_of(self.prefetch.shape.sigma.then_some(each)).spread(),
         }
     }
 

@@ -145,7 +145,7 @@ impl CurveFit {
     ) -> Result<Optima> {
         let _span = span!(INFO, "multi_start", points = data.y.len(), starts = starts.starts);
         let begun = Instant::now();
-        let start = self.accepts(data.columns.len(), start.as_ref())?;
+        let start = self.accepts_values(data.columns.len(), start.as_ref())?;
         let all = self.starts(&start, starts)?;
         let points = self.validate(&data)?;
         let stop = Arc::new(AtomicBool::new(false));

@@ -85,7 +85,7 @@ impl CurveFit {
         let stream = stream.into();
         let shape = guarded(|| stream.source.shape())?;
         stream.check(&shape)?;
-        let start = self.accepts(shape.x.len(), start.as_ref())?;
+        let start = self.accepts_values(shape.x.len(), start.as_ref())?;
         let model = self.model.as_ref().map_err(Clone::clone)?;
         let free = self.free_positions();
         let unused = self.unused(model, &free)?;

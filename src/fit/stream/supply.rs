@@ -12,6 +12,7 @@ use crate::backend::{Backend, Evaluator};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
+use crate::data::sigma::Spread;
 use crate::data::source::Width;
 use crate::error::{Error, Result};
 use crate::fit::execution::{Handed, failed, not_loaded};
@@ -203,6 +204,10 @@ impl Supply for StreamSupply<'_> {
 
     fn distinct(&self, _enough: usize) -> usize {
         locked(&self.passes).known.as_ref().map_or(0, |(_, distinct)| *distinct)
+    }
+
+    fn spread(&self) -> Spread {
+        locked(&self.passes).spread()
     }
 
     fn is_on_device(&self) -> bool {

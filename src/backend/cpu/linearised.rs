@@ -1,0 +1,124 @@
+//! The model's values and exact partials at any points: what bands and leverages are made of.
+//!
+//! Nothing of n × p numbers is kept: each point's value and partials are handed over and forgotten.
+
+use super::code::Code;
+use super::kernels;
+use super::machine::{BLOCK, Block, Inputs, Uniforms};
+use super::worker::Worker;
+use crate::data::values::Values;
+use crate::error::{Error, Result};
+use crate::model::native::{Model, Native, Steps, least_sizes};
+use crate::model::program::panic_message;
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Blocks per task.
+const TASK: usize = 4;
+
+/// Where a model is made linear.
+pub(crate) struct At<'a> {
+    pub(crate) model: &'a Model,
+    /// All parameters.
+    pub(crate) params: &'a [f64],
+    /// Positions of those by which partials are taken, ascending.
+    pub(crate) by: &'a [usize],
+    /// Bounds of all parameters, which differences of a native model stay within.
+    pub(crate) bounds: &'a [(f64, f64)],
+    /// Where the fit began, which says how large parameters are.
+    pub(crate) start: &'a [f64],
+}
+
+impl At<'_> {
+    /// What `each` makes of the index, the value and the partials of every point of `columns`, which
+    /// have `n` values each; partials by other parameters than those of `by` are 0.
+    ///
+    /// # Errors
+    /// [`Error::ModelPanicked`] if a native model panics.
+    pub(crate) fn map<R: Clone + Default + Send>(
+        &self,
+        columns: &[Values<'_>],
+        n: usize,
+        each: impl Fn(usize, f64, &[f64]) -> R + Sync,
+    ) -> Result<Vec<R>> {
+        match self.model {
+            Model::Traced(program) => {
+                let code = Code::compile(&program.with_partials(self.by)?);
+                let mut uniforms = Vec::new();
+                code.uniforms(self.params, &mut uniforms);
+                let mut out = vec![R::default(); n];
+                let tasks = out.par_chunks_mut(TASK * BLOCK).enumerate();
+                tasks.for_each(|(t, part)| {
+                    Worker::with(|worker| {
+                        let first = t * TASK * BLOCK;
+                        self.run((&code, &uniforms), columns, first, worker, &each, part);
+                    });
+                });
+                Ok(out)
+            }
+            Model::Native(native) => {
+                let one = |i: usize| {
+                    let (value, partials) = self.call(native, columns, i)?;
+                    Ok(each(i, value, &partials))
+                };
+                (0..n).into_par_iter().map(one).collect()
+            }
+        }
+    }
+
+    /// The points from `first` on.
+    fn run<R>(
+        &self,
+        (code, uniforms): (&Code, &[f64]),
+        columns: &[Values<'_>],
+        first: usize,
+        worker: &mut Worker,
+        each: &impl Fn(usize, f64, &[f64]) -> R,
+        out: &mut [R],
+    ) {
+        let machine = &mut worker.machine;
+        machine.reserve(code.registers, columns.len());
+        machine.broadcast(code, Uniforms::OfOne(uniforms));
+        let mut partials = vec![0.0; self.params.len()];
+        for (b, part) in out.chunks_mut(BLOCK).enumerate() {
+            let start = first + b * BLOCK;
+            let inputs = Inputs::new(columns, Block::Run(start), part.len());
+            machine.load(&inputs);
+            machine.run(code, kernels::detect(), Uniforms::OfOne(uniforms), &inputs);
+            let lanes: Vec<&[f64]> =
+                code.outputs.iter().map(|&source| machine.source(source, &inputs)).collect();
+            for (i, slot) in part.iter_mut().enumerate() {
+                for (&k, lane) in self.by.iter().zip(&lanes[1..]) {
+                    partials[k] = lane[i];
+                }
+                *slot = each(start + i, lanes[0][i], &partials);
+            }
+        }
+    }
+
+    /// The value and the partials of a native model at point `i`.
+    fn call(&self, native: &Native, columns: &[Values<'_>], i: usize) -> Result<(f64, Vec<f64>)> {
+        let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
+        let count = self.params.len();
+        let call = AssertUnwindSafe(|| {
+            let value = (native.value)(&x, self.params);
+            let mut partials = vec![0.0; count];
+            if let Some(jacobian) = &native.jacobian {
+                let mut all = vec![f64::NAN; count];
+                jacobian(&x, self.params, &mut all);
+                self.by.iter().for_each(|&k| partials[k] = all[k]);
+            } else {
+                let least: Vec<f64> = least_sizes(self.start).collect();
+                let steps = Steps { bounds: self.bounds, least: &least };
+                let (mut work, mut found) = (vec![0.0; count], vec![0.0; self.by.len()]);
+                native.differences(&x, self.params, self.by, steps, &mut work, &mut found);
+                self.by.iter().zip(found).for_each(|(&k, partial)| partials[k] = partial);
+            }
+            (value, partials)
+        });
+        catch_unwind(call).map_err(|panic| Error::ModelPanicked {
+            message: panic_message(&*panic),
+            place: format!("point {i} of a prediction"),
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! Passes over all sets: the sums of each, added at the places of its parameters.
+
+use crate::backend::cuda::driver::DriverError;
+use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
+use crate::normal::small::fold_rows;
+use crate::normal::{Normal, RFactor, Summary, pair};
+
+/// One set.
+pub(super) struct Part<'e> {
+    pub(super) evaluator: Box<dyn Evaluator + 'e>,
+    /// The position in the joint fit of each of the model's parameters.
+    pub(super) params: &'e [usize],
+    /// The position among the free parameters of the joint fit of each of the model's free ones.
+    pub(super) free: &'e [usize],
+    /// By which rows are multiplied to be in the joint row unit.
+    pub(super) factor: f64,
+    /// Room for the set's own parameters, columns and sums.
+    pub(super) own: Vec<f64>,
+    pub(super) columns: Vec<f64>,
+    pub(super) normal: Normal,
+}
+
+/// All sets.
+pub(super) struct JointEvaluator<'e> {
+    pub(super) parts: Vec<Part<'e>>,
+}
+
+impl Part<'_> {
+    fn take(&mut self, params: &[f64], columns: &[f64]) {
+        self.own.iter_mut().zip(self.params).for_each(|(own, &k)| *own = params[k]);
+        self.columns.iter_mut().zip(self.free).for_each(|(own, &j)| *own = columns[j]);
+    }
+
+    /// Adds the set's sums to those of a joint fit of `n` free parameters.
+    fn add_normal(&self, out: &mut Normal) {
+        let square = self.factor * self.factor;
+        let place = |j: usize| if j == self.free.len() { out.n } else { self.free[j] };
+        for j in 0..=self.free.len() {
+            for i in 0..=j {
+                let (a, b) = (place(i), place(j));
+                out.products[pair(a.min(b), a.max(b))] += self.normal.products[pair(i, j)] * square;
+            }
+        }
+        out.cost += self.normal.cost * square;
+    }
+
+    /// Folds the rows of the set's factor into that of a joint fit.
+    fn fold(&self, factor: &RFactor, out: &mut RFactor) {
+        let (k, rows) = (out.n + 1, factor.n + 1);
+        let mut spread = vec![0.0; k * rows];
+        for j in 0..rows {
+            let column = if j == factor.n { out.n } else { self.free[j] };
+            for i in 0..=j {
+                spread[column * rows + i] = factor.at(i, j) * self.factor;
+            }
+        }
+        fold_rows(&mut out.r, k, &mut spread, rows, rows);
+    }
+}
+
+impl JointEvaluator<'_> {
+    /// A fault of a set, in the words of the joint fit.
+    fn joint(fault: Fault, set: usize, params: &[f64]) -> Fault {
+        match fault {
+            Fault::Panicked { message, index, x, .. } => {
+                Fault::Panicked { message, index, x: with_set(set, x), params: params.to_vec() }
+            }
+            other => other,
+        }
+    }
+}
+
+/// The coordinates of a point: its set, counted from 1, and its own.
+fn with_set(set: usize, x: Vec<f64>) -> Vec<f64> {
+    std::iter::once((set + 1) as f64).chain(x).collect()
+}
+
+impl Evaluator for JointEvaluator<'_> {
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
+        out.clear();
+        for (set, part) in self.parts.iter_mut().enumerate() {
+            part.take(params, columns);
+            let Part { evaluator, own, columns, normal, .. } = part;
+            evaluator.normal(own, columns, normal).map_err(|f| Self::joint(f, set, params))?;
+            part.add_normal(out);
+        }
+        Ok(())
+    }
+
+    fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
+        out.clear();
+        for (set, part) in self.parts.iter_mut().enumerate() {
+            part.take(params, columns);
+            let Part { evaluator, own, columns, .. } = part;
+            let mut factor = RFactor::zero(columns.len());
+            evaluator.factor(own, columns, &mut factor).map_err(|f| Self::joint(f, set, params))?;
+            part.fold(&factor, out);
+        }
+        Ok(())
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        out.fill(0.0);
+        for (set, part) in self.parts.iter_mut().enumerate() {
+            part.own.iter_mut().zip(part.params).for_each(|(own, &k)| *own = params[k]);
+            let mut found = vec![0.0; part.free.len()];
+            let Part { evaluator, own, .. } = part;
+            evaluator.magnitudes(own, &mut found).map_err(|f| Self::joint(f, set, params))?;
+            for (&j, magnitude) in part.free.iter().zip(found) {
+                let magnitude = magnitude * part.factor;
+                // NaN must not be lost.
+                if magnitude > out[j] || magnitude.is_nan() {
+                    out[j] = magnitude;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn threads(&self) -> usize {
+        self.parts.iter().map(|part| part.evaluator.threads()).max().unwrap_or(1)
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.evaluator.scratch_bytes()).sum()
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        self.parts.iter_mut().enumerate().find_map(|(set, part)| {
+            part.own.iter_mut().zip(part.params).for_each(|(own, &k)| *own = params[k]);
+            let bad = part.evaluator.first_bad_point(&part.own)?;
+            Some(BadPoint {
+                x: with_set(set, bad.x),
+                partial: bad.partial.map(|j| part.free[j]),
+                ..bad
+            })
+        })
+    }
+
+    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
+        self.parts.iter_mut().try_for_each(|part| part.evaluator.abandon_device(error.clone()))
+    }
+
+    fn device(&self) -> Option<DeviceUse> {
+        let each = self.parts.iter().filter_map(|part| part.evaluator.device());
+        each.reduce(|a, b| DeviceUse {
+            bytes: a.bytes + b.bytes,
+            chunks: a.chunks.max(b.chunks),
+            failed: a.failed.or(b.failed),
+        })
+    }
+}

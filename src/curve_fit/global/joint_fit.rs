@@ -1,0 +1,67 @@
+//! What a fit of several sets found.
+
+use crate::fit::Fit;
+use crate::model::native::Model;
+use std::fmt;
+
+/// The result of a [`GlobalFit`](crate::GlobalFit), whether it converged or not.
+///
+/// `Display` prints the report of the joint fit and each set's chi-square.
+#[derive(Clone, Debug)]
+pub struct JointFit {
+    pub(super) fit: Fit,
+    pub(super) chi_squares: Vec<f64>,
+    pub(super) views: Vec<View>,
+}
+
+/// One set's model and where its parameters are.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    pub(super) model: Option<Model>,
+    pub(super) names: Vec<String>,
+    pub(super) params: Vec<usize>,
+}
+
+impl JointFit {
+    /// The fit of all sets together, with all parameters. Its model has the set, counted from 1, as
+    /// first independent variable. R² compares with the scatter of each set about its own mean.
+    pub fn fit(&self) -> &Fit {
+        &self.fit
+    }
+
+    /// Number of sets.
+    pub fn sets(&self) -> usize {
+        self.views.len()
+    }
+
+    /// The fit as set `index`, counted from 0, sees it: its own model and parameters, under the model's
+    /// own names, with their covariance. It predicts and has bands for that set. Its statistics are
+    /// those of the joint fit, since no degrees of freedom belong to a set.
+    pub fn set(&self, index: usize) -> Option<Fit> {
+        let view = self.views.get(index)?;
+        Some(self.fit.restricted(view.model.clone()?, &view.names, &view.params))
+    }
+
+    /// For each set the sum of its squared weighted residuals, or of their loss; together they are the
+    /// joint fit's [`chi_square`](Fit::chi_square).
+    pub fn chi_squares(&self) -> &[f64] {
+        &self.chi_squares
+    }
+
+    /// Whether the fit converged; see [`Fit::converged`].
+    pub fn converged(&self) -> bool {
+        self.fit.converged()
+    }
+}
+
+impl fmt::Display for JointFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.fit)?;
+        writeln!(f)?;
+        write!(f, "chi-square by set")?;
+        for (set, chi_square) in self.chi_squares.iter().enumerate() {
+            write!(f, "\n  {:<3} {chi_square:>12.6e}", set + 1)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! Which parameters a joint fit has, and which of them each set's model takes.
+
+use super::joint_fit::View;
+use super::{GlobalFit, Models, Said, in_set};
+use crate::curve_fit::CurveFit;
+use crate::error::global::GlobalError;
+use crate::error::{Error, Result};
+use crate::model::native::Model;
+
+/// The model of one set.
+pub(super) struct Member {
+    pub(super) curve: CurveFit,
+    /// The position in the joint fit of each of the model's parameters.
+    pub(super) params: Vec<usize>,
+    /// Whether all sets have this model.
+    pub(super) same: bool,
+}
+
+impl Member {
+    pub(super) fn model(&self) -> Result<&Model> {
+        self.curve.model.as_ref().map_err(Clone::clone)
+    }
+
+    /// For each free parameter of the model its position among the free ones of the joint fit, `free`.
+    pub(super) fn free(&self, free: &[usize]) -> Vec<usize> {
+        let own = self.curve.free_positions();
+        own.iter().filter_map(|&i| free.iter().position(|&k| k == self.params[i])).collect()
+    }
+
+    pub(super) fn view(&self) -> View {
+        let model = self.curve.model.as_ref().ok().cloned();
+        View { model, names: self.curve.names.clone(), params: self.params.clone() }
+    }
+}
+
+/// The parameters of a joint fit, in order of appearance, and who takes them.
+pub(super) struct Layout {
+    pub(super) names: Vec<String>,
+    pub(super) bounds: Vec<(f64, f64)>,
+    /// Positions of the free parameters.
+    pub(super) free: Vec<usize>,
+    /// One per set, at least one.
+    pub(super) members: Vec<Member>,
+}
+
+impl Layout {
+    pub(super) fn new(global: &GlobalFit, sets: usize) -> Result<Layout> {
+        if sets == 0 {
+            return Err(GlobalError::NoSets.into());
+        }
+        let mut layout =
+            Layout { names: Vec::new(), bounds: Vec::new(), free: Vec::new(), members: Vec::new() };
+        match &global.models {
+            Models::Same { curve, shared } => {
+                let known = |name: &&String| !curve.names.contains(name);
+                if let Some(name) = shared.iter().find(known).cloned() {
+                    return Err(
+                        GlobalError::UnknownShared { name, known: curve.names.clone() }.into()
+                    );
+                }
+                for set in 0..sets {
+                    let name = |name: &String| match shared.contains(name) {
+                        true => name.clone(),
+                        false => format!("{name}_{}", set + 1),
+                    };
+                    layout.add(curve, curve.names.iter().map(name).collect(), true);
+                }
+            }
+            Models::Each(curves) if curves.len() != sets => {
+                return Err(GlobalError::SetCount { models: curves.len(), sets }.into());
+            }
+            Models::Each(curves) => {
+                for curve in curves {
+                    layout.add(curve, curve.names.clone(), false);
+                }
+            }
+        }
+        layout.apply(&global.said)?;
+        layout.agree()?;
+        for (set, member) in layout.members.iter().enumerate() {
+            member.model()?;
+            member.curve.check().map_err(in_set(set))?;
+        }
+        layout.free = layout.common(|member, i| member.curve.free_positions().contains(&i));
+        Ok(layout)
+    }
+
+    fn add(&mut self, curve: &CurveFit, names: Vec<String>, same: bool) {
+        let mut place = |name: String| match self.names.iter().position(|n| *n == name) {
+            Some(position) => position,
+            None => {
+                self.names.push(name);
+                self.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
+                self.names.len() - 1
+            }
+        };
+        let params: Vec<usize> = names.into_iter().map(&mut place).collect();
+        for (&k, &(lower, upper)) in params.iter().zip(&curve.bounds) {
+            let (l, u) = self.bounds[k];
+            self.bounds[k] = (l.max(lower), u.min(upper));
+        }
+        self.members.push(Member { curve: curve.clone(), params, same });
+    }
+
+    /// What was said of the parameters of the joint fit, and what follows for each set's.
+    fn apply(&mut self, said: &[Said]) -> Result<()> {
+        let mut fixed = vec![false; self.names.len()];
+        for said in said {
+            let (Said::Bound(name, _) | Said::Fixed(name)) = said;
+            let Some(k) = self.names.iter().position(|n| n == name) else {
+                let known = self.names.clone();
+                return Err(Error::UnknownParameter { name: name.clone(), known });
+            };
+            match said {
+                Said::Bound(_, ends) => self.bounds[k] = *ends,
+                Said::Fixed(_) => fixed[k] = true,
+            }
+        }
+        for member in &self.members {
+            let own = member.params.iter().zip(&member.curve.fixed);
+            own.for_each(|(&k, &is_fixed)| fixed[k] |= is_fixed);
+        }
+        for member in &mut self.members {
+            let bounds: Vec<(f64, f64)> = member.params.iter().map(|&k| self.bounds[k]).collect();
+            let is_fixed: Vec<bool> = member.params.iter().map(|&k| fixed[k]).collect();
+            if bounds != member.curve.bounds || is_fixed != member.curve.fixed {
+                // Partials are by free parameters, which may be others now.
+                let curve = CurveFit { bounds, fixed: is_fixed, ..member.curve.clone() };
+                member.curve = curve.changed();
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be the same for all sets.
+    fn agree(&self) -> Result<()> {
+        let first = &self.members[0];
+        let columns = |member: &Member| member.model().map(Model::columns).ok();
+        for (set, member) in self.members.iter().enumerate() {
+            let differs =
+                |what, remedy| Err(GlobalError::Differs { set: set + 1, what, remedy }.into());
+            if member.curve.loss != first.curve.loss {
+                return differs("its loss", "set one loss for all models");
+            }
+            if member.curve.estimator != first.curve.estimator {
+                return differs("its estimator", "fit counts and other data one after the other");
+            }
+            if columns(member) != columns(first) {
+                return differs("its number of independent variables", "give all models the same");
+            }
+        }
+        Ok(())
+    }
+
+    /// Positions of the parameters that `has` one of the models' own, by its position there.
+    fn common(&self, has: impl Fn(&Member, usize) -> bool) -> Vec<usize> {
+        let any = |&k: &usize| {
+            self.members.iter().any(|member| {
+                let own = member.params.iter().position(|&own| own == k);
+                own.is_some_and(|i| has(member, i))
+            })
+        };
+        (0..self.names.len()).filter(any).collect()
+    }
+
+    /// For each parameter whether no model depends on it.
+    pub(super) fn unused(&self) -> Result<Vec<bool>> {
+        let used = self.common(|member, i| match &member.curve.model {
+            Ok(Model::Traced(program)) => program.uses(i),
+            _ => true,
+        });
+        if !self.free.is_empty() && self.free.iter().all(|k| !used.contains(k)) {
+            let names = self.free.iter().map(|&k| self.names[k].clone()).collect();
+            return Err(Error::NoParameterDependence { names });
+        }
+        Ok((0..self.names.len()).map(|k| !used.contains(&k)).collect())
+    }
+
+    /// A start with one value per parameter, inside the bounds.
+    pub(super) fn checked_start(&self, start: &[f64]) -> Result<Vec<f64>> {
+        if start.len() != self.names.len() {
+            let (expected, got) = (self.names.len(), start.len());
+            return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
+        }
+        let mut checked = start.to_vec();
+        for (set, member) in self.members.iter().enumerate() {
+            let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
+            let own = member.curve.checked_start(&own).map_err(in_set(set))?;
+            member.params.iter().zip(own).for_each(|(&k, value)| checked[k] = value);
+        }
+        Ok(checked)
+    }
+}

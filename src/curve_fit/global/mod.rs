@@ -1,0 +1,223 @@
+//! One fit of several sets of points whose models share parameters.
+
+mod evaluator;
+pub(crate) mod joint_fit;
+mod layout;
+mod model;
+mod overview;
+mod supply;
+
+use super::{CurveFit, ends};
+use crate::backend::cpu::Prepared;
+use crate::data::Data;
+use crate::data::points::Points;
+use crate::error::global::GlobalError;
+use crate::error::{Error, Result};
+use crate::fit::engine::Request;
+use crate::fit::execution::{Execution, Wish};
+use crate::fit::supply::InMemory;
+use crate::model::native::Model;
+use crate::observe::span;
+use joint_fit::JointFit;
+use layout::Layout;
+use std::ops::RangeBounds;
+use std::time::Instant;
+use supply::{JointSupply, Set};
+
+/// A fit of several sets of points at once, in which some parameters have one value for all sets and
+/// the others one value for each: a global fit.
+///
+/// Each pass adds up the sums of every set with that set's own model and parameters, so that a set
+/// costs what it would cost alone. The sets may differ in length, in their x and in their weights;
+/// the cost is the sum of theirs, so data on different scales need their sigma said.
+///
+/// ```
+/// use dualfit::{CurveFit, Data, GlobalFit};
+/// let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+/// let decay = |a: f64| -> Vec<f64> { x.iter().map(|x| a * (-0.7 * x).exp()).collect() };
+/// let (first, second) = (decay(2.0), decay(5.0));
+///
+/// let model = CurveFit::new(|x, [a, rate]| a * (-rate * x).exp()).names(["amplitude", "rate"]);
+/// let joint = GlobalFit::new(&model).share(["rate"]);
+/// let fit = joint.fit([Data::new(&x, &first)?, Data::new(&x, &second)?], [1.0, 1.0, 1.0])?;
+/// assert_eq!(fit.fit().names(), ["amplitude_1", "rate", "amplitude_2"]);
+/// assert!((fit.fit().param("rate").unwrap() - 0.7).abs() < 1e-9);
+/// let second = fit.set(1).unwrap(); // the fit as the second set sees it
+/// assert!((second.param("amplitude").unwrap() - 5.0).abs() < 1e-9);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GlobalFit {
+    models: Models,
+    said: Vec<Said>,
+}
+
+#[derive(Clone, Debug)]
+enum Models {
+    /// The same for every set, with the names of the parameters that the sets share.
+    Same { curve: Box<CurveFit>, shared: Vec<String> },
+    /// One for each set, in which equal names mean the same parameter.
+    Each(Vec<CurveFit>),
+}
+
+/// What was said of a parameter of the joint fit.
+#[derive(Clone, Debug)]
+enum Said {
+    Bound(String, (f64, f64)),
+    Fixed(String),
+}
+
+impl GlobalFit {
+    /// The model of every set, with all that was said of it. Its parameters are each set's own, called
+    /// `name_1`, `name_2`, … after the sets, but for those that are [shared](GlobalFit::share).
+    pub fn new(curve: &CurveFit) -> GlobalFit {
+        let models = Models::Same { curve: Box::new(curve.clone()), shared: Vec::new() };
+        GlobalFit { models, said: Vec::new() }
+    }
+
+    /// A model for each set, in order. Parameters of the same name are the same parameter.
+    ///
+    /// Options, backend and observer are those of the first; loss and estimator must be alike. Where
+    /// bounds differ, both hold; a parameter that one model fixes is fixed in all.
+    pub fn of<'c>(curves: impl IntoIterator<Item = &'c CurveFit>) -> GlobalFit {
+        let models = Models::Each(curves.into_iter().cloned().collect());
+        GlobalFit { models, said: Vec::new() }
+    }
+
+    /// The parameters that have one value for all sets. Of models given one by one, those of equal
+    /// names are shared anyway.
+    #[must_use]
+    pub fn share<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> GlobalFit {
+        if let Models::Same { shared, .. } = &mut self.models {
+            shared.extend(names.as_ref().iter().map(|name| name.as_ref().to_owned()));
+        }
+        self
+    }
+
+    /// Keeps a parameter of the joint fit, as `rate` or `amplitude_2`, within a range. See
+    /// [`CurveFit::bound`].
+    #[must_use]
+    pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> GlobalFit {
+        self.said.push(Said::Bound(name.to_owned(), ends(&range)));
+        self
+    }
+
+    /// Keeps a parameter of the joint fit, as `rate` or `amplitude_2`, at its start.
+    #[must_use]
+    pub fn fix(mut self, name: &str) -> GlobalFit {
+        self.said.push(Said::Fixed(name.to_owned()));
+        self
+    }
+
+    /// The parameters' names for `sets` sets of points, in order of appearance: those of the first set,
+    /// then those that the second one adds, and so on.
+    ///
+    /// # Errors
+    /// As [`fit`](GlobalFit::fit), for what does not depend on the points.
+    pub fn parameters(&self, sets: usize) -> Result<Vec<String>> {
+        Ok(Layout::new(self, sets)?.names)
+    }
+
+    /// Fits all sets from `start`, one value per parameter of the joint fit; see
+    /// [`parameters`](GlobalFit::parameters) for their order.
+    ///
+    /// # Errors
+    /// [`Error::Global`], which names the set, for what is wrong with one of them or differs between
+    /// them; else as [`CurveFit::fit`].
+    pub fn fit<'d>(
+        &self,
+        data: impl IntoIterator<Item = Data<'d>>,
+        start: impl AsRef<[f64]>,
+    ) -> Result<JointFit> {
+        let begun = Instant::now();
+        let data: Vec<Data<'d>> = data.into_iter().collect();
+        let _span = span!(INFO, "global_fit", sets = data.len());
+        let layout = Layout::new(self, data.len())?;
+        let start = layout.checked_start(start.as_ref())?;
+        let points = layout.validate(&data)?;
+        layout.request(&points, start, begun)
+    }
+}
+
+impl Layout {
+    fn validate<'a>(&self, data: &'a [Data<'_>]) -> Result<Vec<Points<'a>>> {
+        let each = self.members.iter().zip(data).enumerate();
+        each.map(|(set, (member, data))| {
+            let expected = member.model()?.columns();
+            let check = || match data.columns.len() {
+                got if got != expected => Err(Error::ColumnCount { expected, got }),
+                _ => member.curve.validate(data),
+            };
+            check().map_err(in_set(set))
+        })
+        .collect()
+    }
+
+    fn request(&self, points: &[Points<'_>], start: Vec<f64>, begun: Instant) -> Result<JointFit> {
+        let validated = Instant::now();
+        let first = &self.members[0].curve;
+        let whole = overview::of(points)?;
+        if whole.used < self.free.len() && !first.underdetermined {
+            let parameters = self.free.len();
+            return Err(Error::TooFewPoints { points: whole.used, parameters });
+        }
+        let unused = self.unused()?;
+        let ready = self.members.iter().enumerate().map(|(set, member)| {
+            let free = member.curve.free_positions();
+            member.curve.ready(member.model()?, &free).map_err(in_set(set))
+        });
+        let ready = ready.collect::<Result<Vec<_>>>()?;
+        let executions = self.members.iter().zip(&ready).zip(points).enumerate();
+        let executions = executions.map(|(set, ((member, ready), points))| {
+            let CurveFit { backend, costs, precision, loss, .. } = member.curve;
+            let wish = Wish { backend, costs, precision, loss, device: member.curve.place() };
+            Execution::choose(&wish, ready.printed.as_ref(), points).map_err(in_set(set))
+        });
+        let executions = executions.collect::<Result<Vec<_>>>()?;
+        let sets = self.members.iter().zip(&ready).zip(points).zip(&executions);
+        let sets: Vec<Set<'_>> = sets
+            .map(|(((member, ready), points), execution)| Set {
+                supply: InMemory { points, execution },
+                prepared: &ready.prepared,
+                params: &member.params,
+                free: member.free(&self.free),
+                start: member.params.iter().map(|&k| start[k]).collect(),
+                factor: whole.units.row / points.units.row,
+            })
+            .collect();
+        let supply = JointSupply { sets };
+        let model = model::joint(&self.members, &self.names)?;
+        let prepared = match &model {
+            Model::Traced(program) => Prepared::traced(program, &self.free),
+            Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
+        };
+        let prepared_at = Instant::now();
+        let watch = first.watch();
+        let request = Request {
+            model: &model,
+            prepared: &prepared,
+            supply: &supply,
+            points: whole,
+            names: &self.names,
+            start,
+            bounds: &self.bounds,
+            fixed: (0..self.names.len()).map(|i| !self.free.contains(&i)).collect(),
+            unused,
+            loss: first.loss,
+            options: &first.options,
+            observer: watch.as_deref(),
+            starts_refined: false,
+            on_one_thread: false,
+            prepare_time: prepared_at - validated,
+            validate_time: validated - begun,
+        };
+        let fit = request.fit()?;
+        let chi_squares = supply.chi_squares(&fit.params, first.loss)?;
+        Ok(JointFit { fit, chi_squares, views: self.members.iter().map(|m| m.view()).collect() })
+    }
+}
+
+/// The error of a set, by its position.
+fn in_set(set: usize) -> impl Fn(Error) -> Error {
+    move |error| GlobalError::InSet { set: set + 1, error: Box::new(error) }.into()
+}

@@ -1,0 +1,106 @@
+//! The points of all sets, each where it is computed.
+
+use super::evaluator::{JointEvaluator, Part};
+use crate::backend::Evaluator;
+use crate::backend::cpu::Prepared;
+use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::source::Arithmetic;
+use crate::data::loss::Loss;
+use crate::error::{Error, Result};
+use crate::fit::stats::Stats;
+use crate::fit::supply::{EvaluatorWish, InMemory, Supply};
+use crate::normal::Normal;
+
+/// One set with its model.
+pub(super) struct Set<'a> {
+    pub(super) supply: InMemory<'a>,
+    pub(super) prepared: &'a Prepared,
+    /// The position in the joint fit of each of the model's parameters.
+    pub(super) params: &'a [usize],
+    /// The position among the free parameters of the joint fit of each of the model's free ones.
+    pub(super) free: Vec<usize>,
+    /// Where the set's own parameters start.
+    pub(super) start: Vec<f64>,
+    /// By which rows are multiplied: the joint row unit over the set's own.
+    pub(super) factor: f64,
+}
+
+/// All sets, at least one.
+pub(super) struct JointSupply<'a> {
+    pub(super) sets: Vec<Set<'a>>,
+}
+
+impl Set<'_> {
+    /// The set's own parameters.
+    fn own(&self, params: &[f64]) -> Vec<f64> {
+        self.params.iter().map(|&k| params[k]).collect()
+    }
+}
+
+impl JointSupply<'_> {
+    /// For each set twice its part of the cost at `params`.
+    pub(super) fn chi_squares(&self, params: &[f64], loss: Loss) -> Result<Vec<f64>> {
+        let each = self.sets.iter().map(|set| {
+            let own = set.own(params);
+            let wish = EvaluatorWish {
+                model: set.prepared,
+                start: &set.start,
+                loss,
+                arithmetic: Arithmetic::Double,
+                on_one_thread: false,
+            };
+            let n = set.free.len();
+            let mut normal = Normal::zero(n);
+            let mut evaluator = set.supply.evaluator(&wish)?;
+            // The fit has ended here: a set that cannot be evaluated any more has no number.
+            let cost = match evaluator.normal(&own, &vec![1.0; n], &mut normal) {
+                Ok(()) => normal.cost,
+                Err(_) => f64::NAN,
+            };
+            let unit = set.supply.points.units.row;
+            Ok(2.0 * (cost / unit / unit))
+        });
+        each.collect()
+    }
+}
+
+impl Supply for JointSupply<'_> {
+    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
+        let part = |set: &'e Set<'_>| {
+            let wish = EvaluatorWish { model: set.prepared, start: &set.start, ..*wish };
+            Ok(Part {
+                evaluator: set.supply.evaluator(&wish)?,
+                params: set.params,
+                free: &set.free,
+                factor: set.factor,
+                own: set.start.clone(),
+                columns: vec![1.0; set.free.len()],
+                normal: Normal::zero(set.free.len()),
+            })
+        };
+        let parts = self.sets.iter().map(part).collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(JointEvaluator { parts }))
+    }
+
+    fn rough_arithmetic(&self) -> Arithmetic {
+        Arithmetic::Double
+    }
+
+    fn failed(&self, error: DriverError) -> Error {
+        let on_device = self.sets.iter().find(|set| set.supply.is_on_device());
+        on_device.unwrap_or(&self.sets[0]).supply.failed(error)
+    }
+
+    fn distinct(&self, enough: usize) -> usize {
+        self.sets.iter().map(|set| set.supply.distinct(enough)).sum()
+    }
+
+    fn is_on_device(&self) -> bool {
+        self.sets.iter().any(|set| set.supply.is_on_device())
+    }
+
+    fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
+        let on_device = self.sets.iter().find(|set| set.supply.is_on_device());
+        on_device.unwrap_or(&self.sets[0]).supply.stats(evaluator)
+    }
+}

@@ -1,0 +1,73 @@
+//! What can be wrong with a question about the errors of a fit.
+
+use super::short;
+
+/// Why an interval, a band, a profile or a comparison cannot be given.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UncertaintyError {
+    /// A level that is no probability.
+    #[error("the level is {}; give a probability between 0 and 1, such as 0.95", short(level))]
+    Level {
+        /// The level given.
+        level: f64,
+    },
+    /// The standard deviation of a new observation does not follow from the fit.
+    #[error("how far a new observation scatters does not follow from the fit: {reason}; {remedy}")]
+    NewPointUnknown {
+        /// Why.
+        reason: &'static str,
+        /// What to give instead.
+        remedy: &'static str,
+    },
+    /// A standard deviation of new observations that is none.
+    #[error(
+        "the standard deviation of new observation {index} is {}; give positive, finite numbers",
+        short(value)
+    )]
+    NewPointSigma {
+        /// Index of the first such value.
+        index: usize,
+        /// The value found there.
+        value: f64,
+    },
+    /// A parameter that is fixed or tied, or asked for twice, has no profile.
+    #[error("`{name}` has no profile: {reason}; {remedy}")]
+    NoProfile {
+        /// The parameter.
+        name: String,
+        /// Why.
+        reason: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The fit is not of these data, or not by this model.
+    #[error(
+        "the fit does not belong to what it is asked with: {what} is {found} there and {expected} here; give the model and the data that it was made with"
+    )]
+    OtherFit {
+        /// What differs.
+        what: &'static str,
+        /// As the fit has it.
+        found: String,
+        /// As the model or the data have it.
+        expected: String,
+    },
+    /// Two fits that no test or criterion compares.
+    #[error(
+        "these fits cannot be compared: {what} is {first} in one and {second} in the other; {remedy}"
+    )]
+    NotComparable {
+        /// What differs.
+        what: &'static str,
+        /// In the first, or smaller.
+        first: String,
+        /// In the second, or larger.
+        second: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// No fits were given to be compared.
+    #[error("no fits were given; give at least one")]
+    NoFits,
+}

@@ -1,0 +1,100 @@
+//! How far a new observation scatters about the curve.
+
+use crate::data::sigma::Spread;
+use crate::error::uncertainty::UncertaintyError;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+
+/// The standard deviation of new observations, for
+/// [`prediction_band`](crate::Fit::prediction_band).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum NewPoint<'a> {
+    /// As the fitted observations: their estimated scatter for
+    /// [`Sigma::Unknown`](crate::Sigma::Unknown), the given one for
+    /// [`Sigma::Constant`](crate::Sigma::Constant), the root of the expected count for counts. Where each
+    /// observation had its own sigma, or the loss is robust and its scatter not that of observations, the
+    /// fit does not know.
+    #[default]
+    Fitted,
+    /// One standard deviation for all, in the units of y.
+    Constant(f64),
+    /// One per point of x, in the units of y.
+    Each(&'a [f64]),
+    /// One per point of x, up to the common factor that the fit to data with
+    /// [`Sigma::Relative`](crate::Sigma::Relative) estimated.
+    Relative(&'a [f64]),
+}
+
+/// The standard deviation from a point's index and the curve's value there.
+type Deviation<'a> = Box<dyn Fn(usize, f64) -> f64 + Sync + 'a>;
+
+impl<'a> NewPoint<'a> {
+    /// Of `points` new observations.
+    pub(super) fn deviation(self, fit: &Fit, points: usize) -> Result<Deviation<'a>> {
+        match self {
+            NewPoint::Fitted => fitted(fit),
+            NewPoint::Constant(sigma) => {
+                check(&[sigma])?;
+                Ok(Box::new(move |_, _| sigma))
+            }
+            NewPoint::Each(sigma) => {
+                check_each(sigma, points)?;
+                Ok(Box::new(move |i, _| sigma[i]))
+            }
+            NewPoint::Relative(sigma) => {
+                check_each(sigma, points)?;
+                if !fit.scaled {
+                    let reason = "its sigmas are absolute, so no common factor was estimated";
+                    return unknown(reason, "give NewPoint::Each in the units of y");
+                }
+                let factor = scatter(fit)?;
+                Ok(Box::new(move |i, _| factor * sigma[i]))
+            }
+        }
+    }
+}
+
+fn fitted<'a>(fit: &Fit) -> Result<Deviation<'a>> {
+    match fit.spread {
+        Spread::Measured => {
+            let deviation = scatter(fit)?;
+            Ok(Box::new(move |_, _| deviation))
+        }
+        Spread::Constant(sigma) => Ok(Box::new(move |_, _| sigma)),
+        Spread::Counts => Ok(Box::new(|_, value| value.sqrt())),
+        Spread::Own => {
+            let reason = "each observation had its own sigma";
+            unknown(reason, "give those of the new ones: NewPoint::Each or NewPoint::Relative")
+        }
+    }
+}
+
+/// The standard deviation of (weighted) residuals; NaN without degrees of freedom.
+fn scatter(fit: &Fit) -> Result<f64> {
+    if fit.loss.scale().is_some() {
+        let reason = "under a robust loss the scatter is that of the loss";
+        return unknown(reason, "give NewPoint::Constant or NewPoint::Each");
+    }
+    Ok(fit.residual_std_error().unwrap_or(f64::NAN))
+}
+
+fn unknown<T>(reason: &'static str, remedy: &'static str) -> Result<T> {
+    Err(UncertaintyError::NewPointUnknown { reason, remedy }.into())
+}
+
+fn check_each(sigma: &[f64], points: usize) -> Result<()> {
+    if sigma.len() != points {
+        let (what, expected, got) = ("sigma of new points".into(), points, sigma.len());
+        let remedy = "one standard deviation per point of x";
+        return Err(Error::LengthMismatch { what, expected, got, remedy });
+    }
+    check(sigma)
+}
+
+fn check(sigma: &[f64]) -> Result<()> {
+    let bad = |s: &f64| !(*s > 0.0 && s.is_finite());
+    match sigma.iter().position(bad) {
+        Some(index) => Err(UncertaintyError::NewPointSigma { index, value: sigma[index] }.into()),
+        None => Ok(()),
+    }
+}

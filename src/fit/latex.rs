@@ -1,0 +1,123 @@
+//! A fit as a LaTeX table: parameters with their errors, and how good the fit is.
+
+use super::Fit;
+use super::report::significant;
+use super::rounding::Rounded;
+use crate::data::estimator::Estimator;
+use crate::model::{escaped, symbols};
+use crate::solver::bounds::Side;
+
+impl Fit {
+    /// The value of a parameter with its standard error in parentheses, in units of the last digit:
+    /// `1.235(12)` is 1.235 ± 0.012, `1.235(12)e-9` that times 10⁻⁹. The error has two significant
+    /// digits and the value ends where it does. Where there is no error to give, the text says why:
+    /// `0.3 (fixed)`, `(at lower bound)`, `(undetermined)`, `(error unknown)`. `None` if there is no
+    /// such parameter.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * x + 0.3 + 0.1 * (9.0 * x).sin()).collect();
+    /// let fit = dualfit::CurveFit::new(|x, [slope, offset]| slope * x + offset)
+    ///     .names(["slope", "offset"])
+    ///     .fit(dualfit::Data::new(&x, &y)?, [1.0, 0.0])?;
+    /// assert_eq!(fit.param_text("slope").as_deref(), Some("1.9953(70)"));
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn param_text(&self, name: &str) -> Option<String> {
+        let i = self.position(name)?;
+        Some(match (self.remark(i), self.rounded(i)) {
+            (None, Some(rounded)) => rounded.text(),
+            (None, None) => format!("{} ± {}", self.params[i], significant(self.error(i), 2)),
+            (Some(remark), _) => format!("{} ({remark})", significant(self.params[i], 6)),
+        })
+    }
+
+    /// A table for the package `booktabs`: one row per parameter, its value with the standard error in
+    /// units of the last digits, as [`param_text`](Fit::param_text) gives it, or in words why there is
+    /// none; below them the statistics. A fit that did not converge says so in a row of its own.
+    ///
+    /// The names of parameters become symbols as in [`CurveFit::latex`](crate::CurveFit::latex).
+    pub fn latex_table(&self) -> String {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let mut lines = vec![
+            "\\begin{tabular}{ll}".to_owned(),
+            "\\toprule".into(),
+            "Parameter & Value \\\\".into(),
+            "\\midrule".into(),
+        ];
+        for (i, symbol) in symbols(&names).iter().enumerate() {
+            lines.push(format!("${symbol}$ & {} \\\\", self.cell(i)));
+        }
+        lines.push("\\midrule".into());
+        for (title, value) in self.statistics_cells() {
+            lines.push(format!("{title} & {value} \\\\"));
+        }
+        if !self.converged() {
+            let why = escaped(&self.termination.to_string());
+            lines.push("\\midrule".into());
+            lines.push(format!("\\multicolumn{{2}}{{l}}{{{why}}} \\\\"));
+        }
+        lines.extend(["\\bottomrule".to_owned(), "\\end{tabular}".into()]);
+        lines.join("\n")
+    }
+
+    fn cell(&self, i: usize) -> String {
+        match (self.remark(i), self.rounded(i)) {
+            (None, Some(rounded)) => format!("${}$", rounded.latex()),
+            (None, None) => format!(
+                "${} \\pm {}$",
+                power_of_ten(&self.params[i].to_string()),
+                power_of_ten(&significant(self.error(i), 2))
+            ),
+            (Some(remark), _) => {
+                format!("${}$ ({remark})", power_of_ten(&significant(self.params[i], 6)))
+            }
+        }
+    }
+
+    fn rounded(&self, i: usize) -> Option<Rounded> {
+        Rounded::new(self.params[i], self.error(i))
+    }
+
+    fn error(&self, i: usize) -> f64 {
+        self.covariance.errors[i]
+    }
+
+    /// Why there is no error, if there is none.
+    fn remark(&self, i: usize) -> Option<&'static str> {
+        match (self.fixed[i], self.at_bound[i]) {
+            (true, _) => Some("fixed"),
+            (_, Some(Side::Lower)) => Some("at lower bound"),
+            (_, Some(Side::Upper)) => Some("at upper bound"),
+            _ if self.error(i) == f64::INFINITY => Some("undetermined"),
+            _ if self.error(i).is_nan() => Some("error unknown"),
+            _ => None,
+        }
+    }
+
+    fn statistics_cells(&self) -> Vec<(&'static str, String)> {
+        let number = |value: f64| format!("${}$", power_of_ten(&significant(value, 4)));
+        let chi_square = match (self.estimator, self.loss.scale()) {
+            (Estimator::Poisson, _) => ["deviance", "deviance per degree of freedom"],
+            (_, Some(_)) => ["$\\chi^2$ (loss)", "$\\chi^2_\\nu$ (loss)"],
+            (_, None) => ["$\\chi^2$", "$\\chi^2_\\nu$"],
+        };
+        let mut cells = vec![
+            ("points", format!("${}$", self.points)),
+            ("degrees of freedom", format!("${}$", self.degrees_of_freedom())),
+            (chi_square[0], number(self.chi_square())),
+        ];
+        let optional = [(chi_square[1], self.reduced_chi_square()), ("$R^2$", self.r_squared())];
+        cells.extend(optional.into_iter().filter_map(|(t, value)| Some((t, number(value?)))));
+        cells.extend([("AIC", number(self.aic())), ("BIC", number(self.bic()))]);
+        cells
+    }
+}
+
+/// A printed number with its exponent as a power of ten.
+fn power_of_ten(text: &str) -> String {
+    match text.split_once('e') {
+        Some((digits, exponent)) => format!("{digits} \\times 10^{{{exponent}}}"),
+        None => text.replace("inf", "\\infty").replace("NaN", "\\mathrm{NaN}"),
+    }
+}

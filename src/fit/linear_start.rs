@@ -1,0 +1,90 @@
+//! The least-squares values of parameters in which a model is linear, the others given.
+//!
+//! With r₀ the residuals where the linear parameters are p₀, and J their partials, the solution is p₀ −
+//! J⁺r₀: one evaluation, or two where squaring J would cost digits. What the points do not determine
+//! stays at p₀. Bounds that the solution violates are kept by steps from the nearest point inside.
+
+use super::engine::{Request, WELL_CONDITIONED};
+use crate::backend::cuda::source::Arithmetic;
+use crate::data::loss::Loss;
+use crate::error::Result;
+use crate::normal::{RFactor, Spectrum};
+use crate::solver::linear_model::LinearModel;
+use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
+use crate::solver::options::Options;
+use crate::solver::termination::Termination;
+use crate::solver::work::Work;
+use std::time::Instant;
+
+/// A singular value below this part of the largest does not determine anything that is worth to begin
+/// with: its coefficient would be rounding.
+const RANK: f64 = 1e-13;
+
+/// All parameters of `request`, its free ones, in which the model is linear, at the least-squares
+/// solution within their bounds.
+///
+/// # Errors
+/// If the model has no finite value there, or panics.
+pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
+    let (problem, begun, none) = (request.problem(), Instant::now(), Work::default());
+    let refused = |failure| request.refused(failure);
+    let mut evaluator = request.evaluator(Loss::Linear, Arithmetic::Double)?;
+    let options = Options::default();
+    let at_start = Termination::MaxEvaluations;
+    let there = evaluate(&mut *evaluator, &problem, &options, begun, none, at_start);
+    let there = there.map_err(refused)?;
+    let mut model = LinearModel::new(problem.free.len());
+    let sound = model.set_normal(&there.normal) && model.least_pivot > WELL_CONDITIONED;
+    let mut factor = model.factor();
+    if !sound {
+        evaluator
+            .factor(&there.params, &there.columns, &mut factor)
+            .map_err(|fault| refused(Failure::Backend(fault)))?;
+    }
+    let mut params = stepped(&there, &problem.free, &factor);
+    let inside = |p: &[f64]| {
+        problem.free.iter().all(|&k| (problem.bounds[k].0..=problem.bounds[k].1).contains(&p[k]))
+    };
+    if inside(&params) {
+        return Ok(params);
+    }
+    for &k in &problem.free {
+        params[k] = params[k].clamp(problem.bounds[k].0, problem.bounds[k].1);
+    }
+    let bounded = crate::solver::problem::Problem { start: params.clone(), ..problem };
+    match minimise(&mut *evaluator, &bounded, &options, None, begun, none) {
+        Ok(end) => Ok(end.params),
+        // The nearest point is a start, too; what is wrong with it the fit itself will say.
+        Err(_) => Ok(params),
+    }
+}
+
+/// The parameters after the Gauss-Newton step of least length, from the factor of [J r].
+fn stepped(there: &Outcome, free: &[usize], factor: &RFactor) -> Vec<f64> {
+    let n = free.len();
+    let all: Vec<usize> = (0..n).collect();
+    let Spectrum { lengths, sigma, v, found } = Spectrum::of(factor, &all);
+    let mut params = there.params.clone();
+    if !found {
+        return params;
+    }
+    let least = RANK * sigma.first().copied().unwrap_or(0.0);
+    for k in (0..n).filter(|&k| sigma[k] > least) {
+        let vector = &v[k * n..(k + 1) * n];
+        // σ·u = R D⁻¹ v, so that the coefficient uᵀz/σ takes two divisions by σ.
+        let along: f64 = (0..n)
+            .map(|i| {
+                let row: f64 = (i..n).map(|j| factor.at(i, j) / lengths[j] * vector[j]).sum();
+                row * factor.at(i, n)
+            })
+            .sum();
+        let coefficient = along / sigma[k] / sigma[k];
+        for j in 0..n {
+            let change = coefficient * vector[j] / lengths[j] * there.columns[j];
+            if change.is_finite() {
+                params[free[j]] -= change;
+            }
+        }
+    }
+    params
+}

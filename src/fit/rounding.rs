@@ -1,0 +1,129 @@
+//! Values rounded to the digits that their errors leave: 1.2345678 ± 0.0123 is 1.235(12).
+//!
+//! Errors have two significant digits, as is usual in physics; the value ends at the same place.
+
+/// Digits of a value beyond which an error says nothing about it.
+const DIGITS: i32 = 15;
+
+/// A value and its error as decimal digits.
+pub(crate) struct Rounded {
+    /// The value, without the power of ten.
+    pub(crate) value: String,
+    /// The error as it stands in parentheses: in units of the value's last digit, or with a point where
+    /// it has one inside, `12.3(4.5)`.
+    pub(crate) last_digits: String,
+    /// The error in full, without the power of ten.
+    pub(crate) error: String,
+    /// The power of ten.
+    pub(crate) exponent: i32,
+}
+
+impl Rounded {
+    /// `None` if the error is not a positive number or too small to be seen in the value.
+    pub(crate) fn new(value: f64, error: f64) -> Option<Rounded> {
+        if !(error > 0.0 && error.is_finite() && value.is_finite()) {
+            return None;
+        }
+        let (error_digits, error_exponent) = decimal(error, 2)?;
+        // Place of the last digit.
+        let last = error_exponent - 1;
+        let (value_digits, value_exponent) = in_units(value, last)?;
+        let first = value_exponent.max(error_exponent);
+        if first - last > DIGITS {
+            return None;
+        }
+        let exponent = if (-4..=6).contains(&first) && last <= 0 { 0 } else { first };
+        let decimals = (exponent - last).max(0) as usize;
+        let sign = if value < 0.0 && value_digits.bytes().any(|b| b != b'0') { "-" } else { "" };
+        let error = with_point(&error_digits, decimals);
+        let last_digits = match decimals {
+            1 => error.clone(),
+            _ => error_digits,
+        };
+        let value = format!("{sign}{}", with_point(&value_digits, decimals));
+        Some(Rounded { value, last_digits, error, exponent })
+    }
+
+    /// As `1.235(12)` or `1.235(12)e-9`.
+    pub(crate) fn text(&self) -> String {
+        let power = if self.exponent == 0 { String::new() } else { format!("e{}", self.exponent) };
+        format!("{}({}){power}", self.value, self.last_digits)
+    }
+
+    /// As `1.235(12)` or `1.235(12) \times 10^{-9}`.
+    pub(crate) fn latex(&self) -> String {
+        let power = match self.exponent {
+            0 => String::new(),
+            exponent => format!(" \\times 10^{{{exponent}}}"),
+        };
+        format!("{}({}){power}", self.value, self.last_digits)
+    }
+}
+
+/// `count` significant digits of a positive number and the exponent of the first.
+fn decimal(value: f64, count: usize) -> Option<(String, i32)> {
+    let text = format!("{value:.*e}", count.saturating_sub(1));
+    let (digits, exponent) = text.split_once('e')?;
+    Some((digits.replace('.', ""), exponent.parse().ok()?))
+}
+
+/// A number's magnitude, rounded to a whole number of 10 to the power `last`, as digits; and the
+/// exponent of the first digit.
+fn in_units(value: f64, last: i32) -> Option<(String, i32)> {
+    let magnitude = value.abs();
+    let nothing = || ("0".to_owned(), last);
+    if magnitude == 0.0 {
+        return Some(nothing());
+    }
+    let (_, exponent) = decimal(magnitude, 17)?;
+    if exponent >= last {
+        return decimal(magnitude, (exponent - last) as usize + 1);
+    }
+    // Less than a unit: at least half of one counts as one.
+    let half = exponent == last - 1 && decimal(magnitude, 17)?.0.as_str() >= "5";
+    Some(if half { ("1".to_owned(), last) } else { nothing() })
+}
+
+fn with_point(digits: &str, decimals: usize) -> String {
+    if decimals == 0 {
+        return digits.to_owned();
+    }
+    let padded = format!("{digits:0>width$}", width = decimals + 1);
+    let (whole, part) = padded.split_at(padded.len() - decimals);
+    format!("{whole}.{part}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rounded;
+
+    #[test]
+    fn values_end_where_their_errors_do() {
+        let cases = [
+            (1.2345678, 0.0123, "1.235(12)"),
+            (-1.2345678, 0.0996, "-1.23(10)"),
+            (0.0123456, 0.000_12, "0.01235(12)"),
+            (12.3, 4.5, "12.3(4.5)"),
+            (123.4, 45.6, "123(46)"),
+            (0.3, 1.2, "0.3(1.2)"),
+            (0.03, 12.0, "0(12)"),
+            (-0.03, 12.0, "0(12)"),
+            (0.6, 12.0, "1(12)"),
+            (6.02214e23, 1.5e18, "6.022140(15)e23"),
+            (1.602e-19, 3.4e-22, "1.6020(34)e-19"),
+            (12345.6, 789.0, "1.235(79)e4"),
+            (9.9996, 0.001, "9.9996(10)"),
+            (9.99996, 0.001, "10.0000(10)"),
+            (5e-324, 1e-320, "0.0(1.0)e-320"),
+            (1e308, 1e307, "1.00(10)e308"),
+            (0.0, 0.25, "0.00(25)"),
+        ];
+        for (value, error, text) in cases {
+            let found = Rounded::new(value, error).expect("an error").text();
+            assert_eq!(found, text, "{value} ± {error}");
+        }
+        for (value, error) in [(1.0, 0.0), (1.0, f64::NAN), (1.0, f64::INFINITY), (1.0, 1e-30)] {
+            assert!(Rounded::new(value, error).is_none(), "{value} ± {error}");
+        }
+    }
+}
