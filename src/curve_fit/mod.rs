@@ -7,8 +7,8 @@ pub(crate) mod device;
 pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
-pub(crate) mod global;
 mod exchange;
+pub(crate) mod global;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;

@@ -3,8 +3,8 @@
 pub(crate) mod collect;
 pub(crate) mod dual;
 mod expression;
-pub(crate) mod linear;
 mod latex;
+pub(crate) mod linear;
 mod listing;
 pub(crate) mod native;
 pub(crate) mod op;

@@ -2,6 +2,7 @@
 
 use crate::arguments::FitArguments;
 use crate::interrupt::stop_on_interrupt;
+use crate::intervals::Intervals;
 use crate::json::{Document, printed};
 use crate::model::Model;
 use crate::output::{is_watched, print};
@@ -25,26 +26,30 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     let points = Points::take(&table, &roles, &asked.table)?;
     model.curve = watched(model.curve.cancel_token(stop_on_interrupt()));
 
-    let start = model.complete_start()?;
-    let found = points.data().and_then(|data| match asked.multi_start {
-        None => model.curve.fit(data, &start).map(|fit| (fit, String::new())),
+    let at = |why| refused_at(&why, &table, &roles, &points);
+    let data = points.data().map_err(at)?;
+    let (fit, optima) = match asked.multi_start {
+        None => (model.curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
         Some(count) => {
-            let optima = model.curve.multi_start(data, &start, &MultiStart::new(count))?;
-            let table = format!("{optima}");
-            Ok((optima.into_best(), table))
+            let start = model.start_of_search(data.clone()).map_err(at)?;
+            let optima = model.curve.multi_start(data.clone(), start, &MultiStart::new(count));
+            let optima = optima.map_err(at)?;
+            let table = format!("\n{}\n", optima.to_string().trim_end());
+            (optima.into_best(), table)
         }
-    });
-    let (fit, optima) = found.map_err(|why| refused_at(&why, &table, &roles, &points))?;
+    };
+    let intervals = asked.interval.map(|level| Intervals::new(&fit, level)).transpose()?;
 
     if asked.json {
-        print(&printed(&Document::new(&table, &roles, &points, &model, &fit))?)?;
+        let document = Document::new(&table, &roles, &points, &model, &fit, intervals.as_ref());
+        print(&printed(&document)?)?;
     } else {
         let heading = report::heading(&table, &roles, &points, &model);
-        let optima = if optima.is_empty() { optima } else { format!("\n{}\n", optima.trim_end()) };
-        print(&format!("{heading}\n{}{optima}", report::coloured(&fit)))?;
+        let intervals = intervals.map_or_else(String::new, |found| found.table());
+        print(&format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit)))?;
     }
     if let Some(path) = &asked.residuals {
-        residuals::write(path, &table, &roles, &points, &fit)?;
+        residuals::write(path, &table, &roles, &points, &fit, asked.band)?;
     }
     Ok(exit_code(&fit))
 }

@@ -1,5 +1,6 @@
 //! A fit as a JSON document. Numbers that are not finite are null.
 
+use crate::intervals::Intervals;
 use crate::model::Model;
 use crate::points::{Points, Roles};
 use crate::refusal::{Outcome, Refusal};
@@ -15,6 +16,16 @@ pub(crate) struct Document<'a> {
     data: Origin<'a>,
     #[serde(flatten)]
     found: Found<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<Level<'a>>,
+}
+
+/// Confidence intervals, one per parameter.
+#[derive(Serialize)]
+struct Level<'a> {
+    level: f64,
+    method: &'a str,
+    ends: &'a [(f64, f64)],
 }
 
 #[derive(Serialize)]
@@ -92,6 +103,7 @@ impl<'a> Document<'a> {
         points: &Points,
         model: &'a Model,
         fit: &'a Fit,
+        intervals: Option<&'a Intervals>,
     ) -> Document<'a> {
         let called = |column: usize| table.called(column);
         Document {
@@ -106,6 +118,11 @@ impl<'a> Document<'a> {
                 rows_out_of_range: points.outside,
             },
             found: Found::new(model, fit),
+            intervals: intervals.map(|Intervals { level, method, ends, .. }| Level {
+                level: *level,
+                method,
+                ends,
+            }),
         }
     }
 }

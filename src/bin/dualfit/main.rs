@@ -7,7 +7,9 @@ mod devices;
 mod figures;
 mod fit;
 mod interrupt;
+mod intervals;
 mod json;
+mod manual;
 mod model;
 mod output;
 mod points;
@@ -42,8 +44,8 @@ fn run(command: &Command) -> Outcome<u8> {
         Command::Batch(asked) => batch::run(asked),
         Command::Bench { points, repeat } => bench::run(points, *repeat),
         Command::Devices { bandwidth } => devices::run(*bandwidth),
-        Command::Completions { shell } => shell::completions(*shell),
-        Command::Man { command } => shell::manual(command.as_deref()),
+        Command::Completions { shell } => shell::run(*shell),
+        Command::Man { command } => manual::run(command.as_deref()),
     }
 }
 

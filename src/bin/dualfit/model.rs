@@ -5,7 +5,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::said::refused;
 use crate::table::{Table, without_unit};
 use crate::words::{did_you_mean, listed};
-use dualfit::{CurveFit, Estimator, Options};
+use dualfit::{CurveFit, Data, Error, Estimator, Options, Start, StartError};
 
 pub(crate) struct Model {
     pub(crate) text: String,
@@ -67,21 +67,25 @@ impl Model {
         said.map_or((f64::NEG_INFINITY, f64::INFINITY), |(_, ends)| *ends)
     }
 
-    /// One value per parameter.
-    pub(crate) fn complete_start(&self) -> Outcome<Vec<f64>> {
-        let given = |name: &String| self.start.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
-        let names = self.curve.parameters();
-        let missing: Vec<&str> =
-            names.iter().filter(|n| given(n).is_none()).map(String::as_str).collect();
-        if !missing.is_empty() {
-            let example = missing.iter().map(|name| format!("{name}=1")).collect::<Vec<_>>();
-            return Err(Refusal::usage(format!(
-                "no start for {}; give one, near the values that you expect: --start {}",
-                listed(missing),
-                example.join(",")
-            )));
+    /// What is known of the start; the rest is found.
+    pub(crate) fn start(&self) -> Start {
+        Start::Named(self.start.clone())
+    }
+
+    /// A complete start for a search from many: where nothing is known of a parameter, a point within
+    /// its bounds.
+    pub(crate) fn start_of_search(&self, data: Data<'_>) -> dualfit::Result<Vec<f64>> {
+        match self.curve.start(data.clone(), self.start()) {
+            Err(Error::Start(StartError::Unknown { names })) => {
+                let mut start = self.start.clone();
+                for name in names {
+                    let (low, high) = self.bounds_of(&name);
+                    start.push((name, 1.0_f64.clamp(low, high)));
+                }
+                self.curve.start(data, Start::Named(start))
+            }
+            found => found,
         }
-        Ok(names.iter().filter_map(given).collect())
     }
 }
 

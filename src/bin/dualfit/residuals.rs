@@ -8,21 +8,24 @@ use csv::Writer;
 use dualfit::Fit;
 use std::path::Path;
 
-/// One row per point: its independent variables, y, sigma if there is one, the model's value, and the
-/// residual, y minus that value.
+/// One row per point: its independent variables, y, sigma if there is one, the model's value, the
+/// residual, y minus that value, and the ends of the curve's confidence band if its level is given.
 pub(crate) fn write(
     path: &Path,
     table: &Table,
     roles: &Roles,
     points: &Points,
     fit: &Fit,
+    band: Option<f64>,
 ) -> Outcome<()> {
-    let columns: Vec<&[f64]> = points.x.iter().map(Vec::as_slice).collect();
-    let model = fit.predict(columns).map_err(|why| refused(&why))?;
+    let x = || points.x.iter().map(Vec::as_slice).collect::<Vec<&[f64]>>();
+    let model = fit.predict(x()).map_err(|why| refused(&why))?;
+    let band = band.map(|level| fit.confidence_band(x(), level)).transpose();
+    let band = band.map_err(|why| refused(&why))?;
     let residuals: Vec<f64> = points.y.iter().zip(&model).map(|(y, f)| y - f).collect();
 
     let mut header: Vec<String> = roles.x.iter().map(|&column| name(table, column, "x")).collect();
-    let mut columns: Vec<&[f64]> = points.x.iter().map(Vec::as_slice).collect();
+    let mut columns = x();
     let mut add = |name: String, values| {
         header.push(name);
         columns.push(values);
@@ -33,6 +36,10 @@ pub(crate) fn write(
     }
     add("model".into(), &model);
     add("residual".into(), &residuals);
+    if let Some(band) = &band {
+        add("band_lower".into(), &band.lower);
+        add("band_upper".into(), &band.upper);
+    }
     table_of(path, &header, &columns)
 }
 

@@ -5,7 +5,7 @@ use crate::points::{Points, Roles};
 use crate::refusal::{FILE, Refusal, USAGE};
 use crate::table::Table;
 use crate::words::counted;
-use dualfit::Error;
+use dualfit::{Error, StartError};
 
 /// An error that has no place in a table.
 pub(crate) fn refused(error: &Error) -> Refusal {
@@ -20,6 +20,21 @@ pub(crate) fn refused(error: &Error) -> Refusal {
             counted(*points, "point"),
             counted(*parameters, "free parameter")
         ),
+        Error::Start(StartError::Unknown { names }) => {
+            let example: Vec<String> = names.iter().map(|name| format!("{name}=1")).collect();
+            format!(
+                "no start for {}, and the model is not linear in {}; give one near what you expect: --start {}",
+                names.join(", "),
+                if names.len() == 1 { "it" } else { "all of them" },
+                example.join(",")
+            )
+        }
+        Error::Start(StartError::FixedWithoutValue { name }) => {
+            format!("--fix {name}: it has no value; write --fix {name}=1")
+        }
+        Error::Start(StartError::GivenTwice { name }) => {
+            format!("--start has two values for {name}; leave one of them out")
+        }
         Error::NoParameters => {
             "the model has no parameter to fit; names that are no columns are parameters".into()
         }

@@ -8,27 +8,28 @@ pub(crate) mod words;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-const EXIT_CODES: &str = "\
+/// What the program's exit code says.
+pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  the fit converged; of a batch, all fits
   1  the fit was made and did not converge; of a batch, at least one fit
   2  the request makes no sense: an option, the model, a column, a number
   3  a file cannot be read or written, or holds no table";
 
-const FIT_EXAMPLES: &str = "\
+pub(crate) const FIT_EXAMPLES: &str = "\
 Examples:
-  dualfit fit decay.csv --model \"a*exp(-b*x) + c\" --start a=2,b=0.5,c=0
-  dualfit fit decay.csv --model \"a*exp(-rate*time)\" --x time --y signal --sigma error --start a=1,rate=1
-  sensor | dualfit fit - --model \"slope*x + offset\" --start slope=1,offset=0 --json";
+  dualfit fit decay.csv --model \"a*exp(-b*x) + c\" --start b=0.5
+  dualfit fit decay.csv --x time --y signal --sigma error -m \"a*exp(-time/tau)\" -s tau=3
+  sensor | dualfit fit - --model \"slope*x + offset\" --json";
 
-const BATCH_EXAMPLES: &str = "\
+pub(crate) const BATCH_EXAMPLES: &str = "\
 Examples:
-  dualfit batch plate.csv --x time --y 'well*' --model \"a*exp(-k*x) + c\" --start a=1,k=0.1,c=0
-  dualfit batch run*.csv --model \"slope*x + offset\" --start slope=1,offset=0 --out results.csv";
+  dualfit batch plate.csv --x time --y 'well*' -m \"a*exp(-k*x) + c\" -s k=0.1
+  dualfit batch run*.csv --model \"slope*x + offset\" --out results.csv";
 
 /// Fits curves to tables: nonlinear least squares with exact derivatives and honest error bars.
 #[derive(Debug, Parser)]
-#[command(name = "dualfit", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "dualfit", version, propagate_version = true, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -87,7 +88,14 @@ pub(crate) struct FitArguments {
     /// Prints one JSON document instead of the report; numbers that are not finite are null.
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
-    /// Writes the fitted points with the model's value and the residual, as CSV.
+    /// Adds confidence intervals of the parameters, of a probability such as 0.95, from their standard
+    /// errors.
+    #[arg(long, value_name = "LEVEL", help_heading = "Results")]
+    pub(crate) interval: Option<f64>,
+    /// Adds the curve's confidence band, of a probability such as 0.95, to the residuals.
+    #[arg(long, value_name = "LEVEL", requires = "residuals", help_heading = "Results")]
+    pub(crate) band: Option<f64>,
+    /// Writes the fitted points with the model's value and the residual (y minus that), as CSV.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) residuals: Option<PathBuf>,
 }
@@ -125,7 +133,7 @@ pub(crate) struct ModelArguments {
     /// The model: a formula over the column's name or `x`, such as "a*exp(-b*x)+c".
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: String,
-    /// Where parameters start: a=2,b=0.5.
+    /// Where parameters start: a=2,b=0.5. Those in which the model is linear need no start.
     #[arg(short, long, value_name = "NAME=VALUE,...")]
     pub(crate) start: Vec<String>,
     /// Keeps parameters within ranges: b=0..1, b=0.. or b=..1.

@@ -64,7 +64,6 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
             }
             Ok((table, columns, x, sigma)) => {
                 let mut model = Model::new(&asked.model, table, &x)?;
-                model.complete_start()?;
                 model.curve = model.curve.cancel_token(token.clone());
                 models.push(Some(model));
                 for y in columns {
@@ -144,9 +143,8 @@ fn responses(
 
 fn fitted(task: &Task, table: &Table, model: &Model, asked: &BatchArguments) -> Entry {
     let roles = &task.roles;
-    let outcome = model.complete_start().and_then(|start| {
-        let points = Points::take(table, roles, &asked.table)?;
-        let fit = points.data().and_then(|data| model.curve.fit(data, &start));
+    let outcome = Points::take(table, roles, &asked.table).and_then(|points| {
+        let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
         fit.map_err(|why| refused_at(&why, table, roles, &points))
     });
     Entry { file: table.name.clone(), column: table.called(roles.y), outcome }

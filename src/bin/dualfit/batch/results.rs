@@ -112,7 +112,10 @@ impl Entry {
         match &self.outcome {
             Err(refusal) => Some(refusal.message.lines().next().unwrap_or_default().to_owned()),
             Ok(fit) if fit.converged() => None,
-            Ok(fit) => Some(fit.termination().to_string()),
+            Ok(fit) => {
+                let said = fit.termination().to_string();
+                said.split(';').next().map(str::to_owned)
+            }
         }
     }
 }
@@ -123,7 +126,8 @@ fn row(label: String, entry: &Entry, parameters: usize) -> Vec<String> {
         Err(_) => row.resize(2 * parameters + 2, String::from("-")),
         Ok(fit) => {
             for (value, error) in fit.params().iter().zip(fit.std_errors()) {
-                row.extend([significant(*value, 7), significant(error, 3)]);
+                let error = if error == 0.0 { "fixed".into() } else { significant(error, 3) };
+                row.extend([significant(*value, 7), error]);
             }
             let reduced = fit.reduced_chi_square();
             row.push(reduced.map_or_else(|| "-".into(), |value| significant(value, 5)));
