@@ -7,7 +7,10 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
+pub(crate) mod models;
 pub(crate) mod global;
+#[cfg(feature = "ndarray")]
+pub(crate) mod layout;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
@@ -18,6 +21,7 @@ pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
+use models::ModelError;
 use global::GlobalError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
@@ -434,6 +438,13 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
+    /// A composite model makes no sense.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// An array's numbers do not lie side by side.
+    #[cfg(feature = "ndarray")]
+    #[error(transparent)]
+    Layout(#[from] layout::LayoutError),
     /// Several sets of points cannot be fitted together.
     #[error(transparent)]
     Global(#[from] GlobalError),
@@ -446,6 +457,13 @@ pub enum Error {
     /// A question about the errors of a fit makes no sense.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),
+}
+
+/// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Error {
+        match never {}
+    }
 }
 
 fn asked(ordinal: Option<usize>) -> String {

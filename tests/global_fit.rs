@@ -2,7 +2,8 @@
 
 use approx::assert_relative_eq;
 use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, GlobalError, GlobalFit, JointFit, Loss, Sigma, Var,
+    CurveFit, Data, Error, Estimator, Fit, GlobalError, GlobalFit, JointFit, Loss, Sigma, Start,
+    Var,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -264,7 +265,7 @@ fn what_makes_no_sense_is_said_with_the_set() {
     let data = |set: usize| Data::new(&points.x[set], &points.y[set]).unwrap();
     let joint = GlobalFit::new(&decay()).share(["rate"]);
     let text = |result: dualfit::Result<JointFit>| result.unwrap_err().to_string();
-    assert_eq!(text(joint.fit([], [])), "there is no set of points; give at least one");
+    assert_eq!(text(joint.fit([], Start::Guess)), "there is no set of points; give at least one");
     let unknown = GlobalFit::new(&decay()).share(["tau"]).fit([data(0)], [1.0; 3]);
     assert_eq!(text(unknown), "there is no parameter `tau` to share; the model has a, rate, c");
     let count = joint.fit([data(0), data(1)], [1.0; 3]);
@@ -284,6 +285,26 @@ fn what_makes_no_sense_is_said_with_the_set() {
     let pole = CurveFit::new(|x, [a, b]| a / (x - b)).names(["a", "b"]);
     let result = GlobalFit::new(&pole).share(["a"]).fit([data(0), data(1)], [1.0, -1.0, 0.01]);
     assert!(text(result).contains("at point 0 (set = 2, x = 0.01)"));
+}
+
+#[test]
+fn starts_are_given_by_name_for_one_set_or_all_and_linear_parameters_need_none() {
+    let points = decays(1.0);
+    let data = || (0..3).map(|set| Data::new(&points.x[set], &points.y[set]).unwrap());
+    let joint = GlobalFit::new(&decay()).share(["rate"]);
+    let expected = joint.fit(data(), START).unwrap();
+    let same =
+        |start: Start| assert_same(joint.fit(data(), start).unwrap().fit(), expected.fit(), 1e-8);
+    same([("rate", 1.0)].into());
+    same([("rate", 1.0), ("a", 1.0), ("a_3", -1.0), ("c", 0.0)].into());
+    let own = GlobalFit::new(&decay()).fit(data(), [("rate", 1.0), ("rate_2", 0.5)]).unwrap();
+    assert!(own.converged() && own.fit().names().len() == 9);
+    let text = |start: Start| joint.fit(data(), start).unwrap_err().to_string();
+    assert!(text(Start::Guess).starts_with("set 1: no start is known for rate"));
+    assert!(text([("tau", 1.0)].into()).contains("`tau`"));
+    let guessing = decay().guess(|points| vec![f64::NAN, 20.0 / points.y.len() as f64, f64::NAN]);
+    let guessed = GlobalFit::new(&guessing).share(["rate"]).fit(data(), Start::Guess).unwrap();
+    assert_same(guessed.fit(), expected.fit(), 1e-8);
 }
 
 #[test]

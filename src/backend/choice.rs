@@ -74,7 +74,8 @@ fn unit(node: Node) -> f64 {
             U::Exp | U::ExpM1 | U::Ln | U::Ln1p | U::Log2 | U::Log10 | U::Cbrt => 12.0,
             U::Sin | U::Cos | U::Tan | U::Asin | U::Acos | U::Atan => 20.0,
             U::Sinh | U::Cosh | U::Tanh => 20.0,
-            U::Erf | U::Erfc => 40.0,
+            U::Erf | U::Erfc | U::Erfcx => 40.0,
+            U::WrightOmega => 80.0,
             U::LnGamma | U::Polygamma(_) => 100.0,
         },
         Node::Binary(op, ..) => match op {
@@ -82,6 +83,8 @@ fn unit(node: Node) -> f64 {
             B::Pow => 40.0,
             B::Atan2 => 25.0,
             B::Hypot => 6.0,
+            B::FaddeevaRe | B::FaddeevaIm => 200.0,
+            B::FaddeevaSlopeRe | B::FaddeevaSlopeIm => 200.0,
             _ => 1.0,
         },
         Node::Select(..) => 1.0,

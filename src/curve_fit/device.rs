@@ -130,6 +130,8 @@ impl CurveFit {
             }
         };
         let start = self.found(&start, points)?;
-        self.request(points, start, place, begun, |request| request.fit())
+        self.fit_from(start, points, |start| {
+            self.request(points, start, place, begun, |request| request.fit())
+        })
     }
 }

@@ -13,6 +13,7 @@ mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod start;
+pub(crate) mod profile;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
@@ -69,10 +70,10 @@ use std::time::Instant;
 pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
-    y: impl Into<Values<'a>>,
+    y: impl TryInto<Values<'a>, Error: Into<Error>>,
     p0: [f64; N],
 ) -> Result<Fit> {
-    let data = Data::new(x, y)?;
+    let data = Data::new(x, y.try_into().map_err(Into::into)?)?;
     let columns = C::X::count().unwrap_or(data.columns.len());
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
 }
@@ -276,7 +277,9 @@ impl CurveFit {
         self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
         let start = self.found(&start, &points)?;
-        self.request(&points, start, self.place(), begun, |request| request.fit())
+        self.fit_from(start, &points, |start| {
+            self.request(&points, start, self.place(), begun, |request| request.fit())
+        })
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {

@@ -67,12 +67,27 @@ impl CurveFit {
     pub fn parse<S: AsRef<str>>(text: &str, variables: impl AsRef<[S]>) -> Result<CurveFit> {
         let variables: Vec<&str> = variables.as_ref().iter().map(AsRef::as_ref).collect();
         let expression = Expression::parse(text, &variables)?;
-        let names = expression.parameters().to_vec();
-        let trace = |x: &[Var], p: &[Var]| expression.evaluate(x, p);
-        let mut program = Program::trace(variables.len(), names.len(), trace)?;
+        CurveFit::of_expression(&expression, expression.parameters().to_vec())
+    }
+
+    /// The model of an expression whose parameters are `names`, in that order.
+    pub(crate) fn of_expression(expression: &Expression, names: Vec<String>) -> Result<CurveFit> {
+        let place = |name| names.iter().position(|n| n == name);
+        let order: Option<Vec<usize>> = expression.parameters().iter().map(place).collect();
+        let order = order.unwrap_or_default();
+        let trace = |x: &[Var], p: &[Var]| {
+            let ordered: Vec<Var> = order.iter().filter_map(|&i| p.get(i).copied()).collect();
+            expression.evaluate(x, &ordered)
+        };
+        let mut program = Program::trace(expression.variables().len(), names.len(), trace)?;
         program.columns = expression.variables().to_vec();
         program.params.clone_from(&names);
         Ok(CurveFit::with_names(Ok(Model::Traced(Arc::new(program))), names))
+    }
+
+    /// A model that cannot be fitted; every fit says why.
+    pub(crate) fn senseless(error: Error, names: Vec<String>) -> CurveFit {
+        CurveFit::with_names(Err(error), names)
     }
 
     /// A model that cannot be traced, of one independent variable and `params` parameters: an

@@ -10,11 +10,14 @@ use crate::data::observations::Observations;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::error::start::StartError;
+use crate::fit::Fit;
 use crate::fit::linear_start::solved;
+use crate::fit::projected::projected;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
 use crate::model::program::panic_message;
 use crate::observe::span;
+use crate::solver::termination::Termination;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -29,6 +32,10 @@ use std::time::Instant;
 /// 3. parameters in which the model is linear, as the data and the program show, are solved for by
 ///    linear least squares, the others at their starts, within the bounds;
 /// 4. what is left has no start: [`StartError::Unknown`] names it.
+///
+/// If linear parameters were solved for and the fit does not converge from there, a search in the
+/// nonlinear ones alone (variable projection) goes on from their starts, and the fit is made once more
+/// from its end; [`Options`](crate::Options) that limit evaluations or time forbid that.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Start};
@@ -54,6 +61,14 @@ pub enum Start {
     Guess,
 }
 
+/// A complete start.
+pub(super) struct Found {
+    /// One per parameter.
+    pub(super) values: Vec<f64>,
+    /// Positions of the parameters that were solved for.
+    pub(super) solved: Vec<usize>,
+}
+
 impl CurveFit {
     /// The start that [`fit`](CurveFit::fit) begins with, one value per parameter: what `start` gives,
     /// the rest as it is found. For [`fit_stream`](CurveFit::fit_stream), batches and
@@ -65,7 +80,7 @@ impl CurveFit {
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
-        self.found(&start, &points)
+        self.found(&start, &points).map(|found| found.values)
     }
 
     /// The parameters, of those that are free, in which the model is linear together when the others
@@ -104,9 +119,9 @@ impl CurveFit {
     }
 
     /// A complete start, one value per parameter. `points` count as the estimator says.
-    pub(super) fn found(&self, start: &Start, points: &Points<'_>) -> Result<Vec<f64>> {
+    pub(super) fn found(&self, start: &Start, points: &Points<'_>) -> Result<Found> {
         if let Start::Values(values) = start {
-            return self.checked_start(values);
+            return Ok(Found { values: self.checked_start(values)?, solved: Vec::new() });
         }
         let mut found = self.given(start)?;
         for (value, &(lower, upper)) in found.iter_mut().zip(&self.bounds) {
@@ -115,7 +130,8 @@ impl CurveFit {
             }
         }
         if found.iter().all(Option::is_some) {
-            return Ok(found.into_iter().flatten().collect());
+            let values = found.into_iter().flatten().collect();
+            return Ok(Found { values, solved: Vec::new() });
         }
         let _span = span!(DEBUG, "start", points = points.used);
         let guessed = self.guessed(points)?;
@@ -183,16 +199,80 @@ impl CurveFit {
         linear: &[usize],
         guessed: &[Option<f64>],
         points: &Points<'_>,
-    ) -> Result<Vec<f64>> {
+    ) -> Result<Found> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         let unused = self.unused(model, &[])?;
         let solve: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();
         if solve.is_empty() {
-            return Ok(begin);
+            return Ok(Found { values: begin, solved: solve });
         }
-        // A robust loss has no linear solve; a plain one is a start for it as for counts.
-        let mut inner = CurveFit {
-            fixed: (0..self.names.len()).map(|i| !solve.contains(&i)).collect(),
+        let fixed = (0..self.names.len()).map(|i| !solve.contains(&i)).collect();
+        let mut inner = CurveFit { fixed, ..self.plain() }.changed();
+        let counts = points.as_measurements();
+        let measured = counts.as_ref().unwrap_or(points);
+        let solved_by = |inner: &CurveFit| {
+            let begin = begin.clone();
+            inner.request(measured, begin, None, Instant::now(), |request| solved(&request))
+        };
+        let mut values = solved_by(&inner)?;
+        if self.estimator == Estimator::Poisson && inner.has_bad_count(&values, points)? {
+            // Expected counts below zero: sums of what is positive are not negative.
+            for &i in &solve {
+                let (lower, upper) = &mut inner.bounds[i];
+                *lower = lower.max(upper.min(0.0));
+            }
+            values = solved_by(&inner.changed())?;
+        }
+        for &i in &solve {
+            // What has no effect at the start had better have some size when it gets one.
+            if values[i] == 0.0 && guessed[i].is_none() {
+                values[i] = self.inside(i, 1.0);
+            }
+        }
+        Ok(Found { values, solved: solve })
+    }
+
+    /// The fit that `make` makes from a start. If linear parameters were solved for and it did not
+    /// converge, one more from where a search in the nonlinear ones alone leads; the better of the two.
+    pub(super) fn fit_from(
+        &self,
+        found: Found,
+        points: &Points<'_>,
+        make: impl Fn(Vec<f64>) -> Result<Fit>,
+    ) -> Result<Fit> {
+        use Termination::{Stopped, TimeLimit};
+        let Found { values, solved } = found;
+        let mut first = make(values.clone())?;
+        let ended = first.converged() || matches!(first.termination(), Stopped | TimeLimit);
+        let limited = self.options.max_evaluations.is_some() || self.options.max_time.is_some();
+        if ended || limited || solved.is_empty() {
+            return Ok(first);
+        }
+        let counts = points.as_measurements();
+        let measured = counts.as_ref().unwrap_or(points);
+        let inner = self.plain();
+        let searched = inner.request(measured, values, None, Instant::now(), |request| {
+            projected(&request, &solved)
+        });
+        let Ok((from, passes)) = searched else { return Ok(first) };
+        let Ok(mut second) = make(from) else { return Ok(first) };
+        let worth = |fit: &Fit| (!fit.converged(), fit.cost);
+        if worth(&second) < worth(&first) {
+            second.start.clone_from(&first.start);
+            std::mem::swap(&mut first, &mut second);
+        }
+        let (best, other) = (&mut first.stats, &second.stats);
+        best.evaluations += other.evaluations + passes;
+        best.passes += other.passes + passes;
+        best.iterations += other.iterations;
+        best.retried = true;
+        Ok(first)
+    }
+
+    /// The same model for searches on the way to a start. A robust loss has no linear solve; a plain
+    /// one is a start for it as for counts.
+    fn plain(&self) -> CurveFit {
+        CurveFit {
             loss: Loss::Linear,
             estimator: Estimator::LeastSquares,
             backend: Backend::Cpu,
@@ -201,29 +281,6 @@ impl CurveFit {
             underdetermined: true,
             ..self.clone()
         }
-        .changed();
-        let counts = points.as_measurements();
-        let measured = counts.as_ref().unwrap_or(points);
-        let solved_by = |inner: &CurveFit| {
-            let begin = begin.clone();
-            inner.request(measured, begin, None, Instant::now(), |request| solved(&request))
-        };
-        let mut start = solved_by(&inner)?;
-        if self.estimator == Estimator::Poisson && inner.has_bad_count(&start, points)? {
-            // Expected counts below zero: sums of what is positive are not negative.
-            for &i in &solve {
-                let (lower, upper) = &mut inner.bounds[i];
-                *lower = lower.max(upper.min(0.0));
-            }
-            start = solved_by(&inner.changed())?;
-        }
-        for &i in &solve {
-            // What has no effect at the start had better have some size when it gets one.
-            if start[i] == 0.0 && guessed[i].is_none() {
-                start[i] = self.inside(i, 1.0);
-            }
-        }
-        Ok(start)
     }
 
     /// Whether the model is no expectation of the counts somewhere.

@@ -1,6 +1,7 @@
 //! The independent variables: one column each, and how many a closure is called with.
 
 use super::values::{Real, Values};
+use crate::error::{Error, Result};
 use crate::model::var::Var;
 
 /// The independent variables of the data: `&x` for one, `[&x, &y]` for several, a vector of columns
@@ -10,7 +11,11 @@ pub trait Columns<'a> {
     type X: Arguments;
 
     /// The columns, in order.
-    fn columns(self) -> Vec<Values<'a>>;
+    ///
+    /// # Errors
+    /// Where the numbers of a column do not lie side by side, as they may not in arrays of other
+    /// crates.
+    fn columns(self) -> Result<Vec<Values<'a>>>;
 }
 
 /// How a closure receives its independent variables.
@@ -54,35 +59,41 @@ impl Arguments for Vec<Var> {
 
 impl<'a, T: Real> Columns<'a> for &'a [T] {
     type X = Var;
-    fn columns(self) -> Vec<Values<'a>> {
-        vec![self.into()]
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        Ok(vec![self.into()])
     }
 }
 
 impl<'a, T: Real> Columns<'a> for &'a Vec<T> {
     type X = Var;
-    fn columns(self) -> Vec<Values<'a>> {
-        vec![self.into()]
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        Ok(vec![self.into()])
     }
 }
 
 impl<'a, T: Real, const N: usize> Columns<'a> for &'a [T; N] {
     type X = Var;
-    fn columns(self) -> Vec<Values<'a>> {
-        vec![self.into()]
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        Ok(vec![self.into()])
     }
 }
 
-impl<'a, T: Into<Values<'a>>, const D: usize> Columns<'a> for [T; D] {
+impl<'a, T: TryInto<Values<'a>>, const D: usize> Columns<'a> for [T; D]
+where
+    Error: From<T::Error>,
+{
     type X = [Var; D];
-    fn columns(self) -> Vec<Values<'a>> {
-        self.into_iter().map(Into::into).collect()
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        self.into_iter().map(|column| Ok(column.try_into()?)).collect()
     }
 }
 
-impl<'a, T: Into<Values<'a>>> Columns<'a> for Vec<T> {
+impl<'a, T: TryInto<Values<'a>>> Columns<'a> for Vec<T>
+where
+    Error: From<T::Error>,
+{
     type X = Vec<Var>;
-    fn columns(self) -> Vec<Values<'a>> {
-        self.into_iter().map(Into::into).collect()
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        self.into_iter().map(|column| Ok(column.try_into()?)).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! The data of one fit: what the caller gives, and what is left of it after validation.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
@@ -17,8 +19,10 @@ pub(crate) mod summary;
 pub(crate) mod survey;
 mod units;
 
-pub(crate) use units::unit_of;
 pub(crate) mod values;
+mod vectors;
+
+pub(crate) use units::unit_of;
 
 use crate::error::{Error, Result};
 use columns::Columns;
@@ -63,9 +67,12 @@ impl<'a> Data<'a> {
     ///
     /// # Errors
     /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if a column has another length
-    /// than y.
-    pub fn new(x: impl Columns<'a>, y: impl Into<Values<'a>>) -> Result<Self> {
-        let (columns, y) = (x.columns(), y.into());
+    /// than y, an error for an array of `ndarray` whose numbers do not lie side by side.
+    pub fn new(
+        x: impl Columns<'a>,
+        y: impl TryInto<Values<'a>, Error: Into<Error>>,
+    ) -> Result<Self> {
+        let (columns, y) = (x.columns()?, y.try_into().map_err(Into::into)?);
         if y.is_empty() && columns.iter().all(Values::is_empty) {
             return Err(Error::EmptyData { given: 0, omitted: 0 });
         }

@@ -41,6 +41,25 @@ pub enum UncertaintyError {
         /// What to do.
         remedy: &'static str,
     },
+    /// A level above the one that a profile was made to.
+    #[error("the profile goes to the level {covered} and not to {level}; make it with profile_to")]
+    BeyondProfile {
+        /// The level asked for.
+        level: f64,
+        /// The level that the profile was made to.
+        covered: f64,
+    },
+    /// A profile came upon a better minimum than that of the fit.
+    #[error(
+        "the profile of `{name}` found a better minimum, of cost {}; fit again from its parameters",
+        short(cost)
+    )]
+    BetterMinimum {
+        /// The parameter.
+        name: String,
+        /// The cost there.
+        cost: f64,
+    },
     /// The fit is not of these data, or not by this model.
     #[error(
         "the fit does not belong to what it is asked with: {what} is {found} there and {expected} here; give the model and the data that it was made with"

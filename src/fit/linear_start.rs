@@ -10,8 +10,9 @@ use crate::data::loss::Loss;
 use crate::error::Result;
 use crate::normal::{RFactor, Spectrum};
 use crate::solver::linear_model::LinearModel;
-use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
+use crate::solver::minimise::{Failure, evaluate, minimise};
 use crate::solver::options::Options;
+use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::time::Instant;
@@ -41,7 +42,7 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
             .factor(&there.params, &there.columns, &mut factor)
             .map_err(|fault| refused(Failure::Backend(fault)))?;
     }
-    let mut params = stepped(&there, &problem.free, &factor);
+    let mut params = stepped(there.params, &there.columns, &problem.free, &factor);
     let inside = |p: &[f64]| {
         problem.free.iter().all(|&k| (problem.bounds[k].0..=problem.bounds[k].1).contains(&p[k]))
     };
@@ -51,7 +52,7 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     for &k in &problem.free {
         params[k] = params[k].clamp(problem.bounds[k].0, problem.bounds[k].1);
     }
-    let bounded = crate::solver::problem::Problem { start: params.clone(), ..problem };
+    let bounded = Problem { start: params.clone(), ..problem };
     match minimise(&mut *evaluator, &bounded, &options, None, begun, none) {
         Ok(end) => Ok(end.params),
         // The nearest point is a start, too; what is wrong with it the fit itself will say.
@@ -59,12 +60,17 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     }
 }
 
-/// The parameters after the Gauss-Newton step of least length, from the factor of [J r].
-fn stepped(there: &Outcome, free: &[usize], factor: &RFactor) -> Vec<f64> {
+/// The parameters after the Gauss-Newton step of least length, from the factor of [J r] by `free`, column
+/// j multiplied by `columns[j]`.
+pub(super) fn stepped(
+    mut params: Vec<f64>,
+    columns: &[f64],
+    free: &[usize],
+    factor: &RFactor,
+) -> Vec<f64> {
     let n = free.len();
     let all: Vec<usize> = (0..n).collect();
     let Spectrum { lengths, sigma, v, found } = Spectrum::of(factor, &all);
-    let mut params = there.params.clone();
     if !found {
         return params;
     }
@@ -80,7 +86,7 @@ fn stepped(there: &Outcome, free: &[usize], factor: &RFactor) -> Vec<f64> {
             .sum();
         let coefficient = along / sigma[k] / sigma[k];
         for j in 0..n {
-            let change = coefficient * vector[j] / lengths[j] * there.columns[j];
+            let change = coefficient * vector[j] / lengths[j] * columns[j];
             if change.is_finite() {
                 params[free[j]] -= change;
             }

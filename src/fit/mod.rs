@@ -11,6 +11,7 @@ mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod multi_start;
 pub(crate) mod pick;
+pub(crate) mod projected;
 pub(crate) mod propagated;
 mod report;
 mod restricted;
@@ -183,7 +184,7 @@ impl Fit {
     /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model,
     /// [`Error::ModelPanicked`] if a native model panics.
     pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
-        let columns = x.columns();
+        let columns = x.columns()?;
         if columns.len() != self.model.columns() {
             return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
         }

@@ -13,6 +13,7 @@ impl Fit {
             start: chosen(&self.start, keep),
             params: chosen(&self.params, keep),
             fixed: chosen(&self.fixed, keep),
+            bounds: chosen(&self.bounds, keep),
             at_bound: chosen(&self.at_bound, keep),
             covariance: self.covariance.restricted(keep),
             ..self.clone()

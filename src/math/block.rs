@@ -51,7 +51,8 @@ macro_rules! repaired {
 }
 
 unary!(exp, ln, tanh, atan, erf, erfc, exp_m1, ln_1p, log2, log10, sinh, cosh, asin, acos, cbrt);
-binary!(pow, atan2, hypot);
+unary!(erfcx, wright_omega);
+binary!(pow, atan2, hypot, faddeeva_re, faddeeva_im, faddeeva_slope_re, faddeeva_slope_im);
 repaired! {
     sin = trig::sin_fast, trig::sin_huge where trig::is_huge;
     cos = trig::cos_fast, trig::cos_huge where trig::is_huge;

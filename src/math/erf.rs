@@ -19,13 +19,13 @@ const TWO_OVER_SQRT_PI_HI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 const TWO_OVER_SQRT_PI_LO: f64 = f64::from_bits(0x3c71_ae3a_914f_ed80);
 
 /// Where the forms of erfc meet: 1 - erf cancels beyond.
-const ERFC_SMALL: f64 = 0.75;
+pub(super) const ERFC_SMALL: f64 = 0.75;
 
 /// Where the forms of erf meet.
 const ERF_SMALL: f64 = 1.0;
 
-/// erfc is 0 and erf ±1 well before this.
-const LARGE: f64 = 28.0;
+/// erfc is 0 and erf ±1 well before this, and its polynomial ends here.
+pub(super) const LARGE: f64 = 28.0;
 
 /// erf x as hi + lo for |x| <= 1.
 #[inline(always)]
@@ -39,9 +39,9 @@ fn erf_small(x: f64) -> (f64, f64) {
     fast_two_sum(main, (x * z).mul_add(e, x.mul_add(TWO_OVER_SQRT_PI_LO, err)))
 }
 
-/// erfc a for a >= 0.75.
+/// e^(a²) erfc a for a >= 0.75, its value at 28 beyond 28.
 #[inline(always)]
-fn erfc_large(a: f64) -> f64 {
+pub(super) fn erfc_scaled(a: f64) -> (f64, f64) {
     const C0: f64 = 1.2530080582697296;
     const C0_LO: f64 = 4.5276203702746546e-17; // G(0) = 7 e^9 erfc 3
     let a = select(a > LARGE, LARGE, a);
@@ -60,7 +60,14 @@ fn erfc_large(a: f64) -> f64 {
     let (g, g_err) = fast_two_sum(C0, g);
     let q = g * d_inverse;
     let rest = (-q).mul_add(d, g) + (-q).mul_add(d_lo, g_err + C0_LO);
-    let q_lo = rest * d_inverse;
+    (q, rest * d_inverse)
+}
+
+/// erfc a for a >= 0.75.
+#[inline(always)]
+fn erfc_large(a: f64) -> f64 {
+    let (q, q_lo) = erfc_scaled(a);
+    let a = select(a > LARGE, LARGE, a);
     let (square, square_err) = two_product(a, a);
     let (e, e_lo, scale) = exp_parts(-square, -square_err);
     let (value, value_err) = two_product(e, q);
@@ -89,13 +96,19 @@ pub(crate) fn erf(x: f64) -> f64 {
     select(x == 0.0, x, value)
 }
 
+/// erfc x for |x| <= 1.
+#[inline(always)]
+pub(super) fn erfc_small(x: f64) -> f64 {
+    let (erf_hi, erf_lo) = erf_small(x);
+    let (sum, lost) = fast_two_sum(1.0, -erf_hi);
+    sum + (lost - erf_lo)
+}
+
 /// erfc x = 1 - erf x; max error measured 1.4 ulp.
 #[inline(always)]
 pub(crate) fn erfc(x: f64) -> f64 {
     let a = x.abs();
-    let (erf_hi, erf_lo) = erf_small(x);
-    let (sum, lost) = fast_two_sum(1.0, -erf_hi);
-    let small = sum + (lost - erf_lo);
+    let small = erfc_small(x);
     let large = erfc_large(a);
     let large = select(x < 0.0, 2.0 - large, large);
     select(a < ERFC_SMALL, small, large)

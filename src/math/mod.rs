@@ -1,4 +1,4 @@
-//! Elementary and gamma functions of f64 that vectorise, on three floors.
+//! Elementary, gamma and error functions of f64 that vectorise, on three floors.
 //!
 //! - `lane::exp(x)`: one number, always inlined;
 //! - `block::exp(a, out)`: slices of equal length, for inlining into a `#[target_feature]` function;
@@ -18,7 +18,9 @@ mod bits;
 pub(crate) mod block;
 mod digamma;
 mod erf;
+mod erfcx;
 mod exp;
+mod faddeeva;
 mod hyperbolic;
 pub(crate) mod lane;
 mod ln;
@@ -32,5 +34,6 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 mod trig;
+mod wright_omega;
 
 pub(crate) use scalar::*;

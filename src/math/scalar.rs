@@ -49,4 +49,10 @@ dispatched! {
     pow(x: f64, y: f64);
     atan2(y: f64, x: f64);
     hypot(x: f64, y: f64);
+    erfcx(x: f64);
+    wright_omega(x: f64);
+    faddeeva_re(x: f64, y: f64);
+    faddeeva_im(x: f64, y: f64);
+    faddeeva_slope_re(x: f64, y: f64);
+    faddeeva_slope_im(x: f64, y: f64);
 }

@@ -3,6 +3,7 @@
 //! gives the same bits.
 
 mod accuracy;
+mod faddeeva;
 mod identity;
 mod special;
 mod table;

@@ -239,6 +239,37 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
     fn erfc(self) -> Self {
         self.chain(self.value.erfc(), -gauss(self.value))
     }
+    fn erfcx(self) -> Self {
+        // erfcx y = w(iy), whose derivative iw′(iy) does not cancel as 2y·erfcx y − 2/√π does.
+        let slope = -S::from(0.0).faddeeva_slope_im(self.value);
+        self.chain(self.value.erfcx(), slope)
+    }
+    fn wright_omega(self) -> Self {
+        // ω/(1 + ω), and 1 where ω is infinite.
+        let omega = self.value.wright_omega();
+        self.chain(omega, (omega.recip() + 1.0).recip())
+    }
+    // w = u + iv is analytic: ∂u/∂x = ∂v/∂y = Re w′ and ∂v/∂x = −∂u/∂y = Im w′; so are its derivatives.
+    fn faddeeva_re(self, y: impl Into<Self>) -> Self {
+        let (x, y) = (self.value, y.into());
+        let (by_x, by_y) = (x.faddeeva_slope_re(y.value), -x.faddeeva_slope_im(y.value));
+        self.chain2(y, x.faddeeva_re(y.value), by_x, by_y)
+    }
+    fn faddeeva_im(self, y: impl Into<Self>) -> Self {
+        let (x, y) = (self.value, y.into());
+        let (by_x, by_y) = (x.faddeeva_slope_im(y.value), x.faddeeva_slope_re(y.value));
+        self.chain2(y, x.faddeeva_im(y.value), by_x, by_y)
+    }
+    fn faddeeva_slope_re(self, y: impl Into<Self>) -> Self {
+        let y = y.into();
+        let (re, im) = faddeeva_curvature(self.value, y.value);
+        self.chain2(y, self.value.faddeeva_slope_re(y.value), re, -im)
+    }
+    fn faddeeva_slope_im(self, y: impl Into<Self>) -> Self {
+        let y = y.into();
+        let (re, im) = faddeeva_curvature(self.value, y.value);
+        self.chain2(y, self.value.faddeeva_slope_im(y.value), im, re)
+    }
     fn ln_gamma(self) -> Self {
         self.chain(self.value.ln_gamma(), self.value.polygamma(0))
     }
@@ -334,6 +365,14 @@ fn pick<S: Scalar, const K: usize, M: Mask<S>>(
 fn arc_derivative<S: Scalar>(x: S) -> S {
     let root = ((S::from(1.0) - x) * (x + 1.0)).sqrt();
     except(root.eq(0.0), root.recip())
+}
+
+/// Real and imaginary part of w″ = −2(w + z·w′).
+fn faddeeva_curvature<S: Scalar>(x: S, y: S) -> (S, S) {
+    let (slope_re, slope_im) = (x.faddeeva_slope_re(y), x.faddeeva_slope_im(y));
+    let re = x.faddeeva_re(y) + (x * slope_re - y * slope_im);
+    let im = x.faddeeva_im(y) + (x * slope_im + y * slope_re);
+    (re * -2.0, im * -2.0)
 }
 
 /// (2/√π)·exp(−x²)

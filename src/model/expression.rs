@@ -65,6 +65,8 @@ pub(super) enum Operation {
     Binary(Binary),
     /// x, low, high: x limited to low..=high.
     Clamp,
+    /// x, sigma, gamma: the Voigt profile of area 1.
+    Voigt,
     /// Two values to a condition.
     Compare(Comparison),
     /// Both of two conditions.
@@ -176,6 +178,11 @@ impl<S: Scalar> Stack<S> {
                 let high = self.scalar()?;
                 let low = self.scalar()?;
                 Value::Scalar(self.scalar()?.clamp(low, high))
+            }
+            Operation::Voigt => {
+                let gamma = self.scalar()?;
+                let sigma = self.scalar()?;
+                Value::Scalar(functions::voigt(self.scalar()?, sigma, gamma))
             }
             Operation::Select => {
                 let no = self.scalar()?;

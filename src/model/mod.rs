@@ -9,7 +9,7 @@ mod listing;
 pub(crate) mod native;
 pub(crate) mod op;
 pub(crate) mod optimise;
-mod parse;
+pub(crate) mod parse;
 pub(crate) mod program;
 pub(crate) mod scalar;
 mod tape;

@@ -33,6 +33,8 @@ pub(crate) enum Unary {
     Tanh,
     Erf,
     Erfc,
+    Erfcx,
+    WrightOmega,
     LnGamma,
     Polygamma(u32),
     Not,
@@ -48,6 +50,10 @@ pub(crate) enum Binary {
     Pow,
     Atan2,
     Hypot,
+    FaddeevaRe,
+    FaddeevaIm,
+    FaddeevaSlopeRe,
+    FaddeevaSlopeIm,
     Min,
     Max,
     Lt,
@@ -121,6 +127,8 @@ impl Unary {
             Unary::Tanh => a.tanh(),
             Unary::Erf => a.erf(),
             Unary::Erfc => a.erfc(),
+            Unary::Erfcx => a.erfcx(),
+            Unary::WrightOmega => a.wright_omega(),
             Unary::LnGamma => a.ln_gamma(),
             Unary::Polygamma(order) => a.polygamma(order),
             Unary::Not => number(a.eq(0.0)),
@@ -152,6 +160,8 @@ impl Unary {
             Unary::Tanh => "tanh",
             Unary::Erf => "erf",
             Unary::Erfc => "erfc",
+            Unary::Erfcx => "erfcx",
+            Unary::WrightOmega => "wright_omega",
             Unary::LnGamma => "ln_gamma",
             Unary::Polygamma(_) => "polygamma",
             Unary::Not => "not",
@@ -170,6 +180,10 @@ impl Binary {
             Binary::Pow => a.powf(b),
             Binary::Atan2 => a.atan2(b),
             Binary::Hypot => a.hypot(b),
+            Binary::FaddeevaRe => a.faddeeva_re(b),
+            Binary::FaddeevaIm => a.faddeeva_im(b),
+            Binary::FaddeevaSlopeRe => a.faddeeva_slope_re(b),
+            Binary::FaddeevaSlopeIm => a.faddeeva_slope_im(b),
             Binary::Min => a.min(b),
             Binary::Max => a.max(b),
             Binary::Lt => number(a.lt(b)),
@@ -196,6 +210,10 @@ impl Binary {
             Binary::Pow => "pow",
             Binary::Atan2 => "atan2",
             Binary::Hypot => "hypot",
+            Binary::FaddeevaRe => "faddeeva_re",
+            Binary::FaddeevaIm => "faddeeva_im",
+            Binary::FaddeevaSlopeRe => "faddeeva_slope_re",
+            Binary::FaddeevaSlopeIm => "faddeeva_slope_im",
             Binary::Min => "min",
             Binary::Max => "max",
             Binary::Lt => "<",
@@ -206,9 +224,16 @@ impl Binary {
         }
     }
 
+    /// Whether it is a part of Faddeeva's function or of its derivative.
+    pub(crate) fn is_faddeeva(self) -> bool {
+        use Binary::{FaddeevaIm, FaddeevaRe, FaddeevaSlopeIm, FaddeevaSlopeRe};
+        matches!(self, FaddeevaRe | FaddeevaIm | FaddeevaSlopeRe | FaddeevaSlopeIm)
+    }
+
     /// Whether it prints between its operands.
     pub(crate) fn is_infix(self) -> bool {
-        !matches!(self, Binary::Pow | Binary::Atan2 | Binary::Hypot | Binary::Min | Binary::Max)
+        use Binary::{Add, And, Div, Eq, Le, Lt, Mul, Or, Sub};
+        matches!(self, Add | Sub | Mul | Div | Lt | Le | Eq | And | Or)
     }
 }
 

@@ -26,9 +26,10 @@
 //!
 //! A text may be hostile: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
 
-mod fault;
+pub(crate) mod fault;
+pub(crate) mod names;
 mod part;
-mod tokens;
+pub(crate) mod tokens;
 
 use super::expression::{Binary, Expression, Operation};
 use crate::error::Error;
@@ -280,6 +281,7 @@ impl<'a> Parser<'a> {
             Operation::Binary(Binary::Min | Binary::Max) => (count >= 2, "two or more arguments"),
             Operation::Binary(_) => (count == 2, "2 arguments"),
             Operation::Clamp => (count == 3, "3 arguments (value, lowest, highest)"),
+            Operation::Voigt => (count == 3, "3 arguments (x, sigma, gamma)"),
             _ => (count == 3, "3 arguments (condition, value where it holds, value elsewhere)"),
         };
         if enough {

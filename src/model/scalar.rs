@@ -85,6 +85,22 @@ pub trait Scalar:
     fn erf(self) -> Self;
     /// Complementary error function, 1 − erf(self) without cancellation.
     fn erfc(self) -> Self;
+    /// exp(self²)·erfc(self), which stays in range where erfc underflows; infinite below −26.6.
+    fn erfcx(self) -> Self;
+    /// Wright's ω, the solution of ω + ln ω = self: Lambert's W(exp(self)) without the overflow.
+    fn wright_omega(self) -> Self;
+    /// Real part of Faddeeva's function w(z) = exp(−z²)·erfc(−iz) at z = `self` + i`y` (Abramowitz and
+    /// Stegun 7.1.3): the Voigt profile, but for its scale. Below the real axis it grows as
+    /// exp(y² − x²); there it is NaN where 2·|xy| exceeds 2³⁰ and this is not 0.
+    fn faddeeva_re(self, y: impl Into<Self>) -> Self;
+    /// Imaginary part of Faddeeva's function at `self` + i`y`; on the real axis (2/√π)·Dawson's integral.
+    fn faddeeva_im(self, y: impl Into<Self>) -> Self;
+    /// Real part of w′(z) = 2i/√π − 2z·w(z), the derivative of Faddeeva's function, at `self` + i`y`.
+    /// It keeps its digits far out, where that difference cancels; its own partials, which are second
+    /// derivatives of w, lose them as |z|².
+    fn faddeeva_slope_re(self, y: impl Into<Self>) -> Self;
+    /// Imaginary part of w′(z); see [`faddeeva_slope_re`](Scalar::faddeeva_slope_re).
+    fn faddeeva_slope_im(self, y: impl Into<Self>) -> Self;
     /// Logarithm of the absolute value of the gamma function.
     fn ln_gamma(self) -> Self;
     /// Derivative of order `order` of the digamma function; order 0 is the digamma function.
@@ -211,7 +227,7 @@ impl Scalar for f64 {
     type Mask = bool;
 
     from_math!(exp, exp_m1, ln, ln_1p, log2, log10, cbrt, sin, cos, tan, asin, acos, atan);
-    from_math!(sinh, cosh, tanh, erf, erfc, ln_gamma);
+    from_math!(sinh, cosh, tanh, erf, erfc, erfcx, wright_omega, ln_gamma);
 
     fn sqrt(self) -> f64 {
         f64::sqrt(self)
@@ -221,6 +237,18 @@ impl Scalar for f64 {
     }
     fn hypot(self, other: impl Into<f64>) -> f64 {
         math::hypot(self, other.into())
+    }
+    fn faddeeva_re(self, y: impl Into<f64>) -> f64 {
+        math::faddeeva_re(self, y.into())
+    }
+    fn faddeeva_im(self, y: impl Into<f64>) -> f64 {
+        math::faddeeva_im(self, y.into())
+    }
+    fn faddeeva_slope_re(self, y: impl Into<f64>) -> f64 {
+        math::faddeeva_slope_re(self, y.into())
+    }
+    fn faddeeva_slope_im(self, y: impl Into<f64>) -> f64 {
+        math::faddeeva_slope_im(self, y.into())
     }
     fn polygamma(self, order: u32) -> f64 {
         math::polygamma(order, self)

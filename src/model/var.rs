@@ -281,8 +281,9 @@ macro_rules! functions {
 functions!(
     unary exp Exp, exp_m1 ExpM1, ln Ln, ln_1p Ln1p, log2 Log2, log10 Log10, sqrt Sqrt, cbrt Cbrt,
         sin Sin, cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh,
-        tanh Tanh, erf Erf, erfc Erfc, ln_gamma LnGamma, abs Abs, floor Floor;
-    binary atan2 Atan2, hypot Hypot, min Min, max Max;
+        tanh Tanh, erf Erf, erfc Erfc, erfcx Erfcx, wright_omega WrightOmega, ln_gamma LnGamma, abs Abs, floor Floor;
+    binary atan2 Atan2, hypot Hypot, faddeeva_re FaddeevaRe, faddeeva_im FaddeevaIm,
+        faddeeva_slope_re FaddeevaSlopeRe, faddeeva_slope_im FaddeevaSlopeIm, min Min, max Max;
     compare lt Lt, le Le, eq Eq
 );
 

@@ -1,5 +1,55 @@
 //! Models that people fit every day, by name: a formula, what its parameters mean, and a start found
 //! in the data.
+//!
+//! Each function makes a [`Model`]; its argument is a prefix for the names of the parameters, which
+//! may be empty. Models are put together with `+ - * /` and [`of`](Model::of), and fitted as
+//! [`CurveFit`](crate::CurveFit)s:
+//!
+//! ```
+//! use dualfit::{CurveFit, models};
+//! let model = models::gaussian("g1_") + models::gaussian("g2_") + models::linear("bg_");
+//! assert_eq!(model.to_string(), "gaussian(g1_) + gaussian(g2_) + linear(bg_)");
+//! let curve = CurveFit::from(model);
+//! assert_eq!(curve.parameters()[3], "g2_amplitude");
+//! ```
+//!
+//! The same as text is read by [`parse`]; [`names`] lists the models.
+//!
+//! **Widths** are more than 0: their lower bound is the smallest normal number, so that no formula
+//! divides by 0. The `amplitude` of peaks that are probability densities is their **area**.
 
+mod assemble;
 pub(crate) mod definition;
+pub(crate) mod estimate;
+mod leaf;
 pub(crate) mod library;
+mod model;
+mod parse;
+mod start;
+
+pub use library::background::{constant, linear, quadratic};
+pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
+pub use library::polynomial::polynomial;
+pub use library::resonances::{breit_wigner, damped_oscillator};
+pub use library::skewed_peaks::{doniach, lognormal, skewed_gaussian, split_lorentzian};
+pub use library::steps::{
+    rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf, step_linear,
+    step_logistic,
+};
+pub use library::surfaces::{gaussian2d, gaussian2d_elliptic, gaussian2d_rotated};
+pub use library::waves::{damped_sine, sine};
+pub use library::decays::{
+    biexponential, exponential, exponential_offset, stretched_exponential, triexponential,
+};
+pub use library::diode::{diode, diode_series_resistance};
+pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
+pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
+pub use library::physics::{arrhenius, lennard_jones, morse, planck};
+pub use library::polynomial::polynomial;
+pub use library::relaxation::{
+    inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
+};
+pub use library::saturation::{freundlich, langmuir, michaelis_menten};
+pub use library::{by_name, names};
+pub use model::Model;
+pub use parse::parse;

@@ -15,6 +15,6 @@ pub(crate) mod run;
 mod search;
 mod state;
 pub(crate) mod termination;
-mod trust_region;
+pub(crate) mod trust_region;
 pub(crate) mod waiting;
 pub(crate) mod work;

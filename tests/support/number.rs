@@ -99,8 +99,8 @@ macro_rules! functions {
 }
 functions!(
     unary exp exp_m1 ln ln_1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh erf erfc
-        ln_gamma abs floor;
-    binary atan2 hypot powf min max;
+        erfcx wright_omega ln_gamma abs floor;
+    binary atan2 hypot faddeeva_re faddeeva_im faddeeva_slope_re faddeeva_slope_im powf min max;
     compare lt le eq
 );
 

@@ -50,8 +50,9 @@ macro_rules! kinds {
     };
 }
 kinds!(Unary: Neg, Abs, Floor, Sqrt, Cbrt, Exp, ExpM1, Ln, Ln1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos,
-    Atan, Sinh, Cosh, Tanh, Erf, Erfc, LnGamma, Digamma, Trigamma, Recip);
-kinds!(Binary: Add, Sub, Mul, Div, AddAssign, SubAssign, MulAssign, DivAssign, Powf, Atan2, Hypot, Min, Max);
+    Atan, Sinh, Cosh, Tanh, Erf, Erfc, Erfcx, WrightOmega, LnGamma, Digamma, Trigamma, Recip);
+kinds!(Binary: Add, Sub, Mul, Div, AddAssign, SubAssign, MulAssign, DivAssign, Powf, Atan2, Hypot,
+    FaddeevaRe, FaddeevaIm, FaddeevaSlopeRe, FaddeevaSlopeIm, Min, Max);
 kinds!(Compare: Lt, Le, Eq, Gt, Ge);
 
 impl Unary {
@@ -79,6 +80,8 @@ impl Unary {
             Unary::Tanh => a.tanh(),
             Unary::Erf => a.erf(),
             Unary::Erfc => a.erfc(),
+            Unary::Erfcx => a.erfcx(),
+            Unary::WrightOmega => a.wright_omega(),
             Unary::LnGamma => a.ln_gamma(),
             Unary::Digamma => a.polygamma(0),
             Unary::Trigamma => a.polygamma(1),
@@ -113,6 +116,10 @@ impl Binary {
             Binary::Powf => a.powf(b),
             Binary::Atan2 => a.atan2(b),
             Binary::Hypot => a.hypot(b),
+            Binary::FaddeevaRe => a.faddeeva_re(b),
+            Binary::FaddeevaIm => a.faddeeva_im(b),
+            Binary::FaddeevaSlopeRe => a.faddeeva_slope_re(b),
+            Binary::FaddeevaSlopeIm => a.faddeeva_slope_im(b),
             Binary::Min => a.min(b),
             Binary::Max => a.max(b),
         }

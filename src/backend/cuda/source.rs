@@ -3,6 +3,7 @@
 use super::codegen;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use crate::model::op::{Node, Unary};
 use crate::model::program::Program;
 
 /// Threads of a block.
@@ -58,6 +59,9 @@ macro_rules! kernels {
 pub(super) use kernels;
 
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
+/// The functions of error functions that CUDA lacks, in models that have them.
+const FADDEEVA: &[(&str, &str)] = kernels!["faddeeva.cuh"];
+const WRIGHT_OMEGA: &[(&str, &str)] = kernels!["wright_omega.cuh"];
 /// What passes of all kinds build on.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
@@ -136,6 +140,13 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     let model = codegen::generate(spec.program, &spec.columns, spec.response, spec.arithmetic);
     let mut text = constants(spec, model.uniforms);
     include(&mut text, PRELUDE);
+    let has = |wanted: fn(Node) -> bool| spec.program.nodes.iter().any(|&node| wanted(node));
+    if has(|node| matches!(node, Node::Binary(op, ..) if op.is_faddeeva())) {
+        include(&mut text, FADDEEVA);
+    }
+    if has(|node| matches!(node, Node::Unary(Unary::WrightOmega, _))) {
+        include(&mut text, WRIGHT_OMEGA);
+    }
     text.push_str("#line 1 \"model\"\n");
     text.push_str(&model.text);
     text

@@ -175,19 +175,4 @@ impl Layout {
         }
         Ok((0..self.names.len()).map(|k| !used.contains(&k)).collect())
     }
-
-    /// A start with one value per parameter, inside the bounds.
-    pub(super) fn checked_start(&self, start: &[f64]) -> Result<Vec<f64>> {
-        if start.len() != self.names.len() {
-            let (expected, got) = (self.names.len(), start.len());
-            return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
-        }
-        let mut checked = start.to_vec();
-        for (set, member) in self.members.iter().enumerate() {
-            let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
-            let own = member.curve.checked_start(&own).map_err(in_set(set))?;
-            member.params.iter().zip(own).for_each(|(&k, value)| checked[k] = value);
-        }
-        Ok(checked)
-    }
 }

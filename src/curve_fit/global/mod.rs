@@ -5,8 +5,10 @@ pub(crate) mod joint_fit;
 mod layout;
 mod model;
 mod overview;
+mod start;
 mod supply;
 
+use super::start::Start;
 use super::{CurveFit, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
@@ -118,8 +120,11 @@ impl GlobalFit {
         Ok(Layout::new(self, sets)?.names)
     }
 
-    /// Fits all sets from `start`, one value per parameter of the joint fit; see
-    /// [`parameters`](GlobalFit::parameters) for their order.
+    /// Fits all sets from `start`: one value per parameter of the joint fit, in the order of
+    /// [`parameters`](GlobalFit::parameters); or values by name, where a model's own name, as
+    /// `amplitude`, speaks for all sets and `amplitude_2` for one; or [`Start::Guess`]. What is not
+    /// given is found for each set as by [`CurveFit::fit`]; a shared parameter begins at the median of
+    /// what the sets found.
     ///
     /// # Errors
     /// [`Error::Global`], which names the set, for what is wrong with one of them or differs between
@@ -127,14 +132,16 @@ impl GlobalFit {
     pub fn fit<'d>(
         &self,
         data: impl IntoIterator<Item = Data<'d>>,
-        start: impl AsRef<[f64]>,
+        start: impl Into<Start>,
     ) -> Result<JointFit> {
         let begun = Instant::now();
         let data: Vec<Data<'d>> = data.into_iter().collect();
         let _span = span!(INFO, "global_fit", sets = data.len());
         let layout = Layout::new(self, data.len())?;
-        let start = layout.checked_start(start.as_ref())?;
+        let start = start.into();
+        layout.check_start(&start)?;
         let points = layout.validate(&data)?;
+        let start = layout.found(&start, &points)?;
         layout.request(&points, start, begun)
     }
 }

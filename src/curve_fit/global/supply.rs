@@ -6,6 +6,7 @@ use crate::backend::cpu::Prepared;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::Loss;
+use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorWish, InMemory, Supply};
@@ -93,6 +94,14 @@ impl Supply for JointSupply<'_> {
 
     fn distinct(&self, enough: usize) -> usize {
         self.sets.iter().map(|set| set.supply.distinct(enough)).sum()
+    }
+
+    fn spread(&self) -> Spread {
+        let first = self.sets[0].supply.spread();
+        match self.sets.iter().all(|set| set.supply.spread() == first) {
+            true => first,
+            false => Spread::Own,
+        }
     }
 
     fn is_on_device(&self) -> bool {

@@ -82,7 +82,7 @@ impl<'a> BatchData<'a> {
     /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if columns differ in length or
     /// the stack does not hold a whole number of fits.
     pub fn shared(x: impl Columns<'a>, stack: impl Into<Samples<'a>>) -> Result<BatchData<'a>> {
-        let data = BatchData::new(x.columns(), false, stack.into())?;
+        let data = BatchData::new(x.columns()?, false, stack.into())?;
         let points = data.columns.first().map_or(0, Values::len);
         data.points_per_fit(points)
     }
@@ -94,7 +94,7 @@ impl<'a> BatchData<'a> {
     /// # Errors
     /// [`Error::LengthMismatch`] if a column is not as long as the stack.
     pub fn own(xs: impl Columns<'a>, stack: impl Into<Samples<'a>>) -> Result<BatchData<'a>> {
-        let data = BatchData::new(xs.columns(), true, stack.into())?;
+        let data = BatchData::new(xs.columns()?, true, stack.into())?;
         expect_columns(&data.columns, data.samples.len())?;
         Ok(data)
     }

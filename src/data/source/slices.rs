@@ -32,7 +32,8 @@ impl<'a> SliceSource<'a> {
     /// # Errors
     /// If a column has another length than y.
     pub fn new(x: impl Columns<'a>, y: impl Into<Values<'a>>) -> Result<Self, SourceError> {
-        let (x, y) = (x.columns(), y.into());
+        let x = x.columns().map_err(|error| SourceError::new(PLACE, error.to_string()))?;
+        let y = y.into();
         for (i, column) in x.iter().enumerate() {
             expect_length(&format!("x {i}"), column.len(), y.len())?;
         }

@@ -61,7 +61,7 @@ impl Fit {
     /// As [`predict`](Fit::predict); [`UncertaintyError::Level`](crate::UncertaintyError::Level).
     pub fn confidence_band<'a>(&self, x: impl Columns<'a>, level: f64) -> Result<Band> {
         check_level(level)?;
-        self.band(x.columns(), level, half_width(level, self.scatter_freedom()), &|_, _, error| {
+        self.band(x.columns()?, level, half_width(level, self.scatter_freedom()), &|_, _, error| {
             error
         })
     }
@@ -80,7 +80,7 @@ impl Fit {
             0 => 0.0,
             _ => joint(level, rank, self.scatter_freedom()).sqrt(),
         };
-        self.band(x.columns(), level, width, &|_, _, error| error)
+        self.band(x.columns()?, level, width, &|_, _, error| error)
     }
 
     /// The prediction band: at each single point it covers a new observation with probability `level`.
@@ -102,7 +102,7 @@ impl Fit {
         new: NewPoint<'_>,
     ) -> Result<Band> {
         check_level(level)?;
-        let columns = x.columns();
+        let columns = x.columns()?;
         let points = columns.first().map_or(0, Values::len);
         let deviation = new.deviation(self, points)?;
         let width = half_width(level, self.scatter_freedom());

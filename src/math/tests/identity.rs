@@ -159,6 +159,12 @@ clones! {
     pow Binary (x, y)
     atan2 Binary (x, y)
     hypot Binary (x, y)
+    erfcx Unary (x)
+    wright_omega Unary (x)
+    faddeeva_re Binary (x, y)
+    faddeeva_im Binary (x, y)
+    faddeeva_slope_re Binary (x, y)
+    faddeeva_slope_im Binary (x, y)
 }
 
 #[test]

@@ -6,16 +6,16 @@ use crate::model::expression::Operation;
 /// What is wrong with a text. Results carry it boxed, so that a level of the parser, of which there
 /// may be hundreds, needs little stack.
 #[derive(Debug, PartialEq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// Column where it was found, from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
     /// What was found and what was expected.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 impl Fault {
     /// A fault as a result.
-    pub(super) fn at<T>(column: usize, message: impl Into<String>) -> Result<T, Box<Fault>> {
+    pub(crate) fn at<T>(column: usize, message: impl Into<String>) -> Result<T, Box<Fault>> {
         Err(Box::new(Fault { column, message: message.into() }))
     }
 
@@ -78,6 +78,6 @@ pub(super) fn clip(text: &str) -> String {
 }
 
 /// [`clip`], in backticks.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     format!("`{}`", clip(text))
 }

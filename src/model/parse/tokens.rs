@@ -4,7 +4,7 @@ use super::fault::{Fault, quote};
 
 /// What a token is, apart from its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A number; also as an integer, if it is written as one that fits.
     Number(f64, Option<i32>),
     /// A name or one of the words `and`, `or`, `not`.
@@ -17,13 +17,13 @@ pub(super) enum Kind {
 
 /// A piece of the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token<'a> {
+pub(crate) struct Token<'a> {
     /// What it is.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// Its characters.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// Column of its first character, from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
 }
 
 impl Token<'_> {
@@ -32,7 +32,7 @@ impl Token<'_> {
 }
 
 /// The tokens of a text, cut off one at a time.
-pub(super) struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     /// What has not been read.
     rest: &'a str,
     /// Column of the first character of `rest`, from 1.
@@ -46,7 +46,7 @@ const SYMBOLS: [&str; 18] = [
 
 impl<'a> Tokens<'a> {
     /// All tokens of `text`.
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Tokens { rest: text, column: 1 }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Tokens<'a> {
     /// # Errors
     ///
     /// A character that begins no token, or a number that is too large.
-    pub(super) fn next(&mut self) -> Result<Token<'a>, Box<Fault>> {
+    pub(crate) fn next(&mut self) -> Result<Token<'a>, Box<Fault>> {
         let text = self.rest.trim_start();
         let Some(first) = text.chars().next() else {
             return Ok(Token { kind: Kind::End, text: "", column: self.column });
@@ -137,7 +137,7 @@ fn continues_name(c: char) -> bool {
 }
 
 /// Whether the whole of `text` is one name.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(starts_name) && text.chars().all(continues_name)
 }
 

@@ -1,3 +1,128 @@
 //! The models, by kind.
 
 pub(crate) mod background;
+pub(crate) mod peaks;
+pub(crate) mod polynomial;
+pub(crate) mod resonances;
+pub(crate) mod skewed_peaks;
+pub(crate) mod steps;
+pub(crate) mod surfaces;
+pub(crate) mod waves;
+pub(crate) mod decays;
+pub(crate) mod diode;
+pub(crate) mod dose;
+pub(crate) mod growth;
+pub(crate) mod physics;
+pub(crate) mod polynomial;
+#[cfg(test)]
+mod relations;
+pub(crate) mod relaxation;
+pub(crate) mod saturation;
+#[cfg(test)]
+mod trials;
+
+use super::definition::Definition;
+use super::model::Model;
+use crate::error::Result;
+use crate::error::models::ModelError;
+
+/// All definitions, in the order in which they are listed.
+pub(crate) static ALL: &[&Definition] = &[
+    &background::CONSTANT,
+    &background::LINEAR,
+    &background::QUADRATIC,
+    &peaks::GAUSSIAN,
+    &peaks::LORENTZIAN,
+    &peaks::PSEUDO_VOIGT,
+    &peaks::PEARSON7,
+    &peaks::MOFFAT,
+    &peaks::STUDENTS_T,
+    &skewed_peaks::SKEWED_GAUSSIAN,
+    &skewed_peaks::LOGNORMAL,
+    &skewed_peaks::SPLIT_LORENTZIAN,
+    &skewed_peaks::DONIACH,
+    &resonances::BREIT_WIGNER,
+    &resonances::DAMPED_OSCILLATOR,
+    &waves::SINE,
+    &waves::DAMPED_SINE,
+    &steps::STEP_LINEAR,
+    &steps::STEP_ERF,
+    &steps::STEP_LOGISTIC,
+    &steps::STEP_ATAN,
+    &steps::RECTANGLE_LINEAR,
+    &steps::RECTANGLE_ERF,
+    &steps::RECTANGLE_LOGISTIC,
+    &surfaces::GAUSSIAN2D,
+    &surfaces::GAUSSIAN2D_ELLIPTIC,
+    &surfaces::GAUSSIAN2D_ROTATED,
+    &decays::EXPONENTIAL,
+    &decays::EXPONENTIAL_OFFSET,
+    &decays::BIEXPONENTIAL,
+    &decays::TRIEXPONENTIAL,
+    &decays::STRETCHED_EXPONENTIAL,
+    &growth::GROWTH,
+    &growth::POWER_LAW,
+    &growth::LOGISTIC_GROWTH,
+    &growth::GOMPERTZ,
+    &growth::WEIBULL,
+    &saturation::MICHAELIS_MENTEN,
+    &saturation::LANGMUIR,
+    &saturation::FREUNDLICH,
+    &dose::HILL,
+    &dose::LOGISTIC4,
+    &dose::LOGISTIC4_LOG,
+    &dose::LOGISTIC5,
+    &relaxation::INVERSION_RECOVERY,
+    &relaxation::INVERSION_RECOVERY_MAGNITUDE,
+    &relaxation::SATURATION_RECOVERY,
+    &relaxation::VARIABLE_FLIP_ANGLE,
+    &physics::ARRHENIUS,
+    &physics::PLANCK,
+    &physics::LENNARD_JONES,
+    &physics::MORSE,
+    &diode::DIODE,
+];
+
+/// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there
+/// is `polynomial`, which needs a degree.
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().map(|definition| definition.name).collect()
+}
+
+/// A model of the library, without a prefix.
+///
+/// # Errors
+/// [`Error::Model`](crate::Error::Model) with the most similar name, if there is no such model.
+pub fn by_name(name: &str) -> Result<Model> {
+    match ALL.iter().find(|definition| definition.name == name) {
+        Some(definition) => Ok(Model::defined(definition, "")),
+        None => Err(ModelError::Unknown { name: clipped(name), nearest: nearest(name) }.into()),
+    }
+}
+
+fn clipped(name: &str) -> String {
+    name.chars().take(40).collect()
+}
+
+/// The known name with the fewest edits, if they are few.
+fn nearest(name: &str) -> Option<&'static str> {
+    let name: Vec<char> = name.to_lowercase().chars().take(40).collect();
+    let distance = |definition: &&&Definition| edits(&name, definition.name);
+    let best = ALL.iter().min_by_key(distance)?;
+    (edits(&name, best.name) <= 1 + name.len() / 4).then_some(best.name)
+}
+
+/// Insertions, deletions and replacements that make `to` of `from` (Levenshtein's distance).
+fn edits(from: &[char], to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=from.len()).collect();
+    for (i, target) in to.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, source) in from.iter().enumerate() {
+            let replaced = corner + usize::from(*source != target);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[from.len()]
+}

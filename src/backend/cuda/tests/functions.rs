@@ -7,9 +7,10 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::op::{Binary, Unary};
 use crate::model::program::Program;
+use crate::model::scalar::Scalar;
 use crate::model::var::Var;
 
-const UNARY: [Unary; 28] = [
+const UNARY: [Unary; 30] = [
     Unary::Neg,
     Unary::Abs,
     Unary::Floor,
@@ -32,6 +33,8 @@ const UNARY: [Unary; 28] = [
     Unary::Tanh,
     Unary::Erf,
     Unary::Erfc,
+    Unary::Erfcx,
+    Unary::WrightOmega,
     Unary::LnGamma,
     Unary::Polygamma(0),
     Unary::Polygamma(1),
@@ -39,7 +42,7 @@ const UNARY: [Unary; 28] = [
     Unary::Polygamma(7),
     Unary::Polygamma(180),
 ];
-const BINARY: [Binary; 9] = [
+const BINARY: [Binary; 13] = [
     Binary::Add,
     Binary::Sub,
     Binary::Mul,
@@ -47,9 +50,19 @@ const BINARY: [Binary; 9] = [
     Binary::Pow,
     Binary::Atan2,
     Binary::Hypot,
+    Binary::FaddeevaRe,
+    Binary::FaddeevaIm,
+    Binary::FaddeevaSlopeRe,
+    Binary::FaddeevaSlopeIm,
     Binary::Min,
     Binary::Max,
 ];
+
+/// The system's functions, and the one of CUDA that it lacks.
+const LENT: &str = concat!(
+    "#include <math.h>\n",
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/host/erfcx.h"))
+);
 
 const SPECIAL: [f64; 12] = [
     0.0,
@@ -90,14 +103,17 @@ struct Function {
     name: String,
     program: Program,
     value: Box<dyn Fn([f64; 2]) -> f64>,
-    /// Below this magnitude the error is absolute: zeros between the poles of gamma's relatives.
-    unit: fn(f64) -> f64,
+    /// Below this magnitude the error is absolute: zeros between the poles of gamma's relatives, and of
+    /// one part of a complex function.
+    unit: fn([f64; 2]) -> f64,
     /// How often the common tolerance may be exceeded.
     allowance: f64,
 }
 
 fn functions() -> Vec<Function> {
-    let gamma = |x: f64| if x < 0.0 { 1.0 } else { 0.0 };
+    let gamma = |[x, _]: [f64; 2]| if x < 0.0 { 1.0 } else { 0.0 };
+    let modulus = |[x, y]: [f64; 2]| x.faddeeva_re(y).hypot(x.faddeeva_im(y));
+    let slope = |[x, y]: [f64; 2]| x.faddeeva_slope_re(y).hypot(x.faddeeva_slope_im(y));
     let unary = UNARY.map(|op| Function {
         name: format!("{op:?}"),
         program: program(|x| op.apply(x[0])),
@@ -113,8 +129,13 @@ fn functions() -> Vec<Function> {
         name: format!("{op:?}"),
         program: program(|x| op.apply(x[0], x[1])),
         value: Box::new(move |x| op.apply(x[0], x[1])),
-        unit: |_| 0.0,
-        allowance: 1.0,
+        unit: match op {
+            Binary::FaddeevaRe | Binary::FaddeevaIm => modulus,
+            Binary::FaddeevaSlopeRe | Binary::FaddeevaSlopeIm => slope,
+            _ => |_| 0.0,
+        },
+        // Two ways to round each lose up to |z|² in 2i/√π - 2zw.
+        allowance: if op.is_faddeeva() { 10.0 } else { 1.0 },
     });
     unary.into_iter().chain(binary).collect()
 }
@@ -133,7 +154,7 @@ fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64,
         arithmetic,
     };
     let specs: Vec<Spec<'_>> = functions.iter().map(|f| spec(&f.program)).collect();
-    let Some(trial) = Trial::build(&specs, "#include <math.h>", "", "") else { return };
+    let Some(trial) = Trial::build(&specs, LENT, "", "") else { return };
     let points: Vec<[f64; 2]> = grid()
         .into_iter()
         .map(|p| match storage {
@@ -152,7 +173,7 @@ fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64,
             if found.is_nan() && expected.is_nan() || found == expected || beyond {
                 continue;
             }
-            let scale = expected.abs().max((function.unit)(point[0])) * function.allowance;
+            let scale = expected.abs().max((function.unit)(point)) * function.allowance;
             let error = ((found - expected).abs() - least).max(0.0) / scale;
             if error.is_nan() || error > worst.0 {
                 worst = (if error.is_nan() { f64::INFINITY } else { error }, point);

@@ -20,7 +20,7 @@ use std::fmt::Write;
 use tree::{PARAMS, SPECIAL, Tree, any_number, ordinary, same};
 
 /// The functions of CUDA by name, and the meaning they must have.
-const UNARY: [(&str, Unary); 23] = [
+const UNARY: [(&str, Unary); 25] = [
     ("fabs", Unary::Abs),
     ("floor", Unary::Floor),
     ("sqrt", Unary::Sqrt),
@@ -42,11 +42,30 @@ const UNARY: [(&str, Unary); 23] = [
     ("tanh", Unary::Tanh),
     ("erf", Unary::Erf),
     ("erfc", Unary::Erfc),
+    ("erfcx", Unary::Erfcx),
+    ("lent_wright_omega", Unary::WrightOmega),
     ("lgamma", Unary::LnGamma),
     ("lent_digamma", Unary::Polygamma(0)),
 ];
-const BINARY: [(&str, Binary); 3] =
-    [("pow", Binary::Pow), ("atan2", Binary::Atan2), ("hypot", Binary::Hypot)];
+const BINARY: [(&str, Binary); 7] = [
+    ("pow", Binary::Pow),
+    ("atan2", Binary::Atan2),
+    ("hypot", Binary::Hypot),
+    ("lent_faddeeva_re", Binary::FaddeevaRe),
+    ("lent_faddeeva_im", Binary::FaddeevaIm),
+    ("lent_faddeeva_slope_re", Binary::FaddeevaSlopeRe),
+    ("lent_faddeeva_slope_im", Binary::FaddeevaSlopeIm),
+];
+/// Functions of the crate's own device code, for which those that are lent stand in.
+const OWN: [&str; 7] = [
+    "digamma",
+    "polygamma",
+    "wright_omega",
+    "faddeeva_re",
+    "faddeeva_im",
+    "faddeeva_slope_re",
+    "faddeeva_slope_im",
+];
 
 extern "C" fn unary(index: i32, a: f64) -> f64 {
     UNARY[index as usize].1.apply(a)
@@ -80,7 +99,9 @@ extern \"C\" void connect(double (*u)(int, double), double (*b)(int, double, dou
                         double (*p)(unsigned, double)) { unary = u; binary = b; lent = p; }
 static double lent_polygamma(unsigned n, double a) { return lent(n, a); }
 static float lent_polygamma(unsigned n, float a) { return lent(n, a); }
-static double rint(double a) { return a; }  // the prelude names it, nothing calls it
+static double fma(double a, double b, double c) { return a * b + c; }
+static double copysign(double a, double b) { return b; }
+static double rint(double a) { return a; }  // named by the prelude and its like, called by nothing
 static float rint(float a) { return a; }
 ",
     );
@@ -163,9 +184,9 @@ fn random_programs_give_the_bits_of_the_interpreter() {
             },
         })
         .collect();
-    let own = "#define digamma(x) lent_digamma(x)\n#define polygamma(n, x) lent_polygamma(n, x)";
-    let undo = "#undef digamma\n#undef polygamma";
-    let Some(trial) = Trial::build(&specs, &lent_functions(), own, undo) else { return };
+    let own = OWN.map(|name| format!("#define {name} lent_{name}\n")).concat();
+    let undo = OWN.map(|name| format!("#undef {name}\n")).concat();
+    let Some(trial) = Trial::build(&specs, &lent_functions(), &own, &undo) else { return };
     // SAFETY: `connect` has this interface, and keeps pointers to functions that live as long.
     unsafe {
         let connect = trial.built.library.get::<Connect>(b"connect").expect("a function");

@@ -1,0 +1,103 @@
+//! Where a joint fit begins: what is given, and what each set finds for itself.
+
+use super::in_set;
+use super::layout::{Layout, Member};
+use crate::curve_fit::start::Start;
+use crate::data::points::Points;
+use crate::error::start::StartError;
+use crate::error::{Error, Result};
+
+impl Layout {
+    /// What of a start can be said to be wrong before the data are seen.
+    pub(super) fn check_start(&self, start: &Start) -> Result<()> {
+        match start {
+            Start::Values(values) => self.checked(values).map(|_| ()),
+            Start::Named(pairs) => self.check_names(pairs),
+            Start::Guess => Ok(()),
+        }
+    }
+
+    /// A complete start, one value per parameter, inside the bounds.
+    pub(super) fn found(&self, start: &Start, points: &[Points<'_>]) -> Result<Vec<f64>> {
+        let pairs: &[(String, f64)] = match start {
+            Start::Values(values) => return self.checked(values),
+            Start::Named(pairs) => pairs,
+            Start::Guess => &[],
+        };
+        let given = self.given(pairs);
+        let first = self.of_each_set(&given, points)?;
+        // With one value for what is shared the linear ones of each set are others.
+        let begun =
+            (0..self.names.len()).map(|k| given[k].or_else(|| self.common_value(k, &first)));
+        let begun: Vec<Option<f64>> = begun.collect();
+        let second = self.of_each_set(&begun, points)?;
+        let mut found = vec![0.0; self.names.len()];
+        for (member, own) in self.members.iter().zip(second) {
+            member.params.iter().zip(own).for_each(|(&k, value)| found[k] = value);
+        }
+        self.checked(&found)
+    }
+
+    /// For each set a complete start of its own parameters.
+    fn of_each_set(&self, given: &[Option<f64>], points: &[Points<'_>]) -> Result<Vec<Vec<f64>>> {
+        let each = self.members.iter().zip(points).enumerate();
+        each.map(|(set, (member, points))| {
+            let names = member.curve.names.iter().zip(&member.params);
+            let own = names.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
+            member.curve.found(&Start::Named(own), points).map_err(in_set(set))
+        })
+        .collect()
+    }
+
+    /// The median of what the sets found for a parameter that several of them have.
+    fn common_value(&self, k: usize, found: &[Vec<f64>]) -> Option<f64> {
+        let own = |(member, own): (&Member, &Vec<f64>)| {
+            member.params.iter().position(|&own| own == k).map(|i| own[i])
+        };
+        let mut values: Vec<f64> = self.members.iter().zip(found).filter_map(own).collect();
+        values.sort_by(f64::total_cmp);
+        (values.len() > 1).then(|| values[values.len() / 2])
+    }
+
+    /// One value per parameter where one is given: by its joint name or, if not, by that of the model.
+    fn given(&self, pairs: &[(String, f64)]) -> Vec<Option<f64>> {
+        let value = |name: &String| pairs.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        let mut given: Vec<Option<f64>> = self.names.iter().map(value).collect();
+        for member in &self.members {
+            for (name, &k) in member.curve.names.iter().zip(&member.params) {
+                given[k] = given[k].or_else(|| value(name));
+            }
+        }
+        given
+    }
+
+    fn check_names(&self, pairs: &[(String, f64)]) -> Result<()> {
+        let of_a_model = |name| self.members.iter().any(|m| m.curve.names.contains(name));
+        for (name, value) in pairs {
+            if !self.names.contains(name) && !of_a_model(name) {
+                let known = self.names.clone();
+                return Err(StartError::UnknownName { name: name.clone(), known }.into());
+            }
+            if !value.is_finite() {
+                let (name, value) = (name.clone(), *value);
+                return Err(Error::NonFiniteParameter { what: "start", name, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// `start` if it has one value per parameter, inside the bounds.
+    fn checked(&self, start: &[f64]) -> Result<Vec<f64>> {
+        if start.len() != self.names.len() {
+            let (expected, got) = (self.names.len(), start.len());
+            return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
+        }
+        let mut checked = start.to_vec();
+        for (set, member) in self.members.iter().enumerate() {
+            let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
+            let own = member.curve.checked_start(&own).map_err(in_set(set))?;
+            member.params.iter().zip(own).for_each(|(&k, value)| checked[k] = value);
+        }
+        Ok(checked)
+    }
+}

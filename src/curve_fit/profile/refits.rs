@@ -1,0 +1,143 @@
+//! Fits of the other parameters while one or two are held.
+
+use super::walk::Node;
+use crate::curve_fit::CurveFit;
+use crate::data::Data;
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+use crate::fit::Fit;
+use crate::solver::options::Options;
+use crate::solver::termination::Termination;
+
+/// Tolerances of refits: differences of costs are read, so costs must be those of the minimum.
+const FTOL: f64 = 1e-14;
+const XTOL: f64 = 1e-12;
+/// How well the cost of a fit must be met by its model and its data.
+const SAME_COST: f64 = 1e-6;
+/// An excess below zero from which on a minimum is a better one, and not rounding.
+const BETTER: f64 = 1e-6;
+
+/// A model with some parameters held, the data, and the fit that they belong to.
+pub(super) struct Refits<'a> {
+    held: CurveFit,
+    free: CurveFit,
+    data: Data<'a>,
+    /// The fit, its last digits settled.
+    best: Fit,
+    /// s², in squares of row units.
+    unit: f64,
+    /// Positions of the held parameters.
+    positions: Vec<usize>,
+}
+
+impl<'a> Refits<'a> {
+    /// # Errors
+    /// [`UncertaintyError::OtherFit`], [`UncertaintyError::NoProfile`], and as a fit.
+    pub(super) fn new(
+        curve: &CurveFit,
+        fit: &Fit,
+        data: Data<'a>,
+        positions: &[usize],
+    ) -> Result<Refits<'a>> {
+        if fit.names != curve.names {
+            let (found, expected) = (fit.names.join(", "), curve.names.join(", "));
+            let what = "the list of parameters";
+            return Err(UncertaintyError::OtherFit { what, found, expected }.into());
+        }
+        let mut free = curve.clone();
+        free.observer = None;
+        free.options = Options {
+            ftol: free.options.ftol.min(FTOL),
+            xtol: free.options.xtol.min(XTOL),
+            ..free.options
+        };
+        let mut fixed = free.clone().changed();
+        fixed.fixed.fill(true);
+        let same = fixed.fit(data.clone(), &fit.params)?;
+        let tolerance = SAME_COST * same.cost.max(fit.cost);
+        if same.points != fit.points || (same.cost - fit.cost).abs() > tolerance {
+            let (what, found) = ("the cost", format!("{} of {} points", fit.cost(), fit.points));
+            let expected = format!("{} of {} points", same.cost(), same.points);
+            return Err(UncertaintyError::OtherFit { what, found, expected }.into());
+        }
+        let settled = free.fit(data.clone(), &fit.params)?;
+        let best = if settled.cost <= fit.cost { settled } else { fit.clone() };
+        let unit = match fit.scatter_freedom() {
+            Some(dof) => 2.0 * fit.cost / dof,
+            None => fit.row_unit * fit.row_unit,
+        };
+        if !(unit > 0.0 && unit.is_finite()) {
+            let name =
+                positions.iter().map(|&k| curve.names[k].as_str()).collect::<Vec<_>>().join(", ");
+            let reason = "the fit leaves no scatter that costs could be compared with";
+            let remedy = "give absolute sigmas";
+            return Err(UncertaintyError::NoProfile { name, reason, remedy }.into());
+        }
+        let mut held = free.clone().changed();
+        positions.iter().for_each(|&k| held.fixed[k] = true);
+        Ok(Refits { held, free, data, best, unit, positions: positions.to_vec() })
+    }
+
+    /// The names of the held parameters.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.positions.iter().map(|&k| self.held.names[k].clone()).collect()
+    }
+
+    pub(super) fn position(&self, which: usize) -> usize {
+        self.positions[which]
+    }
+
+    /// Bounds of a held parameter.
+    pub(super) fn bounds(&self, which: usize) -> (f64, f64) {
+        self.held.bounds[self.positions[which]]
+    }
+
+    /// The standard error of a held parameter, if it is a positive number.
+    pub(super) fn error(&self, which: usize) -> Option<f64> {
+        let error = self.best.covariance.errors[self.positions[which]];
+        (error > 0.0 && error.is_finite()).then_some(error)
+    }
+
+    /// The best fit as a node.
+    pub(super) fn center(&self) -> Node {
+        let params = self.best.params.clone();
+        Node { value: params[self.positions[0]], excess: 0.0, params }
+    }
+
+    /// The fit with the held parameters at `values`, from a start for the others; from another one if it
+    /// fails. `None` if neither leads to a minimum.
+    pub(super) fn at(&self, values: &[f64], starts: &[&[f64]]) -> Option<Node> {
+        starts.iter().find_map(|start| self.attempt(values, start))
+    }
+
+    fn attempt(&self, values: &[f64], start: &[f64]) -> Option<Node> {
+        let mut start: Vec<f64> = start
+            .iter()
+            .zip(&self.held.bounds)
+            .map(|(value, &(lower, upper))| value.clamp(lower, upper))
+            .collect();
+        for (&k, &value) in self.positions.iter().zip(values) {
+            start[k] = value;
+        }
+        let fit = self.held.fit(self.data.clone(), &start).ok()?;
+        let settled = fit.converged()
+            || matches!(fit.termination, Termination::AllFixed | Termination::NoProgress);
+        let excess = 2.0 * (fit.cost - self.best.cost) / self.unit;
+        (settled && excess.is_finite()).then(|| Node {
+            value: values[0],
+            excess,
+            params: fit.params,
+        })
+    }
+
+    /// The free fit from the lowest node, if that is a better minimum than the fit.
+    pub(super) fn better(&self, nodes: &[Node]) -> Result<Option<Fit>> {
+        let least = nodes.iter().min_by(|a, b| a.excess.total_cmp(&b.excess));
+        let rounding = 1e-13 * 2.0 * self.best.cost / self.unit;
+        let Some(node) = least.filter(|node| node.excess < -BETTER - rounding) else {
+            return Ok(None);
+        };
+        let fit = self.free.fit(self.data.clone(), &node.params)?;
+        Ok((fit.cost < self.best.cost).then_some(fit))
+    }
+}

@@ -1,0 +1,40 @@
+//! Arrays of the crate `ndarray` as data.
+//!
+//! `&Array1`, `&ArrayView1` and other one-dimensional arrays are columns if their numbers lie side by side, and a
+//! [`LayoutError`] with the remedy if they do not. A two-dimensional array is several columns, one row
+//! for each, k × n as SciPy has them; of an n × k array in Fortran order give `array.t()`.
+
+use super::columns::Columns;
+use super::values::{Real, Values};
+use crate::error::Result;
+use crate::error::layout::LayoutError;
+use crate::model::var::Var;
+use ndarray::{ArrayBase, Data, Dimension, Ix1, Ix2};
+
+fn refused<S: Data, D: Dimension>(array: &ArrayBase<S, D>) -> LayoutError {
+    LayoutError { shape: array.shape().to_vec(), strides: array.strides().to_vec() }
+}
+
+impl<'a, T: Real, S: Data<Elem = T>> TryFrom<&'a ArrayBase<S, Ix1>> for Values<'a> {
+    type Error = LayoutError;
+    fn try_from(array: &'a ArrayBase<S, Ix1>) -> std::result::Result<Self, LayoutError> {
+        array.as_slice().map(Values::from).ok_or_else(|| refused(array))
+    }
+}
+
+impl<'a, T: Real, S: Data<Elem = T>> Columns<'a> for &'a ArrayBase<S, Ix1> {
+    type X = Var;
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        Ok(vec![self.try_into()?])
+    }
+}
+
+/// One row per column of the data.
+impl<'a, T: Real, S: Data<Elem = T>> Columns<'a> for &'a ArrayBase<S, Ix2> {
+    type X = Vec<Var>;
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        let rows = self.outer_iter();
+        let values = rows.map(|row| row.to_slice().map(Values::from));
+        values.collect::<Option<Vec<_>>>().ok_or_else(|| refused(self).into())
+    }
+}

@@ -1,0 +1,42 @@
+//! Vectors and matrices of the crate `nalgebra` as data.
+//!
+//! `&DVector`, `&SVector` and contiguous views of such are columns; the columns of a `&DMatrix`, n × k, are
+//! those of the data.
+
+use super::columns::Columns;
+use super::values::{Real, Values};
+use crate::error::Result;
+use crate::model::var::Var;
+use nalgebra::{Dim, Dyn, IsContiguous, Matrix, RawStorage, U1};
+
+impl<'a, T: Real, R: Dim, S> From<&'a Matrix<T, R, U1, S>> for Values<'a>
+where
+    S: RawStorage<T, R, U1> + IsContiguous,
+{
+    fn from(vector: &'a Matrix<T, R, U1, S>) -> Self {
+        vector.as_slice().into()
+    }
+}
+
+impl<'a, T: Real, R: Dim, S> Columns<'a> for &'a Matrix<T, R, U1, S>
+where
+    S: RawStorage<T, R, U1> + IsContiguous,
+{
+    type X = Var;
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        Ok(vec![self.into()])
+    }
+}
+
+impl<'a, T: Real, S> Columns<'a> for &'a Matrix<T, Dyn, Dyn, S>
+where
+    S: RawStorage<T, Dyn, Dyn> + IsContiguous,
+{
+    type X = Vec<Var>;
+    fn columns(self) -> Result<Vec<Values<'a>>> {
+        let (points, columns) = self.shape();
+        let all = self.as_slice();
+        let column = |i: usize| all.get(i * points..(i + 1) * points).unwrap_or_default();
+        Ok((0..columns).map(|i| column(i).into()).collect())
+    }
+}

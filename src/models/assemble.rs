@@ -1,0 +1,231 @@
+//! From a composite to one formula: names are made distinct by their prefixes, parentheses are set
+//! where the composite has them, and whatever is wrong is found.
+
+use super::leaf::Leaf;
+use super::model::{Joint, Model, Step};
+use super::start::Tree;
+use crate::data::observations::Observations;
+use crate::error::models::ModelError;
+use crate::error::{Error, Result};
+use crate::model::Expression;
+use crate::model::parse::names::replace_names;
+use crate::model::parse::tokens::{Kind as TokenKind, Tokens, is_name};
+use std::collections::HashMap;
+
+/// Characters of a formula at most, and levels of nesting by `of`.
+const LONGEST: usize = 1_000_000;
+const DEEPEST: usize = 100;
+
+/// A composite as one formula.
+pub(super) struct Assembled {
+    pub(super) variables: Vec<String>,
+    pub(super) formula: String,
+    pub(super) expression: Expression,
+    tree: Tree,
+}
+
+impl Assembled {
+    /// # Errors
+    /// [`Error::Model`] or [`Error::Parse`], if the composite makes no sense.
+    pub(super) fn of(model: &Model) -> Result<Assembled> {
+        check_names(model)?;
+        let whole = combine(model, Part::leaf, Part::number, Part::join)?;
+        let Part { formula, variables, .. } = whole.unwrap_or_else(|| Part::number_text("0", 3));
+        let parameters = model.parameters();
+        let taken = parameters.iter().find(|name| variables.contains(name));
+        if let Some(name) = taken {
+            return Err(bad_name(model, name).into());
+        }
+        let declared: Vec<&str> = variables.iter().map(String::as_str).collect();
+        let expression = Expression::parse(&formula, &declared)?;
+        let tree = Tree::of(model);
+        Ok(Assembled { variables, formula, expression, tree })
+    }
+
+    /// A start for all parameters of the composite.
+    pub(super) fn start(&self, points: &Observations) -> Vec<f64> {
+        self.tree.start(&self.variables, points)
+    }
+}
+
+/// Runs through a composite with a stack. `None` for a model without steps.
+fn combine<T>(
+    model: &Model,
+    leaf: impl Fn(&Leaf) -> T,
+    number: impl Fn(f64) -> Result<T>,
+    join: impl Fn(T, Joint, T) -> Result<T>,
+) -> Result<Option<T>> {
+    let mut stack: Vec<T> = Vec::new();
+    for step in &model.steps {
+        let next = match step {
+            Step::Leaf(it) => leaf(it),
+            Step::Number(value) => number(*value)?,
+            Step::Join(joint) => match (stack.pop(), stack.pop()) {
+                (Some(right), Some(left)) => join(left, *joint, right)?,
+                (one, other) => match one.or(other) {
+                    Some(only) => only,
+                    None => continue,
+                },
+            },
+        };
+        stack.push(next);
+    }
+    Ok(stack.pop())
+}
+
+/// Every parameter and derived quantity has a name of its own that a formula may contain.
+fn check_names(model: &Model) -> Result<()> {
+    let mut owners: HashMap<String, String> = HashMap::new();
+    for leaf in model.leaves() {
+        let derived = leaf.full_derived().map(|(name, _)| name);
+        for name in leaf.full_names().chain(derived) {
+            if !is_name(&name) || matches!(name.as_str(), "and" | "or" | "not" | "pi" | "e") {
+                return Err(bad_name(model, &name).into());
+            }
+            if let Some(first) = owners.insert(name.clone(), leaf.name.clone()) {
+                let second = leaf.name.clone();
+                return Err(ModelError::SharedName { name, first, second }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bad_name(model: &Model, name: &str) -> ModelError {
+    let has = |leaf: &&std::sync::Arc<Leaf>| leaf.full_names().any(|own| own == name);
+    let owner = model.leaves().find(has).map_or_else(String::new, |leaf| leaf.name.clone());
+    ModelError::BadName { name: name.to_owned(), model: owner }
+}
+
+/// Part of a formula.
+struct Part {
+    formula: String,
+    /// What binds its weakest operator: 1 sums, 2 products, 3 nothing is open.
+    strength: u8,
+    variables: Vec<String>,
+    depth: usize,
+    shown: String,
+}
+
+impl Part {
+    fn leaf(leaf: &Leaf) -> Part {
+        let formula = leaf.prefixed(&leaf.formula);
+        Part {
+            strength: strength(&formula),
+            formula,
+            variables: leaf.variables().to_vec(),
+            depth: 0,
+            shown: leaf.to_string(),
+        }
+    }
+
+    fn number(value: f64) -> Result<Part> {
+        if !value.is_finite() {
+            return Err(ModelError::NotFinite { value }.into());
+        }
+        Ok(Part::number_text(&format!("{value:?}"), if value < 0.0 { 1 } else { 3 }))
+    }
+
+    fn number_text(text: &str, strength: u8) -> Part {
+        let formula = text.to_owned();
+        Part { shown: formula.clone(), formula, strength, variables: Vec::new(), depth: 0 }
+    }
+
+    fn join(mut self, joint: Joint, right: Part) -> Result<Part> {
+        if joint == Joint::Nest {
+            return self.nest(right);
+        }
+        let (sign, strength) = match joint {
+            Joint::Add => (" + ", 1),
+            Joint::Subtract => (" - ", 1),
+            Joint::Multiply => ("*", 2),
+            Joint::Divide | Joint::Nest => ("/", 2),
+        };
+        let closer = u8::from(matches!(joint, Joint::Subtract | Joint::Divide));
+        self.formula = in_parentheses(self.formula, self.strength < strength);
+        self.formula.push_str(sign);
+        self.formula.push_str(&in_parentheses(right.formula, right.strength < strength + closer));
+        for variable in right.variables {
+            if !self.variables.contains(&variable) {
+                self.variables.push(variable);
+            }
+        }
+        self.depth = self.depth.max(right.depth);
+        self.strength = strength;
+        fits(self.formula.len())?;
+        Ok(self)
+    }
+
+    fn nest(self, inner: Part) -> Result<Part> {
+        let [variable] = self.variables.as_slice() else {
+            let variables = self.variables.len();
+            return Err(ModelError::NotNestable { outer: self.shown, variables }.into());
+        };
+        let depth = 1 + self.depth.max(inner.depth);
+        if depth > DEEPEST {
+            let what = format!("{depth} models inside each other");
+            return Err(ModelError::TooLarge { what, most: DEEPEST }.into());
+        }
+        let argument = in_parentheses(inner.formula, true);
+        let mut places = 0;
+        replace_names(&self.formula, |name| {
+            places += usize::from(name == variable);
+            None
+        });
+        fits(self.formula.len().saturating_add(argument.len().saturating_mul(places)))?;
+        let inserted = |name: &str| (name == variable).then(|| argument.clone());
+        let formula = replace_names(&self.formula, inserted);
+        let (variables, strength, shown) = (inner.variables, self.strength, self.shown);
+        Ok(Part { formula, strength, variables, depth, shown })
+    }
+}
+
+fn fits(length: usize) -> Result<()> {
+    if length <= LONGEST {
+        return Ok(());
+    }
+    let what = format!("{length} characters long");
+    Err(Error::from(ModelError::TooLarge { what, most: LONGEST }))
+}
+
+fn in_parentheses(formula: String, wanted: bool) -> String {
+    if wanted { format!("({formula})") } else { formula }
+}
+
+/// How strongly a formula's weakest operator outside parentheses binds.
+fn strength(formula: &str) -> u8 {
+    let (mut tokens, mut open, mut weakest) = (Tokens::new(formula), 0_i64, 3);
+    while let Ok(token) = tokens.next()
+        && token.kind != TokenKind::End
+    {
+        match token.text {
+            "(" => open += 1,
+            ")" => open -= 1,
+            "+" | "-" if open == 0 => weakest = 1,
+            "*" | "/" if open == 0 => weakest = weakest.min(2),
+            _ => {}
+        }
+    }
+    weakest
+}
+
+/// The composite as text in the language of [`parse`](super::parse()).
+pub(super) fn shown(model: &Model) -> String {
+    let leaf = |leaf: &Leaf| (leaf.to_string(), 4);
+    let number = |value: f64| Ok((format!("{value:?}"), if value < 0.0 { 1 } else { 4 }));
+    let join = |left: (String, u8), joint: Joint, right: (String, u8)| {
+        let (sign, strength, on_left, on_right) = match joint {
+            Joint::Add => (" + ", 1, 1, 1),
+            Joint::Subtract => (" - ", 1, 1, 2),
+            Joint::Multiply => ("*", 2, 2, 2),
+            Joint::Divide => ("/", 2, 2, 3),
+            Joint::Nest => (" of ", 3, 4, 3),
+        };
+        let mut text = in_parentheses(left.0, left.1 < on_left);
+        text.push_str(sign);
+        text.push_str(&in_parentheses(right.0, right.1 < on_right));
+        Ok((text, strength))
+    };
+    let text = combine(model, leaf, number, join).ok().flatten();
+    text.map_or_else(String::new, |(text, _)| text)
+}

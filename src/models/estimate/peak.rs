@@ -1,0 +1,205 @@
+//! Where the largest peak of noisy points is, and how wide it is on either side.
+
+use super::sketch::Sketch;
+use crate::data::observations::Observations;
+
+/// Points that are looked at; where there are more, neighbours are averaged.
+const MOST: usize = 4096;
+/// Points of a window in which shapes are compared.
+const IN_WINDOW: usize = 200;
+
+/// The largest peak, upward or downward, in units of the data.
+#[derive(Clone, Debug)]
+pub(crate) struct Peak {
+    /// Where it is highest, after smoothing.
+    pub(crate) center: f64,
+    /// From there to half its height on the left; more than 0.
+    pub(crate) left: f64,
+    /// The same on the right.
+    pub(crate) right: f64,
+    /// The points by size of x.
+    points: Observations,
+}
+
+impl Peak {
+    /// The one that stands out most of the points, which have no background.
+    pub(crate) fn of(points: &Observations) -> Peak {
+        let sketch = Sketch::of(points, MOST);
+        let smooth = without_outliers(&sketch.y);
+        let up = Top::of(&smooth, 1.0);
+        let down = Top::of(&smooth, -1.0);
+        let sign = if down.size() > up.size() { -1.0 } else { 1.0 };
+        let run = if sign < 0.0 { down } else { up };
+        // Means over a third of the width leave the top and both flanks what they are.
+        let smooth = means(&smooth, run.points / 6);
+        let top = Top::of(&smooth, sign);
+        let (left, right) = top.crossings(&sketch.x, &smooth, sign);
+        let least = least_step(&sketch.x);
+        let center = sketch.x.get(top.at).copied().unwrap_or(0.0);
+        let unit = sketch.x_unit;
+        let scale = |values: &[f64], unit: f64| values.iter().map(|v| v * unit).collect();
+        Peak {
+            center: center * unit,
+            left: (center - left).max(least) * unit,
+            right: (right - center).max(least) * unit,
+            points: Observations {
+                columns: vec![scale(&sketch.x, unit)],
+                y: scale(&sketch.y, sketch.y_unit),
+            },
+        }
+    }
+
+    /// The half width at half height of a symmetric peak: where one side is much wider, something
+    /// else stands there, and the other side counts.
+    pub(crate) fn half_width(&self) -> f64 {
+        let (less, more) = (self.left.min(self.right), self.left.max(self.right));
+        if more > 1.5 * less { less } else { less / 2.0 + more / 2.0 }
+    }
+
+    /// The points around it that belong to a symmetric peak: to `reach` half widths, on a side where
+    /// something else stands to a half of one.
+    pub(crate) fn window(&self, reach: f64) -> Sketch {
+        let half = self.half_width();
+        let side = |own: f64| if own > 1.5 * half { 0.5 * half } else { reach * half };
+        self.between(self.center - side(self.left), self.center + side(self.right))
+    }
+
+    /// The points to `reach` half widths of each side.
+    pub(crate) fn skewed_window(&self, reach: f64) -> Sketch {
+        self.between(self.center - reach * self.left, self.center + reach * self.right)
+    }
+
+    /// At least seven points, with those that are next to the ends.
+    fn between(&self, low: f64, high: f64) -> Sketch {
+        let x = self.points.x();
+        let from = x.partition_point(|x| *x < low).min(x.len().saturating_sub(1));
+        let to = x.partition_point(|x| *x <= high).max(from);
+        let lacking = 7_usize.saturating_sub(to - from).div_ceil(2);
+        let (from, to) = (from.saturating_sub(lacking), (to + lacking).min(x.len()));
+        let part = |values: &[f64]| values.get(from..to).unwrap_or(values).to_vec();
+        Sketch::of(&Observations { columns: vec![part(x)], y: part(&self.points.y) }, IN_WINDOW)
+    }
+}
+
+/// The highest point of one sign and how many around it are above half of it.
+struct Top {
+    at: usize,
+    height: f64,
+    first: usize,
+    last: usize,
+    points: usize,
+}
+
+impl Top {
+    fn of(y: &[f64], sign: f64) -> Top {
+        let height = |i: usize| sign * y.get(i).copied().unwrap_or(0.0);
+        let at = (0..y.len()).max_by(|&a, &b| height(a).total_cmp(&height(b))).unwrap_or(0);
+        let half = height(at) / 2.0;
+        let above = |i: &usize| height(*i) > half;
+        let first = (0..at).rev().take_while(above).last().unwrap_or(at);
+        let last = (at + 1..y.len()).take_while(above).last().unwrap_or(at);
+        Top { at, height: height(at), first, last, points: last - first + 1 }
+    }
+
+    /// How much of the sum of squares it is.
+    fn size(&self) -> f64 {
+        self.height.max(0.0) * (self.points as f64).sqrt()
+    }
+
+    /// Where y falls to half the height, on the left and on the right; as far away as on the other
+    /// side where the points end before.
+    fn crossings(&self, x: &[f64], y: &[f64], sign: f64) -> (f64, f64) {
+        let half = self.height / 2.0;
+        let cross = |inside: usize, outside: Option<usize>| {
+            let outside = outside?;
+            let (a, b) = (*x.get(inside)?, *x.get(outside)?);
+            let (high, low) = (sign * y.get(inside)?, sign * y.get(outside)?);
+            let share = if high > low { (high - half) / (high - low) } else { 0.5 };
+            Some(a + share.clamp(0.0, 1.0) * (b - a))
+        };
+        let left = cross(self.first, self.first.checked_sub(1));
+        let right = cross(self.last, Some(self.last + 1).filter(|next| *next < x.len()));
+        let center = x.get(self.at).copied().unwrap_or(0.0);
+        match (left, right) {
+            (Some(left), Some(right)) => (left, right),
+            (Some(left), None) => (left, 2.0 * center - left),
+            (None, Some(right)) => (2.0 * center - right, right),
+            (None, None) => match (x.first(), x.last()) {
+                (Some(first), Some(last)) => (*first, *last),
+                _ => (center - 1.0, center + 1.0),
+            },
+        }
+    }
+}
+
+/// Each value replaced by the middle one of itself and its neighbours: a single outlier vanishes.
+pub(crate) fn without_outliers(y: &[f64]) -> Vec<f64> {
+    let middle = |i: usize| match (i.checked_sub(1).and_then(|i| y.get(i)), y.get(i + 1)) {
+        (Some(a), Some(c)) => a.min(*c).max(a.max(*c).min(y[i])),
+        (None, Some(c)) if y.len() > 2 => *c,
+        (Some(a), None) if y.len() > 2 => *a,
+        _ => y[i],
+    };
+    (0..y.len()).map(middle).collect()
+}
+
+/// Means over each value and `reach` neighbours on both sides.
+pub(crate) fn means(y: &[f64], reach: usize) -> Vec<f64> {
+    let mean = |i: usize| {
+        let reach = reach.min(i).min(y.len() - 1 - i);
+        let part = &y[i - reach..=i + reach];
+        part.iter().map(|v| v / part.len() as f64).sum()
+    };
+    (0..y.len()).map(mean).collect()
+}
+
+/// The smallest distance that counts as a width: a fifth of the mean one between points.
+fn least_step(x: &[f64]) -> f64 {
+    let (first, last) = (x.first().copied().unwrap_or(0.0), x.last().copied().unwrap_or(0.0));
+    let step = 0.2 * (last - first) / x.len().max(1) as f64;
+    if step > 0.0 { step } else { 1e-3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peak(f: impl Fn(f64) -> f64) -> Peak {
+        let x: Vec<f64> = (0..200).map(|i| 0.1 * f64::from((i * 77) % 200)).collect();
+        let y = x.iter().map(|&x| f(x)).collect();
+        Peak::of(&Observations { columns: vec![x], y })
+    }
+
+    #[test]
+    fn half_widths_are_those_of_the_peak() {
+        for sign in [1.0, -1.0] {
+            let found = peak(|x| sign * 7.0 / (1.0 + ((x - 8.0) / 1.5).powi(2)));
+            assert!((found.center - 8.0).abs() < 0.15, "{found:?}");
+            assert!((found.left - 1.5).abs() < 0.2 && (found.right - 1.5).abs() < 0.2);
+        }
+    }
+
+    #[test]
+    fn one_outlier_is_no_peak() {
+        let found = peak(|x| {
+            let outlier = if (x - 3.0).abs() < 0.01 { 30.0 } else { 0.0 };
+            outlier + (-(x - 12.0).powi(2)).exp()
+        });
+        assert!((found.center - 12.0).abs() < 0.2, "{}", found.center);
+    }
+
+    #[test]
+    fn few_points_and_no_peak_do_no_harm() {
+        for (x, y) in [
+            (vec![], vec![]),
+            (vec![1.0], vec![2.0]),
+            (vec![1.0, 1.0], vec![0.0, 0.0]),
+            (vec![1.0, 2.0, 3.0], vec![-1.0, 5.0, 2.0]),
+            (vec![1e200, -1e200], vec![1e-200, 1e200]),
+        ] {
+            let found = Peak::of(&Observations { columns: vec![x], y });
+            assert!(found.center.is_finite() && found.half_width() > 0.0, "{found:?}");
+            assert!(found.window(3.0).x.len() <= 3);
+        }
+    }
+}

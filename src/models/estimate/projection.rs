@@ -1,0 +1,258 @@
+//! Variable projection over a grid: a start for models that are sums of factors times known shapes.
+//!
+//! For `y ≈ Σ cᵢ φᵢ(x; q)` the best factors c for given q are one linear problem, so that only the few
+//! q need to be searched: over a grid that covers what the points can show, then around its best place
+//! (Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973) 413). No noise and no outlier leads such a search
+//! astray as far as it does a quotient or a logarithm of the data.
+
+use super::sketch::Sketch;
+
+/// Rounds of refinement at most; each that finds nothing better halves the steps.
+const ROUNDS: usize = 80;
+
+/// Halvings after which the steps are small enough for a start: a thousandth of the grid's.
+const HALVINGS: usize = 10;
+
+/// Shapes at most.
+const MOST: usize = 4;
+
+/// A column whose part across the earlier ones is smaller than this, relative to itself, adds nothing.
+const DEPENDENT: f64 = 1e-9;
+
+/// The places of one parameter that are tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    low: f64,
+    high: f64,
+    places: usize,
+    logarithmic: bool,
+}
+
+impl Axis {
+    /// Equal steps from `low` to `high`.
+    pub(crate) fn linear(low: f64, high: f64, places: usize) -> Axis {
+        Axis { low, high, places, logarithmic: false }
+    }
+
+    /// Equal ratios from `low` to `high`, both positive.
+    pub(crate) fn logarithmic(low: f64, high: f64, places: usize) -> Axis {
+        Axis { low: low.ln(), high: high.ln(), places, logarithmic: true }
+    }
+
+    fn step(&self) -> f64 {
+        (self.high - self.low) / (self.places.max(2) - 1) as f64
+    }
+
+    /// The parameter at a position along the axis.
+    fn value(&self, position: f64) -> f64 {
+        if self.logarithmic { position.exp() } else { position }
+    }
+}
+
+/// What the search found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found<const Q: usize> {
+    /// The searched parameters, one per axis.
+    pub(crate) at: [f64; Q],
+    /// One factor per shape.
+    pub(crate) factors: Vec<f64>,
+    /// The sum of squared differences; ∞ if no place would do.
+    pub(crate) cost: f64,
+}
+
+impl<const Q: usize> Found<Q> {
+    /// The better of two.
+    pub(crate) fn or(self, other: Found<Q>) -> Found<Q> {
+        if other.cost < self.cost { other } else { self }
+    }
+}
+
+/// Searches the parameters `q`, one per axis, of `terms` shapes: `shapes(q, x, out)` writes the values
+/// of all at one x. In units of the sketch.
+///
+/// Where no place gives finite values the middle of the axes comes back, with factors 0.
+pub(crate) fn search<const Q: usize>(
+    points: &Sketch,
+    axes: [Axis; Q],
+    terms: usize,
+    shapes: impl Fn(&[f64; Q], f64, &mut [f64]),
+) -> Found<Q> {
+    let terms = terms.min(MOST);
+    let mut work = Work { columns: vec![0.0; terms * points.x.len()], points, terms, shapes };
+    let middle = std::array::from_fn(|i| 0.5 * (axes[i].low + axes[i].high));
+    let (mut best, mut cost) = (middle, f64::INFINITY);
+    let places: usize = axes.iter().map(|a| a.places).product();
+    for place in 0..places {
+        let mut rest = place;
+        let position = std::array::from_fn(|i| {
+            let index = rest % axes[i].places;
+            rest /= axes[i].places;
+            axes[i].low + index as f64 * axes[i].step()
+        });
+        let here = work.cost(&values(&axes, &position));
+        if here < cost {
+            (best, cost) = (position, here);
+        }
+    }
+    let mut step: [f64; Q] = std::array::from_fn(|i| 0.5 * axes[i].step());
+    let mut halvings = 0;
+    for _ in 0..ROUNDS {
+        let before = cost;
+        for i in 0..Q {
+            for direction in [-1.0, 1.0] {
+                let mut position = best;
+                position[i] = (best[i] + direction * step[i]).clamp(axes[i].low, axes[i].high);
+                let here = work.cost(&values(&axes, &position));
+                if here < cost {
+                    (best, cost) = (position, here);
+                }
+            }
+        }
+        if cost == before {
+            step = step.map(|s| 0.5 * s);
+            halvings += 1;
+        }
+        if halvings == HALVINGS {
+            break;
+        }
+    }
+    let at = values(&axes, &best);
+    let (factors, cost) = work.project(&at);
+    Found { at, factors: factors[..terms].to_vec(), cost }
+}
+
+fn values<const Q: usize>(axes: &[Axis; Q], position: &[f64; Q]) -> [f64; Q] {
+    std::array::from_fn(|i| axes[i].value(position[i]))
+}
+
+struct Work<'a, F> {
+    /// The shapes at all points, one column each.
+    columns: Vec<f64>,
+    points: &'a Sketch,
+    terms: usize,
+    shapes: F,
+}
+
+impl<F> Work<'_, F> {
+    fn cost<const Q: usize>(&mut self, q: &[f64; Q]) -> f64
+    where
+        F: Fn(&[f64; Q], f64, &mut [f64]),
+    {
+        self.project(q).1
+    }
+
+    /// The factors of least squares and the sum of squares that they leave, by modified Gram-Schmidt.
+    fn project<const Q: usize>(&mut self, q: &[f64; Q]) -> ([f64; MOST], f64)
+    where
+        F: Fn(&[f64; Q], f64, &mut [f64]),
+    {
+        let (n, terms) = (self.points.x.len(), self.terms);
+        let mut values = [0.0; MOST];
+        for (i, &x) in self.points.x.iter().enumerate() {
+            (self.shapes)(q, x, &mut values[..terms]);
+            for (j, &value) in values[..terms].iter().enumerate() {
+                self.columns[j * n + i] = value;
+            }
+        }
+        let mut rest = self.points.y.clone();
+        // `r[j][k]`: the share of direction j in column k.
+        let (mut r, mut shares) = ([[0.0; MOST]; MOST], [0.0; MOST]);
+        for k in 0..terms {
+            let (earlier, column) = self.columns.split_at_mut(k * n);
+            let column = &mut column[..n];
+            let before = dot(column, column).sqrt();
+            for j in 0..k {
+                let direction = &earlier[j * n..(j + 1) * n];
+                r[j][k] = dot(direction, column);
+                subtract(column, r[j][k], direction);
+            }
+            let norm = dot(column, column).sqrt();
+            if !norm.is_finite() {
+                return ([0.0; MOST], f64::INFINITY);
+            }
+            // A column that adds nothing stays without a factor.
+            if norm <= DEPENDENT * before {
+                column.fill(0.0);
+                continue;
+            }
+            r[k][k] = norm;
+            column.iter_mut().for_each(|v| *v /= norm);
+            shares[k] = dot(column, &rest);
+            subtract(&mut rest, shares[k], column);
+        }
+        let mut factors = [0.0; MOST];
+        for j in (0..terms).rev().filter(|&j| r[j][j] > 0.0) {
+            let later: f64 = (j + 1..terms).map(|k| r[j][k] * factors[k]).sum();
+            factors[j] = (shares[j] - later) / r[j][j];
+        }
+        let cost = dot(&rest, &rest);
+        let finite = cost.is_finite() && factors.iter().all(|f| f.is_finite());
+        if finite { (factors, cost) } else { ([0.0; MOST], f64::INFINITY) }
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn subtract(from: &mut [f64], share: f64, direction: &[f64]) {
+    from.iter_mut().zip(direction).for_each(|(v, d)| *v -= share * d);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::observations::Observations;
+
+    fn sketch(f: impl Fn(f64) -> f64) -> Sketch {
+        let x: Vec<f64> = (1..=40).map(|i| 0.1 * f64::from(i)).collect();
+        let y = x.iter().map(|&x| f(x)).collect();
+        Sketch::of(&Observations { columns: vec![x], y }, 100)
+    }
+
+    #[test]
+    fn what_made_the_points_is_found() {
+        let points = sketch(|x| 3.0 * (-x / 0.9).exp() - 2.0 * (-x / 0.2).exp() + 0.25);
+        let axes = [Axis::logarithmic(0.01, 1.0, 25), Axis::linear(0.01, 1.0, 25)];
+        let found = search(&points, axes, 3, |q, x, out| {
+            let x = x * 4.0;
+            out.copy_from_slice(&[(-x / q[0]).exp(), (-x / q[1]).exp(), 1.0]);
+        });
+        let factors: Vec<f64> = found.factors.iter().map(|f| f * points.y_unit).collect();
+        let (fast, slow) = if found.at[0] < found.at[1] { (0, 1) } else { (1, 0) };
+        assert!((found.at[fast] / 0.2 - 1.0).abs() < 0.1, "{found:?}");
+        assert!((found.at[slow] / 0.9 - 1.0).abs() < 0.1, "{found:?}");
+        assert!((factors[slow] / 3.0 - 1.0).abs() < 0.2 && (factors[2] - 0.25).abs() < 0.1);
+        assert!(found.cost < 1e-4);
+    }
+
+    #[test]
+    fn factors_are_those_of_least_squares() {
+        // Through (1, 1), (2, 2), (3, 2): the line of least squares is 2/3 + x/2.
+        let points = Observations { columns: vec![vec![1.0, 2.0, 3.0]], y: vec![1.0, 2.0, 2.0] };
+        let points = Sketch::of(&points, 3);
+        let found = search(&points, [], 2, |[], x, out| out.copy_from_slice(&[1.0, x]));
+        let (y, x) = (points.y_unit, points.x_unit);
+        assert!((found.factors[0] * y - 2.0 / 3.0).abs() < 1e-14);
+        assert!((found.factors[1] * y / x - 0.5).abs() < 1e-14);
+        assert!((found.cost * y * y - 1.0 / 6.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn a_shape_that_repeats_another_gets_no_factor() {
+        let points = sketch(|x| 2.0 * x);
+        let found = search(&points, [], 3, |[], x, out| out.copy_from_slice(&[x, 3.0 * x, 0.0]));
+        assert!((found.factors[0] * points.y_unit / points.x_unit - 2.0).abs() < 1e-12);
+        assert_eq!(found.factors[1..], [0.0, 0.0]);
+    }
+
+    #[test]
+    fn shapes_that_are_not_finite_are_passed_over() {
+        let points = sketch(|x| x.ln());
+        let axes = [Axis::linear(-1.0, 1.0, 11)];
+        let found = search(&points, axes, 1, |&[a], x, out| out[0] = (a * x).ln());
+        assert!(found.at[0] > 0.0 && found.cost.is_finite());
+        let none = search(&points, axes, 1, |_, _, out| out[0] = f64::NAN);
+        assert_eq!((none.at, none.factors, none.cost), ([0.0], vec![0.0], f64::INFINITY));
+    }
+}

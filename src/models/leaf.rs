@@ -1,0 +1,146 @@
+//! One model of a composite: a definition of the library, or a formula of the user's, with a prefix.
+
+use super::definition::{Definition, Kind};
+use crate::data::observations::Observations;
+use crate::model::Expression;
+use crate::model::parse::names::replace_names;
+use std::fmt;
+use std::sync::Arc;
+
+/// Finds a start, one value per parameter, in points.
+pub(super) type Estimate = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
+
+/// A formula, its parameters, and what is known of them. All names are without the prefix.
+#[derive(Clone)]
+pub(crate) struct Leaf {
+    /// What it is called in messages: `gaussian`, or the formula of a user's.
+    pub(super) name: String,
+    /// What stands before the prefix where the model is written as text: a polynomial's degree.
+    pub(super) argument: Option<usize>,
+    pub(super) prefix: String,
+    pub(super) expression: Expression,
+    pub(super) formula: String,
+    pub(super) parameters: Vec<(String, (f64, f64))>,
+    pub(super) derived: Vec<(String, String)>,
+    pub(super) kind: Kind,
+    pub(super) estimate: Option<Arc<Estimate>>,
+}
+
+impl Leaf {
+    /// A definition of the library. `None` if its formula cannot be read, which tests exclude.
+    pub(super) fn defined(definition: &'static Definition, prefix: &str) -> Option<Leaf> {
+        let expression = Expression::parse(definition.formula, definition.variables).ok()?;
+        let owned = |&(name, formula): &(&str, &str)| (name.to_owned(), formula.to_owned());
+        Some(Leaf {
+            name: definition.name.to_owned(),
+            argument: None,
+            prefix: prefix.to_owned(),
+            expression,
+            formula: definition.formula.to_owned(),
+            parameters: definition
+                .parameters
+                .iter()
+                .map(|p| (p.name.to_owned(), p.bounds))
+                .collect(),
+            derived: definition.derived.iter().map(owned).collect(),
+            kind: definition.kind,
+            estimate: Some(Arc::new(definition.estimate)),
+        })
+    }
+
+    /// A formula of the user's.
+    pub(super) fn of(expression: Expression, formula: &str) -> Leaf {
+        let free = (f64::NEG_INFINITY, f64::INFINITY);
+        let parameters = expression.parameters().iter().map(|name| (name.clone(), free)).collect();
+        Leaf {
+            name: formula.to_owned(),
+            argument: None,
+            prefix: String::new(),
+            expression,
+            formula: formula.to_owned(),
+            parameters,
+            derived: Vec::new(),
+            kind: Kind::Curve,
+            estimate: None,
+        }
+    }
+
+    /// The independent variables.
+    pub(super) fn variables(&self) -> &[String] {
+        self.expression.variables()
+    }
+
+    /// The parameters' names with the prefix.
+    pub(super) fn full_names(&self) -> impl Iterator<Item = String> {
+        self.parameters.iter().map(|(name, _)| format!("{}{name}", self.prefix))
+    }
+
+    /// A formula over parameters and variables with the prefix put before every parameter.
+    pub(super) fn prefixed(&self, formula: &str) -> String {
+        if self.prefix.is_empty() {
+            return formula.to_owned();
+        }
+        let known = |name: &str| self.parameters.iter().any(|(parameter, _)| parameter == name);
+        replace_names(formula, |name| known(name).then(|| format!("{}{name}", self.prefix)))
+    }
+
+    /// Names and formulas of the derived quantities, with the prefix.
+    pub(super) fn full_derived(&self) -> impl Iterator<Item = (String, String)> {
+        let full = |(name, formula): &(String, String)| {
+            (format!("{}{name}", self.prefix), self.prefixed(formula))
+        };
+        self.derived.iter().map(full)
+    }
+
+    /// A start for `points`, one value per parameter: finite and within the bounds, or NaN for all of
+    /// a model that has no estimate.
+    pub(super) fn start(&self, points: &Observations) -> Vec<f64> {
+        let found = self.estimate.as_ref().map_or_else(Vec::new, |estimate| estimate(points));
+        let given = self.estimate.is_some();
+        let value = |(i, (_, (low, high))): (usize, &(String, (f64, f64)))| match found.get(i) {
+            Some(&value) => inside(value, *low, *high),
+            None if given => inside(f64::NAN, *low, *high),
+            None => f64::NAN,
+        };
+        self.parameters.iter().enumerate().map(value).collect()
+    }
+
+    /// The value at one point. `x`: one value per variable; `p`: one per parameter, in their order.
+    pub(super) fn value(&self, x: &[f64], p: &[f64]) -> f64 {
+        let place = |name: &String| self.parameters.iter().position(|(n, _)| n == name);
+        let order = self.expression.parameters().iter().filter_map(place);
+        let ordered: Vec<f64> = order.filter_map(|i| p.get(i).copied()).collect();
+        self.expression.evaluate(x, &ordered)
+    }
+}
+
+/// A finite value within bounds, near `value` if that is one.
+fn inside(value: f64, low: f64, high: f64) -> f64 {
+    const LARGE: f64 = 1e300;
+    let middle = match (low.is_finite(), high.is_finite()) {
+        (true, true) => low + (high - low) / 2.0,
+        (true, false) => low + 1.0,
+        (false, true) => high - 1.0,
+        (false, false) => 0.0,
+    };
+    let value = if value.is_nan() { middle } else { value.clamp(-LARGE, LARGE) };
+    if low <= high { value.clamp(low, high) } else { value }
+}
+
+impl fmt::Debug for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// As [`models::parse`](super::parse) reads it, for models of the library.
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.argument, self.estimate.is_some()) {
+            (Some(argument), _) if self.prefix.is_empty() => write!(f, "{}({argument})", self.name),
+            (Some(argument), _) => write!(f, "{}({argument}, {})", self.name, self.prefix),
+            _ if self.name == self.formula => write!(f, "({})", self.prefixed(&self.formula)),
+            _ => write!(f, "{}({})", self.name, self.prefix),
+        }
+    }
+}

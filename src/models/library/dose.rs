@@ -1,0 +1,166 @@
+//! Responses to a dose: Hill's function and the logistic curves of four and five parameters.
+//!
+//! `x` is the dose itself, as the field's 4PL has it, and may be 0; only [`LOGISTIC4_LOG`] takes its
+//! decimal logarithm. `ec50` is the dose halfway between the two levels in all of them.
+
+use crate::data::observations::Observations;
+use crate::models::definition::define;
+use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::sketch::Sketch;
+use crate::models::estimate::tame;
+
+define! {
+    /// Hill's function: a response that starts from 0 without a dose and ends at `emax`.
+    hill HILL ["x"] Step
+    formula "emax/(1 + (x/ec50)^(-hill))"
+    parameters {
+        emax: any "the response to a large dose",
+        ec50: width "the dose of half of it, in units of x",
+        hill: width "the steepness: 1 where one molecule binds by itself",
+    }
+    derived {
+        ec10 = "ec50*9^(-1/hill)" "the dose of a tenth of emax",
+        ec90 = "ec50*9^(1/hill)" "the dose of nine tenths of emax",
+        log10_ec50 = "log10(ec50)" "the decimal logarithm of ec50",
+        slope_at_ec50 = "emax*hill/(4*ec50)" "the slope over the dose at ec50",
+    }
+    estimate from_zero
+}
+
+define! {
+    /// The logistic curve of four parameters (4PL) over the dose, which may be 0. A response that
+    /// falls with the dose has a negative `hill`; the same curve has bottom and top exchanged and the
+    /// other sign, and a start that is found has the larger one for its top.
+    logistic4 LOGISTIC4 ["x"] Curve
+    formula "bottom + (top - bottom)/(1 + (x/ec50)^(-hill))"
+    parameters {
+        bottom: any "the response without a dose, to a large one for hill < 0",
+        top: any "the response to a large dose, without one for hill < 0",
+        ec50: width "the dose halfway between them, in units of x",
+        hill: any "the steepness, and its direction",
+    }
+    derived {
+        span = "top - bottom" "the range of responses",
+        ec10 = "ec50*9^(-1/hill)" "the dose a tenth of the way from bottom to top",
+        ec90 = "ec50*9^(1/hill)" "the dose nine tenths of the way",
+        log10_ec50 = "log10(ec50)" "the decimal logarithm of ec50",
+        slope_at_ec50 = "(top - bottom)*hill/(4*ec50)" "the slope over the dose at ec50",
+    }
+    estimate four
+}
+
+define! {
+    /// The logistic curve of four parameters over the decimal logarithm of the dose.
+    logistic4_log LOGISTIC4_LOG ["x"] Curve
+    formula "bottom + (top - bottom)/(1 + 10^(hill*(log_ec50 - x)))"
+    parameters {
+        bottom: any "the response without a dose, to a large one for hill < 0",
+        top: any "the response to a large dose, without one for hill < 0",
+        log_ec50: any "the decimal logarithm of the dose halfway between them",
+        hill: any "the steepness, and its direction",
+    }
+    derived {
+        span = "top - bottom" "the range of responses",
+        ec50 = "10^log_ec50" "the dose halfway",
+        ec10 = "10^(log_ec50 - log10(9)/hill)" "the dose a tenth of the way from bottom to top",
+        ec90 = "10^(log_ec50 + log10(9)/hill)" "the dose nine tenths of the way",
+        slope_at_ec50 = "(top - bottom)*hill*ln(10)/4" "the slope over the logarithm at ec50",
+    }
+    estimate four_of_logarithm
+}
+
+define! {
+    /// The logistic curve of five parameters (5PL) over the dose, which may be 0. `ec50` is the dose
+    /// halfway between the levels whatever the asymmetry. In contrast to four parameters the curves
+    /// with a positive and with a negative `hill` are different ones.
+    logistic5 LOGISTIC5 ["x"] Curve
+    formula "bottom + (top - bottom)" "/(1 + (2^(1/asymmetry) - 1)*(x/ec50)^(-hill))^asymmetry"
+    parameters {
+        bottom: any "the response without a dose, to a large one for hill < 0",
+        top: any "the response to a large dose, without one for hill < 0",
+        ec50: width "the dose halfway between them, in units of x",
+        hill: any "the steepness, and its direction",
+        asymmetry: width "1 for a curve that is symmetric over ln(x)",
+    }
+    derived {
+        span = "top - bottom" "the range of responses",
+        log10_ec50 = "log10(ec50)" "the decimal logarithm of ec50",
+        inflection = "ec50*(asymmetry*(2^(1/asymmetry) - 1))^(1/hill)"
+            "where it is steepest over ln(x)",
+    }
+    estimate five
+}
+
+/// Doses around those of the points.
+fn doses(points: &Sketch, places: usize) -> Axis {
+    let low = points.least_positive();
+    let high = points.ends().1.max(low);
+    Axis::logarithmic(0.1 * low, 10.0 * high, places)
+}
+
+/// Slopes that points can tell from a flat line and from a jump.
+fn slopes(places: usize) -> Axis {
+    Axis::logarithmic(0.1, 30.0, places)
+}
+
+/// The response to a dose relative to the one halfway, between 0 and 1.
+fn response(ratio: f64, hill: f64) -> f64 {
+    1.0 / (1.0 + ratio.max(0.0).powf(-hill))
+}
+
+fn from_zero(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let found = search(&sketch, [doses(&sketch, 48), slopes(24)], 1, |&[ec50, hill], x, out| {
+        out[0] = response(x / ec50, hill);
+    });
+    let [ec50, hill] = found.at;
+    tame([found.factors[0] * sketch.y_unit, ec50 * sketch.x_unit, hill])
+}
+
+/// The levels at no dose and at a large one, as bottom and top with the sign of the slope.
+fn levels(factors: &[f64], unit: f64) -> (f64, f64, f64) {
+    let (none, full) = (factors[0] * unit, factors[1] * unit);
+    if none <= full { (none, full, 1.0) } else { (full, none, -1.0) }
+}
+
+fn four(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let found = search(&sketch, [doses(&sketch, 48), slopes(24)], 2, |&[ec50, hill], x, out| {
+        let share = response(x / ec50, hill);
+        out.copy_from_slice(&[1.0 - share, share]);
+    });
+    let [ec50, hill] = found.at;
+    let (bottom, top, sign) = levels(&found.factors, sketch.y_unit);
+    tame([bottom, top, ec50 * sketch.x_unit, sign * hill])
+}
+
+fn four_of_logarithm(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let ((low, high), width, unit) = (sketch.ends(), sketch.width(), sketch.x_unit);
+    let middles = Axis::linear(low - 0.3 * width, high + 0.3 * width, 48);
+    let slopes = Axis::logarithmic(0.3 / width, 200.0 / width, 24);
+    let found = search(&sketch, [middles, slopes], 2, |&[middle, slope], x, out| {
+        let share = 1.0 / (1.0 + 10_f64.powf(slope * (middle - x)));
+        out.copy_from_slice(&[1.0 - share, share]);
+    });
+    let [middle, slope] = found.at;
+    let (bottom, top, sign) = levels(&found.factors, sketch.y_unit);
+    tame([bottom, top, middle * unit, sign * slope / unit])
+}
+
+/// Curves that rise and curves that fall are two families. The start is of the one that has the larger
+/// level for its top, as the curve of four parameters finds it.
+fn five(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 128);
+    let sign = four(points).last().map_or(1.0, |hill| hill.signum());
+    let axes = [doses(&sketch, 24), slopes(14), Axis::logarithmic(0.1, 10.0, 9)];
+    let found = search(&sketch, axes, 2, |&[ec50, hill, asymmetry], x, out| {
+        let half = (2_f64.ln() / asymmetry).exp_m1();
+        let ratio = (x / ec50).max(0.0);
+        let share = (1.0 + half * ratio.powf(-sign * hill)).powf(-asymmetry);
+        out.copy_from_slice(&[1.0 - share, share]);
+    });
+    let ([ec50, hill, asymmetry], y) = (found.at, sketch.y_unit);
+    let [bottom, top] = [found.factors[0] * y, found.factors[1] * y];
+    tame([bottom, top, ec50 * sketch.x_unit, sign * hill, asymmetry])
+}

@@ -1,0 +1,135 @@
+//! Laws of physics: rates over temperature, radiation, and forces between atoms.
+
+use crate::data::observations::Observations;
+use crate::models::definition::define;
+use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::sketch::Sketch;
+use crate::models::estimate::tame;
+
+define! {
+    /// The rate of a reaction over the absolute temperature (Arrhenius, 1889). x in K.
+    arrhenius ARRHENIUS ["x"] Curve
+    formula "amplitude*exp(-energy/(8.31446261815324*x))"
+    parameters {
+        amplitude: any "the rate without a barrier",
+        energy: any "the activation energy in J/mol",
+    }
+    derived {
+        ln_amplitude = "ln(amplitude)" "the logarithm of the amplitude",
+        energy_ev = "energy/96485.33212331" "the energy in eV per particle",
+        rate_298 = "amplitude*exp(-energy/(8.31446261815324*298.15))" "the rate at 25 °C",
+    }
+    estimate activated
+}
+
+define! {
+    /// Planck's radiance of a black body per wavelength, in W/(m² sr µm). x: the wavelength in µm.
+    planck PLANCK ["x"] Peak
+    formula "amplitude*1.1910429723971884e8" "/(x^5*expm1(14387.768775039337/(x*temperature)))"
+    parameters {
+        amplitude: any "the emissivity, times whatever the instrument adds",
+        temperature: width "the temperature in K",
+    }
+    derived {
+        peak_wavelength = "2897.771955185173/temperature" "the wavelength of the maximum in µm (Wien)",
+        exitance = "amplitude*5.670374419184431e-8*temperature^4"
+            "what leaves the surface in W/m² (Stefan and Boltzmann)",
+    }
+    estimate radiated
+}
+
+define! {
+    /// The energy of two atoms over their distance: a repulsion x⁻¹² and an attraction x⁻⁶.
+    lennard_jones LENNARD_JONES ["x"] Curve
+    formula "4*depth*((sigma/x)^12 - (sigma/x)^6)"
+    parameters {
+        depth: any "the depth of the minimum",
+        sigma: positive "the distance at which the energy is 0, in units of x",
+    }
+    derived {
+        distance = "2^(1/6)*sigma" "the distance of the minimum",
+        stiffness = "72*depth/(2^(1/3)*sigma^2)" "the second derivative at the minimum",
+    }
+    estimate two_powers
+}
+
+define! {
+    /// The energy of a bond over its length (Morse, 1929), 0 far away.
+    morse MORSE ["x"] Curve
+    formula "depth*((1 - exp(-(x - center)/width))^2 - 1)"
+    parameters {
+        depth: any "the depth of the minimum",
+        center: any "the length at the minimum",
+        width: width "the reach of the force, in units of x: 1/a in Morse's form",
+    }
+    derived {
+        stiffness = "2*depth/width^2" "the second derivative at the minimum",
+        zero = "center - width*ln(2)" "the length at which the energy is 0",
+    }
+    estimate bond
+}
+
+fn activated(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of_positive(points, 256);
+    let low = sketch.least_positive();
+    let high = sketch.ends().1.max(low);
+    let spread = if high > low { 1.0 / low - 1.0 / high } else { 1.0 };
+    let [rising, falling] = [1.0, -1.0].map(|sign| {
+        let temperatures = Axis::logarithmic(1e-2 / spread, 100.0 / spread, 80);
+        // Of size 1 where it is largest.
+        let origin = if sign > 0.0 { high } else { low };
+        let mut found = search(&sketch, [temperatures], 1, |&[t], x, out| {
+            out[0] = (-sign * t * (1.0 / x - 1.0 / origin)).exp();
+        });
+        found.at[0] *= sign;
+        found.factors[0] *= (found.at[0] / origin).exp();
+        found
+    });
+    let found = rising.or(falling);
+    let energy = found.at[0] * sketch.x_unit * 8.31446261815324;
+    tame([found.factors[0] * sketch.y_unit, energy])
+}
+
+/// Hotter where x is shorter: temperatures whose peak lies between a tenth of the shortest wavelength
+/// and ten times the longest.
+fn radiated(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of_positive(points, 256);
+    let low = sketch.least_positive();
+    let high = sketch.ends().1.max(low);
+    // The wavelength of the radiation constant, about five times that of the peak.
+    let waves = Axis::logarithmic(0.5 * low, 50.0 * high, 100);
+    let found = search(&sketch, [waves], 1, |&[wave], x, out| {
+        // Of size 1 near the peak.
+        let part = wave / x;
+        out[0] = part.powi(5) / part.exp_m1();
+    });
+    let wave = found.at[0] * sketch.x_unit;
+    let temperature = 14387.768775039337 / wave;
+    let factor = found.factors[0] * sketch.y_unit;
+    tame([factor * wave.powi(5) / 1.1910429723971884e8, temperature])
+}
+
+fn two_powers(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of_positive(points, 256);
+    let low = sketch.least_positive();
+    let high = sketch.ends().1.max(low);
+    let found =
+        search(&sketch, [Axis::logarithmic(0.2 * low, high, 100)], 1, |&[sigma], x, out| {
+            let part = (sigma / x).powi(6);
+            out[0] = 4.0 * part * (part - 1.0);
+        });
+    tame([found.factors[0] * sketch.y_unit, found.at[0] * sketch.x_unit])
+}
+
+fn bond(points: &Observations) -> Vec<f64> {
+    let sketch = Sketch::of(points, 256);
+    let ((low, high), reach) = (sketch.ends(), sketch.width());
+    let centers = Axis::linear(low - 0.5 * reach, high, 46);
+    let widths = Axis::logarithmic(reach / 100.0, reach * 3.0, 24);
+    let found = search(&sketch, [centers, widths], 1, |&[center, width], x, out| {
+        let part = (-(x - center) / width).exp();
+        out[0] = part * (part - 2.0);
+    });
+    let ([center, width], unit) = (found.at, sketch.x_unit);
+    tame([found.factors[0] * sketch.y_unit, center * unit, width * unit])
+}

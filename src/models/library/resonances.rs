@@ -1,0 +1,80 @@
+//! Responses of what resonates.
+
+use crate::models::definition::define;
+use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::sketch::Sketch;
+
+/// Points in which shapes are compared.
+const MOST: usize = 400;
+
+define! {
+    /// Fano's line of a resonance that interferes with a continuum (G. Breit and E. Wigner, Phys. Rev.
+    /// 49, 1936; U. Fano, Phys. Rev. 124, 1961). It is 0 at `zero` and goes to `amplitude` far away.
+    breit_wigner BREIT_WIGNER ["x"] Wave
+    formula "amplitude*((q + 2*(x - center)/sigma)/hypot(1, 2*(x - center)/sigma))^2"
+    parameters {
+        amplitude: any "the level far away, in units of y",
+        center: any "the position of the resonance",
+        sigma: width "its full width",
+        q: any "Fano's parameter: 0 for a dip, large for a Lorentzian",
+    }
+    derived {
+        height = "amplitude*(1 + q^2)" "the value at the maximum",
+        zero = "center - q*sigma/2" "where it is 0",
+    }
+    estimate |points| {
+        let sketch = Sketch::of(points, MOST);
+        let (low, high) = sketch.ends();
+        let axes = [Axis::linear(low, high, 61), half_widths(&sketch, 12)];
+        // A (q + e)²/(1 + e²) = A + A (q² − 1)/(1 + e²) + 2 A q e/(1 + e²).
+        let found = search(&sketch, axes, 3, |&[center, half], x, out| {
+            let e = (x - center) / half;
+            let line = 1.0 / (1.0 + e * e);
+            out.copy_from_slice(&[1.0, line, e * line]);
+        });
+        let [center, half] = found.at.map(|v| v * sketch.x_unit);
+        let level = found.factors[0] * sketch.y_unit;
+        let (even, odd) = (found.factors[1] * sketch.y_unit, found.factors[2] * sketch.y_unit);
+        // A (q + i)² = A (q² − 1) + 2 i A q, and q = cot of its half angle.
+        let sign = if level < 0.0 { -1.0 } else { 1.0 };
+        let angle = (sign * odd).atan2(sign * even) / 2.0;
+        let q = (angle.cos() / angle.sin()).clamp(-1e3, 1e3);
+        vec![sign * even.hypot(odd) / (1.0 + q * q), center, 2.0 * half, q]
+    }
+}
+
+define! {
+    /// The amplitude of a driven, damped oscillator over the driving frequency x.
+    damped_oscillator DAMPED_OSCILLATOR ["x"] Peak
+    formula "amplitude/hypot(1 - (x/center)^2, 2*sigma*x/center)"
+    parameters {
+        amplitude: any "the response at rest, x = 0, in units of y",
+        center: width "the frequency of the undamped oscillator",
+        sigma: width "the damping over the critical one",
+    }
+    derived {
+        quality = "1/(2*sigma)" "the quality factor",
+        mode = "center*sqrt(max(1 - 2*sigma^2, 0))" "the position of the maximum",
+        height = "amplitude/if(2*sigma^2 < 1, 2*sigma*sqrt(max(1 - sigma^2, 0.5)), 1)"
+            "the value at the maximum",
+    }
+    estimate |points| {
+        let sketch = Sketch::of(points, MOST);
+        let (low, high) = sketch.ends();
+        let low = low.abs().min(high.abs()).max(0.01 * high.abs().max(low.abs())).max(1e-6);
+        let high = high.abs().max(2.0 * low);
+        let axes = [Axis::logarithmic(low, 1.5 * high, 81), Axis::logarithmic(3e-3, 2.0, 13)];
+        let found = search(&sketch, axes, 1, |&[center, sigma], x, out| {
+            let u = x / center;
+            out[0] = 1.0 / (1.0 - u * u).hypot(2.0 * sigma * u);
+        });
+        let [center, sigma] = found.at;
+        vec![found.factors[0] * sketch.y_unit, center * sketch.x_unit, sigma]
+    }
+}
+
+/// Half widths from the distance of points to the whole range.
+fn half_widths(sketch: &Sketch, places: usize) -> Axis {
+    let width = sketch.width();
+    Axis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, places)
+}

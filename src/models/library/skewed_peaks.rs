@@ -1,0 +1,162 @@
+//! Peaks whose sides differ.
+
+use super::peaks::widths;
+use crate::model::scalar::Scalar;
+use crate::models::definition::define;
+use crate::models::estimate::peak::Peak;
+use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::sketch::Sketch;
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
+
+/// Half widths of either side to which a peak is compared with a shape.
+const REACH: f64 = 4.0;
+
+define! {
+    /// A normal distribution times a cumulative one (A. Azzalini, Scand. J. Statist. 12, 1985).
+    skewed_gaussian SKEWED_GAUSSIAN ["x"] Peak
+    formula "amplitude/(sigma*sqrt(2*pi))*exp(-((x - center)/sigma)^2/2)"
+        "*erfc(-gamma*(x - center)/(sigma*sqrt(2)))"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the position of the Gaussian; not of the maximum unless `gamma` is 0",
+        sigma: width "the standard deviation of the Gaussian",
+        gamma: any "the skewness: positive with a long tail on the right, 0 for a Gaussian",
+    }
+    derived {
+        mean = "center + sigma*gamma*sqrt(2/(pi*(1 + gamma^2)))" "the center of mass",
+        deviation = "sigma*sqrt(1 - 2*gamma^2/(pi*(1 + gamma^2)))"
+            "the standard deviation of the whole",
+    }
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(REACH);
+        let axes = [
+            between_sides(&window, &peak, 13),
+            widths(&window, peak.left.max(peak.right) / (2.0 * LN_2).sqrt()),
+            Axis::linear(-6.0, 6.0, 13),
+        ];
+        let found = search(&window, axes, 1, |&[center, sigma, gamma], x, out| {
+            let u = (x - center) / sigma;
+            out[0] = (-0.5 * u * u).exp() * Scalar::erfc(-gamma * u * FRAC_1_SQRT_2);
+        });
+        let [center, sigma, gamma] = found.at;
+        let (x, y) = (window.x_unit, window.y_unit);
+        let area = found.factors[0] * y * sigma * x * (2.0 * PI).sqrt();
+        vec![area, center * x, sigma * x, gamma]
+    }
+}
+
+define! {
+    /// A log-normal distribution, for x > 0; its value is 0 elsewhere. `center` and `sigma` are those
+    /// of ln(x).
+    lognormal LOGNORMAL ["x"] Peak
+    formula "if(x > 0, amplitude/(max(x, 1e-300)*sigma*sqrt(2*pi))"
+        "*exp(-((ln(max(x, 1e-300)) - center)/sigma)^2/2), 0)"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the logarithm of the median",
+        sigma: width "the standard deviation of ln(x)",
+    }
+    derived {
+        mode = "exp(center - sigma^2)" "the position of the maximum",
+        mean = "exp(center + sigma^2/2)" "the center of mass",
+        fwhm = "exp(center - sigma^2)*2*sinh(sqrt(2*ln(2))*sigma)" "full width at half maximum",
+        height = "amplitude/(sigma*sqrt(2*pi))*exp(sigma^2/2 - center)" "the value at the maximum",
+    }
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(REACH);
+        let unit = window.x_unit;
+        let (low, high) = (peak.center - peak.left, peak.center + peak.right);
+        let low = low.max(peak.center.abs() * 1e-3).max(1e-300) / unit;
+        let high = (high / unit).max(2.0 * low);
+        // Half height is at exp(mode ± sqrt(2 ln 2) sigma).
+        let sigma = ((high / low).ln() / (8.0 * LN_2).sqrt()).max(1e-6);
+        let axes = [Axis::logarithmic(low, high, 15), Axis::logarithmic(0.2 * sigma, 3.0 * sigma, 13)];
+        let found = search(&window, axes, 1, |&[mode, sigma], x, out| {
+            let u = (x.max(1e-300) / mode).ln() / sigma;
+            out[0] = if x > 0.0 { (-0.5 * u * u).exp() } else { 0.0 };
+        });
+        let [mode, sigma] = found.at;
+        let center = mode.ln() + unit.ln() + sigma * sigma;
+        let height = found.factors[0] * window.y_unit;
+        let area = height * sigma * (2.0 * PI).sqrt() * (center - 0.5 * sigma * sigma).exp();
+        vec![area, center, sigma]
+    }
+}
+
+define! {
+    /// A Lorentzian with a width of its own on each side.
+    split_lorentzian SPLIT_LORENTZIAN ["x"] Peak
+    formula "2*amplitude/(pi*(sigma + sigma_r))"
+        "/(1 + ((x - center)/if(x < center, sigma, sigma_r))^2)"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the position of the maximum",
+        sigma: width "the half width at half maximum on the left",
+        sigma_r: width "the half width at half maximum on the right",
+    }
+    derived {
+        fwhm = "sigma + sigma_r" "full width at half maximum",
+        height = "2*amplitude/(pi*(sigma + sigma_r))" "the value at the center",
+    }
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(REACH);
+        let axes = [
+            between_sides(&window, &peak, 9),
+            widths(&window, peak.left),
+            widths(&window, peak.right),
+        ];
+        let found = search(&window, axes, 1, |&[center, left, right], x, out| {
+            let u = (x - center) / if x < center { left } else { right };
+            out[0] = 1.0 / (1.0 + u * u);
+        });
+        let [center, left, right] = found.at.map(|v| v * window.x_unit);
+        vec![found.factors[0] * window.y_unit * PI * (left + right) / 2.0, center, left, right]
+    }
+}
+
+define! {
+    /// The asymmetric line of photoelectrons from the core of a metal's atoms (S. Doniach and
+    /// M. Šunjić, J. Phys. C 3, 1970), in lmfit's scale. Its area is infinite for `gamma` > 0.
+    doniach DONIACH ["x"] Peak
+    formula "amplitude*sigma^(gamma - 1)"
+        "*cos(pi*gamma/2 + (1 - gamma)*atan((x - center)/sigma))"
+        "/hypot(1, (x - center)/sigma)^(1 - gamma)"
+    parameters {
+        amplitude: any "the size, in units of y times x to the power of 1 − `gamma`",
+        center: any "the position of the line; the maximum is at `mode`",
+        sigma: width "the half width at half maximum for `gamma` = 0",
+        gamma: between(0.0, 0.95) "the asymmetry: 0 for a Lorentzian; its tail is on the left",
+    }
+    derived {
+        mode = "center - sigma*tan(pi*gamma/(2*(2 - gamma)))" "the position of the maximum",
+        height = "amplitude*sigma^(gamma - 1)*cos(pi*gamma/(2*(2 - gamma)))^(2 - gamma)"
+            "the value at the maximum",
+    }
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(2.0 * REACH);
+        let axes = [
+            between_sides(&window, &peak, 9),
+            widths(&window, peak.left.min(peak.right)),
+            Axis::linear(0.0, 0.8, 9),
+        ];
+        let found = search(&window, axes, 1, |&[center, sigma, gamma], x, out| {
+            let u = (x - center) / sigma;
+            let power = (1.0_f64).hypot(u).powf(1.0 - gamma);
+            out[0] = (PI * gamma / 2.0 + (1.0 - gamma) * u.atan()).cos() / power;
+        });
+        let [center, sigma, gamma] = found.at;
+        let sigma = sigma * window.x_unit;
+        let amplitude = found.factors[0] * window.y_unit * sigma.powf(1.0 - gamma);
+        vec![amplitude, center * window.x_unit, sigma, gamma]
+    }
+}
+
+/// Centers that are tried: from a half width on the left to one on the right. In units of the window.
+pub(super) fn between_sides(window: &Sketch, peak: &Peak, places: usize) -> Axis {
+    let at = |x: f64| x / window.x_unit;
+    Axis::linear(at(peak.center - peak.left), at(peak.center + peak.right), places)
+}

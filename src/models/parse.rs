@@ -1,0 +1,185 @@
+//! Reading a composite: `gaussian(g1_) + gaussian(g2_) + linear(bg_)`.
+//!
+//! ```text
+//! composite = sum ;                                     (* the whole text *)
+//! sum       = product { ( "+" | "-" ) product } ;
+//! product   = factor { ( "*" | "/" ) factor } ;
+//! factor    = [ "-" ] operand [ "of" factor ] ;         (* nesting: the value inside is the variable *)
+//! operand   = number | "(" sum ")" | model [ "(" [ degree "," ] [ prefix ] ")" ] ;
+//! ```
+
+use super::model::Model;
+use super::{by_name, polynomial};
+use crate::error::{Error, Result};
+use crate::model::parse::fault::{Fault, quote};
+use crate::model::parse::tokens::{Kind, Token, Tokens};
+
+/// Parentheses inside each other, at most.
+const DEEPEST: usize = 100;
+
+/// Reads models of the library by name, with prefixes for their parameters, put together by
+/// + − * /, parentheses, numbers and `of` (nesting).
+///
+/// ```
+/// use dualfit::models;
+/// let model = models::parse("gaussian(g1_) + gaussian(g2_) + polynomial(2, bg_)")?;
+/// assert_eq!(model.parameters().len(), 9);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Parse`] with the column of the offence.
+pub fn parse(text: &str) -> Result<Model> {
+    let mut tokens = Tokens::new(text);
+    let parsed = tokens.next().and_then(|current| {
+        let mut parser = Parser { tokens, current, depth: 0 };
+        let model = parser.sum()?;
+        match parser.current.kind {
+            Kind::End => Ok(model),
+            _ => parser.unexpected("expected + - * / or the end"),
+        }
+    });
+    parsed.map_err(|fault| {
+        let Fault { column, message } = *fault;
+        Error::Parse { message, column, text: text.to_owned() }
+    })
+}
+
+struct Parser<'a> {
+    /// What follows `current`.
+    tokens: Tokens<'a>,
+    current: Token<'a>,
+    depth: usize,
+}
+
+type Parsed<T> = std::result::Result<T, Box<Fault>>;
+
+impl<'a> Parser<'a> {
+    fn sum(&mut self) -> Parsed<Model> {
+        let mut model = self.product()?;
+        loop {
+            model = match self.current.text {
+                "+" => model + self.after(Parser::product)?,
+                "-" => model - self.after(Parser::product)?,
+                _ => return Ok(model),
+            };
+        }
+    }
+
+    fn product(&mut self) -> Parsed<Model> {
+        let mut model = self.factor()?;
+        loop {
+            model = match self.current.text {
+                "*" => model * self.after(Parser::factor)?,
+                "/" => model / self.after(Parser::factor)?,
+                _ => return Ok(model),
+            };
+        }
+    }
+
+    fn factor(&mut self) -> Parsed<Model> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            let message = format!("more than {DEEPEST} levels of nesting");
+            return Fault::at(self.current.column, message);
+        }
+        let mut model = match self.current.text {
+            "-" => -self.after(Parser::factor)?,
+            _ => self.operand()?,
+        };
+        if self.current.text == "of" {
+            model = model.of(self.after(Parser::factor)?);
+        }
+        self.depth -= 1;
+        Ok(model)
+    }
+
+    fn operand(&mut self) -> Parsed<Model> {
+        let token = self.current;
+        match (token.kind, token.text) {
+            (Kind::Number(value, _), _) => {
+                self.advance()?;
+                Ok(Model::number(value))
+            }
+            (_, "(") => {
+                let model = self.after(Parser::sum)?;
+                self.close()?;
+                Ok(model)
+            }
+            (Kind::Name, name) => {
+                self.advance()?;
+                let (degree, prefix) = self.arguments()?;
+                let model = match (name, degree) {
+                    ("polynomial", Some(degree)) => polynomial(degree, ""),
+                    ("polynomial", None) => {
+                        let message =
+                            "`polynomial` needs a degree: polynomial(3) or polynomial(3, bg_)";
+                        return Fault::at(token.column, message);
+                    }
+                    (_, Some(_)) => {
+                        let message = format!("`{name}` takes a prefix only: {name}(a_)");
+                        return Fault::at(token.column, message);
+                    }
+                    _ => by_name(name),
+                };
+                match model {
+                    Ok(model) => Ok(model.prefixed(prefix)),
+                    Err(error) => Fault::at(token.column, error.to_string()),
+                }
+            }
+            _ => self.unexpected("expected a model such as gaussian(g_)"),
+        }
+    }
+
+    /// The degree and the prefix in the parentheses behind a model's name.
+    fn arguments(&mut self) -> Parsed<(Option<usize>, &'a str)> {
+        let (mut degree, mut prefix) = (None, "");
+        if self.current.text != "(" {
+            return Ok((degree, prefix));
+        }
+        self.advance()?;
+        if let Kind::Number(_, whole) = self.current.kind {
+            degree = whole.and_then(|degree| usize::try_from(degree).ok());
+            if degree.is_none() {
+                return self.unexpected("expected a whole number as degree");
+            }
+            self.advance()?;
+            if self.current.text != "," {
+                self.close()?;
+                return Ok((degree, prefix));
+            }
+            self.advance()?;
+        }
+        if self.current.kind == Kind::Name {
+            prefix = self.current.text;
+            self.advance()?;
+        }
+        self.close()?;
+        Ok((degree, prefix))
+    }
+
+    fn after<T>(&mut self, next: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.advance()?;
+        next(self)
+    }
+
+    fn close(&mut self) -> Parsed<()> {
+        match self.current.text {
+            ")" => self.advance(),
+            _ => self.unexpected("expected `)`"),
+        }
+    }
+
+    fn advance(&mut self) -> Parsed<()> {
+        self.current = self.tokens.next()?;
+        Ok(())
+    }
+
+    fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
+        let found = match self.current.kind {
+            Kind::End => "the text ends".to_owned(),
+            _ => format!("found {}", quote(self.current.text)),
+        };
+        Fault::at(self.current.column, format!("{expected} but {found}"))
+    }
+}

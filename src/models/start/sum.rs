@@ -1,0 +1,187 @@
+//! The terms of a sum: backgrounds where nothing stands on them, then what changes slowly, then what
+//! stands out, the largest first.
+
+use super::{Named, Tree};
+use crate::models::definition::Kind;
+use crate::models::estimate::median;
+
+/// Rounds in which each term that stands out is looked for again in what all others leave.
+const ROUNDS: usize = 3;
+
+/// Writes the start of every term into its places of `params`.
+pub(super) fn find(terms: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
+    let mut left = points.points.y.clone();
+    for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
+        subtract(&mut left, *sign, &term.values(points, params));
+    }
+    let of = |kind: Kind| {
+        let wanted =
+            move |(_, term): &&(f64, Tree)| term.kind() == kind && !matches!(term, Tree::Number(_));
+        terms.iter().filter(wanted).collect::<Vec<_>>()
+    };
+    let has = |kind| terms.iter().any(|(_, term)| term.kind() == kind);
+    let quiet = match () {
+        () if has(Kind::Step) => first_points(points, 0.15),
+        () if has(Kind::Peak) => quiet_points(&points.with_response(left.clone())),
+        () if has(Kind::Curve) => level_end(&points.with_response(left.clone())),
+        () => vec![true; left.len()],
+    };
+    for (sign, term) in of(Kind::Background) {
+        find_in(points, &left, *sign, Some(&quiet), term, params);
+        subtract(&mut left, *sign, &term.values(points, params));
+    }
+    let curves = of(Kind::Curve);
+    for (i, (sign, term)) in curves.iter().enumerate() {
+        let part = last_points(points, 1.0 / (curves.len() - i) as f64);
+        find_in(points, &left, *sign, Some(&part), term, params);
+        subtract(&mut left, *sign, &term.values(points, params));
+    }
+    for kind in [Kind::Step, Kind::Wave, Kind::Peak] {
+        let all = of(kind);
+        for (sign, term) in &all {
+            find_in(points, &left, *sign, None, term, params);
+            subtract(&mut left, *sign, &term.values(points, params));
+        }
+        again(&all, points, &mut left, params);
+        in_order(&all, params);
+    }
+}
+
+/// Looks for each term again in what all others leave, as long as that leaves less.
+fn again(terms: &[&(f64, Tree)], points: &Named, left: &mut Vec<f64>, params: &mut [f64]) {
+    if terms.len() < 2 {
+        return;
+    }
+    let (mut rest, mut fresh) = (left.clone(), params.to_vec());
+    for _ in 0..ROUNDS {
+        for (sign, term) in terms {
+            subtract(&mut rest, -sign, &term.values(points, &fresh));
+            find_in(points, &rest, *sign, None, term, &mut fresh);
+            subtract(&mut rest, *sign, &term.values(points, &fresh));
+        }
+        if squares(&rest) < squares(left) {
+            left.clone_from(&rest);
+            params.copy_from_slice(&fresh);
+        }
+    }
+}
+
+/// Gives equal models their finds from left to right, by their parameter `center`.
+fn in_order(terms: &[&(f64, Tree)], params: &mut [f64]) {
+    let leaves: Vec<_> = terms
+        .iter()
+        .filter_map(|(sign, term)| match term {
+            Tree::Leaf(placed) => Some((*sign, placed)),
+            _ => None,
+        })
+        .collect();
+    for (i, (sign, first)) in leaves.iter().enumerate() {
+        let like =
+            |(s, other): &&(f64, &super::Placed)| s == sign && other.leaf.name == first.leaf.name;
+        if leaves[..i].iter().any(|leaf| like(&leaf)) {
+            continue;
+        }
+        let peers: Vec<_> = leaves.iter().filter(like).collect();
+        let is_center = |(name, _): &(String, (f64, f64))| name == "center";
+        let Some(center) = first.leaf.parameters.iter().position(is_center) else { continue };
+        let block = |first: usize| params.get(first..first + leaf_size(peers[0].1)).unwrap_or(&[]);
+        let mut blocks: Vec<Vec<f64>> =
+            peers.iter().map(|(_, p)| block(p.first).to_vec()).collect();
+        let key = |block: &Vec<f64>| block.get(center).copied().unwrap_or(0.0);
+        blocks.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        for ((_, placed), block) in peers.iter().zip(blocks) {
+            let places = params.iter_mut().skip(placed.first);
+            places.zip(block).for_each(|(place, value)| *place = value);
+        }
+    }
+}
+
+fn leaf_size(placed: &super::Placed) -> usize {
+    placed.leaf.parameters.len()
+}
+
+/// Looks for one term in what is left of the response, at the points of `keep`.
+fn find_in(
+    points: &Named,
+    left: &[f64],
+    sign: f64,
+    keep: Option<&[bool]>,
+    term: &Tree,
+    params: &mut [f64],
+) {
+    let points = points.with_response(left.iter().map(|y| sign * y).collect());
+    match keep {
+        Some(keep) => term.find(&points.only(keep), params),
+        None => term.find(&points, params),
+    }
+}
+
+/// Takes a term's values away, where it has any.
+fn subtract(left: &mut [f64], sign: f64, values: &[f64]) {
+    for (left, value) in left.iter_mut().zip(values) {
+        let without = *left - sign * value;
+        *left = if without.is_finite() { without } else { *left };
+    }
+}
+
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
+}
+
+/// The order of the points by x.
+fn by_x(points: &Named) -> Vec<usize> {
+    let x = points.points.x();
+    let mut order: Vec<usize> = (0..points.points.y.len()).collect();
+    let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+    order.sort_by(|&a, &b| at(a).total_cmp(&at(b)));
+    order
+}
+
+/// Marks those of a range of ranks by x; `share`s of all points.
+fn ranks(points: &Named, from: f64, to: f64) -> Vec<bool> {
+    let order = by_x(points);
+    let count = order.len() as f64;
+    let mut keep = vec![false; order.len()];
+    for (rank, &i) in order.iter().enumerate() {
+        let place = (rank as f64 + 0.5) / count;
+        keep[i] = (from..=to).contains(&place);
+    }
+    if keep.iter().filter(|keep| **keep).count() < 3 { vec![true; keep.len()] } else { keep }
+}
+
+fn first_points(points: &Named, share: f64) -> Vec<bool> {
+    ranks(points, 0.0, share)
+}
+
+fn last_points(points: &Named, share: f64) -> Vec<bool> {
+    ranks(points, 1.0 - share, 1.0)
+}
+
+/// The end at which y changes less.
+fn level_end(points: &Named) -> Vec<bool> {
+    const SHARE: f64 = 0.15;
+    let (first, last) = (first_points(points, SHARE), last_points(points, SHARE));
+    let next_first = ranks(points, SHARE, 2.0 * SHARE);
+    let next_last = ranks(points, 1.0 - 2.0 * SHARE, 1.0 - SHARE);
+    let level = |keep: &[bool]| median(&points.only(keep).points.y);
+    let at_first = (level(&first) - level(&next_first)).abs();
+    let at_last = (level(&last) - level(&next_last)).abs();
+    if at_first < at_last { first } else { last }
+}
+
+/// The points at the ends of every variable, and those that are not farther from the line, or level,
+/// through them than noise takes them.
+fn quiet_points(points: &Named) -> Vec<bool> {
+    const SHARE: f64 = 0.1;
+    let mut ends = vec![false; points.points.y.len()];
+    for column in &points.points.columns {
+        let mut sorted = column.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied();
+        let (low, high) = (at(SHARE), at(1.0 - SHARE));
+        for (end, x) in ends.iter_mut().zip(column) {
+            *end |= low.is_some_and(|low| *x < low) || high.is_some_and(|high| *x >= high);
+        }
+    }
+    ends
+}

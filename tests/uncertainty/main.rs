@@ -1,0 +1,8 @@
+//! What the errors of a fit say, against other programs, against simulation, and at the edges.
+
+mod coverage;
+mod edges;
+mod peers;
+
+#[path = "../support/nist.rs"]
+mod nist;
