@@ -7,10 +7,10 @@
 
 pub(crate) mod checkpoint;
 mod excerpt;
-pub(crate) mod models;
 pub(crate) mod global;
 #[cfg(feature = "ndarray")]
 pub(crate) mod layout;
+pub(crate) mod models;
 mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
@@ -21,8 +21,8 @@ pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
 use excerpt::excerpt;
-use models::ModelError;
 use global::GlobalError;
+use models::ModelError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;

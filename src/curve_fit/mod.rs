@@ -12,8 +12,8 @@ pub(crate) mod global;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
-pub(crate) mod start;
 pub(crate) mod profile;
+pub(crate) mod start;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;

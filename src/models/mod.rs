@@ -28,9 +28,20 @@ mod parse;
 mod start;
 
 pub use library::background::{constant, linear, quadratic};
+pub use library::decays::{
+    biexponential, exponential, exponential_offset, stretched_exponential, triexponential,
+};
+pub use library::diode::{diode, diode_series_resistance};
+pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
+pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
 pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
+pub use library::physics::{arrhenius, lennard_jones, morse, planck};
 pub use library::polynomial::polynomial;
+pub use library::relaxation::{
+    inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
+};
 pub use library::resonances::{breit_wigner, damped_oscillator};
+pub use library::saturation::{freundlich, langmuir, michaelis_menten};
 pub use library::skewed_peaks::{doniach, lognormal, skewed_gaussian, split_lorentzian};
 pub use library::steps::{
     rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf, step_linear,
@@ -38,18 +49,6 @@ pub use library::steps::{
 };
 pub use library::surfaces::{gaussian2d, gaussian2d_elliptic, gaussian2d_rotated};
 pub use library::waves::{damped_sine, sine};
-pub use library::decays::{
-    biexponential, exponential, exponential_offset, stretched_exponential, triexponential,
-};
-pub use library::diode::{diode, diode_series_resistance};
-pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
-pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
-pub use library::physics::{arrhenius, lennard_jones, morse, planck};
-pub use library::polynomial::polynomial;
-pub use library::relaxation::{
-    inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
-};
-pub use library::saturation::{freundlich, langmuir, michaelis_menten};
 pub use library::{by_name, names};
 pub use model::Model;
 pub use parse::parse;

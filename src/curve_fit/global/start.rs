@@ -44,7 +44,8 @@ impl Layout {
         each.map(|(set, (member, points))| {
             let names = member.curve.names.iter().zip(&member.params);
             let own = names.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
-            member.curve.found(&Start::Named(own), points).map_err(in_set(set))
+            let found = member.curve.found(&Start::Named(own), points).map_err(in_set(set))?;
+            Ok(found.values)
         })
         .collect()
     }

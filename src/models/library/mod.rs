@@ -1,25 +1,24 @@
 //! The models, by kind.
 
 pub(crate) mod background;
-pub(crate) mod peaks;
-pub(crate) mod polynomial;
-pub(crate) mod resonances;
-pub(crate) mod skewed_peaks;
-pub(crate) mod steps;
-pub(crate) mod surfaces;
-pub(crate) mod waves;
 pub(crate) mod decays;
 pub(crate) mod diode;
 pub(crate) mod dose;
 pub(crate) mod growth;
+pub(crate) mod peaks;
 pub(crate) mod physics;
 pub(crate) mod polynomial;
 #[cfg(test)]
 mod relations;
 pub(crate) mod relaxation;
+pub(crate) mod resonances;
 pub(crate) mod saturation;
+pub(crate) mod skewed_peaks;
+pub(crate) mod steps;
+pub(crate) mod surfaces;
 #[cfg(test)]
 mod trials;
+pub(crate) mod waves;
 
 use super::definition::Definition;
 use super::model::Model;
