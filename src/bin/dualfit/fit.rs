@@ -38,7 +38,14 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
             (optima.into_best(), table)
         }
     };
-    let intervals = asked.interval.map(|level| Intervals::new(&fit, level)).transpose()?;
+    let intervals = match (asked.interval, asked.profile) {
+        (None, _) => None,
+        (Some(level), false) => Some(Intervals::new(&fit, level)?),
+        (Some(level), true) => {
+            let profiled = Intervals::profiled(&model.curve, &fit, &data, level);
+            Some(profiled.map_err(at)?)
+        }
+    };
 
     if asked.json {
         let document = Document::new(&table, &roles, &points, &model, &fit, intervals.as_ref());

@@ -6,11 +6,13 @@ mod bench;
 mod devices;
 mod figures;
 mod fit;
+mod form;
 mod interrupt;
 mod intervals;
 mod json;
 mod manual;
 mod model;
+mod models;
 mod output;
 mod points;
 mod refusal;
@@ -43,6 +45,7 @@ fn run(command: &Command) -> Outcome<u8> {
         Command::Fit(asked) => fit::run(asked),
         Command::Batch(asked) => batch::run(asked),
         Command::Bench { points, repeat } => bench::run(points, *repeat),
+        Command::Models { model } => models::run(model.as_deref()),
         Command::Devices { bandwidth } => devices::run(*bandwidth),
         Command::Completions { shell } => shell::run(*shell),
         Command::Man { command } => manual::run(command.as_deref()),

@@ -1,8 +1,8 @@
 //! The model that was asked for, with all that was said of its parameters.
 
 use crate::arguments::{ModelArguments, words};
+use crate::form::{Form, names_in};
 use crate::refusal::{Outcome, Refusal};
-use crate::said::refused;
 use crate::table::{Table, without_unit};
 use crate::words::{did_you_mean, listed};
 use dualfit::{CurveFit, Data, Error, Estimator, Options, Start, StartError};
@@ -13,8 +13,8 @@ pub(crate) struct Model {
     pub(crate) variables: Vec<String>,
     pub(crate) curve: CurveFit,
     /// Where parameters start.
-    pub(crate) start: Vec<(String, f64)>,
-    pub(crate) bounds: Vec<(String, words::Range)>,
+    start: Vec<(String, f64)>,
+    bounds: Vec<(String, words::Range)>,
     pub(crate) fixed: Vec<String>,
 }
 
@@ -24,8 +24,8 @@ impl Model {
         let (mut start, fixed) = (values(&asked.start, "--start")?, fixed(&asked.fix)?);
         let bounds = bounds(&asked.bound)?;
         let said: Vec<&str> = start.iter().chain(&fixed.1).map(|(name, _)| name.as_str()).collect();
-        let variables = variables(&asked.model, table, x, &said);
-        let mut curve = CurveFit::parse(&asked.model, &variables).map_err(|why| refused(&why))?;
+        let own = variables(&asked.model, table, x, &said);
+        let Form { mut curve, variables, bounds: mut limits } = Form::read(&asked.model, own)?;
         let known = curve.parameters().to_vec();
         let names = |option: &'static str, names: &[String]| {
             let check = |name: &String| expect(option, name, &known, &variables);
@@ -57,8 +57,9 @@ impl Model {
         }
         let options = Options { max_evaluations: asked.max_evaluations, ..Options::default() };
         curve = curve.options(options).backend(words::backend(&asked.device)?);
+        limits.extend(bounds);
         let (text, fixed) = (asked.model.clone(), fixed.0);
-        Ok(Model { text, variables, curve, start, bounds, fixed })
+        Ok(Model { text, variables, curve, start, bounds: limits, fixed })
     }
 
     /// The bounds of a parameter, as said last; ±∞ for none.
@@ -151,7 +152,9 @@ fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> O
 /// `x`, or `x1`, `x2`, … if those do, or `x`, `y`, `z`. `said` are parameters, of which none is a variable.
 fn variables(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
     let names = names_in(text);
-    let occurs = |name: &str| names.contains(&name) && !said.contains(&name);
+    let occurs = |name: &str| {
+        names.iter().any(|found| found.text == name && !found.is_called) && !said.contains(&name)
+    };
     let mut found: Vec<String> = Vec::new();
     for (i, &column) in x.iter().enumerate() {
         let column = &table.names()[column];
@@ -164,32 +167,4 @@ fn variables(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<Strin
         found.push(name.to_owned());
     }
     found
-}
-
-/// The names in a formula, those of functions left out.
-fn names_in(text: &str) -> Vec<&str> {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut names, mut rest) = (Vec::new(), text);
-    while let Some(start) = rest.find(part) {
-        rest = &rest[start..];
-        let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        let is_name = name.starts_with(|c: char| !c.is_numeric());
-        if is_name && !behind.trim_start().starts_with('(') {
-            names.push(name);
-        }
-        rest = behind;
-    }
-    names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::names_in;
-
-    #[test]
-    fn names_are_found_between_operators() {
-        let names = names_in("a*exp(-rate*time_1) + 2e5*c2 - 1.5e-3/µ");
-        assert_eq!(names, ["a", "rate", "time_1", "c2", "µ"]);
-    }
 }

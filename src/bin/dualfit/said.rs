@@ -5,7 +5,7 @@ use crate::points::{Points, Roles};
 use crate::refusal::{FILE, Refusal, USAGE};
 use crate::table::Table;
 use crate::words::counted;
-use dualfit::{Error, StartError};
+use dualfit::{Error, ModelError, StartError};
 
 /// An error that has no place in a table.
 pub(crate) fn refused(error: &Error) -> Refusal {
@@ -35,6 +35,17 @@ pub(crate) fn refused(error: &Error) -> Refusal {
         Error::Start(StartError::GivenTwice { name }) => {
             format!("--start has two values for {name}; leave one of them out")
         }
+        Error::Model(ModelError::Unknown { name, nearest }) => {
+            let near =
+                nearest.map_or_else(String::new, |name| format!(" (did you mean \"{name}\"?)"));
+            format!(
+                "there is no model \"{name}\"{near}; `dualfit models` lists those that there are"
+            )
+        }
+        Error::StartOutOfBounds { name, value, lower, upper } => format!(
+            "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
+            shown(*lower, *upper)
+        ),
         Error::NoParameters => {
             "the model has no parameter to fit; names that are no columns are parameters".into()
         }

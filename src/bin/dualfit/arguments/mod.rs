@@ -20,6 +20,7 @@ pub(crate) const FIT_EXAMPLES: &str = "\
 Examples:
   dualfit fit decay.csv --model \"a*exp(-b*x) + c\" --start b=0.5
   dualfit fit decay.csv --x time --y signal --sigma error -m \"a*exp(-time/tau)\" -s tau=3
+  dualfit fit spectrum.csv --model \"gaussian(g_) + linear(bg_)\" --interval 0.95
   sensor | dualfit fit - --model \"slope*x + offset\" --json";
 
 pub(crate) const BATCH_EXAMPLES: &str = "\
@@ -43,6 +44,11 @@ pub(crate) enum Command {
     /// Fits a model to many columns of a table, or to many tables.
     #[command(after_help = BATCH_EXAMPLES, after_long_help = format!("{BATCH_EXAMPLES}\n\n{EXIT_CODES}"))]
     Batch(Box<BatchArguments>),
+    /// Lists the models of the library, or shows one.
+    Models {
+        /// A model, or several put together: gaussian, "gaussian(g_) + linear(bg_)".
+        model: Option<String>,
+    },
     /// Lists the CUDA devices, or says what is missing.
     Devices {
         /// Measures how fast data move to each device and through its memory; takes about a second.
@@ -65,7 +71,7 @@ pub(crate) enum Command {
     },
     /// Prints the manual page, or that of a command.
     Man {
-        /// The command: fit, batch, devices, bench, completions.
+        /// The command: fit, batch, models, devices, bench, completions.
         command: Option<String>,
     },
 }
@@ -92,6 +98,9 @@ pub(crate) struct FitArguments {
     /// errors.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) interval: Option<f64>,
+    /// Takes the intervals from profiles of the likelihood: right also where errors are lopsided.
+    #[arg(long, requires = "interval", help_heading = "Results")]
+    pub(crate) profile: bool,
     /// Adds the curve's confidence band, of a probability such as 0.95, to the residuals.
     #[arg(long, value_name = "LEVEL", requires = "residuals", help_heading = "Results")]
     pub(crate) band: Option<f64>,
@@ -130,7 +139,8 @@ pub(crate) struct BatchArguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "The fit")]
 pub(crate) struct ModelArguments {
-    /// The model: a formula over the column's name or `x`, such as "a*exp(-b*x)+c".
+    /// The model: a formula over the column's name or `x`, such as "a*exp(-b*x)+c", or models of the
+    /// library that `dualfit models` lists, such as gaussian or "gaussian(g_) + linear(bg_)".
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: String,
     /// Where parameters start: a=2,b=0.5. Those in which the model is linear need no start.
