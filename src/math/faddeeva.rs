@@ -215,25 +215,25 @@ fn values(x: f64, y: f64) -> Values {
     }
 }
 
-/// Re w(x + iy).
+/// Re w(x + iy); above the axis max error measured 2.2e-15 of it, below of |w|.
 #[inline(always)]
 pub(crate) fn faddeeva_re(x: f64, y: f64) -> f64 {
     values(x, y).re
 }
 
-/// Im w(x + iy).
+/// Im w(x + iy); above the axis max error measured 3.5e-15 of it, below of |w|.
 #[inline(always)]
 pub(crate) fn faddeeva_im(x: f64, y: f64) -> f64 {
     values(x, y).im
 }
 
-/// Re w'(x + iy).
+/// Re w'(x + iy); max error measured 2.7e-14 of |w'|.
 #[inline(always)]
 pub(crate) fn faddeeva_slope_re(x: f64, y: f64) -> f64 {
     values(x, y).slope_re
 }
 
-/// Im w'(x + iy).
+/// Im w'(x + iy); max error measured 9e-14 of |w'|.
 #[inline(always)]
 pub(crate) fn faddeeva_slope_im(x: f64, y: f64) -> f64 {
     values(x, y).slope_im

@@ -5,6 +5,8 @@ pub(crate) mod decays;
 pub(crate) mod diode;
 pub(crate) mod dose;
 pub(crate) mod growth;
+#[cfg(test)]
+mod hostile;
 pub(crate) mod peaks;
 pub(crate) mod physics;
 pub(crate) mod polynomial;
@@ -80,6 +82,7 @@ pub(crate) static ALL: &[&Definition] = &[
     &physics::LENNARD_JONES,
     &physics::MORSE,
     &diode::DIODE,
+    &diode::DIODE_SERIES_RESISTANCE,
 ];
 
 /// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there
