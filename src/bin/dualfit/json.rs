@@ -66,6 +66,8 @@ struct Parameter<'a> {
     value: f64,
     std_error: f64,
     state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tie: Option<&'a str>,
     start: f64,
     lower: f64,
     upper: f64,
@@ -179,7 +181,9 @@ impl<'a> Parameter<'a> {
         let (name, std_error) = (&fit.names()[i], fit.std_errors()[i]);
         let (lower, upper) = model.bounds_of(name);
         let side = fit.at_bound().into_iter().find(|(other, _)| other == name);
+        let tie = fit.tie(name);
         let state = match side.map(|(_, side)| side) {
+            _ if tie.is_some() => "tied",
             _ if model.fixed.contains(name) || lower == upper => "fixed",
             Some(Side::Lower) => "at lower bound",
             Some(Side::Upper) => "at upper bound",
@@ -188,7 +192,7 @@ impl<'a> Parameter<'a> {
             None => "estimated",
         };
         let (value, start) = (fit.params()[i], fit.start()[i]);
-        Parameter { name, value, std_error, state, start, lower, upper }
+        Parameter { name, value, std_error, state, tie, start, lower, upper }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::arguments::{ModelArguments, words};
 use crate::form::{Form, names_in};
 use crate::refusal::{Outcome, Refusal};
+use crate::said::misread;
 use crate::table::{Table, without_unit};
 use crate::words::{did_you_mean, listed};
 use dualfit::{CurveFit, Data, Error, Estimator, Options, Start, StartError};
@@ -36,6 +37,7 @@ impl Model {
         names("--fix", &fixed.0)?;
         start.retain(|(name, _)| !fixed.1.iter().any(|(other, _)| other == name));
         start.extend(fixed.1);
+        let said = firsts(&bounds);
         for (name, (low, high)) in &bounds {
             curve = curve.bound(name, *low..=*high);
             let outside = |(n, v): &&(String, f64)| n == name && !(*low..=*high).contains(v);
@@ -48,6 +50,14 @@ impl Model {
         }
         for name in &fixed.0 {
             curve = curve.fix(name);
+        }
+        for (name, formula) in &ties(&asked.tie)? {
+            expect("--tie", name, &known, &variables)?;
+            // A range that only a model of the library gave is the formula's to keep.
+            if !said.iter().any(|other| other == name) {
+                curve = curve.bound(name, ..);
+            }
+            curve = curve.tie(name, formula);
         }
         if asked.poisson {
             curve = curve.estimator(Estimator::Poisson);
@@ -114,6 +124,16 @@ fn bounds(given: &[String]) -> Outcome<Vec<(String, words::Range)>> {
         Ok((name.to_owned(), words::range(ends, "--bound", part)?))
     };
     words::parts(given).map(read).collect()
+}
+
+/// Names and formulas, each of which can be read.
+fn ties(given: &[String]) -> Outcome<Vec<(String, String)>> {
+    let read = |part: &String| {
+        let (name, formula) = words::assignment(part, "--tie", "\"s2=2*s1\"")?;
+        CurveFit::parse(formula, [""; 0]).map_err(|why| misread("--tie", &why))?;
+        Ok((name.to_owned(), formula.to_owned()))
+    };
+    given.iter().map(read).collect()
 }
 
 /// The names of fixed parameters, and the values of those that have one there.

@@ -10,11 +10,7 @@ use dualfit::{Error, ModelError, StartError};
 /// An error that has no place in a table.
 pub(crate) fn refused(error: &Error) -> Refusal {
     let message = match error {
-        Error::Parse { message, column, .. } => {
-            let shown = error.to_string();
-            let excerpt = shown.split_once('\n').map_or("", |(_, excerpt)| excerpt);
-            format!("--model, column {column}: {message}\n{excerpt}")
-        }
+        Error::Parse { .. } => return misread("--model", error),
         Error::TooFewPoints { points, parameters } => format!(
             "{} cannot determine {}; give more points, or keep some parameters with --fix",
             counted(*points, "point"),
@@ -79,6 +75,18 @@ pub(crate) fn refused(error: &Error) -> Refusal {
     };
     let code = if matches!(error, Error::Source(_)) { FILE } else { USAGE };
     Refusal { message, code }
+}
+
+/// An error in a formula, with the place in its text. `option` is where the text was given.
+pub(crate) fn misread(option: &str, error: &Error) -> Refusal {
+    let shown = error.to_string();
+    Refusal::usage(match error {
+        Error::Parse { message, column, .. } => {
+            let excerpt = shown.split_once('\n').map_or("", |(_, excerpt)| excerpt);
+            format!("{option}, column {column}: {message}\n{excerpt}")
+        }
+        _ => format!("{option}: {shown}"),
+    })
 }
 
 /// An error about one of the points, which gets its place.

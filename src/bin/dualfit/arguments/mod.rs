@@ -152,6 +152,9 @@ pub(crate) struct ModelArguments {
     /// Keeps parameters at values: c=0.1, or c alone for its start.
     #[arg(long, value_name = "NAME=VALUE,...")]
     pub(crate) fix: Vec<String>,
+    /// Ties a parameter to others: "s2=2*s1". May be given several times.
+    #[arg(long, value_name = "NAME=FORMULA")]
+    pub(crate) tie: Vec<String>,
     /// A robust loss and the residual beyond which a point counts as an outlier, in sigmas or in the
     /// units of y: huber:1.5, soft-l1, cauchy, arctan or tukey.
     #[arg(long, value_name = "LOSS:SCALE")]
