@@ -83,6 +83,8 @@ pub(crate) fn misread(option: &str, error: &Error) -> Refusal {
     Refusal::usage(match error {
         Error::Parse { message, column, .. } => {
             let excerpt = shown.split_once('\n').map_or("", |(_, excerpt)| excerpt);
+            // The library's list is a function, the program's a command.
+            let message = message.replace("models::names() lists", "`dualfit models` lists");
             format!("{option}, column {column}: {message}\n{excerpt}")
         }
         _ => format!("{option}: {shown}"),

@@ -46,14 +46,18 @@ impl Stored {
     pub(super) fn columns(&self, wanted: &[usize]) -> Outcome<Vec<Vec<f64>>> {
         let Some(&first) = wanted.first() else { return Ok(Vec::new()) };
         let columns = wanted.iter().copied();
-        let read = match self.format {
+        match self.format {
             Format::Npy => {
-                NpySource::open(&self.path).and_then(|source| all(source.x(columns)?.y(first)?))
+                let source = NpySource::open(&self.path).map_err(|why| unreadable(&why))?;
+                let chosen = source.x(columns).and_then(|source| source.y(first));
+                all(chosen.map_err(|why| no_numbers(&why))?)
             }
-            Format::Parquet => ParquetSource::open(&self.path)
-                .and_then(|source| all(source.x(columns)?.y(first)?)),
-        };
-        read.map_err(|why| unreadable(&why))
+            Format::Parquet => {
+                let source = ParquetSource::open(&self.path).map_err(|why| unreadable(&why))?;
+                let chosen = source.x(columns).and_then(|source| source.y(first));
+                all(chosen.map_err(|why| no_numbers(&why))?)
+            }
+        }
     }
 
     /// `data.npy, row 17, column 3`, both from 1.
@@ -63,9 +67,9 @@ impl Stored {
     }
 }
 
-fn all(mut source: impl Source) -> Result<Vec<Vec<f64>>, SourceError> {
+fn all(mut source: impl Source) -> Outcome<Vec<Vec<f64>>> {
     let mut chunk = Chunk::new(&source.shape(), 0);
-    while source.read(&mut chunk, AT_A_TIME)? > 0 {}
+    while source.read(&mut chunk, AT_A_TIME).map_err(|why| unreadable(&why))? > 0 {}
     Ok(chunk.x.into_iter().map(widened).collect())
 }
 
@@ -77,6 +81,11 @@ fn widened(column: Column) -> Vec<f64> {
             Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
         },
     }
+}
+
+/// Of a column that was chosen and cannot be.
+fn no_numbers(why: &SourceError) -> Refusal {
+    Refusal::usage(why.to_string())
 }
 
 fn unreadable(why: &SourceError) -> Refusal {
