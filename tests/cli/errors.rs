@@ -245,7 +245,7 @@ fn points_that_cannot_be_fitted() {
         &["a*exp(-b*t) + c"],
         "no start for b, and the model is not linear in it; give one near what you expect: --start b=1",
     );
-    let place = Place::with("f.csv", LINE.replace("1.1", "-1"));
+    let place = Place::with("f.csv", LINE.replacen("1.1", "-1", 1));
     let run = place.run(&["fit", "f.csv", "-m", "a*t + b", "-s", "a=1,b=1", "--poisson"]);
     refuses(
         &run,

@@ -72,7 +72,8 @@ fn a_column_of_errors_is_mentioned_and_not_used() {
 
 #[test]
 fn bounds_hold_and_are_reported() {
-    let document = fitted(&decay(), &["--bound", "k=0..0.5,c=0.."]);
+    let bounds = ["--start", "k=0.3", "--bound", "k=0..0.5,c=0.."];
+    let document = decay().json(&[&["fit", "d.csv", "-m", MODEL], &bounds[..]].concat());
     assert_eq!(value(&document, "k"), 0.5);
     assert_eq!(document["parameters"][1]["state"], "at upper bound");
     assert_eq!(document["parameters"][2]["lower"], 0.0);

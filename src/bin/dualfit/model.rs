@@ -172,18 +172,18 @@ fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> O
 /// `x`, or `x1`, `x2`, … if those do, or `x`, `y`, `z`. `said` are parameters, of which none is a variable.
 fn variables(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
     let names = names_in(text);
-    let occurs = |name: &str| {
-        names.iter().any(|found| found.text == name && !found.is_called) && !said.contains(&name)
-    };
+    let occurs = |name: &str| names.iter().any(|found| found.text == name && !found.is_called);
     let mut found: Vec<String> = Vec::new();
     for (i, &column) in x.iter().enumerate() {
         let column = &table.names()[column];
         let numbered = format!("x{}", i + 1);
         let letter = ["x", "y", "z"].get(i).copied();
         let usual = if x.len() == 1 { "x" } else { letter.unwrap_or(&numbered) };
-        let candidates = [column, without_unit(column), &numbered, usual];
         let free = |name: &&str| occurs(name) && !found.iter().any(|other| other == name);
-        let name = candidates.into_iter().find(free).unwrap_or(usual);
+        let candidates = [column, without_unit(column), &numbered, usual].into_iter().filter(free);
+        // If all of them are said to be parameters, that is what is wrong.
+        let mut others = candidates.clone().filter(|name| !said.contains(name));
+        let name = others.next().or(candidates.clone().next()).unwrap_or(usual);
         found.push(name.to_owned());
     }
     found

@@ -70,10 +70,9 @@ impl<'a> Results<'a> {
             None => self.entries.len(),
         };
         let of_one_table = self.entries.iter().all(|entry| entry.file == self.entries[0].file);
-        let of_one_column = !of_one_table
-            && self.entries.windows(2).all(|pair| {
-                pair[0].column == pair[1].column || pair.iter().any(|entry| entry.column.is_empty())
-            });
+        let mut columns = self.entries.iter().map(|entry| &entry.column).filter(|c| !c.is_empty());
+        let first = columns.next();
+        let of_one_column = columns.all(|column| Some(column) == first);
         let label = |entry: &Entry| match (of_one_table, of_one_column || entry.column.is_empty()) {
             (true, _) => entry.column.clone(),
             (_, true) => entry.file.clone(),

@@ -6,7 +6,7 @@ const MISSING: [&str; 13] =
 
 /// The number, NaN for a missing one; `None` for what is neither.
 pub(super) fn number(field: &[u8], decimal_comma: bool) -> Option<f64> {
-    let text = std::str::from_utf8(field).ok()?.trim();
+    let text = unquoted(std::str::from_utf8(field).ok()?);
     if let Ok(value) = text.parse() {
         return Some(value);
     }
@@ -19,6 +19,13 @@ pub(super) fn number(field: &[u8], decimal_comma: bool) -> Option<f64> {
     // Fortran's exponents of double precision.
     let begins = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     begins.then(|| text.replacen(['d', 'D'], "e", 1).parse().ok())?
+}
+
+/// Without the spaces around it, and the quotes that stand behind such spaces.
+pub(super) fn unquoted(field: &str) -> &str {
+    let text = field.trim();
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.map_or(text, str::trim)
 }
 
 /// What to do about a field that is no number.
@@ -50,6 +57,7 @@ mod tests {
         for wrong in ["12,5", "1 2", "abc", "Dd", "12 V", "1e", "0x10"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
+        assert_eq!(read(" \"1.5\""), Some(1.5));
         assert_eq!(number(b"12,5", true), Some(12.5));
         assert_eq!(number(b"1.234,5", true), None);
     }

@@ -1,6 +1,7 @@
 //! The rows of a text that is in memory, and where in it a field stands.
 
 use super::layout::{COMMENT, Layout};
+use super::number::unquoted;
 use crate::arguments::Delimiter;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::ops::Range;
@@ -63,7 +64,7 @@ impl<'a> Rows<'a> {
     /// A field as a column's name: its number from 1 if it is empty.
     pub(super) fn name(&self, column: usize) -> String {
         let text = String::from_utf8_lossy(self.field(column));
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let words: Vec<&str> = unquoted(&text).split_whitespace().collect();
         match words.is_empty() {
             true => (column + 1).to_string(),
             false => words.join(" "),
