@@ -110,7 +110,10 @@ fn firsts<T>(pairs: &[(String, T)]) -> Vec<String> {
     pairs.iter().map(|(name, _)| name.clone()).collect()
 }
 
-fn values(given: &[String], option: &str) -> Outcome<Vec<(String, f64)>> {
+/// Values of parameters by name.
+type Values = Vec<(String, f64)>;
+
+fn values(given: &[String], option: &str) -> Outcome<Values> {
     let read = |part| {
         let (name, value) = words::assignment(part, option, "a=2,b=0.5")?;
         Ok((name.to_owned(), words::number(value, option, part)?))
@@ -137,7 +140,7 @@ fn ties(given: &[String]) -> Outcome<Vec<(String, String)>> {
 }
 
 /// The names of fixed parameters, and the values of those that have one there.
-fn fixed(given: &[String]) -> Outcome<(Vec<String>, Vec<(String, f64)>)> {
+fn fixed(given: &[String]) -> Outcome<(Vec<String>, Values)> {
     let (mut names, mut with_values) = (Vec::new(), Vec::new());
     for part in words::parts(given) {
         if part.contains('=') {

@@ -102,7 +102,7 @@ pub(crate) struct FitArguments {
     #[arg(long, requires = "interval", help_heading = "Results")]
     pub(crate) profile: bool,
     /// Adds the curve's confidence band, of a probability such as 0.95, to the residuals.
-    #[arg(long, value_name = "LEVEL", requires = "residuals", help_heading = "Results")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) band: Option<f64>,
     /// Writes the fitted points with the model's value and the residual (y minus that), as CSV.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
