@@ -12,7 +12,11 @@ pub(crate) mod global;
 pub(crate) mod layout;
 pub(crate) mod models;
 mod named;
+mod never;
 pub(crate) mod no_cuda;
+#[cfg(feature = "plot")]
+pub(crate) mod plot;
+pub(crate) mod saved;
 pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod tie;
@@ -459,16 +463,16 @@ pub enum Error {
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A picture cannot be drawn or written.
+    #[cfg(feature = "plot")]
+    #[error(transparent)]
+    Plot(#[from] plot::PlotError),
+    /// Something cannot be saved, or what was saved cannot be used.
+    #[error(transparent)]
+    Saved(#[from] saved::SavedError),
     /// A question about the errors of a fit makes no sense.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),
-}
-
-/// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.
-impl From<std::convert::Infallible> for Error {
-    fn from(never: std::convert::Infallible) -> Error {
-        match never {}
-    }
 }
 
 fn asked(ordinal: Option<usize>) -> String {

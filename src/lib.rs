@@ -55,6 +55,8 @@ mod model;
 pub mod models;
 mod normal;
 mod observe;
+#[cfg(feature = "plot")]
+pub mod plot;
 #[cfg(feature = "progress")]
 pub mod progress;
 mod solver;
@@ -105,6 +107,9 @@ pub use error::global::GlobalError;
 pub use error::layout::LayoutError;
 pub use error::models::ModelError;
 pub use error::no_cuda::NoCuda;
+#[cfg(feature = "plot")]
+pub use error::plot::PlotError;
+pub use error::saved::SavedError;
 pub use error::source::SourceError;
 pub use error::start::StartError;
 pub use error::tie::TieError;

@@ -112,7 +112,8 @@ impl CurveFit {
         params: usize,
         model: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
     ) -> CurveFit {
-        let native = Native { value: Arc::new(model), jacobian: None, columns, params };
+        let native =
+            Native { value: Arc::new(model), jacobian: None, columns, params, lost: false };
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 

@@ -39,6 +39,7 @@
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Estimator {
     /// The sum of squared residuals over σ, or of a robust loss of them.
     #[default]

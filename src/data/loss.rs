@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 /// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) the outliers' loss is part of the scatter
 /// that scales it and widens the error bars, as in SciPy; say sigma if you know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Loss {
     /// ρ(z) = z: least squares.
     #[default]

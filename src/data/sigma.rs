@@ -24,11 +24,12 @@ pub enum Sigma<'a> {
 
 /// What is known of how far a single observation scatters, whatever its point.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Spread {
     /// One standard deviation for all, measured by the scatter about the fit.
     Measured,
     /// One standard deviation for all, which was given.
-    Constant(f64),
+    Constant(#[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))] f64),
     /// That of a count: the root of what is expected.
     Counts,
     /// Each observation has its own.

@@ -16,6 +16,8 @@ pub(crate) mod propagated;
 mod report;
 mod restricted;
 mod rounding;
+#[cfg(feature = "serde")]
+mod saved;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
@@ -29,6 +31,7 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
 use crate::data::{Data, expect_columns};
+use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -47,6 +50,8 @@ use warning::Warning;
 /// Parameters are in the model's order, fixed ones included, wherever an array has one value per
 /// parameter. `Display` prints a report.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "saved::SavedFit", into = "saved::SavedFit"))]
 pub struct Fit {
     pub(crate) model: Model,
     pub(crate) names: Vec<String>,
@@ -193,7 +198,8 @@ impl Fit {
     ///
     /// # Errors
     /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model,
-    /// [`Error::ModelPanicked`] if a native model panics.
+    /// [`Error::ModelPanicked`] if a native model panics, [`SavedError::NoModel`] if the fit was saved
+    /// without such a model.
     pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
         let columns = x.columns()?;
         if columns.len() != self.model.columns() {
@@ -201,6 +207,7 @@ impl Fit {
         }
         let n = columns.first().map_or(0, |c| c.len());
         expect_columns(&columns, n)?;
+        self.check_model()?;
         predict::values(&self.model, &columns, n, &self.params)
     }
 
@@ -212,6 +219,15 @@ impl Fit {
     pub fn residuals(&self, data: &Data<'_>) -> Result<Vec<f64>> {
         let model = self.predict(data.columns.clone())?;
         Ok(model.iter().enumerate().map(|(i, f)| f - data.y.at(i)).collect())
+    }
+
+    /// # Errors
+    /// [`SavedError::NoModel`] if there is none to be evaluated.
+    pub(crate) fn check_model(&self) -> Result<()> {
+        match &self.model {
+            Model::Native(native) if native.lost => Err(SavedError::NoModel.into()),
+            _ => Ok(()),
+        }
     }
 
     fn position(&self, name: &str) -> Option<usize> {

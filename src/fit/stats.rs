@@ -4,11 +4,16 @@ use super::stream::stats::StreamStats;
 use crate::backend::cuda::cache::Origin as KernelOrigin;
 use std::fmt;
 
+/// A name that this crate gives. Written out, serde would take it for one borrowed from what is read.
+type Name = &'static str;
+
 /// Where the work was done, and how much of it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
     /// Where the points were evaluated, at the end if a device failed: `CPU` or `CUDA`.
-    pub backend: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "known_backend"))]
+    pub backend: Name,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
     /// device its architecture, as `sm_90`.
     pub instruction_set: String,
@@ -80,4 +85,12 @@ impl fmt::Display for Stats {
             1e3 * total
         )
     }
+}
+
+/// One of the names that this crate gives.
+#[cfg(feature = "serde")]
+fn known_backend<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+    let name = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(from)?;
+    let known = ["CPU", "CUDA", ""].into_iter().find(|known| *known == name);
+    known.ok_or_else(|| serde::de::Error::custom(format!("there is no backend `{name}`")))
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A reason to read the numbers of a fit with care.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Warning {
     /// The model does not contain this parameter, so nothing can determine it.
@@ -25,6 +26,7 @@ pub enum Warning {
     /// Parameters are nearly exchangeable; the weakest combination has few digits.
     IllConditioned {
         /// Condition number of the Jacobian with columns of one length.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         condition: f64,
         /// The least determined change, like `a by 1 % with d by −0.98 %`.
         combination: String,
@@ -58,6 +60,7 @@ pub enum Warning {
     /// The fit follows the data hardly better than a constant: perhaps a minimum far from the best.
     PoorFit {
         /// R² of the fit.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         r_squared: f64,
     },
     /// At the start this parameter's effect was many orders of magnitude below the others'.
@@ -65,6 +68,7 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its effect relative to the strongest one's.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         ratio: f64,
     },
 }

@@ -2,6 +2,8 @@
 
 pub(crate) mod collect;
 pub(crate) mod dual;
+#[cfg(feature = "serde")]
+pub(crate) mod exact;
 mod expression;
 mod latex;
 pub(crate) mod linear;
@@ -11,6 +13,8 @@ pub(crate) mod op;
 pub(crate) mod optimise;
 pub(crate) mod parse;
 pub(crate) mod program;
+#[cfg(feature = "serde")]
+pub(crate) mod saved;
 pub(crate) mod scalar;
 mod tape;
 pub(crate) mod ties;

@@ -16,6 +16,8 @@ pub(crate) struct Native {
     pub(crate) jacobian: Option<Arc<Jacobian>>,
     pub(crate) columns: usize,
     pub(crate) params: usize,
+    /// Whether the function itself is gone, because it stands for one that could not be saved.
+    pub(crate) lost: bool,
 }
 
 /// What a fit evaluates.
@@ -49,6 +51,12 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Native {
+    /// What stands for a function that could not be saved: it has no value anywhere.
+    #[cfg(feature = "serde")]
+    pub(crate) fn lost(columns: usize, params: usize) -> Native {
+        Native { value: Arc::new(|_, _| f64::NAN), jacobian: None, columns, params, lost: true }
+    }
+
     /// The partials by the parameters `free` at one point, into `out`, from central differences over
     /// steps relative to the size of each parameter, held within its bounds. `work` has room for all
     /// parameters.

@@ -7,6 +7,8 @@
 use super::dual::Dual;
 use super::op::{Binary, Id, Node, Unary};
 use super::optimise;
+#[cfg(feature = "serde")]
+use super::saved::SavedProgram;
 use super::scalar::{Mask, Scalar};
 use super::tape::{self, TapeId};
 use super::var::Var;
@@ -24,6 +26,8 @@ const PARTIALS_PER_REPLAY: usize = 8;
 ///
 /// `Display` prints one line per operation with the names of variables and parameters.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "SavedProgram", into = "SavedProgram"))]
 pub struct Program {
     pub(crate) columns: Vec<String>,
     pub(crate) params: Vec<String>,
@@ -160,6 +164,14 @@ impl Program {
             });
         }
         slots
+    }
+
+    /// The program without its partials.
+    pub(crate) fn value_only(&self) -> Program {
+        let value = &self.outputs[..self.outputs.len().min(1)];
+        let (nodes, outputs) = optimise::without_dead_code(&self.nodes, value);
+        let (columns, params) = (self.columns.clone(), self.params.clone());
+        Program { columns, params, nodes, outputs, partials: Vec::new() }
     }
 
     /// Names of the independent variables.

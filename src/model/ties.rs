@@ -40,6 +40,12 @@ struct Placed {
 }
 
 impl Ties {
+    /// What was said, each after those that it needs.
+    #[cfg(feature = "serde")]
+    pub(crate) fn said(&self) -> impl Iterator<Item = &Tie> {
+        self.0.iter().map(|placed| &placed.tie)
+    }
+
     /// # Errors
     /// If names are unknown, a parameter is tied twice, or ties run in a circle.
     pub(crate) fn among(names: &[String], said: &[Tie]) -> std::result::Result<Ties, TieError> {

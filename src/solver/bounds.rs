@@ -16,6 +16,7 @@ const RELEASE: f64 = 1e-10;
 
 /// On which bound a parameter sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Side {
     /// On its lower bound.
     Lower,

@@ -5,6 +5,7 @@ use std::fmt;
 /// Why a fit stopped. Only the first four mean that a minimum was found; whatever the reason, the
 /// fit carries the best parameters reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Termination {
     /// The residuals are orthogonal to every partial derivative, to `gtol`.

@@ -63,5 +63,5 @@ fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) 
             Model::Native(native) => (native.value)(&x[1..], &own),
         }
     };
-    Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params })
+    Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, lost: false })
 }

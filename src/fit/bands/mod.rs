@@ -127,6 +127,7 @@ impl Fit {
         }
         let n = columns.first().map_or(0, Values::len);
         expect_columns(&columns, n)?;
+        self.check_model()?;
         let found = self.linearised(&columns, n, |i, value, gradient| {
             (value, deviation(i, value, self.covariance.error_of(gradient)))
         })?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// What passes over a stream took.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StreamStats {
     /// Passes over the points that this run made, whole or begun.
     pub passes: usize,

@@ -1,0 +1,272 @@
+//! A fit as it is saved: all that it holds, numbers to the last bit.
+//!
+//! The mirror has a version. A field that a later version adds gets `#[serde(default)]` where old fits
+//! can do without it, else the version is raised. What is read is checked for its lengths, and the program
+//! as [`Program`] checks it, so that a damaged file is an error and nothing else.
+
+use super::Fit;
+use super::covariance::{Covariance, Direction};
+use super::stats::Stats;
+use super::warning::Warning;
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use crate::data::sigma::Spread;
+use crate::error::saved::SavedError;
+use crate::error::{Error, Result};
+use crate::model::Expression;
+use crate::model::exact::{Exact, exact, plain};
+use crate::model::native::{Model, Native};
+use crate::model::program::Program;
+use crate::model::saved::{SavedProgram, check_version, read, write};
+use crate::model::ties::{Tie, Ties};
+use crate::solver::bounds::Side;
+use crate::solver::termination::Termination;
+use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const VERSION: u32 = 1;
+
+/// The mirror of a fit.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename = "Fit")]
+pub(crate) struct SavedFit {
+    version: u32,
+    /// Nothing for a native model, of which the number of variables is kept.
+    model: Option<SavedProgram>,
+    variables: usize,
+    names: Vec<String>,
+    start: Vec<Exact>,
+    params: Vec<Exact>,
+    fixed: Vec<bool>,
+    /// Names of tied parameters and the formulas that they follow.
+    ties: Vec<(String, String)>,
+    bounds: Vec<(Exact, Exact)>,
+    at_bound: Vec<Option<Side>>,
+    covariance: SavedCovariance,
+    loss: Loss,
+    estimator: Estimator,
+    spread: Spread,
+    scaled: bool,
+    cost: Exact,
+    row_unit: Exact,
+    scatter: Exact,
+    points: usize,
+    omitted: usize,
+    ignored: usize,
+    termination: Termination,
+    warnings: Vec<Warning>,
+    stats: Stats,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct SavedCovariance {
+    matrix: Matrix,
+    correlation: Matrix,
+    errors: Vec<Exact>,
+    half: Matrix,
+    unscaled: Matrix,
+    null: Matrix,
+    units: Vec<Exact>,
+    rank: usize,
+    condition: Exact,
+    weak: Vec<SavedDirection>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct SavedDirection {
+    parts: Vec<(usize, Exact)>,
+    undetermined: bool,
+}
+
+/// A matrix by rows.
+#[derive(Clone, Serialize, Deserialize)]
+struct Matrix {
+    rows: usize,
+    columns: usize,
+    values: Vec<Exact>,
+}
+
+impl Fit {
+    /// The fit as JSON, with its model, all numbers to the last bit: what
+    /// [`from_json`](Fit::from_json) makes of it predicts the same and prints the same report. JSON
+    /// has no infinities and no NaN; they are the words `"inf"`, `"-inf"` and `"nan"`. `Fit` implements the
+    /// traits of `serde`, so that other formats do as well.
+    ///
+    /// A native model is an ordinary function and cannot be saved. Its fit is saved without it:
+    /// everything is there but what needs the model, as [`predict`](Fit::predict), which is
+    /// [`SavedError::NoModel`](crate::SavedError::NoModel).
+    ///
+    /// # Errors
+    /// None in practice: every fit can be written.
+    pub fn to_json(&self) -> Result<String> {
+        write(&SavedFit::from(self.clone()), "fit")
+    }
+
+    /// The fit that [`to_json`](Fit::to_json) wrote.
+    ///
+    /// # Errors
+    /// [`Error::Saved`] for text that is no such fit, a version that is not known, arrays of wrong
+    /// lengths, or a damaged program.
+    pub fn from_json(text: &str) -> Result<Fit> {
+        read::<SavedFit>(text, "fit", VERSION)?.try_into()
+    }
+}
+
+impl From<Fit> for SavedFit {
+    fn from(fit: Fit) -> SavedFit {
+        let variables = fit.model.columns();
+        let model = match fit.model {
+            Model::Traced(program) => Some(SavedProgram::from(Program::clone(&program))),
+            Model::Native(_) => None,
+        };
+        let c = &fit.covariance;
+        let weak = c.weak.iter().map(|direction| SavedDirection {
+            parts: direction.parts.iter().map(|&(i, change)| (i, Exact(change))).collect(),
+            undetermined: direction.undetermined,
+        });
+        let covariance = SavedCovariance {
+            matrix: Matrix::of(&c.matrix),
+            correlation: Matrix::of(&c.correlation),
+            errors: exact(&c.errors),
+            half: Matrix::of(&c.half),
+            unscaled: Matrix::of(&c.unscaled),
+            null: Matrix::of(&c.null),
+            units: exact(&c.units),
+            rank: c.rank,
+            condition: Exact(c.condition),
+            weak: weak.collect(),
+        };
+        SavedFit {
+            version: VERSION,
+            model,
+            variables,
+            names: fit.names,
+            start: exact(&fit.start),
+            params: exact(&fit.params),
+            fixed: fit.fixed,
+            ties: fit.ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect(),
+            bounds: fit.bounds.iter().map(|&(low, high)| (Exact(low), Exact(high))).collect(),
+            at_bound: fit.at_bound,
+            covariance,
+            loss: fit.loss,
+            estimator: fit.estimator,
+            spread: fit.spread,
+            scaled: fit.scaled,
+            cost: Exact(fit.cost),
+            row_unit: Exact(fit.row_unit),
+            scatter: Exact(fit.scatter),
+            points: fit.points,
+            omitted: fit.omitted,
+            ignored: fit.ignored,
+            termination: fit.termination,
+            warnings: fit.warnings,
+            stats: fit.stats,
+        }
+    }
+}
+
+impl TryFrom<SavedFit> for Fit {
+    type Error = Error;
+    fn try_from(saved: SavedFit) -> Result<Fit> {
+        check_version("fit", saved.version, VERSION)?;
+        let p = saved.names.len();
+        let model = match saved.model {
+            Some(program) => Model::Traced(Arc::new(program.try_into()?)),
+            None => Model::Native(Native::lost(saved.variables, p)),
+        };
+        if let Model::Traced(program) = &model {
+            expect("parameters of the program", program.params.len(), p)?;
+        }
+        expect("start", saved.start.len(), p)?;
+        expect("params", saved.params.len(), p)?;
+        expect("fixed", saved.fixed.len(), p)?;
+        expect("bounds", saved.bounds.len(), p)?;
+        expect("at_bound", saved.at_bound.len(), p)?;
+        let tie = |(name, text): (String, String)| -> Result<Tie> {
+            let expression = Expression::parse(&text, &[])?;
+            Ok(Tie { name, text, expression })
+        };
+        let ties = saved.ties.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
+        let ties = Ties::among(&saved.names, &ties)?;
+        Ok(Fit {
+            model,
+            names: saved.names,
+            start: plain(&saved.start),
+            params: plain(&saved.params),
+            fixed: saved.fixed,
+            ties: Arc::new(ties),
+            bounds: saved.bounds.iter().map(|(low, high)| (low.0, high.0)).collect(),
+            at_bound: saved.at_bound,
+            covariance: saved.covariance.checked(p)?,
+            loss: saved.loss,
+            estimator: saved.estimator,
+            spread: saved.spread,
+            scaled: saved.scaled,
+            cost: saved.cost.0,
+            row_unit: saved.row_unit.0,
+            scatter: saved.scatter.0,
+            points: saved.points,
+            omitted: saved.omitted,
+            ignored: saved.ignored,
+            termination: saved.termination,
+            warnings: saved.warnings,
+            stats: saved.stats,
+        })
+    }
+}
+
+fn expect(what: &'static str, got: usize, expected: usize) -> Result<()> {
+    match got == expected {
+        true => Ok(()),
+        false => Err(SavedError::Length { what, of: "fit", expected, got }.into()),
+    }
+}
+
+impl SavedCovariance {
+    /// Of `p` parameters.
+    fn checked(self, p: usize) -> Result<Covariance> {
+        expect("errors", self.errors.len(), p)?;
+        expect("units", self.units.len(), p)?;
+        let undetermined = self.null.columns;
+        let estimated = self.rank.saturating_add(undetermined);
+        expect("directions of the covariance", estimated.max(p), p)?;
+        let direction = |saved: SavedDirection| -> Result<Direction> {
+            for &(index, _) in &saved.parts {
+                if index >= p {
+                    let place = "a weak direction of the saved fit".into();
+                    let what = "parameter";
+                    return Err(SavedError::Reference { place, what, index, count: p }.into());
+                }
+            }
+            let parts = saved.parts.iter().map(|(i, change)| (*i, change.0)).collect();
+            Ok(Direction { parts, undetermined: saved.undetermined })
+        };
+        Ok(Covariance {
+            matrix: self.matrix.checked("matrix", p, p)?,
+            correlation: self.correlation.checked("correlation", p, p)?,
+            errors: plain(&self.errors),
+            half: self.half.checked("half", p, self.rank)?,
+            unscaled: self.unscaled.checked("unscaled", p, self.rank)?,
+            null: self.null.checked("null", p, undetermined)?,
+            units: plain(&self.units),
+            rank: self.rank,
+            condition: self.condition.0,
+            weak: self.weak.into_iter().map(direction).collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Matrix {
+    fn of(matrix: &DMatrix<f64>) -> Matrix {
+        let (rows, columns) = matrix.shape();
+        Matrix { rows, columns, values: exact(matrix.transpose().as_slice()) }
+    }
+
+    fn checked(self, what: &'static str, rows: usize, columns: usize) -> Result<DMatrix<f64>> {
+        expect(what, self.rows, rows)?;
+        expect(what, self.columns, columns)?;
+        expect(what, self.values.len(), rows.saturating_mul(columns))?;
+        Ok(DMatrix::from_row_slice(rows, columns, &plain(&self.values)))
+    }
+}

@@ -1,0 +1,239 @@
+//! A program as it is saved: names of operations, operands as indices of earlier nodes, numbers to the
+//! last bit.
+//!
+//! The form is stable and has a version; a reader refuses another one. What is read is checked
+//! before it becomes a program, so that nothing in a file can lead a replay astray.
+
+use super::exact::Exact;
+use super::op::{Binary, Id, Node, Unary};
+use super::program::Program;
+use crate::error::saved::SavedError;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+const VERSION: u32 = 1;
+/// Orders of polygamma functions that are read; what a model has is a handful.
+const HIGHEST_ORDER: u32 = 1 << 16;
+/// The operations of one operand, polygamma functions apart.
+const UNARY: [Unary; 26] = {
+    use Unary::*;
+    [
+        Neg,
+        Abs,
+        Floor,
+        Sqrt,
+        Cbrt,
+        Exp,
+        ExpM1,
+        Ln,
+        Ln1p,
+        Log2,
+        Log10,
+        Sin,
+        Cos,
+        Tan,
+        Asin,
+        Acos,
+        Atan,
+        Sinh,
+        Cosh,
+        Tanh,
+        Erf,
+        Erfc,
+        Erfcx,
+        WrightOmega,
+        LnGamma,
+        Not,
+    ]
+};
+/// The operations of two operands.
+const BINARY: [Binary; 18] = {
+    use Binary::*;
+    [
+        Add,
+        Sub,
+        Mul,
+        Div,
+        Pow,
+        Atan2,
+        Hypot,
+        FaddeevaRe,
+        FaddeevaIm,
+        FaddeevaSlopeRe,
+        FaddeevaSlopeIm,
+        Min,
+        Max,
+        Lt,
+        Le,
+        Eq,
+        And,
+        Or,
+    ]
+};
+
+/// The mirror of a program.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename = "Program")]
+pub(crate) struct SavedProgram {
+    version: u32,
+    variables: Vec<String>,
+    parameters: Vec<String>,
+    nodes: Vec<SavedNode>,
+    outputs: Vec<Id>,
+    partials: Vec<usize>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SavedNode {
+    Number(Exact),
+    Variable(u32),
+    Parameter(u32),
+    /// An operation's name and operands.
+    Apply(String, Vec<Id>),
+}
+
+/// What every saved thing begins with, whatever its version.
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+}
+
+/// Reads text that a version of `what` begins.
+pub(crate) fn read<'a, T: Deserialize<'a>>(
+    text: &'a str,
+    what: &'static str,
+    known: u32,
+) -> Result<T> {
+    let malformed =
+        |error: serde_json::Error| SavedError::Malformed { what, message: error.to_string() };
+    let header: Header = serde_json::from_str(text).map_err(malformed)?;
+    check_version(what, header.version, known)?;
+    Ok(serde_json::from_str(text).map_err(malformed)?)
+}
+
+pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Result<()> {
+    match found == known {
+        true => Ok(()),
+        false => Err(SavedError::Version { what, found, known }.into()),
+    }
+}
+
+impl Program {
+    /// The program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
+    /// last bit. Any other format of `serde` will do as well.
+    ///
+    /// # Errors
+    /// None in practice: every program can be written.
+    pub fn to_json(&self) -> Result<String> {
+        write(&SavedProgram::from(self.clone()), "program")
+    }
+
+    /// The program that [`to_json`](Program::to_json) wrote.
+    ///
+    /// # Errors
+    /// [`Error::Saved`] for text that is no such program, a version that is not known, or operands
+    /// that are not there.
+    pub fn from_json(text: &str) -> Result<Program> {
+        read::<SavedProgram>(text, "program", VERSION)?.try_into()
+    }
+}
+
+pub(crate) fn write(saved: &impl Serialize, what: &'static str) -> Result<String> {
+    let malformed =
+        |error: serde_json::Error| SavedError::Malformed { what, message: error.to_string() };
+    Ok(serde_json::to_string(saved).map_err(malformed)?)
+}
+
+impl From<Program> for SavedProgram {
+    fn from(program: Program) -> SavedProgram {
+        let Program { columns, params, nodes, outputs, partials } = program;
+        let node = |node: &Node| match *node {
+            Node::Const(bits) => SavedNode::Number(Exact(f64::from_bits(bits))),
+            Node::Column(i) => SavedNode::Variable(i),
+            Node::Param(i) => SavedNode::Parameter(i),
+            Node::Unary(Unary::Polygamma(n), a) => {
+                SavedNode::Apply(format!("polygamma {n}"), vec![a])
+            }
+            Node::Unary(op, a) => SavedNode::Apply(op.name().into(), vec![a]),
+            Node::Binary(op, a, b) => SavedNode::Apply(op.name().into(), vec![a, b]),
+            Node::Select(m, a, b) => SavedNode::Apply("select".into(), vec![m, a, b]),
+        };
+        SavedProgram {
+            version: VERSION,
+            variables: columns,
+            parameters: params,
+            nodes: nodes.iter().map(node).collect(),
+            outputs,
+            partials,
+        }
+    }
+}
+
+impl TryFrom<SavedProgram> for Program {
+    type Error = Error;
+    fn try_from(saved: SavedProgram) -> Result<Program> {
+        check_version("program", saved.version, VERSION)?;
+        let SavedProgram { variables, parameters, nodes, outputs, partials, .. } = saved;
+        let below = |place: &dyn Fn() -> String, what, index: usize, count| match index < count {
+            true => Ok(()),
+            false => Err(SavedError::Reference { place: place(), what, index, count }),
+        };
+        let node = |(i, saved): (usize, &SavedNode)| -> Result<Node> {
+            let place = || format!("node {i} of the saved program");
+            Ok(match saved {
+                SavedNode::Number(value) => Node::Const(value.0.to_bits()),
+                &SavedNode::Variable(k) => {
+                    below(&place, "variable", k as usize, variables.len())?;
+                    Node::Column(k)
+                }
+                &SavedNode::Parameter(k) => {
+                    below(&place, "parameter", k as usize, parameters.len())?;
+                    Node::Param(k)
+                }
+                SavedNode::Apply(name, operands) => {
+                    for &operand in operands {
+                        below(&place, "node", operand as usize, i)?;
+                    }
+                    operation(name, operands).ok_or_else(|| SavedError::Operation {
+                        node: i,
+                        operation: name.clone(),
+                        operands: operands.len(),
+                    })?
+                }
+            })
+        };
+        let checked = nodes.iter().enumerate().map(node).collect::<Result<Vec<Node>>>()?;
+        for (i, &output) in outputs.iter().enumerate() {
+            let place = || format!("output {i} of the saved program");
+            below(&place, "node", output as usize, nodes.len())?;
+        }
+        for (i, &by) in partials.iter().enumerate() {
+            let place = || format!("partial {i} of the saved program");
+            below(&place, "parameter", by, parameters.len())?;
+        }
+        if outputs.len() != partials.len() + 1 {
+            let (expected, got) = (partials.len() + 1, outputs.len());
+            return Err(SavedError::Length { what: "outputs", of: "program", expected, got }.into());
+        }
+        let (columns, params) = (variables, parameters);
+        Ok(Program { columns, params, nodes: checked, outputs, partials })
+    }
+}
+
+fn operation(name: &str, operands: &[Id]) -> Option<Node> {
+    match *operands {
+        [a] => {
+            let order = name.strip_prefix("polygamma ").and_then(|order| order.parse().ok());
+            let order = order.filter(|order| *order <= HIGHEST_ORDER).map(Unary::Polygamma);
+            let named = || UNARY.into_iter().find(|op| op.name() == name);
+            Some(Node::Unary(order.or_else(named)?, a))
+        }
+        [a, b] => {
+            let op = BINARY.into_iter().find(|op| op.name() == name)?;
+            Some(Node::Binary(op, a, b))
+        }
+        [m, a, b] => (name == "select").then_some(Node::Select(m, a, b)),
+        _ => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! Pictures of fits for papers, as SVG and PNG: the data with their curve, bands and residuals
+//! ([`FitPlot`]), maps of what a batch found ([`MapPlot`]), regions of two parameters ([`ContourPlot`]) and the
+//! profile of one ([`ProfilePlot`]).
+//!
+//! ```
+//! use dualfit::{CurveFit, Data, plot::FitPlot};
+//! let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+//! let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
+//! let data = Data::new(&x, &y)?;
+//! let fit = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).fit(data.clone(), [1.0, 1.0])?;
+//! let plot = FitPlot::new(&fit, &data).x_label("time / s").band(0.95).residuals(true);
+//! assert!(plot.to_svg()?.starts_with("<svg "));
+//! # Ok::<(), dualfit::Error>(())
+//! ```
+//!
+//! Letters come with the crate, so that nothing depends on the fonts of the machine. Labels may have
+//! raised digits, as in `field / V m⁻¹`.
+
+mod axis;
+mod contour;
+mod fit;
+mod legend;
+mod map;
+mod profile;
+mod render;
+mod scene;
+mod strips;
+mod style;
+mod ticks;
+
+pub use contour::{ContourLine, ContourPlot};
+pub use fit::FitPlot;
+pub use map::MapPlot;
+pub use profile::ProfilePlot;
+
+use crate::error::plot::PlotError;
+use scene::Scene;
+
+/// Pixels of a side, from the least to the most.
+const SIDES: std::ops::RangeInclusive<u32> = 160..=8192;
+
+/// An empty picture.
+fn blank((width, height): (u32, u32)) -> Result<Scene, PlotError> {
+    match SIDES.contains(&width) && SIDES.contains(&height) {
+        true => Ok(Scene::new(f64::from(width), f64::from(height))),
+        false => Err(PlotError::Size { width, height }),
+    }
+}
