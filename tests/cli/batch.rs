@@ -97,8 +97,8 @@ fn files_are_fitted_one_by_one_and_a_bad_one_harms_no_other() {
     let run = place.run(&files);
     assert_eq!(run.code, 1, "{run:?}");
     let line = |name: &str| run.out.lines().find(|line| line.contains(name)).unwrap().to_owned();
-    assert!(line("a.csv: v ").contains("2.002"), "{}", run.out);
-    assert!(line("c.csv: volt ").contains("2.002"), "{}", run.out);
+    assert!(line("a.csv: v ").contains("2.000000"), "{}", run.out);
+    assert!(line("c.csv: volt ").contains("2.000000"), "{}", run.out);
     assert!(line("b.csv: v ").ends_with(
         "b.csv:4:3: \"5,1\" in column \"v\" is no number; decimals are written with a point, or say --decimal-comma"
     ));

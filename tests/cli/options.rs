@@ -246,3 +246,38 @@ fn devices_are_named_or_left_to_choice() {
         assert_eq!(fitted(&place, &["--device", device])["computation"]["backend"], "CPU");
     }
 }
+
+#[test]
+fn pictures_are_drawn_in_two_formats() {
+    let place = decay();
+    let arguments = ["fit", "d.csv", "-m", MODEL, "-s", "k=1", "--sigma", "sigma"];
+    for name in ["p.svg", "p.png"] {
+        let run = place.run(&[&arguments[..], &["--plot", name, "--band", "0.95"]].concat());
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{name}");
+    }
+    let svg = place.read("p.svg");
+    assert!(svg.contains("<svg") && svg.trim_end().ends_with("</svg>"));
+    assert!(std::fs::read(place.path("p.png")).unwrap().starts_with(b"\x89PNG"));
+    let run = place.run(&[&arguments[..], &["--plot", "p.pdf"]].concat());
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (2, "error: --plot p.pdf: the name says the kind of picture, so it ends in .svg or .png\n")
+    );
+    let run = place.run(&[&arguments[..], &["--plot", "none/p.svg"]].concat());
+    assert_eq!((run.code, run.err.lines().count()), (3, 1), "{run:?}");
+    assert!(run.err.starts_with("error: none/p.svg: cannot be written: "), "{run:?}");
+    let run = place.run(&[&arguments[..], &["--band", "0.95"]].concat());
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (2, "error: --band 0.95: say where to, with --plot or --residuals\n")
+    );
+}
+
+#[test]
+fn a_saved_fit_is_one_for_the_library() {
+    let place = decay();
+    let document = fitted(&place, &["--save", "fit.json"]);
+    let fit = dualfit::Fit::from_json(&place.read("fit.json")).unwrap();
+    assert_eq!(fit.param("k"), Some(value(&document, "k")));
+    assert!((fit.predict(&[0.0]).unwrap()[0] - 3.5).abs() < 0.1);
+}

@@ -7,11 +7,12 @@ use crate::json::{Document, printed};
 use crate::model::Model;
 use crate::output::{is_watched, print};
 use crate::points::{Points, Roles};
-use crate::refusal::{DONE, NOT_CONVERGED, Outcome};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
 use crate::said::refused_at;
 use crate::table::Table;
-use crate::{report, residuals};
+use crate::{picture, report, residuals};
 use dualfit::{CurveFit, Fit, MultiStart, Termination, progress};
+use std::fs;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
+    check(asked)?;
     let table = Table::open(&asked.file, &asked.table)?;
     let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
     roles.hint_at_errors(&table);
@@ -55,6 +57,13 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         let intervals = intervals.map_or_else(String::new, |found| found.table());
         print(&format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit)))?;
     }
+    if let Some(path) = &asked.plot {
+        picture::write(path, &table, &roles, &points, &fit, asked.band)?;
+    }
+    if let Some(path) = &asked.save {
+        let text = fit.to_json().map_err(at)?;
+        fs::write(path, text).map_err(|why| Refusal::unwritten(path, &why))?;
+    }
     if let Some(path) = &asked.residuals {
         residuals::write(path, &table, &roles, &points, &fit, asked.band)?;
     }
@@ -71,6 +80,19 @@ fn watched(curve: CurveFit) -> CurveFit {
         true => line(progress),
         false => ControlFlow::Continue(()),
     })
+}
+
+/// What can be said of the request before the table is read.
+fn check(asked: &FitArguments) -> Outcome<()> {
+    if let Some(path) = &asked.plot {
+        picture::check(path)?;
+    }
+    if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
+        return Err(Refusal::usage(format!(
+            "--band {level}: say where to, with --plot or --residuals"
+        )));
+    }
+    Ok(())
 }
 
 /// A model of which all parameters are fixed was evaluated, as was asked.

@@ -14,6 +14,7 @@ mod manual;
 mod model;
 mod models;
 mod output;
+mod picture;
 mod points;
 mod refusal;
 mod report;

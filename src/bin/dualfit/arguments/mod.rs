@@ -101,9 +101,16 @@ pub(crate) struct FitArguments {
     /// Takes the intervals from profiles of the likelihood: right also where errors are lopsided.
     #[arg(long, requires = "interval", help_heading = "Results")]
     pub(crate) profile: bool,
-    /// Adds the curve's confidence band, of a probability such as 0.95, to the residuals.
+    /// Adds the curve's confidence band, of a probability such as 0.95, to the picture and the
+    /// residuals.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) band: Option<f64>,
+    /// Draws the points, the curve and the residuals: .svg or .png.
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Writes the fit as JSON for programs in Rust, which read it with `Fit::from_json`.
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) save: Option<PathBuf>,
     /// Writes the fitted points with the model's value and the residual (y minus that), as CSV.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) residuals: Option<PathBuf>,
