@@ -160,6 +160,10 @@ impl Roles {
         self.names.len()
     }
 
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     pub(crate) fn name(&self, column: usize) -> &str {
         self.names.get(column).map_or("?", String::as_str)
     }
@@ -193,6 +197,11 @@ pub(crate) fn expect_chunk(chunk: &Chunk, roles: &Roles, place: &str) -> Result<
 macro_rules! choosing_columns {
     ($source:ty) => {
         impl $source {
+            /// The names of the file's columns, in its order; their numbers from 0, where it has none.
+            pub fn names(&self) -> &[String] {
+                self.roles.names()
+            }
+
             /// The independent variables: columns by name or by number from 0, in the order in which
             /// the model takes them. The first column until this is said. Reading begins anew.
             ///

@@ -1,0 +1,125 @@
+//! Options of the form name=value, and what stands behind the sign.
+
+use crate::refusal::{Outcome, Refusal};
+use crate::words::did_you_mean;
+use dualfit::{Backend, Loss};
+
+/// A range; ±∞ where an end is open.
+pub(crate) type Range = (f64, f64);
+
+/// Parts that commas separate, of an option that may be given several times.
+pub(crate) fn parts(given: &[String]) -> impl Iterator<Item = &str> {
+    given.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// `name=value`. `option` and `example` are for the message.
+pub(crate) fn assignment<'a>(
+    part: &'a str,
+    option: &str,
+    example: &str,
+) -> Outcome<(&'a str, &'a str)> {
+    match part.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim(), value.trim()))
+        }
+        _ => Err(Refusal::usage(format!("{option} {part}: it is written {option} {example}"))),
+    }
+}
+
+/// A finite number.
+pub(crate) fn number(text: &str, option: &str, part: &str) -> Outcome<f64> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err(Refusal::usage(format!("{option} {part}: give a finite number"))),
+        Err(_) => Err(Refusal::usage(format!("{option} {part}: \"{}\" is no number", text.trim()))),
+    }
+}
+
+/// `0..1`, `0..` or `..1`.
+pub(crate) fn range(text: &str, option: &str, part: &str) -> Outcome<Range> {
+    let Some((low, high)) = text.split_once("..") else {
+        let message = format!("{option} {part}: a range is written 0..1, 0.. or ..1");
+        return Err(Refusal::usage(message));
+    };
+    let end = |text: &str, open: f64| match text.trim() {
+        "" => Ok(open),
+        text => number(text, option, part),
+    };
+    // Rust's own way of writing it is no mistake.
+    let high = high.strip_prefix('=').unwrap_or(high);
+    let (low, high) = (end(low, f64::NEG_INFINITY)?, end(high, f64::INFINITY)?);
+    if low > high {
+        let message = format!("{option} {part}: {low} is above {high}; exchange them");
+        return Err(Refusal::usage(message));
+    }
+    Ok((low, high))
+}
+
+const LOSSES: [&str; 5] = ["huber", "soft-l1", "cauchy", "arctan", "tukey"];
+
+/// `huber:1.5`.
+pub(crate) fn loss(text: &str) -> Outcome<Loss> {
+    let (name, scale) = text.split_once(':').unwrap_or((text, ""));
+    let named = name.trim().to_lowercase().replace('_', "-");
+    if !LOSSES.contains(&named.as_str()) {
+        let near = did_you_mean(&named, LOSSES);
+        let message =
+            format!("--loss {text}: there is no such loss{near}; there are {}", LOSSES.join(", "));
+        return Err(Refusal::usage(message));
+    }
+    if scale.trim().is_empty() {
+        let message = format!(
+            "--loss {text}: say beyond which residual a point is an outlier, in sigmas or in the units of y: {named}:1.5"
+        );
+        return Err(Refusal::usage(message));
+    }
+    let scale = number(scale, "--loss", text)?;
+    if scale <= 0.0 {
+        return Err(Refusal::usage(format!("--loss {text}: the scale must be positive")));
+    }
+    Ok(match named.as_str() {
+        "huber" => Loss::Huber { scale },
+        "soft-l1" => Loss::SoftL1 { scale },
+        "cauchy" => Loss::Cauchy { scale },
+        "arctan" => Loss::Arctan { scale },
+        _ => Loss::Tukey { scale },
+    })
+}
+
+/// `auto`, `cpu`, or a device's number.
+pub(crate) fn backend(text: &str) -> Outcome<Backend> {
+    match text {
+        "auto" => Ok(Backend::Auto),
+        "cpu" => Ok(Backend::Cpu),
+        _ => text.parse().map(Backend::Cuda).map_err(|_| {
+            let remedy = "it is auto, cpu, or the number of a device that `dualfit devices` lists";
+            Refusal::usage(format!("--device {text}: {remedy}"))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{loss, range};
+    use dualfit::Loss;
+
+    #[test]
+    fn ranges_may_be_open() {
+        let read = |text| range(text, "--bound", text).ok();
+        assert_eq!(read("0..1"), Some((0.0, 1.0)));
+        assert_eq!(read("-1e-3..=2.5"), Some((-1e-3, 2.5)));
+        assert_eq!(read(".5.."), Some((0.5, f64::INFINITY)));
+        assert_eq!(read("..-2"), Some((f64::NEG_INFINITY, -2.0)));
+        for wrong in ["1", "2..1", "a..b", "nan..1", "0-1"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn losses_go_by_their_usual_names() {
+        assert_eq!(loss("Soft_L1:2").ok(), Some(Loss::SoftL1 { scale: 2.0 }));
+        for wrong in ["huber", "huber:0", "huber:x", "hubert:1", ""] {
+            assert!(loss(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `dualfit batch`: one model, many columns or tables, one fit of each.
+//!
+//! What is wrong with one table or column is told in its row of the results and harms no other. What is
+//! wrong with the request, its model above all, ends the batch before the first fit.
+
+mod results;
+mod written;
+
+use crate::arguments::BatchArguments;
+use crate::interrupt::stop_on_interrupt;
+use crate::json::printed;
+use crate::model::Model;
+use crate::output::{is_watched, print};
+use crate::points::{Points, Roles};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
+use crate::said::refused_at;
+use crate::table::Table;
+use dualfit::{BatchProgress, Fit, progress};
+use rayon::prelude::*;
+use results::Results;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How long a batch must take before its progress is shown.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What is fitted, and what came of it.
+pub(crate) struct Entry {
+    pub(crate) file: String,
+    /// The response; empty where not even the table could be read.
+    pub(crate) column: String,
+    pub(crate) outcome: Outcome<Fit>,
+}
+
+/// A fit that is still to be made.
+struct Task {
+    table: usize,
+    roles: Roles,
+}
+
+pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
+    if let Some(path) = &asked.out {
+        written::check(path)?;
+    }
+    let begun = Instant::now();
+    let token = stop_on_interrupt();
+    let tables: Vec<Outcome<Table>> =
+        asked.files.iter().map(|path| Table::open(path, &asked.table)).collect();
+    let (mut models, mut tasks) = (Vec::new(), Vec::new());
+    let mut entries: Vec<Option<Entry>> = Vec::new();
+    for (i, table) in tables.iter().enumerate() {
+        let chosen = table.as_ref().map_err(Clone::clone).and_then(|table| {
+            let (x, sigma) = Roles::of_points(table, &asked.table)?;
+            let columns = responses(table, asked, &x, sigma)?;
+            Ok((table, columns, x, sigma))
+        });
+        match chosen {
+            Err(refusal) => {
+                models.push(None);
+                let file = name(&asked.files[i]);
+                entries.push(Some(Entry { file, column: String::new(), outcome: Err(refusal) }));
+            }
+            Ok((table, columns, x, sigma)) => {
+                let mut model = Model::new(&asked.model, table, &x)?;
+                model.curve = model.curve.cancel_token(token.clone());
+                models.push(Some(model));
+                for y in columns {
+                    let roles = Roles { x: x.clone(), y, sigma };
+                    tasks.push((entries.len(), Task { table: i, roles }));
+                    entries.push(None);
+                }
+            }
+        }
+    }
+    let watch = Watch::new(tasks.len());
+    let made: Vec<(usize, Entry)> = tasks
+        .par_iter()
+        .filter_map(|(at, task)| {
+            let (table, model) = (tables[task.table].as_ref().ok()?, models[task.table].as_ref()?);
+            let entry = fitted(task, table, model, asked);
+            watch.count_one();
+            Some((*at, entry))
+        })
+        .collect();
+    for (at, entry) in made {
+        entries[at] = Some(entry);
+    }
+    let entries: Vec<Entry> = entries.into_iter().flatten().collect();
+    // If there is not one fit the first reason is what the user has to know.
+    if entries.iter().all(|entry| entry.outcome.is_err())
+        && let Some(Entry { outcome: Err(refusal), .. }) = entries.first()
+    {
+        return Err(refusal.clone());
+    }
+    let Some(model) = models.iter().flatten().next() else { return Ok(DONE) };
+    let results = Results { model, entries: &entries, seconds: begun.elapsed().as_secs_f64() };
+    if let Some(path) = &asked.out {
+        written::write(path, &results)?;
+    }
+    match asked.json {
+        true => print(&printed(&results.document())?)?,
+        false => print(&results.table(asked.out.as_deref()))?,
+    }
+    Ok(if results.converged() == entries.len() { DONE } else { NOT_CONVERGED })
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The columns that are fitted, each once.
+fn responses(
+    table: &Table,
+    asked: &BatchArguments,
+    x: &[usize],
+    sigma: Option<usize>,
+) -> Outcome<Vec<usize>> {
+    let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
+    if asked.y.is_empty() && asked.files.len() > 1 {
+        return Ok(vec![Roles::choose(table, &asked.table, None)?.y]);
+    }
+    let mut columns: Vec<usize> = Vec::new();
+    let all = [String::from("*")];
+    let patterns = if asked.y.is_empty() { &all[..] } else { &asked.y };
+    for pattern in patterns {
+        let found = table.find_matching(pattern)?;
+        // Of a pattern that matches x, as `*`, x is not meant.
+        let named = !pattern.contains(['*', '?']);
+        columns.extend(found.into_iter().filter(|column| named || free(column)));
+    }
+    let mut seen = Vec::new();
+    columns.retain(|column| !seen.contains(column) && (seen.push(*column), true).1);
+    match columns.is_empty() {
+        false => Ok(columns),
+        true => Err(Refusal::usage(format!(
+            "{}: no column is left for y; is the --delimiter right?",
+            table.name
+        ))),
+    }
+}
+
+fn fitted(task: &Task, table: &Table, model: &Model, asked: &BatchArguments) -> Entry {
+    let roles = &task.roles;
+    let outcome = Points::take(table, roles, &asked.table).and_then(|points| {
+        let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
+        fit.map_err(|why| refused_at(&why, table, roles, &points))
+    });
+    Entry { file: table.name.clone(), column: table.called(roles.y), outcome }
+}
+
+/// Shows on a terminal how far a batch is that takes long.
+struct Watch {
+    bar: Option<Box<Bar>>,
+    finished: Mutex<usize>,
+    n_fits: usize,
+    begun: Instant,
+}
+
+type Bar = dyn Fn(BatchProgress) -> ControlFlow<()> + Send + Sync;
+
+impl Watch {
+    fn new(n_fits: usize) -> Watch {
+        let bar = is_watched().then(|| Box::new(progress::batch_bar()) as Box<Bar>);
+        Watch { bar, finished: Mutex::new(0), n_fits, begun: Instant::now() }
+    }
+
+    fn count_one(&self) {
+        let Some(bar) = &self.bar else { return };
+        let Ok(mut finished) = self.finished.lock() else { return };
+        *finished += 1;
+        let elapsed = self.begun.elapsed();
+        if elapsed > PATIENCE {
+            // What the bar answers is to go on.
+            let _ = bar(BatchProgress { finished: *finished, n_fits: self.n_fits, elapsed });
+        }
+    }
+}

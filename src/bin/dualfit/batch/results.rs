@@ -1,0 +1,136 @@
+//! The results of a batch as a table for a person and as a JSON document.
+
+use super::Entry;
+use crate::figures::{aligned, seconds, significant};
+use crate::json::{Formula, Found};
+use crate::model::Model;
+use crate::output::{BAD, GOOD, TITLE, styled};
+use crate::words::counted;
+use dualfit::Fit;
+use serde::Serialize;
+use std::path::Path;
+
+/// Rows printed where a file has them all.
+const MOST_ROWS: usize = 20;
+
+pub(crate) struct Results<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) entries: &'a [Entry],
+    pub(crate) seconds: f64,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Document<'a> {
+    dualfit: &'static str,
+    model: Formula<'a>,
+    converged: usize,
+    fits: Vec<One<'a>>,
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    file: &'a str,
+    y: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(flatten)]
+    found: Option<Found<'a>>,
+}
+
+impl<'a> Results<'a> {
+    pub(crate) fn converged(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.converged()).count()
+    }
+
+    pub(crate) fn document(&self) -> Document<'a> {
+        let one = |entry: &'a Entry| One {
+            file: &entry.file,
+            y: &entry.column,
+            error: entry.outcome.as_ref().err().map(|refusal| refusal.message.as_str()),
+            found: entry.outcome.as_ref().ok().map(|fit| Found::new(self.model, fit)),
+        };
+        Document {
+            dualfit: env!("CARGO_PKG_VERSION"),
+            model: Formula::of(self.model),
+            converged: self.converged(),
+            fits: self.entries.iter().map(one).collect(),
+        }
+    }
+
+    /// `out`: the file that has all rows, if there is one.
+    pub(crate) fn table(&self, out: Option<&Path>) -> String {
+        let names = self.model.curve.parameters();
+        let mut titles = vec![String::from("fit")];
+        for name in names {
+            titles.extend([name.clone(), "±".into()]);
+        }
+        titles.extend(["reduced χ²".into(), String::new()]);
+        let shown = match out {
+            Some(_) => self.entries.len().min(MOST_ROWS),
+            None => self.entries.len(),
+        };
+        let of_one_table = self.entries.iter().all(|entry| entry.file == self.entries[0].file);
+        let mut columns = self.entries.iter().map(|entry| &entry.column).filter(|c| !c.is_empty());
+        let first = columns.next();
+        let of_one_column = columns.all(|column| Some(column) == first);
+        let label = |entry: &Entry| match (of_one_table, of_one_column || entry.column.is_empty()) {
+            (true, _) => entry.column.clone(),
+            (_, true) => entry.file.clone(),
+            _ => format!("{}: {}", entry.file, entry.column),
+        };
+        let rows: Vec<Vec<String>> = self.entries[..shown]
+            .iter()
+            .map(|entry| row(label(entry), entry, names.len()))
+            .collect();
+        let mut text = format!("model: {}\n\n", self.model.text);
+        for (i, line) in aligned(&titles, &rows).iter().enumerate() {
+            let line = if i == 0 { styled(TITLE, line) } else { line.clone() };
+            // Why a fit failed stands behind the columns, which it must not widen.
+            let why = i.checked_sub(1).and_then(|i| self.entries[i].complaint());
+            let why = why.map_or_else(String::new, |why| format!("  {}", styled(BAD, why)));
+            text += &format!("{line}{why}\n");
+        }
+        if shown < self.entries.len() {
+            let file = out.map(|path| path.display().to_string()).unwrap_or_default();
+            text += &format!("and {} more, all in {file}\n", self.entries.len() - shown);
+        }
+        let (converged, all) = (self.converged(), self.entries.len());
+        let style = if converged == all { GOOD } else { BAD };
+        let told = styled(style, format!("{converged} of {} converged", counted(all, "fit")));
+        text + &format!("\n{told} in {}\n", seconds(self.seconds))
+    }
+}
+
+impl Entry {
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(Fit::converged)
+    }
+
+    /// What is wrong with it, if anything is.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        match &self.outcome {
+            Err(refusal) => Some(refusal.message.lines().next().unwrap_or_default().to_owned()),
+            Ok(fit) if fit.converged() => None,
+            Ok(fit) => {
+                let said = fit.termination().to_string();
+                said.split(';').next().map(str::to_owned)
+            }
+        }
+    }
+}
+
+fn row(label: String, entry: &Entry, parameters: usize) -> Vec<String> {
+    let mut row = vec![label];
+    match &entry.outcome {
+        Err(_) => row.resize(2 * parameters + 2, String::from("-")),
+        Ok(fit) => {
+            for (value, error) in fit.params().iter().zip(fit.std_errors()) {
+                let error = if error == 0.0 { "fixed".into() } else { significant(error, 3) };
+                row.extend([significant(*value, 7), error]);
+            }
+            let reduced = fit.reduced_chi_square();
+            row.push(reduced.map_or_else(|| "-".into(), |value| significant(value, 5)));
+        }
+    }
+    row
+}

@@ -1,0 +1,104 @@
+//! `dualfit fit`: one model, one table, one fit.
+
+use crate::arguments::FitArguments;
+use crate::interrupt::stop_on_interrupt;
+use crate::intervals::Intervals;
+use crate::json::{Document, printed};
+use crate::model::Model;
+use crate::output::{is_watched, print};
+use crate::points::{Points, Roles};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
+use crate::said::refused_at;
+use crate::table::Table;
+use crate::{picture, report, residuals};
+use dualfit::{CurveFit, Fit, MultiStart, Termination, progress};
+use std::fs;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// How long a fit must take before its progress is shown.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
+    check(asked)?;
+    let table = Table::open(&asked.file, &asked.table)?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
+    roles.hint_at_errors(&table);
+    let mut model = Model::new(&asked.model, &table, &roles.x)?;
+    let points = Points::take(&table, &roles, &asked.table)?;
+    model.curve = watched(model.curve.cancel_token(stop_on_interrupt()));
+
+    let at = |why| refused_at(&why, &table, &roles, &points);
+    let data = points.data().map_err(at)?;
+    let (fit, optima) = match asked.multi_start {
+        None => (model.curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
+        Some(count) => {
+            let start = model.start_of_search(data.clone()).map_err(at)?;
+            let optima = model.curve.multi_start(data.clone(), start, &MultiStart::new(count));
+            let optima = optima.map_err(at)?;
+            let table = format!("\n{}\n", optima.to_string().trim_end());
+            (optima.into_best(), table)
+        }
+    };
+    let intervals = match (asked.interval, asked.profile) {
+        (None, _) => None,
+        (Some(level), false) => Some(Intervals::new(&fit, level)?),
+        (Some(level), true) => {
+            let profiled = Intervals::profiled(&model.curve, &fit, &data, level);
+            Some(profiled.map_err(at)?)
+        }
+    };
+
+    if asked.json {
+        let document = Document::new(&table, &roles, &points, &model, &fit, intervals.as_ref());
+        print(&printed(&document)?)?;
+    } else {
+        let heading = report::heading(&table, &roles, &points, &model);
+        let intervals = intervals.map_or_else(String::new, |found| found.table());
+        print(&format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit)))?;
+    }
+    if let Some(path) = &asked.plot {
+        picture::write(path, &table, &roles, &points, &fit, asked.band)?;
+    }
+    if let Some(path) = &asked.save {
+        let text = fit.to_json().map_err(at)?;
+        fs::write(path, text).map_err(|why| Refusal::unwritten(path, &why))?;
+    }
+    if let Some(path) = &asked.residuals {
+        residuals::write(path, &table, &roles, &points, &fit, asked.band)?;
+    }
+    Ok(exit_code(&fit))
+}
+
+/// Shows on a terminal how far a fit is that takes long.
+fn watched(curve: CurveFit) -> CurveFit {
+    if !is_watched() {
+        return curve;
+    }
+    let line = progress::fit_line();
+    curve.observe(move |progress| match progress.elapsed > PATIENCE {
+        true => line(progress),
+        false => ControlFlow::Continue(()),
+    })
+}
+
+/// What can be said of the request before the table is read.
+fn check(asked: &FitArguments) -> Outcome<()> {
+    if let Some(path) = &asked.plot {
+        picture::check(path)?;
+    }
+    if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
+        return Err(Refusal::usage(format!(
+            "--band {level}: say where to, with --plot or --residuals"
+        )));
+    }
+    Ok(())
+}
+
+/// A model of which all parameters are fixed was evaluated, as was asked.
+fn exit_code(fit: &Fit) -> u8 {
+    match fit.converged() || fit.termination() == Termination::AllFixed {
+        true => DONE,
+        false => NOT_CONVERGED,
+    }
+}

@@ -1,0 +1,193 @@
+//! The model that was asked for, with all that was said of its parameters.
+
+use crate::arguments::{ModelArguments, words};
+use crate::form::{Form, names_in};
+use crate::refusal::{Outcome, Refusal};
+use crate::said::misread;
+use crate::table::{Table, without_unit};
+use crate::words::{did_you_mean, listed};
+use dualfit::{CurveFit, Data, Error, Estimator, Options, Start, StartError};
+
+pub(crate) struct Model {
+    pub(crate) text: String,
+    /// The names by which it calls the independent variables.
+    pub(crate) variables: Vec<String>,
+    pub(crate) curve: CurveFit,
+    /// Where parameters start.
+    start: Vec<(String, f64)>,
+    bounds: Vec<(String, words::Range)>,
+    pub(crate) fixed: Vec<String>,
+}
+
+impl Model {
+    /// `x`: the columns of the independent variables.
+    pub(crate) fn new(asked: &ModelArguments, table: &Table, x: &[usize]) -> Outcome<Model> {
+        let (mut start, fixed) = (values(&asked.start, "--start")?, fixed(&asked.fix)?);
+        let bounds = bounds(&asked.bound)?;
+        let said: Vec<&str> = start.iter().chain(&fixed.1).map(|(name, _)| name.as_str()).collect();
+        let own = variables(&asked.model, table, x, &said);
+        let Form { mut curve, variables, bounds: mut limits } = Form::read(&asked.model, own)?;
+        let known = curve.parameters().to_vec();
+        let names = |option: &'static str, names: &[String]| {
+            let check = |name: &String| expect(option, name, &known, &variables);
+            names.iter().try_for_each(check)
+        };
+        names("--start", &firsts(&start))?;
+        names("--bound", &firsts(&bounds))?;
+        names("--fix", &fixed.0)?;
+        start.retain(|(name, _)| !fixed.1.iter().any(|(other, _)| other == name));
+        start.extend(fixed.1);
+        let said = firsts(&bounds);
+        for (name, (low, high)) in &bounds {
+            curve = curve.bound(name, *low..=*high);
+            let outside = |(n, v): &&(String, f64)| n == name && !(*low..=*high).contains(v);
+            if let Some((_, value)) = start.iter().find(outside) {
+                return Err(Refusal::usage(format!(
+                    "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
+                    shown(*low, *high)
+                )));
+            }
+        }
+        for name in &fixed.0 {
+            curve = curve.fix(name);
+        }
+        for (name, formula) in &ties(&asked.tie)? {
+            expect("--tie", name, &known, &variables)?;
+            // A range that only a model of the library gave is the formula's to keep.
+            if !said.iter().any(|other| other == name) {
+                curve = curve.bound(name, ..);
+            }
+            curve = curve.tie(name, formula);
+        }
+        if asked.poisson {
+            curve = curve.estimator(Estimator::Poisson);
+        }
+        if let Some(loss) = &asked.loss {
+            curve = curve.loss(words::loss(loss)?);
+        }
+        let options = Options { max_evaluations: asked.max_evaluations, ..Options::default() };
+        curve = curve.options(options).backend(words::backend(&asked.device)?);
+        limits.extend(bounds);
+        let (text, fixed) = (asked.model.clone(), fixed.0);
+        Ok(Model { text, variables, curve, start, bounds: limits, fixed })
+    }
+
+    /// The bounds of a parameter, as said last; ±∞ for none.
+    pub(crate) fn bounds_of(&self, name: &str) -> words::Range {
+        let said = self.bounds.iter().rev().find(|(other, _)| other == name);
+        said.map_or((f64::NEG_INFINITY, f64::INFINITY), |(_, ends)| *ends)
+    }
+
+    /// What is known of the start; the rest is found.
+    pub(crate) fn start(&self) -> Start {
+        Start::Named(self.start.clone())
+    }
+
+    /// A complete start for a search from many: where nothing is known of a parameter, a point within
+    /// its bounds.
+    pub(crate) fn start_of_search(&self, data: Data<'_>) -> dualfit::Result<Vec<f64>> {
+        match self.curve.start(data.clone(), self.start()) {
+            Err(Error::Start(StartError::Unknown { names })) => {
+                let mut start = self.start.clone();
+                for name in names {
+                    let (low, high) = self.bounds_of(&name);
+                    start.push((name, 1.0_f64.clamp(low, high)));
+                }
+                self.curve.start(data, Start::Named(start))
+            }
+            found => found,
+        }
+    }
+}
+
+/// `0..1`, as it is said on the command line.
+pub(crate) fn shown(low: f64, high: f64) -> String {
+    let end = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+    format!("{}..{}", end(low), end(high))
+}
+
+fn firsts<T>(pairs: &[(String, T)]) -> Vec<String> {
+    pairs.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// Values of parameters by name.
+type Values = Vec<(String, f64)>;
+
+fn values(given: &[String], option: &str) -> Outcome<Values> {
+    let read = |part| {
+        let (name, value) = words::assignment(part, option, "a=2,b=0.5")?;
+        Ok((name.to_owned(), words::number(value, option, part)?))
+    };
+    words::parts(given).map(read).collect()
+}
+
+fn bounds(given: &[String]) -> Outcome<Vec<(String, words::Range)>> {
+    let read = |part| {
+        let (name, ends) = words::assignment(part, "--bound", "b=0..1")?;
+        Ok((name.to_owned(), words::range(ends, "--bound", part)?))
+    };
+    words::parts(given).map(read).collect()
+}
+
+/// Names and formulas, each of which can be read.
+fn ties(given: &[String]) -> Outcome<Vec<(String, String)>> {
+    let read = |part: &String| {
+        let (name, formula) = words::assignment(part, "--tie", "\"s2=2*s1\"")?;
+        CurveFit::parse(formula, [""; 0]).map_err(|why| misread("--tie", &why))?;
+        Ok((name.to_owned(), formula.to_owned()))
+    };
+    given.iter().map(read).collect()
+}
+
+/// The names of fixed parameters, and the values of those that have one there.
+fn fixed(given: &[String]) -> Outcome<(Vec<String>, Values)> {
+    let (mut names, mut with_values) = (Vec::new(), Vec::new());
+    for part in words::parts(given) {
+        if part.contains('=') {
+            let (name, value) = words::assignment(part, "--fix", "c=0.1")?;
+            with_values.push((name.to_owned(), words::number(value, "--fix", part)?));
+            names.push(name.to_owned());
+        } else {
+            names.push(part.to_owned());
+        }
+    }
+    Ok((names, with_values))
+}
+
+fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> Outcome<()> {
+    if known.iter().any(|other| other == name) {
+        return Ok(());
+    }
+    let message = if variables.iter().any(|other| other == name) {
+        format!("{option} {name}: it is the independent variable, no parameter")
+    } else {
+        let names = || known.iter().map(String::as_str);
+        let near = did_you_mean(name, names());
+        format!(
+            "{option} {name}: the model has no such parameter{near}; it has {}",
+            listed(names())
+        )
+    };
+    Err(Refusal::usage(message))
+}
+
+/// How the model calls each independent variable: by the column's name if that stands in its text; else
+/// `x`, or `x1`, `x2`, … if those do, or `x`, `y`, `z`. `said` are parameters, of which none is a variable.
+fn variables(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
+    let names = names_in(text);
+    let occurs = |name: &str| names.iter().any(|found| found.text == name && !found.is_called);
+    let mut found: Vec<String> = Vec::new();
+    for (i, &column) in x.iter().enumerate() {
+        let column = &table.names()[column];
+        let numbered = format!("x{}", i + 1);
+        let letter = ["x", "y", "z"].get(i).copied();
+        let usual = if x.len() == 1 { "x" } else { letter.unwrap_or(&numbered) };
+        let free = |name: &&str| occurs(name) && !found.iter().any(|other| other == name);
+        let candidates = [column, without_unit(column), &numbered, usual].into_iter().filter(free);
+        // If all of them are said to be parameters, that is what is wrong.
+        let mut others = candidates.clone().filter(|name| !said.contains(name));
+        let name = others.next().or(candidates.clone().next()).unwrap_or(usual);
+        found.push(name.to_owned());
+    }
+    found
+}

@@ -1,0 +1,56 @@
+//! What goes to the two streams: results to stdout, everything else to stderr; colours where a person
+//! looks.
+//!
+//! Text may carry colours wherever it is made. `anstream` takes them out where the stream is no terminal,
+//! or where `NO_COLOR` is set.
+
+use crate::refusal::{Outcome, Refusal, plain};
+use clap::builder::styling::{AnsiColor, Style};
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
+
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+pub(crate) const TITLE: Style = Style::new().bold();
+
+/// The text in a style.
+pub(crate) fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Writes a result to stdout. Whoever has stopped reading has read enough.
+pub(crate) fn print(text: &str) -> Outcome<()> {
+    let mut stream = anstream::stdout().lock();
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+            Err(Refusal::file(format!("standard output cannot be written: {}", plain(&why))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says on stderr what a user may want to know.
+pub(crate) fn note(text: impl Display) {
+    say(DOUBTFUL, "note", text);
+}
+
+/// Says on stderr why there is no result.
+pub(crate) fn error(text: impl Display) {
+    say(BAD, "error", text);
+}
+
+fn say(style: Style, kind: &str, text: impl Display) {
+    // Where stderr is closed there is nobody to tell.
+    let _ = writeln!(anstream::stderr(), "{style}{kind}:{style:#} {text}");
+}
+
+/// Whether a person looks at stderr, so that a bar may move there.
+pub(crate) fn is_watched() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr())
+}
+
+/// Shows a text on stderr.
+pub(crate) fn explain(text: &str) {
+    let _ = anstream::stderr().write_all(text.as_bytes());
+}

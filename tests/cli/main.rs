@@ -1,0 +1,10 @@
+//! The program `dualfit`, run as a user runs it: files in, text and exit codes out.
+
+mod batch;
+mod documentation;
+mod errors;
+mod fits;
+mod options;
+mod streams;
+mod support;
+mod tables;

@@ -1,0 +1,81 @@
+//! Results go to stdout, all else to stderr; colours where a person looks; readers may stop reading.
+
+use crate::support::{DECAY, LINE, Place, ended};
+use std::io::Read;
+use std::process::Stdio;
+
+const FIT: [&str; 6] = ["fit", "d.csv", "-m", "a*exp(-k*time) + c", "-s", "k=1"];
+
+#[test]
+fn nothing_is_coloured_in_a_pipe() {
+    let place = Place::with("d.csv", DECAY);
+    for arguments in [&FIT[..], &["fit", "none.csv", "-m", "a*x"], &["--help"], &["models"], &[]] {
+        let run = place.run(arguments);
+        assert!(!run.out.contains('\x1b') && !run.err.contains('\x1b'), "{run:?}");
+    }
+}
+
+/// What a terminal would get, without one.
+#[test]
+fn colours_may_be_forced_and_forbidden() {
+    let place = Place::with("d.csv", DECAY);
+    let coloured = |no_color: bool| {
+        let mut command = place.command(&FIT);
+        command.env("CLICOLOR_FORCE", "1");
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        ended(command)
+    };
+    let run = coloured(false);
+    assert!(run.out.contains("\x1b[1m\x1b[32mconverged"), "{:?}", run.out);
+    assert!(run.err.starts_with("\x1b[33mnote:\x1b[0m "), "{:?}", run.err);
+    let run = coloured(true);
+    assert!(!run.out.contains('\x1b') && !run.err.contains('\x1b'), "{run:?}");
+}
+
+#[test]
+fn a_reader_that_stops_is_no_error() {
+    let place = Place::with("d.csv", DECAY);
+    for arguments in [&FIT[..], &["completions", "bash"], &["man"], &["--help"], &["models"]] {
+        let mut command = place.command(arguments);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+        // Closed before anything is read.
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(!said.contains("error") && !said.contains("panicked"), "{arguments:?}: {said}");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let place = Place::with("d.csv", DECAY);
+    let mut command = place.command(&FIT);
+    command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    command.stderr(Stdio::piped());
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.ends_with("error: standard output cannot be written: no space left on device\n"),
+        "{said}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_table_may_come_through_a_named_pipe() {
+    let place = Place::with("l.csv", LINE);
+    let script = format!(
+        "mkfifo p && (cat l.csv > p &) && '{}' fit p -m 's*t + o' | head -1",
+        crate::support::PROGRAM
+    );
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script]).current_dir(place.folder()).env("DUALFIT_FORCE_CPU", "1");
+    let run = ended(command);
+    assert_eq!(run.out, "p: v over t, 6 points\n", "{run:?}");
+}
