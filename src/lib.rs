@@ -139,6 +139,31 @@ pub use solver::termination::Termination;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// So is the guide's: `cargo test --doc --all-features guide`.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../docs/guide/choosing.md")]
+    struct Choosing;
+    #[doc = include_str!("../docs/guide/global_fits.md")]
+    struct GlobalFits;
+    #[doc = include_str!("../docs/guide/cpu_or_gpu.md")]
+    struct CpuOrGpu;
+    #[doc = include_str!("../docs/guide/not_converging.md")]
+    struct NotConverging;
+    #[doc = include_str!("../docs/guide/error_bars.md")]
+    struct ErrorBars;
+    #[doc = include_str!("../docs/guide/r_squared.md")]
+    struct RSquared;
+    #[doc = include_str!("../docs/guide/coming_from.md")]
+    struct ComingFrom;
+    #[doc = include_str!("../docs/guide/models.md")]
+    struct Models;
+    #[doc = include_str!("../docs/guide/performance.md")]
+    struct Performance;
+    #[doc = include_str!("../docs/guide/numerics.md")]
+    struct Numerics;
+}
+
 /// What cannot be asked does not compile: a start of another length than the model has parameters,
 ///
 /// ```compile_fail,E0308
