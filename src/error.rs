@@ -15,6 +15,7 @@ mod named;
 pub(crate) mod no_cuda;
 pub(crate) mod source;
 pub(crate) mod start;
+pub(crate) mod tie;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
 pub(crate) mod uncertainty;
@@ -28,6 +29,7 @@ pub use named::{Named, NamedValues};
 use no_cuda::NoCuda;
 use source::SourceError;
 use start::StartError;
+use tie::TieError;
 use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
@@ -451,6 +453,9 @@ pub enum Error {
     /// A part of the start is to be found, and cannot be.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A parameter cannot be tied to others as was said.
+    #[error(transparent)]
+    Tie(#[from] TieError),
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

@@ -107,6 +107,7 @@ pub use error::models::ModelError;
 pub use error::no_cuda::NoCuda;
 pub use error::source::SourceError;
 pub use error::start::StartError;
+pub use error::tie::TieError;
 #[cfg(feature = "chrome-trace")]
 pub use error::trace::TraceError;
 pub use error::uncertainty::UncertaintyError;

@@ -3,6 +3,8 @@
 //! Without a device each test prints why it is skipped. `tests/device/pack` carries this test to a
 //! machine that has a GPU and no Rust.
 
+#[path = "support/around.rs"]
+mod around;
 #[path = "support/batches.rs"]
 mod batches;
 #[path = "support/nist.rs"]
@@ -44,6 +46,7 @@ fn on_device(test: impl FnOnce(suite::Place<'_>)) {
 suite::tests_on!(on_device);
 batches::batches_on!(on_device);
 streams::streams_on!(on_device);
+around::around_on!(on_device);
 
 fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)

@@ -14,3 +14,5 @@ inline double erfcx(double x) {
     const double low = fma(x, x, -square);
     return (square < 700.0 ? fma(e, low, e) : e) * erfc(x);
 }
+
+inline float erfcx(float x) { return static_cast<float>(erfcx(static_cast<double>(x))); }

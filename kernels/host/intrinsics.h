@@ -282,6 +282,8 @@ using std::tanh;
 using std::tgamma;
 using std::trunc;
 
+#include "erfcx.h"
+
 inline double rsqrt(double a) { return 1.0 / std::sqrt(a); }
 inline float rsqrt(float a) { return 1.0f / std::sqrt(a); }
 inline float rsqrtf(float a) { return 1.0f / std::sqrt(a); }

@@ -74,8 +74,9 @@ fn unit(node: Node) -> f64 {
             U::Exp | U::ExpM1 | U::Ln | U::Ln1p | U::Log2 | U::Log10 | U::Cbrt => 12.0,
             U::Sin | U::Cos | U::Tan | U::Asin | U::Acos | U::Atan => 20.0,
             U::Sinh | U::Cosh | U::Tanh => 20.0,
-            U::Erf | U::Erfc | U::Erfcx => 40.0,
-            U::WrightOmega => 80.0,
+            U::Erf | U::Erfc => 40.0,
+            U::Erfcx => 60.0,
+            U::WrightOmega => 150.0,
             U::LnGamma | U::Polygamma(_) => 100.0,
         },
         Node::Binary(op, ..) => match op {

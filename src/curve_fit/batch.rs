@@ -95,11 +95,11 @@ impl CurveFit {
             self.checked_start(start)?;
         }
         let free = self.free_positions();
-        let unused = self.unused(model, &free)?;
-        let ready = self.ready(model, &free)?;
+        let ready = self.ready(&free)?;
+        let unused = self.unused(&ready.model, &free)?;
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
         let bounded = starts.is_bounded() || free.iter().any(has_bound);
-        let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.keep_covariance);
+        let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.wants_covariances());
         let request = BatchRequest {
             prepared: &ready.prepared,
             data,
@@ -117,6 +117,7 @@ impl CurveFit {
             begun,
         };
         let made = self.run_batch(&request, ready.printed.as_ref(), place, &mut arrays)?;
+        arrays.tie(&ready.ties, self.keep_covariance);
         Ok(BatchFit {
             names: self.names.clone(),
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
@@ -135,7 +136,8 @@ impl CurveFit {
         device: Option<HandedBatch<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {
-        let Self { backend, costs, keep_covariance: covariances, .. } = *self;
+        let Self { backend, costs, .. } = *self;
+        let covariances = self.wants_covariances();
         let wish = BatchWish { backend, costs, device, covariances };
         let Place { mut reason, device } = Place::choose(&wish, printed, request)?;
         let Some(on) = device else {
@@ -147,6 +149,11 @@ impl CurveFit {
             reason = format!("{reason}; the device failed: {failed}");
         }
         Ok(Made { reason, device: Some((on.device.properties().name.clone(), course)) })
+    }
+
+    /// Whether covariance matrices are computed: errors of tied parameters follow from them.
+    fn wants_covariances(&self) -> bool {
+        self.keep_covariance || !self.ties.is_empty()
     }
 
     /// Calls `observer` as fits of a batch finish, one thread at a time; `ControlFlow::Break(())` stops

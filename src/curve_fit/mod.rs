@@ -15,6 +15,7 @@ mod parameters;
 pub(crate) mod profile;
 pub(crate) mod start;
 pub(crate) mod stream;
+mod tie;
 
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
@@ -37,6 +38,7 @@ use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::program::Program;
+use crate::model::ties::{Tie, Ties};
 use crate::model::var::Var;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
@@ -49,6 +51,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+use tie::told_of_ties;
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
 ///
@@ -121,6 +124,8 @@ pub struct CurveFit {
     guess: Option<Arc<Guess>>,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
+    /// Parameters that follow from others.
+    ties: Vec<Tie>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -137,6 +142,9 @@ pub(crate) type Guess = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
 
 /// A model with partials by its free parameters, in the form that each backend takes.
 struct Ready {
+    /// With the formulas of tied parameters in their places.
+    model: Model,
+    ties: Arc<Ties>,
     prepared: Prepared,
     /// For devices; `None` for a native model.
     printed: Option<Printed>,
@@ -164,6 +172,7 @@ impl CurveFit {
             cancel: None,
             guess: None,
             derived: Vec::new(),
+            ties: Vec::new(),
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -254,8 +263,9 @@ impl CurveFit {
     /// # Errors
     /// What was wrong with the model, or [`Error::NotTraced`] for a native one.
     pub fn program(&self) -> Result<Program> {
-        match self.model.as_ref().map_err(Clone::clone)? {
-            Model::Traced(program) => program.with_partials(&self.free_positions()),
+        let free = self.free_positions();
+        match &self.effective_model()? {
+            Model::Traced(program) => program.with_partials(&free),
             Model::Native(_) => Err(Error::NotTraced),
         }
     }
@@ -332,21 +342,20 @@ impl CurveFit {
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {
         let validated = Instant::now();
-        let model = self.model.as_ref().map_err(Clone::clone)?;
         let free = self.free_positions();
         if points.used < free.len() && !self.underdetermined {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
         }
-        let unused = self.unused(model, &free)?;
-        let ready = self.ready(model, &free)?;
+        let ready = self.ready(&free)?;
+        let unused = self.unused(&ready.model, &free)?;
         let prepared_at = Instant::now();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
-        let watch = self.watch();
+        let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         let supply = InMemory { points, execution: &execution };
         answer(Request {
-            model,
+            model: &ready.model,
             prepared: &ready.prepared,
             supply: &supply,
             points: points.overview(),
@@ -354,6 +363,7 @@ impl CurveFit {
             start,
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
+            ties: ready.ties.clone(),
             unused,
             loss: self.loss,
             options: &self.options,
@@ -365,14 +375,15 @@ impl CurveFit {
         })
     }
 
-    /// For each parameter whether it is fixed or kept by equal bounds.
+    /// For each parameter whether it is fixed, kept by equal bounds or tied.
     fn fixed_or_equal(&self, free: &[usize]) -> Vec<bool> {
         (0..self.names.len()).map(|i| !free.contains(&i)).collect()
     }
 
-    /// Positions of the parameters that are neither fixed nor kept by equal bounds.
+    /// Positions of the parameters that are neither fixed, nor kept by equal bounds, nor tied.
     fn free_positions(&self) -> Vec<usize> {
-        let free = |&i: &usize| !self.fixed[i] && self.bounds[i].0 != self.bounds[i].1;
+        let kept = |i: usize| self.fixed[i] || self.bounds[i].0 == self.bounds[i].1;
+        let free = |&i: &usize| !kept(i) && !self.is_tied(i);
         (0..self.names.len()).filter(free).collect()
     }
 
@@ -393,23 +404,21 @@ impl CurveFit {
         Ok(unused)
     }
 
-    fn ready(&self, model: &Model, free: &[usize]) -> Result<Arc<Ready>> {
+    /// The model in its `free` parameters.
+    fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready.clone());
         }
         let _span = span!(DEBUG, "prepare", parameters = free.len());
-        let fresh = Arc::new(match model {
+        let (model, ties) = (self.effective_model()?, self.placed_ties()?);
+        let (prepared, printed) = match &model {
             Model::Traced(program) => {
                 let program = program.with_partials(free)?;
-                Ready {
-                    prepared: Prepared::traced(&program, free),
-                    printed: Some(Printed::new(program)),
-                }
+                (Prepared::traced(&program, free), Some(Printed::new(program)))
             }
-            Model::Native(native) => {
-                Ready { prepared: Prepared::native(native, free, &self.bounds), printed: None }
-            }
-        });
+            Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
+        };
+        let fresh = Arc::new(Ready { model, ties: Arc::new(ties), prepared, printed });
         Ok(self.ready.get_or_init(|| fresh).clone())
     }
 

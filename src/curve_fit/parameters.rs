@@ -95,16 +95,22 @@ impl CurveFit {
         if self.estimator == Estimator::Poisson && self.loss != Loss::Linear {
             return Err(Error::NotForCounts { what: "robust loss" });
         }
+        self.check_ties()?;
         self.loss.validate()?;
         self.options.validate()
     }
 
+    /// A complete start, inside the bounds; tied parameters have their values, whatever was given.
     pub(super) fn checked_start(&self, start: &[f64]) -> Result<Vec<f64>> {
         if start.len() != self.names.len() {
             let (expected, got) = (self.names.len(), start.len());
             return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
         }
-        start.iter().enumerate().map(|(i, &value)| self.checked_value(i, value)).collect()
+        let value = |(i, &value)| match self.is_tied(i) {
+            true => Ok(f64::NAN),
+            false => self.checked_value(i, value),
+        };
+        self.completed(start.iter().enumerate().map(value).collect::<Result<_>>()?)
     }
 
     /// The start of parameter `i`, inside its bounds.

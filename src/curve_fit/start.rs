@@ -103,7 +103,7 @@ impl CurveFit {
     }
 
     fn linear_among(&self, free: &[usize], class: impl Fn(usize) -> usize) -> Result<Vec<usize>> {
-        match self.model.as_ref().map_err(Clone::clone)? {
+        match &self.effective_model()? {
             Model::Traced(program) => Ok(Conflicts::of(program).affine(free, class)),
             Model::Native(_) => Ok(Vec::new()),
         }
@@ -124,13 +124,16 @@ impl CurveFit {
             return Ok(Found { values: self.checked_start(values)?, solved: Vec::new() });
         }
         let mut found = self.given(start)?;
-        for (value, &(lower, upper)) in found.iter_mut().zip(&self.bounds) {
-            if value.is_none() && lower == upper {
-                *value = Some(lower);
+        for (i, value) in found.iter_mut().enumerate() {
+            let (lower, upper) = self.bounds[i];
+            match value {
+                None if self.is_tied(i) => *value = Some(f64::NAN),
+                None if lower == upper => *value = Some(lower),
+                _ => {}
             }
         }
         if found.iter().all(Option::is_some) {
-            let values = found.into_iter().flatten().collect();
+            let values = self.completed(found.into_iter().flatten().collect())?;
             return Ok(Found { values, solved: Vec::new() });
         }
         let _span = span!(DEBUG, "start", points = points.used);
@@ -151,7 +154,7 @@ impl CurveFit {
         let value = |(i, given): (usize, Option<f64>)| {
             given.or(guessed[i]).unwrap_or_else(|| self.inside(i, 0.0))
         };
-        let begin: Vec<f64> = found.into_iter().enumerate().map(value).collect();
+        let begin = self.completed(found.into_iter().enumerate().map(value).collect())?;
         self.with_linear_solved(begin, &linear, &guessed, points)
     }
 
@@ -164,6 +167,10 @@ impl CurveFit {
                 let known = self.names.clone();
                 return Err(StartError::UnknownName { name: name.clone(), known }.into());
             };
+            if let Some(tie) = self.ties.iter().find(|tie| tie.name == *name) {
+                let (name, formula) = (name.clone(), tie.text.clone());
+                return Err(StartError::Tied { name, formula }.into());
+            }
             if given[i].is_some() {
                 return Err(StartError::GivenTwice { name: name.clone() }.into());
             }
@@ -200,8 +207,7 @@ impl CurveFit {
         guessed: &[Option<f64>],
         points: &Points<'_>,
     ) -> Result<Found> {
-        let model = self.model.as_ref().map_err(Clone::clone)?;
-        let unused = self.unused(model, &[])?;
+        let unused = self.unused(&self.effective_model()?, &[])?;
         let solve: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();
         if solve.is_empty() {
             return Ok(Found { values: begin, solved: solve });
@@ -229,7 +235,7 @@ impl CurveFit {
                 values[i] = self.inside(i, 1.0);
             }
         }
-        Ok(Found { values, solved: solve })
+        Ok(Found { values: self.completed(values)?, solved: solve })
     }
 
     /// The fit that `make` makes from a start. If linear parameters were solved for and it did not
@@ -285,8 +291,7 @@ impl CurveFit {
 
     /// Whether the model is no expectation of the counts somewhere.
     fn has_bad_count(&self, start: &[f64], points: &Points<'_>) -> Result<bool> {
-        let model = self.model.as_ref().map_err(Clone::clone)?;
-        let ready = self.ready(model, &self.free_positions())?;
+        let ready = self.ready(&self.free_positions())?;
         let mut counts = Cpu::new(&ready.prepared, points, Loss::Linear, start);
         Ok(counts.first_bad_point(start).is_some())
     }

@@ -12,6 +12,7 @@ use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result, short};
 use crate::model::native::Model;
+use crate::model::ties::Ties;
 use crate::normal::{Normal, Spectrum, Summary};
 use crate::observe::span;
 use crate::solver::bounds::Limits;
@@ -22,6 +23,7 @@ use crate::solver::options::Options;
 use crate::solver::problem::{Problem, rounding_of};
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
@@ -51,6 +53,8 @@ pub(crate) struct Request<'a> {
     pub(crate) start: Vec<f64>,
     pub(crate) bounds: &'a [(f64, f64)],
     pub(crate) fixed: Vec<bool>,
+    /// Which parameters follow from others; the model has their formulas in place of them.
+    pub(crate) ties: Arc<Ties>,
     /// Parameters that do not occur in the model.
     pub(crate) unused: Vec<bool>,
     pub(crate) loss: Loss,
@@ -103,7 +107,7 @@ impl Request<'_> {
         let mut fit = Fit {
             model: self.model.clone(),
             names: self.names.to_vec(),
-            params: outcome.params,
+            params: end.params,
             at_bound: end.at_bound,
             covariance: end.covariance,
             loss: self.loss,
@@ -120,6 +124,7 @@ impl Request<'_> {
             stats,
             start: self.start.clone(),
             fixed: self.fixed.clone(),
+            ties: self.ties.clone(),
             bounds: self.bounds.to_vec(),
             spread: self.supply.spread(),
         };
@@ -362,7 +367,9 @@ impl Request<'_> {
             0 => f64::NAN,
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };
-        let covariance = Covariance::compute(&Inputs {
+        let mut params = outcome.params.clone();
+        self.ties.complete(&mut params);
+        let mut covariance = Covariance::compute(&Inputs {
             spectrum: &Spectrum::of(&factor, &kept(&estimated)),
             free: &problem.free,
             estimated: &estimated,
@@ -372,12 +379,14 @@ impl Request<'_> {
             // Errors in row units back to the units of the data.
             row_error: &row_error,
         });
-        Ok(End { at_bound, covariance, effects: outcome.effects.clone(), passes, stopped })
+        covariance.tie(&self.ties, &params);
+        Ok(End { params, at_bound, covariance, effects: outcome.effects.clone(), passes, stopped })
     }
 }
 
 /// What is known at the end of a fit.
 struct End {
+    params: Vec<f64>,
     at_bound: Vec<Option<crate::solver::bounds::Side>>,
     covariance: Covariance,
     effects: Vec<f64>,

@@ -20,6 +20,7 @@ mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod supply;
+mod tied;
 pub(crate) mod warning;
 
 use crate::backend::cpu::predict;
@@ -30,12 +31,14 @@ use crate::data::sigma::Spread;
 use crate::data::{Data, expect_columns};
 use crate::error::{Error, Result};
 use crate::model::native::Model;
+use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
 use nalgebra::DMatrix;
 use stats::Stats;
 use std::fmt;
+use std::sync::Arc;
 use warning::Warning;
 
 /// The result of a fit, whether it converged or not: it always carries the best parameters reached
@@ -49,7 +52,9 @@ pub struct Fit {
     pub(crate) names: Vec<String>,
     pub(crate) start: Vec<f64>,
     pub(crate) params: Vec<f64>,
+    /// Tied ones included.
     pub(crate) fixed: Vec<bool>,
+    pub(crate) ties: Arc<Ties>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,
@@ -96,6 +101,12 @@ impl Fit {
     /// The standard error of the parameter called `name`; see [`std_errors`](Fit::std_errors).
     pub fn std_error(&self, name: &str) -> Option<f64> {
         self.position(name).map(|i| self.covariance.errors[i])
+    }
+
+    /// The formula that the parameter called `name` is tied to, if it is; see
+    /// [`CurveFit::tie`](crate::CurveFit::tie).
+    pub fn tie(&self, name: &str) -> Option<&str> {
+        self.ties.formula(self.position(name)?)
     }
 
     /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,

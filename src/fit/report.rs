@@ -40,6 +40,15 @@ impl Fit {
             let (value, error) = (self.params[i], self.covariance.errors[i]);
             let start = trimmed(self.start[i]);
             write!(f, "{name:<name_width$}  {:>14}", significant(value, 8))?;
+            if let Some(formula) = self.ties.formula(i) {
+                let error = match error {
+                    e if e.is_finite() => format!("± {:>12}", significant(e, 4)),
+                    f64::INFINITY => format!("  {:>12}", "undetermined"),
+                    _ => format!("  {:>12}", "unknown"),
+                };
+                writeln!(f, "  {error}  == {formula}")?;
+                continue;
+            }
             match (self.fixed[i], self.at_bound[i]) {
                 (true, _) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "fixed", "")?,
                 (_, Some(_)) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "at bound", "")?,

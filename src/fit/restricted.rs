@@ -3,6 +3,7 @@
 use super::Fit;
 use super::covariance::{Covariance, Direction};
 use crate::model::native::Model;
+use std::sync::Arc;
 
 impl Fit {
     /// The parameters at the positions `keep`, called `names`, as those of `model`. Statistics stay.
@@ -16,6 +17,7 @@ impl Fit {
             bounds: chosen(&self.bounds, keep),
             at_bound: chosen(&self.at_bound, keep),
             covariance: self.covariance.restricted(keep),
+            ties: Arc::default(),
             ..self.clone()
         }
     }

@@ -13,6 +13,7 @@ pub(crate) mod parse;
 pub(crate) mod program;
 pub(crate) mod scalar;
 mod tape;
+pub(crate) mod ties;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;

@@ -84,6 +84,14 @@ impl Program {
         })
     }
 
+    /// Another model of the same variables and parameters, with their names.
+    ///
+    /// # Errors
+    /// As [`trace`](Program::trace).
+    pub(crate) fn rewritten(&self, model: impl FnOnce(&[Var], &[Var]) -> Var) -> Result<Program> {
+        self.record(Vec::new(), |x, p| vec![model(x, p)])
+    }
+
     /// Runs `model` on a fresh tape and keeps what its outputs need.
     fn record(
         &self,

@@ -34,7 +34,7 @@ pub use library::decays::{
 pub use library::diode::{diode, diode_series_resistance};
 pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
 pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
-pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t};
+pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t, voigt};
 pub use library::physics::{arrhenius, lennard_jones, morse, planck};
 pub use library::polynomial::polynomial;
 pub use library::relaxation::{
@@ -42,7 +42,9 @@ pub use library::relaxation::{
 };
 pub use library::resonances::{breit_wigner, damped_oscillator};
 pub use library::saturation::{freundlich, langmuir, michaelis_menten};
-pub use library::skewed_peaks::{doniach, lognormal, skewed_gaussian, split_lorentzian};
+pub use library::skewed_peaks::{
+    doniach, exponential_gaussian, lognormal, skewed_gaussian, split_lorentzian,
+};
 pub use library::steps::{
     rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf, step_linear,
     step_logistic,

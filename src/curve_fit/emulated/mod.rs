@@ -1,5 +1,7 @@
 //! The suite of all devices on the emulated one, through the public front.
 
+#[path = "../../../tests/support/around.rs"]
+mod around;
 mod batch_faults;
 mod batch_poisoned;
 mod batch_resident;
@@ -81,3 +83,4 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
 }
 batches::batches_on!(on_device);
 streams::streams_on!(on_device);
+around::around_on!(on_device);

@@ -9,6 +9,7 @@ mod start;
 mod supply;
 
 use super::start::Start;
+use super::tie::told_of_ties;
 use super::{CurveFit, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
@@ -19,10 +20,12 @@ use crate::fit::engine::Request;
 use crate::fit::execution::{Execution, Wish};
 use crate::fit::supply::InMemory;
 use crate::model::native::Model;
+use crate::model::ties::Ties;
 use crate::observe::span;
 use joint_fit::JointFit;
 use layout::Layout;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 use std::time::Instant;
 use supply::{JointSupply, Set};
 
@@ -160,7 +163,12 @@ impl Layout {
         .collect()
     }
 
-    fn request(&self, points: &[Points<'_>], start: Vec<f64>, begun: Instant) -> Result<JointFit> {
+    fn request(
+        &self,
+        points: &[Points<'_>],
+        mut start: Vec<f64>,
+        begun: Instant,
+    ) -> Result<JointFit> {
         let validated = Instant::now();
         let first = &self.members[0].curve;
         let whole = overview::of(points)?;
@@ -171,9 +179,17 @@ impl Layout {
         let unused = self.unused()?;
         let ready = self.members.iter().enumerate().map(|(set, member)| {
             let free = member.curve.free_positions();
-            member.curve.ready(member.model()?, &free).map_err(in_set(set))
+            member.curve.ready(&free).map_err(in_set(set))
         });
         let ready = ready.collect::<Result<Vec<_>>>()?;
+        let ties: Vec<(&Ties, &[usize])> = self
+            .members
+            .iter()
+            .zip(&ready)
+            .map(|(member, ready)| (&*ready.ties, member.params.as_slice()))
+            .collect();
+        let ties = Arc::new(Ties::joined(&ties, &self.names)?);
+        ties.complete(&mut start);
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
             let CurveFit { backend, costs, precision, loss, .. } = member.curve;
@@ -199,7 +215,7 @@ impl Layout {
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
         let prepared_at = Instant::now();
-        let watch = first.watch();
+        let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
             model: &model,
             prepared: &prepared,
@@ -209,6 +225,7 @@ impl Layout {
             start,
             bounds: &self.bounds,
             fixed: (0..self.names.len()).map(|i| !self.free.contains(&i)).collect(),
+            ties,
             unused,
             loss: first.loss,
             options: &first.options,

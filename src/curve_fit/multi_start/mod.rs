@@ -4,6 +4,7 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::ends;
+use super::tie::told_of_ties;
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
@@ -149,7 +150,9 @@ impl CurveFit {
         let all = self.starts(&start, starts)?;
         let points = self.validate(&data)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let observer = self.watch().map(|observer| Stopping { observer, stop: stop.clone() });
+        let ties = Arc::new(self.placed_ties()?);
+        let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
+        let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
         self.request(&points, start, self.place(), begun, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
             let request = Request { observer, ..request };
@@ -187,7 +190,7 @@ impl CurveFit {
             for ((&i, range), u) in free.iter().zip(&ranges).zip(point) {
                 start[i] = range.at(u);
             }
-            starts.push(start);
+            starts.push(self.completed(start)?);
         }
         Ok(starts)
     }

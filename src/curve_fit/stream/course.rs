@@ -4,6 +4,7 @@ use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
 use crate::backend::{Backend, Evaluator, Fault};
+use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
@@ -102,7 +103,10 @@ impl<'f> Course<'f> {
             begun: *begun,
         };
         let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
-        let watch = Noting { notes: notes.clone(), observer: curve.watch() };
+        let watch = Noting {
+            notes: notes.clone(),
+            observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
+        };
         let supply = StreamSupply::new(passes);
         let course = Course {
             asked,
@@ -251,6 +255,7 @@ impl<'f> Course<'f> {
             start: start.to_vec(),
             bounds: &curve.bounds,
             fixed: curve.fixed_or_equal(free),
+            ties: ready.ties.clone(),
             unused: unused.clone(),
             loss: curve.loss,
             options: &curve.options,

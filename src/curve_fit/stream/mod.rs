@@ -86,11 +86,11 @@ impl CurveFit {
         let shape = guarded(|| stream.source.shape())?;
         stream.check(&shape)?;
         let start = self.accepts_values(shape.x.len(), start.as_ref())?;
-        let model = self.model.as_ref().map_err(Clone::clone)?;
         let free = self.free_positions();
-        let unused = self.unused(model, &free)?;
-        let ready = self.ready(model, &free)?;
-        let asked = Asked { curve: self, model, ready: &ready, free, unused, start, begun };
+        let ready = self.ready(&free)?;
+        let unused = self.unused(&ready.model, &free)?;
+        let asked =
+            Asked { curve: self, model: &ready.model, ready: &ready, free, unused, start, begun };
         let sample = stream.sample_points(&shape);
         let (course, resumed) = Course::new(asked, stream, shape)?;
         let opening = course.open(resumed, sample)?;

@@ -10,6 +10,7 @@ mod pipeline;
 pub(crate) mod place;
 pub(crate) mod status;
 mod summary;
+mod tied;
 pub(crate) mod view;
 
 use crate::solver::bounds::Side;

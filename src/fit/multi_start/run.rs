@@ -37,7 +37,10 @@ pub(crate) fn from_all(
         let _span = span!(DEBUG, "start", number = i);
         let begun = Instant::now();
         let request = Request { start: start.clone(), ..request.clone() };
-        let outcome = request.solve(begun).map(|(_, outcome)| (outcome, begun.elapsed()));
+        let outcome = request.solve(begun).map(|(_, mut outcome)| {
+            request.ties.complete(&mut outcome.params);
+            (outcome, begun.elapsed())
+        });
         if outcome.as_ref().is_err_and(|error| !is_of_start(error)) {
             stop.store(true, Relaxed);
         }

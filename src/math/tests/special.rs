@@ -226,3 +226,18 @@ fn atan2_and_hypot() {
         assert!(same(got, expected), "hypot({x:e}, {y:e}) = {got:e}, expected {expected:e}");
     }
 }
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn erfcx_and_wright_omega() {
+    check(
+        "erfcx",
+        math::erfcx,
+        &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, INF), (-27.0, INF), (1e308, 0.564_189_583_547_756_3 / 1e308)],
+    );
+    check(
+        "wright_omega",
+        math::wright_omega,
+        &[(1.0, 1.0), (-INF, 0.0), (INF, INF), (-746.0, 0.0), (f64::MAX, f64::MAX), (-745.0, TINY)],
+    );
+}

@@ -5,6 +5,8 @@ pub(crate) mod decays;
 pub(crate) mod diode;
 pub(crate) mod dose;
 pub(crate) mod growth;
+#[cfg(test)]
+mod hostile;
 pub(crate) mod peaks;
 pub(crate) mod physics;
 pub(crate) mod polynomial;
@@ -32,10 +34,12 @@ pub(crate) static ALL: &[&Definition] = &[
     &background::QUADRATIC,
     &peaks::GAUSSIAN,
     &peaks::LORENTZIAN,
+    &peaks::VOIGT,
     &peaks::PSEUDO_VOIGT,
     &peaks::PEARSON7,
     &peaks::MOFFAT,
     &peaks::STUDENTS_T,
+    &skewed_peaks::EXPONENTIAL_GAUSSIAN,
     &skewed_peaks::SKEWED_GAUSSIAN,
     &skewed_peaks::LOGNORMAL,
     &skewed_peaks::SPLIT_LORENTZIAN,
@@ -80,6 +84,7 @@ pub(crate) static ALL: &[&Definition] = &[
     &physics::LENNARD_JONES,
     &physics::MORSE,
     &diode::DIODE,
+    &diode::DIODE_SERIES_RESISTANCE,
 ];
 
 /// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there

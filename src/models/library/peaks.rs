@@ -50,6 +50,35 @@ define! {
 }
 
 define! {
+    /// Voigt's profile, the convolution of a Gaussian and a Lorentzian: a line that is broadened by
+    /// motion and by its lifetime, computed by Faddeeva's function to full precision.
+    voigt VOIGT ["x"] Peak
+    formula "amplitude*voigt(x - center, sigma, gamma)"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the position of the maximum",
+        sigma: width "the standard deviation of the Gaussian",
+        gamma: positive "the half width at half maximum of the Lorentzian",
+    }
+    derived {
+        fwhm = "1.0692*gamma + sqrt(0.86639*gamma^2 + 8*ln(2)*sigma^2)"
+            "full width at half maximum, to 0.03 % (E. E. Whiting, J. Quant. Spectrosc. Radiat. Transfer 8, 1968; J. J. Olivero and R. L. Longbothum, ibid. 17, 1977)",
+        height = "amplitude*voigt(0, sigma, gamma)" "the value at the center",
+    }
+    estimate |points| {
+        let [center, half, gauss, lorentz] = mixed(points);
+        let (gauss, lorentz) = (gauss * half * (PI / LN_2).sqrt(), lorentz * PI * half);
+        // The widths of a pseudo-Voigt's two parts, from its fraction (P. Thompson, D. E. Cox and
+        // J. B. Hastings, J. Appl. Cryst. 20, 1987).
+        let n = lorentz / (gauss + lorentz);
+        let of_lorentz = 0.72928 * n + 0.19289 * n * n + 0.07783 * n * n * n;
+        let of_gauss = (1.0 - 0.74417 * n - 0.24781 * n * n - 0.00810 * n * n * n).max(1e-3).sqrt();
+        let sigma = half * of_gauss / (2.0 * LN_2).sqrt();
+        vec![gauss + lorentz, center, sigma, half * of_lorentz]
+    }
+}
+
+define! {
     /// A sum of a Gaussian and a Lorentzian of one width, in place of a Voigt profile. `sigma` is the
     /// half width at half maximum of both.
     pseudo_voigt PSEUDO_VOIGT ["x"] Peak

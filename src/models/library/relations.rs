@@ -226,4 +226,14 @@ fn of_physics() {
     diode.says("conductance_at_zero", diode.slope(0.0, 1));
     // k·300 K/e.
     diode.says("ideality_300k", 0.03 / (1.380649e-23 * 300.0 / 1.602176634e-19));
+    let (i0, nvt, rs) = (1e-9, 0.03, 20.0);
+    let resisted = curve(&diode::DIODE_SERIES_RESISTANCE, &[i0, nvt, rs]);
+    resisted.says("conductance_at_zero", resisted.slope(0.0, 1));
+    resisted.says("ideality_300k", diode.derived("ideality_300k"));
+    // The equation that it solves.
+    for x in [-0.2, 0.0, 0.1, 0.4, 0.7, 2.0] {
+        let current = resisted.at(x);
+        let voltage = nvt * (current / i0).ln_1p() + rs * current;
+        assert!((voltage - x).abs() < 1e-6, "{voltage} at {x}");
+    }
 }

@@ -12,6 +12,46 @@ use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 const REACH: f64 = 4.0;
 
 define! {
+    /// A normal distribution convolved with an exponential one: a peak of a chromatogram (E. Grushka,
+    /// Anal. Chem. 44, 1972), with its tail on the right. Neither a small `gamma` nor a point far away
+    /// overflows (as in Y. Kalambet et al., J. Chemometrics 25, 2011).
+    exponential_gaussian EXPONENTIAL_GAUSSIAN ["x"] Peak
+    formula "amplitude*gamma/2*if(x - center < gamma*sigma^2,"
+        " exp(-((x - center)/sigma)^2/2)"
+        "*erfcx(max(gamma*sigma - (x - center)/sigma, 0)/sqrt(2)),"
+        " exp(min(gamma*(center - x) + (gamma*sigma)^2/2, 0))"
+        "*erfc(min(gamma*sigma - (x - center)/sigma, 0)/sqrt(2)))"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the mean of the Gaussian",
+        sigma: width "the standard deviation of the Gaussian",
+        gamma: width "the rate of the exponential, one over its mean",
+    }
+    derived {
+        tau = "1/gamma" "the length of the tail",
+        mean = "center + 1/gamma" "the center of mass",
+        deviation = "sqrt(sigma^2 + 1/gamma^2)" "the standard deviation of the whole",
+    }
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(REACH);
+        let half = (peak.left + peak.right) / 2.0;
+        let sigma = peak.left.min(half) / (2.0 * LN_2).sqrt();
+        let at = |x: f64| x / window.x_unit;
+        let axes = [
+            Axis::linear(at(peak.center - 1.5 * peak.left), at(peak.center + 0.3 * peak.right), 11),
+            widths(&window, sigma),
+            Axis::logarithmic(at(0.1 * half), at(5.0 * half), 11),
+        ];
+        let found = search(&window, axes, 1, |&[center, sigma, tau], x, out| {
+            out[0] = exponential_gauss((x - center) / sigma, sigma / tau);
+        });
+        let [center, sigma, tau] = found.at.map(|v| v * window.x_unit);
+        vec![found.factors[0] * window.y_unit * 2.0 * tau, center, sigma, 1.0 / tau]
+    }
+}
+
+define! {
     /// A normal distribution times a cumulative one (A. Azzalini, Scand. J. Statist. 12, 1985).
     skewed_gaussian SKEWED_GAUSSIAN ["x"] Peak
     formula "amplitude/(sigma*sqrt(2*pi))*exp(-((x - center)/sigma)^2/2)"
@@ -152,6 +192,16 @@ define! {
         let sigma = sigma * window.x_unit;
         let amplitude = found.factors[0] * window.y_unit * sigma.powf(1.0 - gamma);
         vec![amplitude, center * window.x_unit, sigma, gamma]
+    }
+}
+
+/// exp(−u²/2) erfcx((k − u)/√2), which is 2/γ times the density, k = γσ.
+fn exponential_gauss(u: f64, k: f64) -> f64 {
+    let z = (k - u) * FRAC_1_SQRT_2;
+    if z > 0.0 {
+        (-0.5 * u * u).exp() * Scalar::erfcx(z)
+    } else {
+        (k * (0.5 * k - u)).exp() * Scalar::erfc(z)
     }
 }
 

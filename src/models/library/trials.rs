@@ -340,6 +340,16 @@ static TRIALS: &[Trial] = &[
         },
         noise: (0.02, 0.05),
     },
+    Trial {
+        definition: &diode::DIODE_SERIES_RESISTANCE,
+        draw: |rng| {
+            let (nvt, i0) = (between(rng, 0.025, 0.06), log_between(rng, 1e-13, 1e-8));
+            let (largest, drop) = (log_between(rng, 1e-3, 1e-1), between(rng, 1.0, 12.0));
+            let top = nvt * ((largest / i0).ln() + drop);
+            (spread(rng, -0.1, top), vec![i0, nvt, nvt * drop / largest])
+        },
+        noise: (0.02, 0.05),
+    },
 ];
 
 #[test]

@@ -14,10 +14,11 @@ use super::entries::{Entry, MARK, entries};
 use crate::backend::cuda::compiler::{CompileError, Image};
 
 /// What stands in `kernels/host`, under the names by which it includes itself.
-const HEADERS: [(&str, &str); 5] = [
+const HEADERS: [(&str, &str); 6] = [
     ("cuda_on_cpu.h", include_str!("../../../../kernels/host/cuda_on_cpu.h")),
     ("block.h", include_str!("../../../../kernels/host/block.h")),
     ("fibre.h", include_str!("../../../../kernels/host/fibre.h")),
+    ("erfcx.h", include_str!("../../../../kernels/host/erfcx.h")),
     ("intrinsics.h", include_str!("../../../../kernels/host/intrinsics.h")),
     ("launch.h", include_str!("../../../../kernels/host/launch.h")),
 ];

@@ -283,3 +283,27 @@ fn kernels_of_counts_compile_for_every_architecture() {
         }
     }
 }
+
+/// Texts of their own as well; one architecture shows whether the compiler knows every name.
+#[test]
+fn kernels_of_error_functions_compile() {
+    let text = "a*voigt(x - b, c, d) + faddeeva_im(x, a) + erfcx(b*x) + wright_omega(c*x)";
+    let program = CurveFit::parse(text, ["x"]).unwrap().program().unwrap();
+    for arithmetic in [Arithmetic::Double, Arithmetic::Single { compensated: true }] {
+        let unit = source::passes(&Spec {
+            estimator: Estimator::LeastSquares,
+            program: &program,
+            free: program.partials.len(),
+            columns: vec![Storage::F64],
+            response: Storage::F64,
+            loss: Loss::Linear,
+            arithmetic,
+        });
+        for nvrtc in all() {
+            let (_, log) = timed(&nvrtc, &unit, (8, 0));
+            let kernels = uses(&log);
+            assert!(!kernels.is_empty(), "{log}");
+            assert!(kernels.iter().all(|kernel| kernel.spilled_bytes == 0), "{kernels:?}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Tied parameters of the fits of a batch: their values and errors, from each fit's covariance matrix.
+
+use super::arrays::Arrays;
+use crate::model::ties::Ties;
+use rayon::prelude::*;
+
+impl Arrays {
+    /// Gives tied parameters what follows from the others, for which the covariances must be there; those
+    /// are dropped afterwards unless they are to be kept.
+    pub(crate) fn tie(&mut self, ties: &Ties, keep_covariance: bool) {
+        if ties.is_empty() {
+            return;
+        }
+        let width = self.width;
+        let params = self.params.par_chunks_mut(width);
+        let errors = self.errors.par_chunks_mut(width);
+        let covariances = self.covariances.par_chunks_mut(width * width);
+        params.zip(errors).zip(covariances).for_each(|((params, errors), covariance)| {
+            if params.iter().enumerate().any(|(k, p)| p.is_nan() && ties.formula(k).is_none()) {
+                // Not run.
+                return;
+            }
+            ties.complete(params);
+            for (t, row) in ties.partials(params) {
+                tie_one(t, &row, errors, covariance);
+            }
+        });
+        if !keep_covariance {
+            self.covariances = Vec::new();
+        }
+    }
+}
+
+/// One tied parameter `t` with these partials by those that are not tied, whose covariances are there.
+fn tie_one(t: usize, row: &[f64], errors: &mut [f64], covariance: &mut [f64]) {
+    let width = row.len();
+    let entering: Vec<usize> = (0..width).filter(|&k| row[k] != 0.0 && errors[k] != 0.0).collect();
+    // Those at bounds add nothing beside others.
+    let known: Vec<usize> = entering.iter().copied().filter(|&k| !errors[k].is_nan()).collect();
+    let with = |j: usize, covariance: &[f64]| -> f64 {
+        known.iter().map(|&k| row[k] * covariance[k * width + j]).sum()
+    };
+    errors[t] = if known.iter().any(|&k| errors[k].is_infinite()) {
+        f64::INFINITY
+    } else if known.is_empty() && !entering.is_empty() {
+        f64::NAN
+    } else if let [k] = known[..] {
+        row[k].abs() * errors[k]
+    } else {
+        let largest = known.iter().map(|&k| row[k] * row[k] * covariance[k * width + k]);
+        let in_range = known.is_empty() || largest.fold(0.0, f64::max).is_normal();
+        let square = known.iter().map(|&k| row[k] * with(k, covariance)).sum::<f64>();
+        // Where variances leave the range of f64 nothing is known.
+        if in_range { square.max(0.0).sqrt() } else { f64::NAN }
+    };
+    for j in (0..width).filter(|&j| j != t) {
+        let value = match (errors[t], errors[j]) {
+            (a, b) if a == 0.0 || b == 0.0 => 0.0,
+            (a, b) if !a.is_finite() || !b.is_finite() => f64::NAN,
+            _ => with(j, covariance),
+        };
+        covariance[t * width + j] = value;
+        covariance[j * width + t] = value;
+    }
+    covariance[t * width + t] = errors[t] * errors[t];
+}

@@ -1,0 +1,223 @@
+//! Parameters that follow from others by expressions, put into a model in their place.
+//!
+//! A program is recorded once more with the expressions where the tied parameters were: its partials by
+//! the others are then exact, and a tied parameter is one that does not occur. An ordinary function is
+//! called with the tied values, and its own partials go through the chain rule.
+
+use super::dual::Dual;
+use super::expression::Expression;
+use super::native::{Model, Native};
+use super::program::Program;
+use super::scalar::Scalar;
+use crate::error::Result;
+use crate::error::tie::TieError;
+use std::sync::Arc;
+
+/// Partials taken together.
+const LANES: usize = 8;
+
+/// What was said: a parameter is what a formula says.
+#[derive(Clone, Debug)]
+pub(crate) struct Tie {
+    pub(crate) name: String,
+    /// The formula as it was written.
+    pub(crate) text: String,
+    pub(crate) expression: Expression,
+}
+
+/// Ties of the parameters of a model, in an order in which each needs only those before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ties(Vec<Placed>);
+
+/// A tie among the parameters of a model.
+#[derive(Clone, Debug)]
+struct Placed {
+    /// The parameter that is tied.
+    index: usize,
+    tie: Tie,
+    /// The parameter that each name of the formula is.
+    places: Vec<usize>,
+}
+
+impl Ties {
+    /// # Errors
+    /// If names are unknown, a parameter is tied twice, or ties run in a circle.
+    pub(crate) fn among(names: &[String], said: &[Tie]) -> std::result::Result<Ties, TieError> {
+        let mut waiting: Vec<Placed> = Vec::with_capacity(said.len());
+        for tie in said {
+            let place = |name: &String| {
+                let unknown = || TieError::UnknownName {
+                    tied: tie.name.clone(),
+                    name: name.clone(),
+                    known: names.to_vec(),
+                };
+                names.iter().position(|n| n == name).ok_or_else(unknown)
+            };
+            let index = place(&tie.name)?;
+            if let Some(before) = waiting.iter().find(|placed| placed.index == index) {
+                return Err(TieError::Twice {
+                    name: tie.name.clone(),
+                    first: before.tie.text.clone(),
+                    second: tie.text.clone(),
+                });
+            }
+            let places = tie.expression.parameters().iter().map(place);
+            let places = places.collect::<std::result::Result<_, _>>()?;
+            waiting.push(Placed { index, tie: tie.clone(), places });
+        }
+        let mut ordered = Vec::with_capacity(waiting.len());
+        while !waiting.is_empty() {
+            let waits =
+                |placed: &Placed| waiting.iter().any(|other| placed.places.contains(&other.index));
+            let Some(next) = waiting.iter().position(|placed| !waits(placed)) else {
+                return Err(TieError::Cycle { names: circle(&waiting) });
+            };
+            ordered.push(waiting.remove(next));
+        }
+        Ok(Ties(ordered))
+    }
+
+    /// Those of several sets together: each set's, with the places that its parameters have among all,
+    /// which are called `names`.
+    ///
+    /// # Errors
+    /// If sets that have a parameter in common tie it to something else.
+    pub(crate) fn joined(
+        sets: &[(&Ties, &[usize])],
+        names: &[String],
+    ) -> std::result::Result<Ties, TieError> {
+        let mut all: Vec<Placed> = Vec::new();
+        let moved = |placed: &Placed, to: &[usize]| Placed {
+            index: to[placed.index],
+            tie: placed.tie.clone(),
+            places: placed.places.iter().map(|&k| to[k]).collect(),
+        };
+        for (ties, to) in sets {
+            for placed in ties.0.iter().map(|placed| moved(placed, to)) {
+                if !all.iter().any(|other| other.index == placed.index) {
+                    all.push(placed);
+                }
+            }
+        }
+        for placed in &all {
+            let is_same = |(ties, to): &(&Ties, &[usize])| {
+                let own = ties.0.iter().map(|own| moved(own, to));
+                let mut same = own.filter(|own| {
+                    (own.index, &own.places, &own.tie.text)
+                        == (placed.index, &placed.places, &placed.tie.text)
+                });
+                !to.contains(&placed.index) || same.next().is_some()
+            };
+            if !sets.iter().all(is_same) {
+                let name = names[placed.index].clone();
+                return Err(TieError::DiffersBetweenSets { name });
+            }
+        }
+        Ok(Ties(all))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The formula that parameter `index` is tied to, as it was written.
+    pub(crate) fn formula(&self, index: usize) -> Option<&str> {
+        self.0.iter().find(|placed| placed.index == index).map(|placed| placed.tie.text.as_str())
+    }
+
+    /// The tied parameters.
+    pub(crate) fn tied(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().map(|placed| placed.index)
+    }
+
+    /// Gives the tied ones of all parameters their values.
+    pub(crate) fn complete<S: Scalar>(&self, params: &mut [S]) {
+        for Placed { index, tie, places } in &self.0 {
+            let named: Vec<S> = places.iter().map(|&k| params[k]).collect();
+            params[*index] = tie.expression.evaluate(&[], &named);
+        }
+    }
+
+    /// For each tied parameter its partials by all others, tied ones aside: one row of as many numbers as
+    /// there are parameters. `params` have their values.
+    pub(crate) fn partials(&self, params: &[f64]) -> Vec<(usize, Vec<f64>)> {
+        let mut rows: Vec<(usize, Vec<f64>)> =
+            self.tied().map(|index| (index, vec![0.0; params.len()])).collect();
+        for group in 0..params.len().div_ceil(LANES) {
+            let lane = |k: usize| if k / LANES == group { k % LANES } else { LANES };
+            let mut point: Vec<Dual<f64, LANES>> =
+                params.iter().enumerate().map(|(k, &p)| Dual::variable(p, lane(k))).collect();
+            // A tied parameter varies only as the others do.
+            self.complete(&mut point);
+            for (index, row) in &mut rows {
+                let found = point[*index].partials;
+                row.iter_mut().skip(group * LANES).zip(found).for_each(|(out, d)| *out = d);
+            }
+        }
+        let tied: Vec<usize> = self.tied().collect();
+        for (_, row) in &mut rows {
+            tied.iter().for_each(|&t| row[t] = 0.0);
+        }
+        rows
+    }
+
+    /// The model in the other parameters alone.
+    ///
+    /// # Errors
+    /// None in practice: replaying a program cannot panic.
+    pub(crate) fn substituted(&self, model: &Model) -> Result<Model> {
+        Ok(match model {
+            Model::Traced(program) => Model::Traced(Arc::new(self.in_program(program)?)),
+            Model::Native(native) => Model::Native(self.in_native(native)),
+        })
+    }
+
+    fn in_program(&self, program: &Program) -> Result<Program> {
+        program.rewritten(|x, p| {
+            let mut p = p.to_vec();
+            self.complete(&mut p);
+            program.evaluate(x, &p)
+        })
+    }
+
+    fn in_native(&self, native: &Native) -> Native {
+        let (ties, value) = (self.clone(), native.value.clone());
+        let value = Arc::new(move |x: &[f64], p: &[f64]| {
+            let mut p = p.to_vec();
+            ties.complete(&mut p);
+            value(x, &p)
+        });
+        let jacobian = native.jacobian.clone().map(|jacobian| {
+            let ties = self.clone();
+            let chained = move |x: &[f64], p: &[f64], out: &mut [f64]| {
+                let mut p = p.to_vec();
+                ties.complete(&mut p);
+                jacobian(x, &p, out);
+                for (tied, row) in ties.partials(&p) {
+                    let by_tied = std::mem::replace(&mut out[tied], 0.0);
+                    for (out, d) in out.iter_mut().zip(row) {
+                        *out += if d == 0.0 { 0.0 } else { by_tied * d };
+                    }
+                }
+            };
+            Arc::new(chained) as Arc<_>
+        });
+        Native { value, jacobian, ..native.clone() }
+    }
+}
+
+/// The names of ties each of which waits for the next one, the last for the first.
+fn circle(waiting: &[Placed]) -> Vec<String> {
+    let next =
+        |placed: &Placed| waiting.iter().position(|other| placed.places.contains(&other.index));
+    let (mut way, mut at) = (Vec::new(), 0);
+    while !way.contains(&at) {
+        way.push(at);
+        match next(&waiting[at]) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    let begin = way.iter().position(|&i| i == at).unwrap_or(0);
+    way[begin..].iter().map(|&i| waiting[i].tie.name.clone()).collect()
+}

@@ -1,0 +1,8 @@
+//! The library of models: every model's partials, start, areas and widths, and what is put together.
+
+mod compose;
+mod errors;
+mod partials;
+mod relations;
+mod starts;
+mod truths;
