@@ -39,8 +39,11 @@ fn row(name: &str, model: &Model) -> String {
     let formula = model.formula().unwrap();
     let bounds = model.bounds();
     let parameters = model.parameters();
-    let parameters: Vec<String> =
-        parameters.iter().zip(bounds).map(|(p, bounds)| format!("`{p}`{}", range(bounds))).collect();
+    let parameters: Vec<String> = parameters
+        .iter()
+        .zip(bounds)
+        .map(|(p, bounds)| format!("`{p}`{}", range(bounds)))
+        .collect();
     let derived: Vec<String> =
         model.derived().iter().map(|(name, formula)| format!("`{name}` = `{formula}`")).collect();
     format!("| `{name}` | `{formula}` | {} | {} |", parameters.join(", "), derived.join(", "))
@@ -57,9 +60,14 @@ fn the_table_of_models_is_the_library() {
     let missing: Vec<&str> =
         rows.iter().map(String::as_str).filter(|row| !page.lines().any(|l| l == *row)).collect();
     assert!(missing.is_empty(), "docs/guide/models.md lacks\n{}", missing.join("\n"));
-    let listed = page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 5);
+    let listed =
+        page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 5);
     let unknown: Vec<&str> = listed.filter(|line| !rows.iter().any(|row| row == line)).collect();
-    assert!(unknown.is_empty(), "docs/guide/models.md has, beyond the library,\n{}", unknown.join("\n"));
+    assert!(
+        unknown.is_empty(),
+        "docs/guide/models.md has, beyond the library,\n{}",
+        unknown.join("\n")
+    );
 }
 
 #[test]
