@@ -77,7 +77,10 @@ fn in_units(value: f64, last: i32) -> Option<(String, i32)> {
     }
     let (_, exponent) = decimal(magnitude, 17)?;
     if exponent >= last {
-        return decimal(magnitude, (exponent - last) as usize + 1);
+        let (mut digits, first) = decimal(magnitude, (exponent - last) as usize + 1)?;
+        // 9.9996 became 10.000: its last digit is one further from the first.
+        digits.extend((exponent..first).map(|_| '0'));
+        return Some((digits, first));
     }
     // Less than a unit: at least half of one counts as one.
     let half = exponent == last - 1 && decimal(magnitude, 17)?.0.as_str() >= "5";
