@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 8] = [
+const LESSONS: [&str; 9] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -17,11 +17,16 @@ const LESSONS: [&str; 8] = [
     "06_relaxation_map",
     "07_stream",
     "08_interrupt_and_resume",
+    "09_figures",
 ];
 
-/// Whether the lesson is built: one reads a Parquet file and shows a bar.
+/// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.
 fn is_built(lesson: &str) -> bool {
-    lesson != "07_stream" || cfg!(all(feature = "parquet", feature = "progress"))
+    match lesson {
+        "07_stream" => cfg!(all(feature = "parquet", feature = "progress")),
+        "09_figures" => cfg!(feature = "plot"),
+        _ => true,
+    }
 }
 
 /// Lessons that write the files that they fit.

@@ -323,8 +323,8 @@ impl<'a> FitPlot<'a> {
         });
         let split = bottom - 0.27 * (bottom - top);
         // A power of ten of the residuals stands between the panels.
-        let common = deviations
-            .is_some_and(|axis| !axis.ticks(bottom - split, APART[1]).common.is_empty());
+        let common =
+            deviations.is_some_and(|axis| !axis.ticks(bottom - split, APART[1]).common.is_empty());
         let between = if common { 24.0 } else { 8.0 };
         let upper_bottom = if deviations.is_some() { split - 8.0 } else { bottom };
         let rooms = [Some((y, upper_bottom - top)), deviations.map(|axis| (axis, bottom - split))];
