@@ -13,27 +13,80 @@
 //! # Ok::<(), dualfit::Error>(())
 //! ```
 //!
-//! # The way of a fit
+//! This page follows a fit from the model to the result and says at each step what there is. The guide
+//! in `docs/guide` answers questions: which call for which task, why a fit does not converge, what the
+//! error bars mean, what is called what in SciPy, lmfit, Gpufit and MATLAB.
 //!
-//! 1. **The model.** [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables
-//!    ([`Var`]) that write down what is done with them. The resulting [`Program`] is replayed over
-//!    [`Dual`] numbers to record its partial derivatives; zeros vanish, common parts are shared, work
-//!    that is the same at every point is done once a pass. A generic function over [`Scalar`] serves
-//!    the fit and plain numbers alike; text ([`CurveFit::parse`]) and functions that cannot be traced
-//!    ([`CurveFit::native`]) are models too.
-//! 2. **The data.** [`Data`] borrows x and y, and what is known of y's errors: [`Sigma`]. Everything is
-//!    checked before the model is called. More points than memory holds come from a [`Source`] in chunks
-//!    ([`Stream`], [`CurveFit::fit_stream`]): passes over all of them add up the same sums.
-//! 3. **The evaluation.** Blocks of points run through the program with vector instructions chosen at
-//!    run time, chunks of blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never
-//!    stored, and the result does not depend on the number of threads. On a CUDA device ([`Backend`],
-//!    [`devices`], [`Device`]) the program is printed as kernels, and the loop runs there too.
-//! 4. **The solver.** Moré's trust region (Levenberg-Marquardt) with bounds and robust losses
-//!    ([`Loss`]). Where squaring J would cost digits, J itself is factored. A cost with many minima is
-//!    searched from many starts ([`CurveFit::multi_start`]).
-//! 5. **The result.** A [`Fit`] carries the parameters, their covariance from a singular value
-//!    decomposition, statistics, [`Warning`]s, and the reason why it stopped ([`Termination`]). A fit
-//!    that did not converge is a `Fit` that says so; an [`Error`] means that the request made no sense.
+//! # The model
+//!
+//! [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables ([`Var`]) that write down
+//! what is done with them. The resulting [`Program`] is replayed over [`Dual`] numbers to record its
+//! partial derivatives; zeros vanish, common parts are shared, work that is the same at every point is
+//! done once a pass.
+//!
+//! A generic function over [`Scalar`] serves the fit and plain numbers alike. Text
+//! ([`CurveFit::parse`]) and functions that cannot be traced ([`CurveFit::native`]) are models too. The
+//! library in [`models`] has those that people fit every day, with a formula, names, bounds, and what
+//! follows from their parameters; they add, multiply and nest:
+//!
+//! ```
+//! use dualfit::{CurveFit, models};
+//! let spectrum = CurveFit::from(models::gaussian("peak_") + models::linear("bg_"));
+//! assert_eq!(spectrum.parameters()[..2], ["peak_amplitude", "peak_center"]);
+//! ```
+//!
+//! A [`CurveFit`] is told what is known of the parameters: [`names`](CurveFit::names),
+//! [`bound`](CurveFit::bound), [`fix`](CurveFit::fix), [`tie`](CurveFit::tie). It is prepared once and
+//! makes any number of fits, from any thread.
+//!
+//! # The start
+//!
+//! One value per parameter; or some of them by name; or none ([`Start`]). What is not given is found:
+//! by the model's own [`guess`](CurveFit::guess), and by one linear solve for the parameters in which
+//! the model is linear.
+//!
+//! # The data
+//!
+//! [`Data`] borrows x and y, in `f64` or `f32`, and what is known of y's errors, [`Sigma`], which
+//! decides the error bars. Everything is checked before the model is called; NaN is an error that says
+//! where, or is left out ([`Missing`]). Counts are fitted by maximum likelihood ([`Estimator`]).
+//! Thousands of small fits are one [`BatchData`] for [`CurveFit::fit_batch`]. More points than memory
+//! holds come from a [`Source`] in chunks ([`Stream`], [`CurveFit::fit_stream`]); passes over all of them
+//! add up the same sums.
+//!
+//! # The evaluation
+//!
+//! Blocks of points run through the program with vector instructions chosen at run time, chunks of
+//! blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never stored, and the result does
+//! not depend on the number of threads. On a CUDA device ([`Backend`], [`devices`], [`Device`]) the
+//! program is printed as kernels, and the loop runs there too.
+//!
+//! # The solver
+//!
+//! Moré's trust region (Levenberg-Marquardt) with bounds and robust losses ([`Loss`]). Where squaring J
+//! would cost digits, J itself is factored. [`Options`] has tolerances and limits. A cost with many
+//! minima is searched from many starts ([`CurveFit::multi_start`]).
+//!
+//! # The result
+//!
+//! A [`Fit`] carries the parameters, their covariance from a singular value decomposition, statistics,
+//! [`Warning`]s, and the reason why it stopped ([`Termination`]). A fit that did not converge is a `Fit`
+//! that says so; an [`Error`] means that the request made no sense, and names the place, the number and
+//! the remedy.
+//!
+//! # What stands around it
+//!
+//! | question | answer |
+//! |---|---|
+//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`] |
+//! | Where is the curve, where a new point? | [`Fit::confidence_band`], [`Fit::prediction_band`] |
+//! | What follows from the parameters? | [`Fit::propagate`] |
+//! | One parameter in several data sets? | [`GlobalFit`] |
+//! | How far is it, how do I stop it? | [`CurveFit::observe`], [`CancelToken`] |
+//! | Where did the time go? | [`Fit::stats`] |
+//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`] |
+//!
+//! Files, bars, spans and arrays of other crates are behind features; none is on by default.
 
 // Suites that the crate's own tests share with those in `tests/` name the crate as users do.
 #[cfg(test)]
@@ -73,6 +126,7 @@ pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
+pub use curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
 pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::start::Start;
 pub use curve_fit::stream::curve_fit_large;
@@ -123,6 +177,10 @@ pub use fit::bands::new_point::NewPoint;
 pub use fit::batch::BatchFit;
 pub use fit::batch::status::FitStatus;
 pub use fit::batch::view::BatchFitView;
+pub use fit::derived::Derived;
+pub use fit::compare::{Akaike, FTest, akaike_weights, compare_nested};
+pub use fit::diagnostics::Diagnostics;
+pub use fit::diagnostics::sequence::RunsTest;
 pub use fit::multi_start::{Optima, Optimum, Trial};
 pub use fit::propagated::Propagated;
 pub use fit::stats::Stats;
@@ -144,6 +202,31 @@ pub use solver::termination::Termination;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// So is the guide's: `cargo test --doc --all-features guide`.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../docs/guide/choosing.md")]
+    struct Choosing;
+    #[doc = include_str!("../docs/guide/global_fits.md")]
+    struct GlobalFits;
+    #[doc = include_str!("../docs/guide/cpu_or_gpu.md")]
+    struct CpuOrGpu;
+    #[doc = include_str!("../docs/guide/not_converging.md")]
+    struct NotConverging;
+    #[doc = include_str!("../docs/guide/error_bars.md")]
+    struct ErrorBars;
+    #[doc = include_str!("../docs/guide/r_squared.md")]
+    struct RSquared;
+    #[doc = include_str!("../docs/guide/coming_from.md")]
+    struct ComingFrom;
+    #[doc = include_str!("../docs/guide/models.md")]
+    struct Models;
+    #[doc = include_str!("../docs/guide/performance.md")]
+    struct Performance;
+    #[doc = include_str!("../docs/guide/numerics.md")]
+    struct Numerics;
+}
 
 /// What cannot be asked does not compile: a start of another length than the model has parameters,
 ///

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 8] = [
+const LESSONS: [&str; 11] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -17,15 +17,15 @@ const LESSONS: [&str; 8] = [
     "06_relaxation_map",
     "07_stream",
     "08_interrupt_and_resume",
+    "10_peaks",
+    "11_global_fit",
+    "12_intervals",
 ];
 
 /// Whether the lesson is built: one reads a Parquet file and shows a bar.
 fn is_built(lesson: &str) -> bool {
     lesson != "07_stream" || cfg!(all(feature = "parquet", feature = "progress"))
 }
-
-/// Lessons that write the files that they fit.
-const WRITING: [&str; 2] = ["07_stream", "08_interrupt_and_resume"];
 
 /// Lessons that simulate an instrument and draw, and what they draw.
 const DRAWN: [(&str, [&str; 2]); 2] = [
@@ -92,12 +92,13 @@ fn every_lesson_and_every_tool_is_listed_here() {
 
 #[test]
 fn lessons_are_numbered_and_short() {
-    for (i, lesson) in LESSONS.into_iter().enumerate() {
+    for lesson in LESSONS {
         let text = fs::read_to_string(folder().join(format!("{lesson}.rs"))).expect(lesson);
-        assert!(text.starts_with(&format!("//! Lesson {}: ", i + 1)), "{lesson} has no header");
+        let number: usize = lesson[..2].parse().expect("a number");
+        assert!(text.starts_with(&format!("//! Lesson {number}: ")), "{lesson} has no header");
         let lines = text.lines().count();
         let draws = DRAWN.iter().any(|(name, _)| *name == lesson);
-        let most = if draws { 190 } else { 60 } + if WRITING.contains(&lesson) { 30 } else { 0 };
+        let most = if draws { 190 } else { 90 };
         assert!(lines < most, "{lesson} has {lines} lines");
     }
 }
@@ -121,6 +122,26 @@ fn the_readme_shows_the_report_of_the_first_lesson() {
     // The lines after the statistics tell of the machine and of the last digits.
     let statistics = |text: &str| text.split("\nCPU (").next().map(str::to_owned);
     assert_eq!(statistics(shown), statistics(&run(LESSONS[0])), "README.md shows another report");
+}
+
+/// What the guide shows as output is what a lesson prints, line after line.
+#[test]
+fn the_guide_shows_what_the_lessons_print() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide");
+    let mut shown = Vec::new();
+    for page in fs::read_dir(guide).expect("docs/guide") {
+        let text = fs::read_to_string(page.expect("a page").path()).expect("a page");
+        let blocks = text.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
+        shown.extend(blocks.map(|block| block.trim_end().to_owned()));
+    }
+    assert!(!shown.is_empty());
+    let whole = |text: String| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    let draws = |lesson: &&str| DRAWN.iter().any(|(name, _)| name == lesson);
+    let plain = LESSONS.into_iter().filter(|lesson| is_built(lesson) && !draws(lesson));
+    let said: Vec<String> = plain.map(|lesson| whole(run(lesson))).collect();
+    for block in shown {
+        assert!(said.iter().any(|text| text.contains(&block)), "no lesson prints\n{block}");
+    }
 }
 
 /// Levels of two pictures may differ by a little where another platform's logarithm rounds otherwise.

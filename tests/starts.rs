@@ -178,3 +178,23 @@ fn starts_are_finite_where_the_data_do_not_determine_them() {
     let fit = unused.fit(data, Start::Guess).unwrap();
     assert_eq!(fit.undetermined(), ["b"]);
 }
+
+/// Where a native model's parameter starts at 0 and becomes 1e-9, steps relative to 1 see nothing of it.
+#[test]
+fn scales_are_sizes_of_steps() {
+    let x: Vec<f64> = (0..50).map(|i| 1e-10 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| (-((x - 2e-9) / 1e-9).powi(2)).exp()).collect();
+    let data = Data::new(&x, &y).unwrap();
+    let value = |x: f64, p: &[f64]| p[0] * (-((x - p[1]) / 1e-9).powi(2)).exp();
+    let peak = || CurveFit::native(value, 2).names(["height", "center"]);
+    let fit = peak().scale("center", 1e-9).fit(data.clone(), [0.5, 0.0]).unwrap();
+    assert!(fit.converged() && (fit.params()[1] / 2e-9 - 1.0).abs() < 1e-6, "{fit}");
+    let blind = peak().fit(data.clone(), [0.5, 0.0]).unwrap();
+    assert!((blind.params()[1] / 2e-9 - 1.0).abs() > 1e-3, "{blind}");
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = peak().scale("center", wrong).fit(data.clone(), [0.5, 0.0]).unwrap_err();
+        assert!(matches!(error, Error::BadOption { name: "scale", .. }));
+    }
+    let error = peak().scale("centre", 1.0).fit(data, [0.5, 0.0]).unwrap_err();
+    assert!(matches!(error, Error::UnknownParameter { .. }));
+}

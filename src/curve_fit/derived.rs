@@ -2,7 +2,7 @@
 
 use super::CurveFit;
 use crate::data::observations::Observations;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Expression;
 use std::sync::Arc;
 
@@ -20,13 +20,27 @@ impl CurveFit {
 
     /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
     /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
-    /// names of the parameters.
+    /// names of the parameters, tied and fixed ones too; a fit refuses a name that is none of them. See
+    /// [`Fit::derived`](crate::Fit::derived); batches do not work them out.
     ///
     /// # Errors
-    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence.
+    /// [`Error::Parse`] with the column of the offence.
     pub fn derive(mut self, name: &str, formula: &str) -> Result<CurveFit> {
         let expression = Expression::parse(formula, &[])?;
         self.derived.push((name.to_owned(), expression));
         Ok(self)
+    }
+
+    /// # Errors
+    /// [`Error::UnknownParameter`] for a name in a formula that is none of the parameters.
+    pub(super) fn check_derived(&self) -> Result<()> {
+        let mut names = self.derived.iter().flat_map(|(_, formula)| formula.parameters());
+        match names.find(|name| !self.names.contains(name)) {
+            Some(name) => {
+                let known = self.names.clone();
+                Err(Error::UnknownParameter { name: name.clone(), known })
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -13,6 +13,7 @@ mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
+mod scale;
 pub(crate) mod start;
 pub(crate) mod stream;
 mod tie;
@@ -106,7 +107,11 @@ pub struct CurveFit {
     model: Result<Model>,
     names: Vec<String>,
     bounds: Vec<(f64, f64)>,
+    /// Whose bounds were said by name, so that a tie would contradict them.
+    bounded: Vec<bool>,
     fixed: Vec<bool>,
+    /// Typical sizes, NaN for one that is not known.
+    scales: Vec<f64>,
     loss: Loss,
     estimator: Estimator,
     options: Options,
@@ -155,7 +160,9 @@ impl CurveFit {
         CurveFit {
             model,
             bounds: vec![(f64::NEG_INFINITY, f64::INFINITY); names.len()],
+            bounded: vec![false; names.len()],
             fixed: vec![false; names.len()],
+            scales: vec![f64::NAN; names.len()],
             names,
             loss: Loss::Linear,
             estimator: Estimator::LeastSquares,
@@ -364,6 +371,7 @@ impl CurveFit {
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
+            derived: &self.derived,
             unused,
             loss: self.loss,
             options: &self.options,

@@ -93,7 +93,7 @@ impl CurveFit {
     /// A model that cannot be traced, of one independent variable and `params` parameters: an
     /// ordinary function, called for each point. Its partials are central differences unless
     /// [`jacobian`](CurveFit::jacobian) gives them; a start of the right magnitude helps them where a
-    /// parameter goes to 0.
+    /// parameter goes to 0, or its [`scale`](CurveFit::scale).
     ///
     /// ```
     /// let step = dualfit::CurveFit::native(|x: f64, p: &[f64]| if x < 1.0 { p[0] } else { p[1] }, 2);
@@ -112,6 +112,8 @@ impl CurveFit {
         params: usize,
         model: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
     ) -> CurveFit {
+        let scales = vec![f64::NAN; params];
+        let native = Native { value: Arc::new(model), jacobian: None, columns, params, scales };
         let native =
             Native { value: Arc::new(model), jacobian: None, columns, params, lost: false };
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))

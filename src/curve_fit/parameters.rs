@@ -32,16 +32,19 @@ impl CurveFit {
     pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> CurveFit {
         if let Some(i) = self.find(name) {
             self.bounds[i] = ends(&range);
+            self.bounded[i] = true;
         }
         self.changed()
     }
 
-    /// Lower and upper bounds of all parameters, in order; ±∞ for none.
+    /// Lower and upper bounds of all parameters, in order; ±∞ for none. Those of tied ones are not used.
     #[must_use]
     pub fn bounds(mut self, bounds: impl AsRef<[(f64, f64)]>) -> CurveFit {
         let bounds = bounds.as_ref();
         if bounds.len() == self.names.len() {
             self.bounds = bounds.to_vec();
+            self.bounded.fill(false);
+            self.unbind_tied();
         } else {
             let (expected, got) = (self.names.len(), bounds.len());
             let remedy = "one pair of lower and upper bound per parameter";
@@ -96,6 +99,7 @@ impl CurveFit {
             return Err(Error::NotForCounts { what: "robust loss" });
         }
         self.check_ties()?;
+        self.check_derived()?;
         self.loss.validate()?;
         self.options.validate()
     }
@@ -131,7 +135,7 @@ impl CurveFit {
     }
 
     /// The position of a parameter; an unknown name is remembered as an error.
-    fn find(&mut self, name: &str) -> Option<usize> {
+    pub(super) fn find(&mut self, name: &str) -> Option<usize> {
         let position = self.names.iter().position(|n| n == name);
         if position.is_none() {
             let known = self.names.clone();

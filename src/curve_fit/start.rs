@@ -258,7 +258,7 @@ impl CurveFit {
         let measured = counts.as_ref().unwrap_or(points);
         let inner = self.plain();
         let searched = inner.request(measured, values, None, Instant::now(), |request| {
-            projected(&request, &solved)
+            projected(&request, &solved, &self.scales)
         });
         let Ok((from, passes)) = searched else { return Ok(first) };
         let Ok(mut second) = make(from) else { return Ok(first) };
@@ -283,7 +283,6 @@ impl CurveFit {
             estimator: Estimator::LeastSquares,
             backend: Backend::Cpu,
             observer: None,
-            cancel: None,
             underdetermined: true,
             ..self.clone()
         }

@@ -17,8 +17,8 @@ impl CurveFit {
     /// The formula takes the parameter's place in the model, with exact partials, on every backend. A
     /// tied parameter is not estimated and takes no degree of freedom; a fit has its value, and its
     /// error and correlations as they follow from those of the others. It has no start: a value in a
-    /// complete one is not looked at. What is wrong with ties, [`fit`](CurveFit::fit) reports: unknown
-    /// names, a circle, a tied parameter that is fixed or has bounds.
+    /// complete one is not looked at, and bounds that its model came with do not hold. What is wrong with ties, [`fit`](CurveFit::fit) reports: unknown
+    /// names, a circle, a tied parameter that is fixed or was given bounds by name.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -42,7 +42,18 @@ impl CurveFit {
             }
             Err(error) => self.refuse(error),
         }
+        self.unbind_tied();
         self.changed()
+    }
+
+    /// Takes bounds off tied parameters that came with the model or with those of all; bounds that were
+    /// said of one of them are an error.
+    pub(super) fn unbind_tied(&mut self) {
+        for i in 0..self.names.len() {
+            if self.is_tied(i) && !self.bounded[i] {
+                self.bounds[i] = (f64::NEG_INFINITY, f64::INFINITY);
+            }
+        }
     }
 
     pub(super) fn is_tied(&self, i: usize) -> bool {

@@ -11,6 +11,7 @@ use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result, short};
+use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::normal::{Normal, Spectrum, Summary};
@@ -55,6 +56,8 @@ pub(crate) struct Request<'a> {
     pub(crate) fixed: Vec<bool>,
     /// Which parameters follow from others; the model has their formulas in place of them.
     pub(crate) ties: Arc<Ties>,
+    /// Names and formulas of quantities that are reported with the fit.
+    pub(crate) derived: &'a [(String, Expression)],
     /// Parameters that do not occur in the model.
     pub(crate) unused: Vec<bool>,
     pub(crate) loss: Loss,
@@ -125,9 +128,11 @@ impl Request<'_> {
             start: self.start.clone(),
             fixed: self.fixed.clone(),
             ties: self.ties.clone(),
+            derived: Vec::new(),
             bounds: self.bounds.to_vec(),
             spread: self.supply.spread(),
         };
+        fit.derive(self.derived)?;
         let distinct = self.supply.distinct(fit.estimated());
         fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &end.effects);
         Ok(fit)

@@ -2,7 +2,10 @@
 
 pub(crate) mod bands;
 pub(crate) mod batch;
+pub(crate) mod compare;
 pub(crate) mod covariance;
+pub(crate) mod derived;
+pub(crate) mod diagnostics;
 pub(crate) mod distributions;
 pub(crate) mod engine;
 pub(crate) mod execution;
@@ -38,6 +41,7 @@ use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
+use derived::Derived;
 use nalgebra::DMatrix;
 use stats::Stats;
 use std::fmt;
@@ -60,6 +64,7 @@ pub struct Fit {
     /// Tied ones included.
     pub(crate) fixed: Vec<bool>,
     pub(crate) ties: Arc<Ties>,
+    pub(crate) derived: Vec<Derived>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,

@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::normal::small::fold_rows;
 use crate::normal::{RFactor, Summary};
 use crate::solver::minimise::{Outcome, evaluate};
+use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
@@ -34,11 +35,15 @@ const FIRST_RADIUS: f64 = 0.5;
 const LITTLE: f64 = 1e-6;
 
 /// All parameters of `request` where the search ends, from its start. `linear`: the positions of those in
-/// which the model is linear. And the passes that it took.
+/// which the model is linear; `scales`: typical sizes of all, NaN where they are not known. And the passes that it took.
 ///
 /// # Errors
 /// If the model has no finite value at the start, or panics there.
-pub(crate) fn projected(request: &Request<'_>, linear: &[usize]) -> Result<(Vec<f64>, usize)> {
+pub(crate) fn projected(
+    request: &Request<'_>,
+    linear: &[usize],
+    scales: &[f64],
+) -> Result<(Vec<f64>, usize)> {
     let (begun, none) = (Instant::now(), Work::default());
     let problem = request.problem();
     let mut evaluator = request.evaluator(Loss::Linear, Arithmetic::Double)?;
@@ -46,9 +51,19 @@ pub(crate) fn projected(request: &Request<'_>, linear: &[usize]) -> Result<(Vec<
     let there = evaluate(&mut *evaluator, &problem, &Options::default(), begun, none, at_start)
         .map_err(|failure| request.refused(failure))?;
     let is_linear = |&j: &usize| linear.contains(&problem.free[j]);
-    let (first, second) = (0..problem.free.len()).partition(is_linear);
-    let mut search =
-        Search { evaluator: &mut *evaluator, problem: &problem, there, first, second, passes: 1 };
+    let (first, second): (_, Vec<usize>) = (0..problem.free.len()).partition(is_linear);
+    let size = |&j: &usize| scales[problem.free[j]] / there.columns[j];
+    let sizes = second.iter().map(size).collect();
+    let mut search = Search {
+        evaluator: &mut *evaluator,
+        problem: &problem,
+        there,
+        first,
+        second,
+        sizes,
+        passes: 1,
+        observer: request.observer,
+    };
     let params = search.run();
     Ok((params, search.passes))
 }
@@ -62,7 +77,10 @@ struct Search<'a> {
     first: Vec<usize>,
     /// Which are not.
     second: Vec<usize>,
+    /// Their typical sizes in the units of their columns, NaN where they are not known.
+    sizes: Vec<f64>,
     passes: usize,
+    observer: Option<&'a Observer>,
 }
 
 /// A point with the linear parameters solved for.
@@ -85,10 +103,14 @@ impl Search<'_> {
         let (mut delta, mut damping) = (vec![0.0; m], 0.0);
         let mut radius = FIRST_RADIUS;
         for _ in 0..MOST_TRIALS {
+            if self.observer.is_some_and(|observer| observer.is_cancelled()) {
+                break;
+            }
             damping = region.step(&best.r, &best.z, &scale, radius, damping, &mut delta);
             let promised = promised(&best.r, &best.z, &delta);
             let length = scaled_norm(&delta, &scale);
-            if !(promised > LITTLE * best.cost) || !length.is_finite() {
+            let ends = promised <= LITTLE * best.cost || promised.is_nan();
+            if ends || !length.is_finite() {
                 break;
             }
             let trial = self.solved(self.displaced(&best.params, &delta));
@@ -123,8 +145,9 @@ impl Search<'_> {
     /// A trust region of relative changes: columns say nothing of sizes where a parameter has hardly an
     /// effect yet.
     fn rescale(&self, scale: &mut [f64], params: &[f64]) {
-        for (s, p) in scale.iter_mut().zip(self.scaled(params)) {
-            let size = 1.0 / p.abs();
+        let now = self.scaled(params).into_iter().zip(&self.sizes);
+        for (s, (p, typical)) in scale.iter_mut().zip(now) {
+            let size = 1.0 / p.abs().max(*typical);
             *s = match (size.is_finite(), *s) {
                 (true, _) => size,
                 (false, 0.0) => 1.0,

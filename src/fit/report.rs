@@ -1,6 +1,7 @@
 //! A fit as text: what lmfit's report says, and what a careful reader would ask besides.
 
 use super::Fit;
+use super::derived::Derived;
 use crate::data::estimator::Estimator;
 use std::fmt;
 
@@ -15,6 +16,7 @@ impl fmt::Display for Fit {
         writeln!(f)?;
         self.parameter_table(f)?;
         writeln!(f)?;
+        self.derived_table(f)?;
         self.statistics_lines(f)?;
         self.correlation_lines(f)?;
         if !self.warnings.is_empty() {
@@ -41,12 +43,7 @@ impl Fit {
             let start = trimmed(self.start[i]);
             write!(f, "{name:<name_width$}  {:>14}", significant(value, 8))?;
             if let Some(formula) = self.ties.formula(i) {
-                let error = match error {
-                    e if e.is_finite() => format!("± {:>12}", significant(e, 4)),
-                    f64::INFINITY => format!("  {:>12}", "undetermined"),
-                    _ => format!("  {:>12}", "unknown"),
-                };
-                writeln!(f, "  {error}  == {formula}")?;
+                writeln!(f, "  {}  == {formula}", error_cell(error))?;
                 continue;
             }
             match (self.fixed[i], self.at_bound[i]) {
@@ -69,6 +66,21 @@ impl Fit {
             }
         }
         Ok(())
+    }
+
+    /// What was asked for besides, if anything, and an empty line.
+    fn derived_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.derived.is_empty() {
+            return Ok(());
+        }
+        let widths = self.derived.iter().map(|d| d.name.chars().count());
+        let width = widths.max().unwrap_or(0).max(9);
+        writeln!(f, "{:<width$}  {:>14}    {:>12}", "derived", "value", "std. error")?;
+        for Derived { name, value, std_error } in &self.derived {
+            let value = significant(*value, 8);
+            writeln!(f, "{name:<width$}  {value:>14}  {}", error_cell(*std_error))?;
+        }
+        writeln!(f)
     }
 
     fn statistics_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -174,6 +186,15 @@ impl Fit {
             ms(s.solve_seconds),
             ms(s.covariance_seconds)
         )
+    }
+}
+
+/// A standard error of what has no start, or why there is none.
+fn error_cell(error: f64) -> String {
+    match error {
+        e if e.is_finite() => format!("± {:>12}", significant(e, 4)),
+        f64::INFINITY => format!("  {:>12}", "undetermined"),
+        _ => format!("  {:>12}", "unknown"),
     }
 }
 

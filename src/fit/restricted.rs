@@ -18,6 +18,7 @@ impl Fit {
             at_bound: chosen(&self.at_bound, keep),
             covariance: self.covariance.restricted(keep),
             ties: Arc::default(),
+            derived: Vec::new(),
             ..self.clone()
         }
     }

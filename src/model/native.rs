@@ -16,6 +16,8 @@ pub(crate) struct Native {
     pub(crate) jacobian: Option<Arc<Jacobian>>,
     pub(crate) columns: usize,
     pub(crate) params: usize,
+    /// A typical size of each parameter, NaN for one that is not known.
+    pub(crate) scales: Vec<f64>,
     /// Whether the function itself is gone, because it stands for one that could not be saved.
     pub(crate) lost: bool,
 }
@@ -36,12 +38,6 @@ const STEP: f64 = 6.055_454_452_393_343e-6;
 /// truncation takes only ε^⅔, as at a parameter of the right size. A thousandth serves both.
 const PART_OF_START: f64 = 1e-3;
 
-/// The least size of each parameter that steps of differences are relative to, from where the fit
-/// starts; a start of 0 counts as 1.
-pub(crate) fn least_sizes(start: &[f64]) -> impl Iterator<Item = f64> {
-    start.iter().map(|&p| PART_OF_START * if p == 0.0 { 1.0 } else { p.abs() })
-}
-
 /// Within what limits differences are taken; one value per parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct Steps<'a> {
@@ -51,6 +47,15 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Native {
+    /// The least size of each parameter that steps of differences are relative to: from its scale or, if
+    /// that is not known, from where the fit starts; a start of 0 counts as 1.
+    pub(crate) fn least_sizes(&self, start: &[f64]) -> impl Iterator<Item = f64> {
+        let size = |(&p, &scale): (&f64, &f64)| match (scale.is_nan(), p == 0.0) {
+            (false, _) => scale,
+            (true, true) => 1.0,
+            (true, false) => p.abs(),
+        };
+        start.iter().zip(&self.scales).map(move |pair| PART_OF_START * size(pair))
     /// What stands for a function that could not be saved: it has no value anywhere.
     #[cfg(feature = "serde")]
     pub(crate) fn lost(columns: usize, params: usize) -> Native {

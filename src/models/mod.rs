@@ -50,6 +50,7 @@ pub use library::steps::{
     step_logistic,
 };
 pub use library::surfaces::{gaussian2d, gaussian2d_elliptic, gaussian2d_rotated};
+pub use library::tracers::{bet, fcs_diffusion, ivim};
 pub use library::waves::{damped_sine, sine};
 pub use library::{by_name, names};
 pub use model::Model;

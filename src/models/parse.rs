@@ -84,7 +84,13 @@ impl<'a> Parser<'a> {
             return Fault::at(self.current.column, message);
         }
         let mut model = match self.current.text {
-            "-" => -self.after(Parser::factor)?,
+            "-" => {
+                self.advance()?;
+                match self.current.kind {
+                    Kind::Number(value, _) => self.after(|_| Ok(Model::number(-value)))?,
+                    _ => -self.factor()?,
+                }
+            }
             _ => self.operand()?,
         };
         if self.current.text == "of" {

@@ -6,6 +6,7 @@ use crate::data::observations::Observations;
 use std::sync::Arc;
 
 mod sum;
+mod together;
 
 /// A composite with sums and products flattened.
 pub(super) enum Tree {

@@ -3,6 +3,8 @@
 mod compose;
 mod errors;
 mod partials;
+mod rates;
 mod relations;
 mod starts;
+mod sums;
 mod truths;

@@ -21,10 +21,11 @@ fn partials_are_those_of_the_values() {
         let (mut checked, mut skipped) = (0, 0);
         for seed in 0..40 {
             let (columns, params, _) = experiment(name, seed);
-            let typical = |column: &Vec<f64>| column.iter().map(|x| x.abs()).fold(0.0, f64::max);
-            let size = columns.iter().map(typical).fold(0.0, f64::max);
+            let at = |k: usize| columns.iter().map(|column| column[k]).collect::<Vec<f64>>();
+            let values = (0..columns[0].len()).map(|k| program.evaluate(&at(k), &params).abs());
+            let level = values.fold(0.0, f64::max);
             for point in 0..6 {
-                let x: Vec<f64> = columns.iter().map(|column| column[point * 7]).collect();
+                let x = at(point * 7);
                 for i in 0..params.len() {
                     let value = |v: f64| {
                         let mut params = params.clone();
@@ -35,17 +36,20 @@ fn partials_are_those_of_the_values() {
                     let lane = |(k, &p): (usize, &f64)| Dual::variable(p, usize::from(k != i));
                     let p: Vec<Dual<f64, 1>> = params.iter().enumerate().map(lane).collect();
                     let exact = program.evaluate(&x, &p).partials[0];
-                    // A width moves by a part of itself, a position by a part of the range of x.
-                    let scale = params[i].abs().max(1e-3 * size.min(1.0)).max(1e-9);
-                    let (found, spread) = differences(value, params[i], scale);
-                    let noise = 1e-12 * value(params[i]).abs() / (1e-3 * scale);
+                    // A center far from 0 moves by much less than itself.
+                    let steps = (0..6).map(|k| 0.1_f64.powi(k) * params[i].abs().max(1e-9));
+                    let tried = steps.map(|scale| {
+                        let (found, spread) = differences(value, params[i], scale);
+                        (found, spread + 1e-13 * level / scale / 1e-3)
+                    });
+                    let (found, spread) = tried.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
                     // Kinks, as of a ramp, and curvature that the steps do not resolve.
-                    if spread > 1e-5 * found.abs() + 10.0 * noise {
+                    if spread > 1e-5 * found.abs() + 1e-7 * level / params[i].abs() {
                         skipped += 1;
                         continue;
                     }
                     checked += 1;
-                    let tolerance = 1e-6 * exact.abs() + 10.0 * spread + 10.0 * noise;
+                    let tolerance = 1e-7 * exact.abs() + 10.0 * spread;
                     assert!(
                         (exact - found).abs() <= tolerance,
                         "{name}, experiment {seed}: the partial by parameter {i} is {exact}, differences give {found} ± {spread}"

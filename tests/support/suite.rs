@@ -8,6 +8,8 @@
 
 #[path = "suite_counts.rs"]
 mod counted;
+#[path = "suite_ties.rs"]
+mod tied;
 #[path = "suite_watched.rs"]
 mod watched;
 
@@ -21,6 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use counted::counts;
+pub use tied::ties;
 pub use watched::{cancelled, observers};
 
 /// The tests of the suite, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
@@ -59,6 +62,11 @@ macro_rules! tests_on {
         #[test]
         fn bad_ends_are_those_of_the_cpu() {
             $on_device(suite::bad_ends);
+        }
+
+        #[test]
+        fn tied_parameters_are_those_of_the_substituted_model() {
+            $on_device(suite::ties);
         }
 
         #[test]

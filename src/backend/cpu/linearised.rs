@@ -8,7 +8,7 @@ use super::machine::{BLOCK, Block, Inputs, Uniforms};
 use super::worker::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
-use crate::model::native::{Model, Native, Steps, least_sizes};
+use crate::model::native::{Model, Native, Steps};
 use crate::model::program::panic_message;
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -108,7 +108,7 @@ impl At<'_> {
                 jacobian(&x, self.params, &mut all);
                 self.by.iter().for_each(|&k| partials[k] = all[k]);
             } else {
-                let least: Vec<f64> = least_sizes(self.start).collect();
+                let least: Vec<f64> = native.least_sizes(self.start).collect();
                 let steps = Steps { bounds: self.bounds, least: &least };
                 let (mut work, mut found) = (vec![0.0; count], vec![0.0; self.by.len()]);
                 native.differences(&x, self.params, self.by, steps, &mut work, &mut found);

@@ -21,7 +21,7 @@ use super::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::survey::PIECE;
-use crate::model::native::{Native, Steps, least_sizes};
+use crate::model::native::{Native, Steps};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;
@@ -209,7 +209,9 @@ impl<'a> Cpu<'a> {
             Kind::Native { .. } => (Chunks::of_calls(points.len()), true),
         };
         scratch.least.clear();
-        scratch.least.extend(least_sizes(start));
+        if let Kind::Native { native, .. } = &model.kind {
+            scratch.least.extend(native.least_sizes(start));
+        }
         scratch.normals.resize_with(chunks.count(), || (Normal::zero(k - 1), None));
         Cpu {
             model,

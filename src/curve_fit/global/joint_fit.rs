@@ -1,6 +1,7 @@
 //! What a fit of several sets found.
 
 use crate::fit::Fit;
+use crate::model::Expression;
 use crate::model::native::Model;
 use std::fmt;
 
@@ -20,6 +21,7 @@ pub(super) struct View {
     pub(super) model: Option<Model>,
     pub(super) names: Vec<String>,
     pub(super) params: Vec<usize>,
+    pub(super) derived: Vec<(String, Expression)>,
 }
 
 impl JointFit {
@@ -35,11 +37,13 @@ impl JointFit {
     }
 
     /// The fit as set `index`, counted from 0, sees it: its own model and parameters, under the model's
-    /// own names, with their covariance. It predicts and has bands for that set. Its statistics are
+    /// own names, with their covariance and what its model derives from them. It predicts and has bands for that set. Its statistics are
     /// those of the joint fit, since no degrees of freedom belong to a set.
     pub fn set(&self, index: usize) -> Option<Fit> {
         let view = self.views.get(index)?;
-        Some(self.fit.restricted(view.model.clone()?, &view.names, &view.params))
+        let mut fit = self.fit.restricted(view.model.clone()?, &view.names, &view.params);
+        fit.derive(&view.derived).ok()?;
+        Some(fit)
     }
 
     /// For each set the sum of its squared weighted residuals, or of their loss; together they are the

@@ -29,7 +29,9 @@ impl Member {
 
     pub(super) fn view(&self) -> View {
         let model = self.curve.model.as_ref().ok().cloned();
-        View { model, names: self.curve.names.clone(), params: self.params.clone() }
+        let CurveFit { names, derived, .. } = &self.curve;
+        let (names, derived) = (names.clone(), derived.clone());
+        View { model, names, params: self.params.clone(), derived }
     }
 }
 

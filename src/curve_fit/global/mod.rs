@@ -226,6 +226,7 @@ impl Layout {
             bounds: &self.bounds,
             fixed: (0..self.names.len()).map(|i| !self.free.contains(&i)).collect(),
             ties,
+            derived: &[],
             unused,
             loss: first.loss,
             options: &first.options,

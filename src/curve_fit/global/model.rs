@@ -54,6 +54,11 @@ pub(super) fn joint(members: &[Member], names: &[String]) -> Result<Model> {
 fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) -> Model {
     let sets: Vec<(Model, Vec<usize>)> =
         members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
+    let mut scales = vec![f64::NAN; params];
+    for member in members {
+        let own = member.params.iter().zip(&member.curve.scales);
+        own.for_each(|(&k, &scale)| scales[k] = scales[k].max(scale));
+    }
     let value = move |x: &[f64], p: &[f64]| {
         let set = (x[0].round().max(1.0) as usize).min(sets.len()) - 1;
         let (model, own) = &sets[set];
@@ -63,5 +68,6 @@ fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) 
             Model::Native(native) => (native.value)(&x[1..], &own),
         }
     };
+    Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, scales })
     Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, lost: false })
 }

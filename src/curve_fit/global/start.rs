@@ -43,7 +43,8 @@ impl Layout {
         let each = self.members.iter().zip(points).enumerate();
         each.map(|(set, (member, points))| {
             let names = member.curve.names.iter().zip(&member.params);
-            let own = names.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
+            let own = names.filter(|(name, _)| !member.curve.ties.iter().any(|t| t.name == **name));
+            let own = own.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
             let found = member.curve.found(&Start::Named(own), points).map_err(in_set(set))?;
             Ok(found.values)
         })

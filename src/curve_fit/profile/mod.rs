@@ -7,9 +7,11 @@
 //! are counts, is right to a higher order than value ± t · SE, and follows the cost where that is lopsided,
 //! flat, or cut off by a bound.
 
+pub(crate) mod contour;
 pub(crate) mod interval;
 mod neville;
 mod refits;
+mod squares;
 mod walk;
 
 use super::CurveFit;

@@ -52,7 +52,9 @@ impl<'a> Refits<'a> {
             ..free.options
         };
         let mut fixed = free.clone().changed();
-        fixed.fixed.fill(true);
+        // Tied ones follow.
+        (0..fixed.names.len()).for_each(|k| fixed.fixed[k] = !fixed.is_tied(k));
+        curve.free_positions().into_iter().for_each(|k| fixed.fixed[k] = true);
         let same = fixed.fit(data.clone(), &fit.params)?;
         let tolerance = SAME_COST * same.cost.max(fit.cost);
         if same.points != fit.points || (same.cost - fit.cost).abs() > tolerance {
@@ -85,6 +87,11 @@ impl<'a> Refits<'a> {
 
     pub(super) fn position(&self, which: usize) -> usize {
         self.positions[which]
+    }
+
+    /// The best value of a held parameter.
+    pub(super) fn best_value(&self, which: usize) -> f64 {
+        self.best.params[self.positions[which]]
     }
 
     /// Bounds of a held parameter.

@@ -256,6 +256,7 @@ impl<'f> Course<'f> {
             bounds: &curve.bounds,
             fixed: curve.fixed_or_equal(free),
             ties: ready.ties.clone(),
+            derived: &curve.derived,
             unused: unused.clone(),
             loss: curve.loss,
             options: &curve.options,

@@ -6,8 +6,6 @@
 //! parameters are nearly collinear and their errors cancel in the curve.
 
 pub(crate) mod new_point;
-#[cfg(test)]
-mod tests;
 
 use super::Fit;
 use super::distributions::{check_level, half_width, joint};
@@ -149,7 +147,9 @@ impl Fit {
         each: impl Fn(usize, f64, &[f64]) -> R + Sync,
     ) -> Result<Vec<R>> {
         let units = &self.covariance.units;
-        let by: Vec<usize> = (0..units.len()).filter(|&k| units[k] != 0.0).collect();
+        // Tied parameters have units, too, but the model has their formulas in their places.
+        let by = |&k: &usize| units[k] != 0.0 && !self.fixed[k];
+        let by: Vec<usize> = (0..units.len()).filter(by).collect();
         let Fit { model, params, bounds, start, .. } = self;
         At { model, params, by: &by, bounds, start }.map(columns, n, each)
     }

@@ -14,7 +14,7 @@ pub(crate) fn polynomial_fit(points: &Observations, degree: usize) -> Vec<f64> {
     let mut found = vec![0.0; degree + 1];
     found[0] = mean(&points.y);
     let (middle, half) = (low / 2.0 + high / 2.0, high / 2.0 - low / 2.0);
-    if !(half > 0.0) {
+    if half <= 0.0 || half.is_nan() {
         return found;
     }
     let t: Vec<f64> = x.iter().map(|x| (x - middle) / half).collect();
@@ -30,7 +30,7 @@ fn coefficients(t: &[f64], y: &[f64], degree: usize) -> Vec<f64> {
     for k in 0..=degree {
         let norm: f64 = values.iter().map(|v| v * v).sum();
         // Below this the next polynomial vanishes at all points, up to rounding.
-        if !(norm > 1e-24 * t.len() as f64) || k >= t.len() {
+        if norm <= 1e-24 * t.len() as f64 || norm.is_nan() || k >= t.len() {
             break;
         }
         let share = values.iter().zip(y).map(|(v, y)| v * (y / norm)).sum::<f64>();

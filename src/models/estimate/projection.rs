@@ -43,6 +43,11 @@ impl Axis {
         (self.high - self.low) / (self.places.max(2) - 1) as f64
     }
 
+    /// The nearest position on the axis; it may be NaN where an end is.
+    fn within(&self, position: f64) -> f64 {
+        position.max(self.low).min(self.high)
+    }
+
     /// The parameter at a position along the axis.
     fn value(&self, position: f64) -> f64 {
         if self.logarithmic { position.exp() } else { position }
@@ -101,7 +106,7 @@ pub(crate) fn search<const Q: usize>(
         for i in 0..Q {
             for direction in [-1.0, 1.0] {
                 let mut position = best;
-                position[i] = (best[i] + direction * step[i]).clamp(axes[i].low, axes[i].high);
+                position[i] = axes[i].within(best[i] + direction * step[i]);
                 let here = work.cost(&values(&axes, &position));
                 if here < cost {
                     (best, cost) = (position, here);
@@ -254,5 +259,7 @@ mod tests {
         assert!(found.at[0] > 0.0 && found.cost.is_finite());
         let none = search(&points, axes, 1, |_, _, out| out[0] = f64::NAN);
         assert_eq!((none.at, none.factors, none.cost), ([0.0], vec![0.0], f64::INFINITY));
+        let endless = [Axis::logarithmic(0.0, f64::NAN, 11)];
+        assert_eq!(search(&points, endless, 1, |&[a], x, out| out[0] = a * x).factors, [0.0]);
     }
 }

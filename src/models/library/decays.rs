@@ -131,24 +131,33 @@ fn from_origin(factor: f64, lifetimes: f64) -> f64 {
 }
 
 fn one(points: &Observations) -> Vec<f64> {
-    let [[amplitude, decay]] = sum(points, 80);
+    let [[amplitude, decay]] = sum(points, 64);
     tame([amplitude, decay])
 }
 
 fn two(points: &Observations) -> Vec<f64> {
-    let [[a, s], [b, t]] = sum(points, 32);
+    let [[a, s], [b, t]] = sum(points, 28);
     tame([a, s, b, t])
 }
 
 fn three(points: &Observations) -> Vec<f64> {
-    let [[a, s], [b, t], [c, u]] = sum(points, 18);
+    let [[a, s], [b, t], [c, u]] = sum(points, 15);
     tame([a, s, b, t, c, u])
+}
+
+/// Amplitude and decay of each of two or three exponentials, the fastest first; `None` of other numbers.
+pub(in crate::models) fn several(points: &Observations, count: usize) -> Option<Vec<f64>> {
+    match count {
+        2 => Some(two(points)),
+        3 => Some(three(points)),
+        _ => None,
+    }
 }
 
 fn to_a_level(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
     let low = sketch.ends().0;
-    let found = search(&sketch, [lifetimes(&sketch, 80)], 2, |&[decay], x, out| {
+    let found = search(&sketch, [lifetimes(&sketch, 64)], 2, |&[decay], x, out| {
         out.copy_from_slice(&[(-(x - low) / decay).exp(), 1.0]);
     });
     let ([decay], y) = (found.at, sketch.y_unit);
@@ -157,8 +166,8 @@ fn to_a_level(points: &Observations) -> Vec<f64> {
 }
 
 fn stretched(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
-    let axes = [lifetimes(&sketch, 32), Axis::logarithmic(0.1, 10.0, 24)];
+    let sketch = Sketch::of(points, 128);
+    let axes = [lifetimes(&sketch, 32), Axis::logarithmic(0.1, 10.0, 16)];
     let found = search(&sketch, axes, 1, |&[decay, beta], x, out| {
         out[0] = (-(x / decay).powf(beta)).exp();
     });

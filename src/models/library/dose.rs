@@ -109,8 +109,8 @@ fn response(ratio: f64, hill: f64) -> f64 {
 }
 
 fn from_zero(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
-    let found = search(&sketch, [doses(&sketch, 48), slopes(24)], 1, |&[ec50, hill], x, out| {
+    let sketch = Sketch::of(points, 128);
+    let found = search(&sketch, [doses(&sketch, 32), slopes(16)], 1, |&[ec50, hill], x, out| {
         out[0] = response(x / ec50, hill);
     });
     let [ec50, hill] = found.at;
@@ -124,21 +124,27 @@ fn levels(factors: &[f64], unit: f64) -> (f64, f64, f64) {
 }
 
 fn four(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
-    let found = search(&sketch, [doses(&sketch, 48), slopes(24)], 2, |&[ec50, hill], x, out| {
+    let sketch = Sketch::of(points, 128);
+    let [bottom, top, ec50, hill] = four_of(&sketch);
+    tame([bottom * sketch.y_unit, top * sketch.y_unit, ec50 * sketch.x_unit, hill])
+}
+
+/// Bottom, top, dose halfway and slope, in units of the sketch.
+fn four_of(sketch: &Sketch) -> [f64; 4] {
+    let found = search(sketch, [doses(sketch, 32), slopes(16)], 2, |&[ec50, hill], x, out| {
         let share = response(x / ec50, hill);
         out.copy_from_slice(&[1.0 - share, share]);
     });
     let [ec50, hill] = found.at;
-    let (bottom, top, sign) = levels(&found.factors, sketch.y_unit);
-    tame([bottom, top, ec50 * sketch.x_unit, sign * hill])
+    let (bottom, top, sign) = levels(&found.factors, 1.0);
+    [bottom, top, ec50, sign * hill]
 }
 
 fn four_of_logarithm(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
+    let sketch = Sketch::of(points, 128);
     let ((low, high), width, unit) = (sketch.ends(), sketch.width(), sketch.x_unit);
-    let middles = Axis::linear(low - 0.3 * width, high + 0.3 * width, 48);
-    let slopes = Axis::logarithmic(0.3 / width, 200.0 / width, 24);
+    let middles = Axis::linear(low - 0.3 * width, high + 0.3 * width, 32);
+    let slopes = Axis::logarithmic(0.3 / width, 200.0 / width, 16);
     let found = search(&sketch, [middles, slopes], 2, |&[middle, slope], x, out| {
         let share = 1.0 / (1.0 + 10_f64.powf(slope * (middle - x)));
         out.copy_from_slice(&[1.0 - share, share]);
@@ -149,11 +155,14 @@ fn four_of_logarithm(points: &Observations) -> Vec<f64> {
 }
 
 /// Curves that rise and curves that fall are two families. The start is of the one that has the larger
-/// level for its top, as the curve of four parameters finds it.
+/// level for its top, around the curve of four parameters.
 fn five(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 128);
-    let sign = four(points).last().map_or(1.0, |hill| hill.signum());
-    let axes = [doses(&sketch, 24), slopes(14), Axis::logarithmic(0.1, 10.0, 9)];
+    let sketch = Sketch::of(points, 64);
+    let [_, _, middle, slope] = four_of(&Sketch::of(points, 128));
+    let (sign, slope) = (slope.signum(), slope.abs());
+    let doses = Axis::logarithmic(0.1 * middle, 10.0 * middle, 11);
+    let slopes = Axis::logarithmic(0.2 * slope, 5.0 * slope, 9);
+    let axes = [doses, slopes, Axis::logarithmic(0.1, 10.0, 9)];
     let found = search(&sketch, axes, 2, |&[ec50, hill, asymmetry], x, out| {
         let half = (2_f64.ln() / asymmetry).exp_m1();
         let ratio = (x / ec50).max(0.0);

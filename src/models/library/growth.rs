@@ -119,10 +119,10 @@ pub(super) fn power(points: &Observations) -> Vec<f64> {
 
 /// Capacity, rate and midpoint of a step `shape((x - midpoint)*rate)` that goes from 0 to 1.
 fn sigmoid(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
+    let sketch = Sketch::of(points, 128);
     let ((low, high), width) = (sketch.ends(), sketch.width());
-    let midpoints = Axis::linear(low - 0.5 * width, high + 0.5 * width, 41);
-    let rates = Axis::logarithmic(0.5 / width, 300.0 / width, 24);
+    let midpoints = Axis::linear(low - 0.5 * width, high + 0.5 * width, 33);
+    let rates = Axis::logarithmic(0.5 / width, 300.0 / width, 16);
     let [rising, falling] = [1.0, -1.0].map(|sign| {
         let mut found = search(&sketch, [midpoints, rates], 1, |&[midpoint, rate], x, out| {
             out[0] = shape(sign * rate * (x - midpoint));
@@ -136,10 +136,10 @@ fn sigmoid(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
 }
 
 fn weibull_start(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
+    let sketch = Sketch::of(points, 128);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    let axes = [Axis::logarithmic(0.1 * low, 10.0 * high, 40), Axis::logarithmic(0.1, 20.0, 24)];
+    let axes = [Axis::logarithmic(0.1 * low, 10.0 * high, 32), Axis::logarithmic(0.1, 20.0, 16)];
     let found = search(&sketch, axes, 1, |&[scale, shape], x, out| {
         out[0] = -(-(x / scale).powf(shape)).exp_m1();
     });

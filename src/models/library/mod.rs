@@ -18,8 +18,7 @@ pub(crate) mod saturation;
 pub(crate) mod skewed_peaks;
 pub(crate) mod steps;
 pub(crate) mod surfaces;
-#[cfg(test)]
-mod trials;
+pub(crate) mod tracers;
 pub(crate) mod waves;
 
 use super::definition::Definition;
@@ -83,6 +82,9 @@ pub(crate) static ALL: &[&Definition] = &[
     &physics::PLANCK,
     &physics::LENNARD_JONES,
     &physics::MORSE,
+    &tracers::IVIM,
+    &tracers::FCS_DIFFUSION,
+    &tracers::BET,
     &diode::DIODE,
     &diode::DIODE_SERIES_RESISTANCE,
 ];

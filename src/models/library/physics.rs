@@ -122,10 +122,10 @@ fn two_powers(points: &Observations) -> Vec<f64> {
 }
 
 fn bond(points: &Observations) -> Vec<f64> {
-    let sketch = Sketch::of(points, 256);
+    let sketch = Sketch::of(points, 128);
     let ((low, high), reach) = (sketch.ends(), sketch.width());
-    let centers = Axis::linear(low - 0.5 * reach, high, 46);
-    let widths = Axis::logarithmic(reach / 100.0, reach * 3.0, 24);
+    let centers = Axis::linear(low - 0.5 * reach, high, 37);
+    let widths = Axis::logarithmic(reach / 100.0, reach * 3.0, 16);
     let found = search(&sketch, [centers, widths], 1, |&[center, width], x, out| {
         let part = (-(x - center) / width).exp();
         out[0] = part * (part - 2.0);

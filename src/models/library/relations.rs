@@ -1,7 +1,7 @@
 //! What follows from the parameters is what it says: each derived quantity against the curve itself,
 //! by bisection, differences and quadrature.
 
-use super::{decays, diode, dose, growth, physics, relaxation, saturation};
+use super::{decays, diode, dose, growth, physics, relaxation, saturation, tracers};
 use crate::model::Expression;
 use crate::models::definition::Definition;
 
@@ -236,4 +236,16 @@ fn of_physics() {
         let voltage = nvt * (current / i0).ln_1p() + rs * current;
         assert!((voltage - x).abs() < 1e-6, "{voltage} at {x}");
     }
+}
+
+#[test]
+fn of_tracers() {
+    let tissue = curve(&tracers::IVIM, &[2.0, 0.3, 0.8, 9.0]);
+    tissue.says("initial_slope", tissue.slope(0.0, 1));
+    let still = curve(&tracers::IVIM, &[2.0, 0.3, 0.0, 9.0]);
+    tissue.says("perfusion", -still.slope(0.0, 1) / still.at(0.0));
+    let focus = curve(&tracers::FCS_DIFFUSION, &[4.0, 0.3, 5.0]);
+    focus.says("at_zero", focus.at(0.0));
+    let layers = curve(&tracers::BET, &[3.0, 80.0]);
+    layers.says("completed", layers.reaches(3.0, 0.01, 0.5));
 }

@@ -77,46 +77,33 @@ define! {
 }
 
 /// Times that these points can show.
-fn times(points: &Sketch) -> Axis {
-    Axis::logarithmic(points.width() / 300.0, points.width() * 30.0, 80)
-}
-
-/// Equilibrium, inversion and T1 of points with a sign, in units of the sketch, and what is left over.
-fn recovery(sketch: &Sketch) -> ([f64; 3], f64) {
-    let found = search(sketch, [times(sketch)], 2, |&[t1], x, out| {
-        out.copy_from_slice(&[1.0, (-x / t1).exp()]);
-    });
-    let [t1] = found.at;
-    let m0 = found.factors[0];
-    let inversion = if m0 == 0.0 { 2.0 } else { -found.factors[1] / m0 };
-    ([m0, inversion, t1], found.cost)
+fn times(points: &Sketch, places: usize) -> Axis {
+    Axis::logarithmic(points.width() / 300.0, points.width() * 30.0, places)
 }
 
 fn signed(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
-    let ([m0, inversion, t1], _) = recovery(&sketch);
+    let found = search(&sketch, [times(&sketch, 64)], 2, |&[t1], x, out| {
+        out.copy_from_slice(&[1.0, (-x / t1).exp()]);
+    });
+    let ([t1], m0) = (found.at, found.factors[0]);
+    let inversion = if m0 == 0.0 { 2.0 } else { -found.factors[1] / m0 };
     tame([m0 * sketch.y_unit, inversion, t1 * sketch.x_unit])
 }
 
-/// Magnitudes get their signs back: the first k of them were negative, for the k that leaves least over.
 fn magnitude(points: &Observations) -> Vec<f64> {
-    let mut sketch = Sketch::of(points, 64);
-    let mut best = recovery(&sketch);
-    for k in 0..sketch.y.len() {
-        sketch.y[k] = -sketch.y[k];
-        let here = recovery(&sketch);
-        let ([m0, inversion, _], cost) = here;
-        if cost < best.1 && m0 > 0.0 && inversion > 0.0 {
-            best = here;
-        }
-    }
-    let ([m0, inversion, t1], _) = best;
-    tame([m0.abs() * sketch.y_unit, inversion.abs(), t1 * sketch.x_unit])
+    let sketch = Sketch::of(points, 128);
+    let axes = [times(&sketch, 32), Axis::linear(0.2, 3.0, 15)];
+    let found = search(&sketch, axes, 1, |&[t1, inversion], x, out| {
+        out[0] = (1.0 - inversion * (-x / t1).exp()).abs();
+    });
+    let [t1, inversion] = found.at;
+    tame([found.factors[0].abs() * sketch.y_unit, inversion, t1 * sketch.x_unit])
 }
 
 fn from_nothing(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
-    let found = search(&sketch, [times(&sketch)], 1, |&[t1], x, out| {
+    let found = search(&sketch, [times(&sketch, 64)], 1, |&[t1], x, out| {
         out[0] = -(-x / t1).exp_m1();
     });
     tame([found.factors[0] * sketch.y_unit, found.at[0] * sketch.x_unit])

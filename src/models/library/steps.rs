@@ -12,7 +12,9 @@ use std::f64::consts::PI;
 const MOST: usize = 400;
 
 define! {
-    /// From 0 to `amplitude` along a straight line, which takes one `sigma`.
+    /// From 0 to `amplitude` along a straight line, which takes one `sigma`. The cost of a ramp has a
+    /// kink wherever one of its ends crosses a point: a fit may end there, and says that it makes no
+    /// progress.
     step_linear STEP_LINEAR ["x"] Step
     formula "amplitude*clamp((x - center)/sigma + 0.5, 0, 1)"
     parameters {
@@ -21,7 +23,7 @@ define! {
         sigma: width "the width of the slope",
     }
     derived {}
-    estimate |points| step(points, ramp)
+    estimate |points| step(points, RAMP)
 }
 
 define! {
@@ -35,7 +37,7 @@ define! {
         sigma: width "the width of the slope",
     }
     derived { deviation = "sigma/sqrt(2)" "the standard deviation of the slope" }
-    estimate |points| step(points, error_function)
+    estimate |points| step(points, ERROR_FUNCTION)
 }
 
 define! {
@@ -48,7 +50,7 @@ define! {
         sigma: width "the width of the slope",
     }
     derived {}
-    estimate |points| step(points, logistic)
+    estimate |points| step(points, LOGISTIC)
 }
 
 define! {
@@ -61,11 +63,12 @@ define! {
         sigma: width "the width of the slope",
     }
     derived {}
-    estimate |points| step(points, arc_tangent)
+    estimate |points| step(points, ARC_TANGENT)
 }
 
 define! {
-    /// Up and down again along straight lines, each of which takes its `sigma`.
+    /// Up and down again along straight lines, each of which takes its `sigma`; about its kinks see
+    /// [`step_linear`].
     rectangle_linear RECTANGLE_LINEAR ["x"] Peak
     formula "amplitude*(clamp((x - center1)/sigma1 + 0.5, 0, 1)"
         " - clamp((x - center2)/sigma2 + 0.5, 0, 1))"
@@ -80,7 +83,7 @@ define! {
         midpoint = "(center1 + center2)/2" "the middle",
         area = "amplitude*(center2 - center1)" "the area, in units of y times x",
     }
-    estimate |points| rectangle(points, ramp)
+    estimate |points| rectangle(points, RAMP)
 }
 
 define! {
@@ -98,7 +101,7 @@ define! {
         midpoint = "(center1 + center2)/2" "the middle",
         area = "amplitude*(center2 - center1)" "the area, in units of y times x",
     }
-    estimate |points| rectangle(points, error_function)
+    estimate |points| rectangle(points, ERROR_FUNCTION)
 }
 
 define! {
@@ -116,40 +119,48 @@ define! {
         midpoint = "(center1 + center2)/2" "the middle",
         area = "amplitude*(center2 - center1)" "the area, in units of y times x",
     }
-    estimate |points| rectangle(points, logistic)
+    estimate |points| rectangle(points, LOGISTIC)
 }
 
-fn ramp(u: f64) -> f64 {
-    (u + 0.5).clamp(0.0, 1.0)
+/// How a step goes from 0 to 1 over u = (x − center)/sigma.
+#[derive(Clone, Copy)]
+struct Form {
+    shape: fn(f64) -> f64,
+    /// One without kinks that is like it: it has few minima, and so leads near the right one.
+    smooth: fn(f64) -> f64,
 }
 
-fn error_function(u: f64) -> f64 {
-    (1.0 + Scalar::erf(u)) / 2.0
-}
+const RAMP: Form = Form {
+    shape: |u| (u + 0.5).clamp(0.0, 1.0),
+    // The error function with the same slope at the center.
+    smooth: |u| (1.0 + Scalar::erf(u * PI.sqrt())) / 2.0,
+};
+const ERROR_FUNCTION: Form =
+    Form { shape: |u| (1.0 + Scalar::erf(u)) / 2.0, smooth: |u| (1.0 + Scalar::erf(u)) / 2.0 };
+const LOGISTIC: Form =
+    Form { shape: |u| (1.0 + (u / 2.0).tanh()) / 2.0, smooth: |u| (1.0 + (u / 2.0).tanh()) / 2.0 };
+const ARC_TANGENT: Form = Form { shape: |u| 0.5 + u.atan() / PI, smooth: |u| 0.5 + u.atan() / PI };
 
-fn logistic(u: f64) -> f64 {
-    (1.0 + (u / 2.0).tanh()) / 2.0
-}
-
-fn arc_tangent(u: f64) -> f64 {
-    0.5 + u.atan() / PI
-}
-
-/// Height, center and width of a step of a known shape, 0 far on the left and 1 far on the right.
-fn step(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
+/// Height, center and width of a step.
+fn step(points: &Observations, form: Form) -> Vec<f64> {
     let sketch = Sketch::of(points, MOST);
     let ((low, high), width) = (sketch.ends(), sketch.width());
     let widths = Axis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, 11);
     let axes = [Axis::linear(low, high, 61), widths];
-    let found = search(&sketch, axes, 1, |&[center, sigma], x, out| {
-        out[0] = shape((x - center) / sigma);
+    let smooth = search(&sketch, axes, 1, |&[center, sigma], x, out| {
+        out[0] = (form.smooth)((x - center) / sigma);
     });
+    let [center, sigma] = smooth.at;
+    let found =
+        search(&sketch, [near(center, sigma), about(sigma)], 1, |&[center, sigma], x, out| {
+            out[0] = (form.shape)((x - center) / sigma);
+        });
     let [center, sigma] = found.at.map(|v| v * sketch.x_unit);
     vec![found.factors[0] * sketch.y_unit, center, sigma]
 }
 
 /// Height, center and width of both steps.
-fn rectangle(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
+fn rectangle(points: &Observations, form: Form) -> Vec<f64> {
     let peak = Peak::of(points);
     let sketch = Sketch::of(points, MOST);
     let at = |x: f64| x / sketch.x_unit;
@@ -157,11 +168,26 @@ fn rectangle(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
     let apart = right - left;
     let least = 0.3 * sketch.width() / sketch.x.len().max(2) as f64;
     let widths = Axis::logarithmic(least.min(0.5 * apart), apart, 7);
-    let near = |x: f64| Axis::linear(x - 0.2 * apart, x + 0.2 * apart, 5);
-    let axes = [near(left), widths, near(right), widths];
+    let around = |x: f64| Axis::linear(x - 0.2 * apart, x + 0.2 * apart, 5);
+    let axes = [around(left), widths, around(right), widths];
+    let smooth = search(&sketch, axes, 1, |&[first, rise, last, fall], x, out| {
+        out[0] = (form.smooth)((x - first) / rise) - (form.smooth)((x - last) / fall);
+    });
+    let [first, rise, last, fall] = smooth.at;
+    let axes = [near(first, rise), about(rise), near(last, fall), about(fall)];
     let found = search(&sketch, axes, 1, |&[first, rise, last, fall], x, out| {
-        out[0] = shape((x - first) / rise) - shape((x - last) / fall);
+        out[0] = (form.shape)((x - first) / rise) - (form.shape)((x - last) / fall);
     });
     let [first, rise, last, fall] = found.at.map(|v| v * sketch.x_unit);
     vec![found.factors[0] * sketch.y_unit, first, rise, last, fall]
+}
+
+/// Centers by one that is nearly right.
+fn near(center: f64, sigma: f64) -> Axis {
+    Axis::linear(center - 0.4 * sigma, center + 0.4 * sigma, 5)
+}
+
+/// Widths by one that is nearly right.
+fn about(sigma: f64) -> Axis {
+    Axis::logarithmic(sigma / 1.6, sigma * 1.6, 5)
 }

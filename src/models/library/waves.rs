@@ -11,7 +11,7 @@ use std::f64::consts::PI;
 const MOST: usize = 512;
 
 define! {
-    /// A sine; `frequency` is angular, in radians per unit of x. Add a [`constant`](super::constant)
+    /// A sine; `frequency` is angular, in radians per unit of x. Add a [`constant`](crate::models::constant)
     /// for an oscillation about another level than 0.
     sine SINE ["x"] Wave
     formula "amplitude*sin(frequency*x + shift)"

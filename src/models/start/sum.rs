@@ -1,7 +1,7 @@
 //! The terms of a sum: backgrounds where nothing stands on them, then what changes slowly, then what
 //! stands out, the largest first.
 
-use super::{Named, Tree};
+use super::{Named, Tree, together};
 use crate::models::definition::Kind;
 use crate::models::estimate::median;
 
@@ -30,7 +30,15 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
         find_in(points, &left, *sign, Some(&quiet), term, params);
         subtract(&mut left, *sign, &term.values(points, params));
     }
-    let curves = of(Kind::Curve);
+    let mut curves = of(Kind::Curve);
+    if together::find(&curves, points, &left, params) {
+        let exponentials: Vec<&(f64, Tree)>;
+        (exponentials, curves) =
+            curves.into_iter().partition(|term| together::as_exponential(term).is_some());
+        for (sign, term) in exponentials {
+            subtract(&mut left, *sign, &term.values(points, params));
+        }
+    }
     for (i, (sign, term)) in curves.iter().enumerate() {
         let part = last_points(points, 1.0 / (curves.len() - i) as f64);
         find_in(points, &left, *sign, Some(&part), term, params);
@@ -169,8 +177,7 @@ fn level_end(points: &Named) -> Vec<bool> {
     if at_first < at_last { first } else { last }
 }
 
-/// The points at the ends of every variable, and those that are not farther from the line, or level,
-/// through them than noise takes them.
+/// The points at the ends of every variable, a tenth of all at each: no peak stands there.
 fn quiet_points(points: &Named) -> Vec<bool> {
     const SHARE: f64 = 0.1;
     let mut ends = vec![false; points.points.y.len()];

@@ -1,0 +1,46 @@
+//! Lesson 12: how far a parameter can be from its best value, when the model bends within the errors.
+//!
+//! A substance saturates; eight samples were taken, few of them where it still rises. The rate has a
+//! lower limit that is well known and an upper one that is not: value ± error cannot say so.
+
+use dualfit::{CurveFit, Data, NewPoint};
+use rand::{SeedableRng, rngs::StdRng};
+use rand_distr::{Distribution, Normal};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (limit, rate, noise) = (10.0, 0.7, 0.8);
+    let t = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0];
+    let (normal, mut random) = (Normal::new(0.0, noise)?, StdRng::seed_from_u64(12));
+    let y = t.map(|t| limit * (1.0 - f64::exp(-rate * t)) + normal.sample(&mut random));
+
+    let model = CurveFit::parse("limit*(1 - exp(-rate*t))", ["t"])?;
+    let data = Data::new(&t, &y)?;
+    let fit = model.fit(data.clone(), [("rate", 1.0)])?;
+    println!("{fit}\n");
+
+    println!("95 % of          t interval          by profile");
+    let by_error = fit.confidence_intervals(0.95)?;
+    for (i, name) in fit.names().iter().enumerate() {
+        let profile = model.profile(&fit, data.clone(), name)?.interval(0.95)?;
+        let (low, high) = by_error[i];
+        println!(
+            "{name:<8}{low:>9.3} to {high:<9.3}{:>8.3} to {:.3}",
+            profile.lower, profile.upper
+        );
+    }
+    println!();
+
+    // Where the curve is, and where a ninth sample will be.
+    let at = [0.25, 2.5, 12.0];
+    let curve = fit.confidence_band(&at, 0.95)?;
+    let sample = fit.prediction_band(&at, 0.95, NewPoint::Fitted)?;
+    println!("time    95 % of the curve     of a sample");
+    for i in 0..3 {
+        print!("{:<6}{:>8.2} to {:<8.2}", at[i], curve.lower[i], curve.upper[i]);
+        println!("{:>8.2} to {:.2}", sample.lower[i], sample.upper[i]);
+    }
+
+    println!("\ntruth: limit {limit}, rate {rate}");
+    Ok(())
+}

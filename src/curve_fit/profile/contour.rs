@@ -1,0 +1,209 @@
+//! The profiled cost over two parameters, and the lines around their joint confidence regions.
+
+use super::refits::Refits;
+use super::squares::lines;
+use super::walk::Node;
+use super::{CurveFit, Profile};
+use crate::data::Data;
+use crate::error::uncertainty::UncertaintyError;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::fit::distributions::{check_level, joint};
+use crate::observe::span;
+use rayon::prelude::*;
+
+/// Grid points along a parameter at most.
+const MOST_POINTS: usize = 2000;
+/// How much wider than the outermost region the grid is.
+const MARGIN: f64 = 0.05;
+/// Standard errors that the grid goes to where the region has no end.
+const OPEN_REACH: f64 = 6.0;
+
+/// What [`CurveFit::contour`] computes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContourOptions {
+    /// Grid points along each parameter, 41 by default: the lines are interpolated between them.
+    pub points: [usize; 2],
+    /// Joint levels of the lines, 0.6827 and 0.95 by default.
+    pub levels: Vec<f64>,
+    /// The range of each parameter; by default, `None`, what the regions take up.
+    pub ranges: [Option<(f64, f64)>; 2],
+}
+
+impl Default for ContourOptions {
+    fn default() -> ContourOptions {
+        ContourOptions { points: [41, 41], levels: vec![0.6827, 0.95], ranges: [None, None] }
+    }
+}
+
+/// The profiled cost over two parameters.
+#[derive(Clone, Debug)]
+pub struct Contour {
+    /// The two parameters.
+    pub names: [String; 2],
+    /// Their best values.
+    pub best: [f64; 2],
+    /// The first parameter's values on the grid, ascending.
+    pub a: Vec<f64>,
+    /// The second parameter's values on the grid, ascending.
+    pub b: Vec<f64>,
+    /// (S(a, b) − S(â, b̂))/s², minimised over the other parameters: one row of `a.len()` values per value of
+    /// `b`. NaN where a refit failed.
+    pub excess: Vec<f64>,
+    /// The lines, one entry per level in the order asked.
+    pub lines: Vec<ContourLine>,
+    /// A fit with a lower cost than the one that was asked about, if a refit came upon one: the contours are
+    /// those of a wrong minimum then.
+    pub better: Option<Box<Fit>>,
+}
+
+/// The border of a joint confidence region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContourLine {
+    /// The joint level.
+    pub level: f64,
+    /// The excess there: 2 F(2, dof), or chi-square's quantile where errors are absolute.
+    pub excess: f64,
+    /// Paths of points (a, b). A closed one ends where it begins; others end at the edge of the grid.
+    pub paths: Vec<Vec<(f64, f64)>>,
+}
+
+impl CurveFit {
+    /// The cost over the two parameters `names`, minimised over all others at each point of a grid, and the
+    /// lines that bound their joint confidence regions: where it exceeds the best one by
+    /// s² · 2 F(2, dof; level), or by chi-square's quantile where sigma is absolute or y are counts.
+    ///
+    /// The grid is that of the options, or what the outermost region takes up as the two profiles have it,
+    /// within bounds. Its rows are computed on all cores.
+    ///
+    /// ```
+    /// use dualfit::{ContourOptions, CurveFit, Data};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 7.0];
+    /// let y = [8.3, 10.3, 19.0, 16.0, 15.6, 19.8];
+    /// let demand = CurveFit::new(|x, [limit, rate]| limit * (1.0 - (-rate * x).exp()))
+    ///     .names(["limit", "rate"]);
+    /// let data = Data::new(&x, &y)?;
+    /// let fit = demand.fit(data.clone(), [20.0, 0.5])?;
+    /// let options = ContourOptions { levels: vec![0.5], ..ContourOptions::default() };
+    /// let contour = demand.contour(&fit, data, ["limit", "rate"], &options)?;
+    /// assert_eq!(contour.lines[0].paths.len(), 1);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`profile`](CurveFit::profile); [`UncertaintyError::Level`] for a level outside (0, 1);
+    /// [`Error::BadOption`] for a grid of fewer than 2 or more than 2000 points a side, and
+    /// [`Error::RangeOfStarts`] for a range that is empty, not finite or outside the bounds.
+    pub fn contour(
+        &self,
+        fit: &Fit,
+        data: Data<'_>,
+        names: [&str; 2],
+        options: &ContourOptions,
+    ) -> Result<Contour> {
+        let _span = span!(INFO, "contour", points = data.y.len());
+        options.levels.iter().try_for_each(|&level| check_level(level))?;
+        for points in options.points {
+            if !(2..=MOST_POINTS).contains(&points) {
+                let (name, value) = ("points of a contour", points as f64);
+                return Err(Error::BadOption { name, value, requirement: "from 2 to 2000" });
+            }
+        }
+        let positions = [self.profiled(names[0])?, self.profiled(names[1])?];
+        if positions[0] == positions[1] {
+            let (reason, remedy) = ("it was given twice", "give two different parameters");
+            return Err(
+                UncertaintyError::NoProfile { name: names[0].into(), reason, remedy }.into()
+            );
+        }
+        let dof = fit.scatter_freedom();
+        let level = options.levels.iter().copied().fold(0.5, f64::max);
+        let reach = joint(level, 2.0, dof);
+        let single = |which: usize| -> Result<Profile> {
+            let refits = Refits::new(self, fit, data.clone(), &[positions[which]])?;
+            Profile::walked(&refits, reach, level, dof)
+        };
+        let (first, second) = rayon::join(|| single(0), || single(1));
+        let profiles = [first?, second?];
+        let refits = Refits::new(self, fit, data.clone(), &positions)?;
+        let axis = |which: usize| -> Result<Vec<f64>> {
+            let (lower, upper) = match options.ranges[which] {
+                Some(range) => checked(range, refits.bounds(which), names[which])?,
+                None => extent(&profiles[which], &refits, which, reach),
+            };
+            let last = options.points[which] - 1;
+            let at = |i: usize| {
+                let part = i as f64 / last as f64;
+                lower * (1.0 - part) + upper * part
+            };
+            Ok((0..=last).map(at).collect())
+        };
+        let (a, b) = (axis(0)?, axis(1)?);
+        let rows: Vec<Vec<Option<Node>>> =
+            b.par_iter().map(|&b| row(&refits, &profiles[1], &a, b)).collect();
+        let nodes: Vec<Node> = rows.iter().flatten().flatten().cloned().collect();
+        let excess: Vec<f64> =
+            rows.iter().flatten().map(|n| n.as_ref().map_or(f64::NAN, |n| n.excess)).collect();
+        let line = |&level: &f64| {
+            let excess_there = joint(level, 2.0, dof);
+            ContourLine { level, excess: excess_there, paths: lines(&a, &b, &excess, excess_there) }
+        };
+        let lines = options.levels.iter().map(line).collect();
+        let better = match refits.better(&nodes)? {
+            Some(better) => Some(Box::new(better)),
+            None => profiles.iter().find_map(|profile| profile.better.clone()),
+        };
+        let best = [0, 1].map(|which| refits.best_value(which));
+        Ok(Contour { names: names.map(str::to_owned), best, a, b, excess, lines, better })
+    }
+}
+
+/// What a region of this reach takes up along a parameter.
+fn extent(profile: &Profile, refits: &Refits<'_>, which: usize, reach: f64) -> (f64, f64) {
+    let value = profile.value();
+    let size = if value == 0.0 { 1.0 } else { value.abs() };
+    let far = OPEN_REACH * refits.error(which).unwrap_or(0.1 * size);
+    let ends = [false, true].map(|above| {
+        let sign = if above { 1.0 } else { -1.0 };
+        let (end, _) = profile.end(reach, above);
+        if end.is_finite() { end } else { value + sign * far }
+    });
+    let margin = MARGIN * (ends[1] - ends[0]);
+    let (lower, upper) = refits.bounds(which);
+    ((ends[0] - margin).max(lower), (ends[1] + margin).min(upper))
+}
+
+fn checked((lower, upper): (f64, f64), bounds: (f64, f64), name: &str) -> Result<(f64, f64)> {
+    let inside = lower >= bounds.0 && upper <= bounds.1;
+    let fault = match () {
+        () if !(lower.is_finite() && upper.is_finite()) => "both ends must be finite".to_owned(),
+        () if lower >= upper => "the lower end must be below the upper one".to_owned(),
+        () if !inside => format!("it must lie in the bounds [{}, {}]", bounds.0, bounds.1),
+        () => return Ok((lower, upper)),
+    };
+    Err(Error::RangeOfStarts { name: name.to_owned(), lower, upper, fault })
+}
+
+/// A row of the grid: from where the profile over the second parameter has the first one outwards, each
+/// refit from the end of its neighbour.
+fn row(refits: &Refits<'_>, profile: &Profile, a: &[f64], b: f64) -> Vec<Option<Node>> {
+    let distance = |node: &&Node| (node.value - b).abs();
+    let nearest = profile.nodes.iter().min_by(|m, n| distance(m).total_cmp(&distance(n)));
+    let Some(nearest) = nearest else { return vec![None; a.len()] };
+    let center = nearest.params[refits.position(0)];
+    let begin = a.partition_point(|&a| a < center).min(a.len() - 1);
+    let mut found: Vec<Option<Node>> = vec![None; a.len()];
+    let mut walk = |order: &mut dyn Iterator<Item = usize>| {
+        let mut start = nearest.params.clone();
+        for i in order {
+            let node = refits.at(&[a[i], b], &[&start, &nearest.params]);
+            if let Some(node) = &node {
+                start.clone_from(&node.params);
+            }
+            found[i] = node;
+        }
+    };
+    walk(&mut (begin..a.len()));
+    walk(&mut (0..begin).rev());
+    found
+}

@@ -1,0 +1,157 @@
+//! Whether a larger model is worth its parameters.
+
+use super::Fit;
+use super::distributions::{chi_square_upper, f_upper};
+use crate::data::estimator::Estimator;
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+use crate::math;
+
+/// Part of a sum of squares within which two of the same data agree.
+const SAME: f64 = 1e-9;
+
+/// A test of a model against one that contains it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FTest {
+    /// F = ((S₀ − S₁)/(k₁ − k₀))/(S₁/(n − k₁)) with S the sum of squared weighted residuals and k the rank of
+    /// the smaller model (0) and the larger one (1); S₀ − S₁, chi-square, where errors are absolute.
+    pub statistic: f64,
+    /// k₁ − k₀, the degrees of freedom of the numerator or of chi-square.
+    pub extra: usize,
+    /// n − k₁, the degrees of freedom of the denominator; `None` for the chi-square test.
+    pub residual: Option<usize>,
+    /// The probability of a statistic as large, were the smaller model right.
+    pub p_value: f64,
+}
+
+/// What information criteria say of one of several models of the same data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Akaike {
+    /// [`Fit::aic`].
+    pub aic: f64,
+    /// [`Fit::aicc`].
+    pub aicc: f64,
+    /// exp(−Δ/2) over the sum of that for all models, Δ the AIC above the least: the weight of the evidence
+    /// for this one.
+    pub weight: f64,
+    /// The same of AICc, to be preferred unless points are more than forty times the parameters.
+    pub corrected_weight: f64,
+}
+
+impl Fit {
+    /// Akaike's criterion corrected for few points, AIC + 2K(K + 1)/(n − K − 1) (Hurvich and Tsai, 1989). K
+    /// is the [`rank`](Fit::rank), and one more where the scatter was estimated. Infinite where n ≤ K + 1.
+    pub fn aicc(&self) -> f64 {
+        let k = self.rank() as f64 + f64::from(u8::from(self.scaled));
+        let rest = self.points as f64 - k - 1.0;
+        if rest > 0.0 { self.aic() + 2.0 * k * (k + 1.0) / rest } else { f64::INFINITY }
+    }
+}
+
+/// Tests the model of `small` against that of `large`, which contains it: is `small` with some parameters
+/// set free. The F test where the scatter was estimated, the likelihood ratio's chi-square where sigma is
+/// absolute or y are counts. Exact for linear models, and for others in the limit of many points.
+///
+/// # Errors
+/// [`UncertaintyError::NotComparable`] if the fits are not of the same points, with the same loss and the
+/// same kind of sigma, if `large` has not more parameters or a higher cost, if it has no degree of freedom
+/// left, and for robust losses, whose sums have no such distribution.
+pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
+    comparable(small, large)?;
+    if small.loss.scale().is_some() {
+        let loss = || small.loss.name().to_owned();
+        return refuse("the loss", [loss(), loss()], "fit both by least squares");
+    }
+    let (k0, k1) = (small.rank(), large.rank());
+    if k0 >= k1 {
+        let ranks = [k0.to_string(), k1.to_string()];
+        let remedy = "give the fit with fewer parameters first";
+        return refuse("the number of parameters determined", ranks, remedy);
+    }
+    let gain = 2.0 * (small.cost - large.cost);
+    if gain < -SAME * small.cost.max(large.cost) {
+        let costs = [small.cost().to_string(), large.cost().to_string()];
+        let remedy = "a model that contains another fits no worse: start the larger from the smaller's parameters";
+        return refuse("the cost", costs, remedy);
+    }
+    let (gain, extra) = (gain.max(0.0), k1 - k0);
+    if !large.scaled {
+        let statistic = gain / large.row_unit / large.row_unit;
+        let p_value = chi_square_upper(statistic, extra as f64);
+        return Ok(FTest { statistic, extra, residual: None, p_value });
+    }
+    let dof = large.degrees_of_freedom();
+    if dof == 0 {
+        let freedoms = [small, large].map(|fit| fit.degrees_of_freedom().to_string());
+        return refuse("the degrees of freedom", freedoms, "the larger model needs more points");
+    }
+    let statistic = match gain {
+        0.0 => 0.0,
+        gain => gain / extra as f64 / (2.0 * large.cost / dof as f64),
+    };
+    let p_value = f_upper(statistic, extra as f64, dof as f64);
+    Ok(FTest { statistic, extra, residual: Some(dof), p_value })
+}
+
+/// The weights of several models of the same data, in the order given; they need not contain each other.
+///
+/// # Errors
+/// [`UncertaintyError::NotComparable`] if two of them are not of the same points, with the same loss and the
+/// same kind of sigma; [`UncertaintyError::NoFits`] for none.
+pub fn akaike_weights(fits: &[&Fit]) -> Result<Vec<Akaike>> {
+    let Some(first) = fits.first() else { return Err(UncertaintyError::NoFits.into()) };
+    fits.iter().try_for_each(|fit| comparable(first, fit))?;
+    let aic: Vec<f64> = fits.iter().map(|fit| fit.aic()).collect();
+    let aicc: Vec<f64> = fits.iter().map(|fit| fit.aicc()).collect();
+    let (weight, corrected) = (weights(&aic), weights(&aicc));
+    let one = |i: usize| Akaike {
+        aic: aic[i],
+        aicc: aicc[i],
+        weight: weight[i],
+        corrected_weight: corrected[i],
+    };
+    Ok((0..fits.len()).map(one).collect())
+}
+
+/// exp(−Δ/2), their sum 1. A criterion of −∞, of an exact fit, takes all there is.
+fn weights(criteria: &[f64]) -> Vec<f64> {
+    let least = criteria.iter().copied().fold(f64::INFINITY, f64::min);
+    let likelihood = |c: &f64| if *c == least { 1.0 } else { math::exp(-0.5 * (c - least)) };
+    let likelihoods: Vec<f64> = criteria.iter().map(likelihood).collect();
+    let sum: f64 = likelihoods.iter().sum();
+    likelihoods.iter().map(|l| l / sum).collect()
+}
+
+/// Whether two fits are of the same data in the same sense.
+fn comparable(a: &Fit, b: &Fit) -> Result<()> {
+    let same = "fit both to the same points";
+    if a.points != b.points {
+        return refuse("the number of points", [a.points.to_string(), b.points.to_string()], same);
+    }
+    if a.estimator != b.estimator {
+        let names = [a, b].map(|fit| match fit.estimator {
+            Estimator::LeastSquares => "least squares".to_owned(),
+            Estimator::Poisson => "Poisson".to_owned(),
+        });
+        return refuse("the estimator", names, "fit both with the same one");
+    }
+    if a.loss != b.loss {
+        let names = [a, b].map(|fit| format!("{:?}", fit.loss));
+        return refuse("the loss", names, "fit both with the same one");
+    }
+    if a.scaled != b.scaled {
+        let names = [a, b].map(|fit| if fit.scaled { "relative" } else { "absolute" }.to_owned());
+        return refuse("sigma", names, "say the same of sigma in both");
+    }
+    let scatter = |fit: &Fit| (fit.scatter, fit.row_unit);
+    let ((s, unit), (t, other)) = (scatter(a), scatter(b));
+    if unit != other || (s - t).abs() > SAME * s.max(t) {
+        let names = [(s, unit), (t, other)].map(|(s, unit)| (s.sqrt() / unit).to_string());
+        return refuse("the scatter of y about its mean", names, same);
+    }
+    Ok(())
+}
+
+fn refuse<T>(what: &'static str, [first, second]: [String; 2], remedy: &'static str) -> Result<T> {
+    Err(UncertaintyError::NotComparable { what, first, second, remedy }.into())
+}

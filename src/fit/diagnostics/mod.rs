@@ -1,0 +1,182 @@
+//! Residuals looked at closely: which points pull, which are out of line, and whether what is left has
+//! an order.
+
+pub(crate) mod sequence;
+
+use super::Fit;
+use super::covariance::length;
+use crate::data::Data;
+use crate::data::estimator::Estimator;
+use crate::data::points::Points;
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+use sequence::{RunsTest, durbin_watson, moments, runs_test};
+
+/// A leverage from which on a point's residual says nothing: the fit goes through it.
+const FULL: f64 = 1.0 - 1e-10;
+
+/// What the residuals of a fit say, one value per point given in each array; NaN at points that were
+/// masked, missing or without weight.
+///
+/// With J the weighted Jacobian, hᵢ the diagonal of J(JᵀJ)⁻¹Jᵀ, rᵢ the weighted residual, s the residual
+/// standard error, or 1 where sigma is absolute or y are counts, and k the [`rank`](Fit::rank), the
+/// definitions are those of Cook and Weisberg, Residuals and Influence in Regression, 1982, sections 2.2
+/// and 3.1.
+///
+/// Counts have Pearson's residuals (f − y)/√f. Correlated data have those of L⁻¹(f − y), which belong to
+/// combinations of points. Under a robust loss there is no leverage: `standardized` is r/s, and what needs
+/// hᵢ is NaN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostics {
+    /// f − y, model minus observation, in the units of y.
+    pub residuals: Vec<f64>,
+    /// rᵢ/(s√(1 − hᵢ)), internally studentised: of variance 1 if the model is right. NaN where hᵢ is 1.
+    pub standardized: Vec<f64>,
+    /// The same with s from a fit without the point, externally studentised: of Student's t with one degree
+    /// of freedom less than the fit. Where errors are absolute it is `standardized`.
+    pub studentized: Vec<f64>,
+    /// hᵢ, from 0 to 1: how much the fitted value at a point follows its observation. Their sum is k.
+    pub leverage: Vec<f64>,
+    /// Cook's distance, tᵢ² hᵢ/((1 − hᵢ)k) with tᵢ standardised: how far all fitted values move where the
+    /// point is left out. Above 1 is much.
+    pub cooks_distance: Vec<f64>,
+    /// Points that count, in the order in which sequences are looked at: by x where there is one column, as
+    /// given otherwise.
+    pub order: Vec<usize>,
+    /// Whether the signs of the residuals in that order change as often as chance would have it.
+    pub runs: RunsTest,
+    /// Durbin and Watson's Σ(rᵢ − rᵢ₋₁)²/Σrᵢ² in that order: about 2 for independent residuals, towards 0
+    /// where neighbours are alike, towards 4 where they alternate.
+    pub durbin_watson: f64,
+    /// Skewness of the standardised residuals, 0 for normal ones, with a standard error of about √(6/n).
+    pub skewness: f64,
+    /// Excess kurtosis of the standardised residuals, 0 for normal ones, with a standard error of about
+    /// √(24/n).
+    pub excess_kurtosis: f64,
+}
+
+impl Fit {
+    /// What the residuals at `data`, those that were fitted, say of the model and of single points.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// let mut y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.01 * (90.0 * x).sin()).collect();
+    /// y[20] += 0.2;
+    /// let fit = dualfit::curve_fit(|x, [a, b]| a * (-b * x).exp(), &x, &y, [1.0, 1.0])?;
+    /// let found = fit.diagnostics(&dualfit::Data::new(&x, &y)?)?;
+    /// assert!(found.studentized[20].abs() > 10.0);
+    /// assert!((found.leverage.iter().sum::<f64>() - 2.0).abs() < 1e-9);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`UncertaintyError::OtherFit`] if another number of points counts than was fitted,
+    /// and as [`predict`](Fit::predict) and [`CurveFit::fit`](crate::CurveFit::fit) for the data.
+    pub fn diagnostics(&self, data: &Data<'_>) -> Result<Diagnostics> {
+        if data.columns.len() != self.model.columns() {
+            let (expected, got) = (self.model.columns(), data.columns.len());
+            return Err(crate::Error::ColumnCount { expected, got });
+        }
+        let mut points = Points::validate(data)?;
+        if self.estimator == Estimator::Poisson {
+            points.count_events()?;
+        }
+        if points.used != self.points {
+            let (found, expected) = (self.points.to_string(), points.used.to_string());
+            let what = "the number of points that count";
+            return Err(UncertaintyError::OtherFit { what, found, expected }.into());
+        }
+        let rows = self.rows(&points)?;
+        Ok(self.judged(&points, &rows))
+    }
+
+    /// The residual, the weighted residual and the leverage of every point.
+    fn rows(&self, points: &Points<'_>) -> Result<Vec<(f64, f64, f64)>> {
+        let unscaled = &self.covariance.unscaled;
+        let Some(correlation) = &points.correlation else {
+            return self.linearised(&points.columns, points.len(), |i, value, gradient| {
+                let residual = value - points.y.at(i);
+                let weight = match self.estimator {
+                    Estimator::Poisson => 1.0 / value.sqrt(),
+                    Estimator::LeastSquares => points.weight(i),
+                };
+                let root = weight * length(unscaled, gradient);
+                (residual, residual * weight, root * root)
+            });
+        };
+        // Each row of L⁻¹J is one of all points.
+        let unit = self.row_unit;
+        let all = self.linearised(&points.columns, points.len(), |i, value, gradient| {
+            let along = |c: usize| -> f64 {
+                unscaled.column(c).iter().zip(gradient).map(|(a, g)| a * g * unit).sum()
+            };
+            let residual = value - points.y.at(i);
+            (residual, (0..unscaled.ncols()).map(along).collect::<Vec<f64>>())
+        })?;
+        let whitened = |of: &dyn Fn(usize) -> f64| {
+            let mut column: Vec<f64> = correlation.index.iter().map(|&i| of(i)).collect();
+            correlation.whiten(&mut column);
+            column
+        };
+        let residuals = whitened(&|i| all[i].0 * unit);
+        let mut leverage = vec![0.0; residuals.len()];
+        for c in 0..unscaled.ncols() {
+            let column = whitened(&|i| all[i].1[c]);
+            leverage.iter_mut().zip(column).for_each(|(h, v)| *h += v * v);
+        }
+        let mut rows: Vec<(f64, f64, f64)> =
+            all.iter().map(|(residual, _)| (*residual, f64::NAN, f64::NAN)).collect();
+        for (place, &i) in correlation.index.iter().enumerate() {
+            rows[i] = (rows[i].0, residuals[place], leverage[place]);
+        }
+        Ok(rows)
+    }
+
+    fn judged(&self, points: &Points<'_>, rows: &[(f64, f64, f64)]) -> Diagnostics {
+        let n = points.len();
+        let nan = || vec![f64::NAN; n];
+        let (mut residuals, mut standardized, mut studentized) = (nan(), nan(), nan());
+        let (mut leverage, mut cooks_distance, mut weighted) = (nan(), nan(), nan());
+        let dof = self.degrees_of_freedom() as f64;
+        let scale = if self.scaled { (2.0 * self.cost / dof).sqrt() } else { self.row_unit };
+        let robust = self.loss.scale().is_some();
+        let mut order: Vec<usize> = points.kept().collect();
+        for &i in &order {
+            let (residual, row, h) = rows[i];
+            (residuals[i], weighted[i]) = (residual, row);
+            if robust {
+                standardized[i] = row / scale;
+                continue;
+            }
+            leverage[i] = h.min(1.0);
+            if h >= FULL {
+                continue;
+            }
+            let t = row / (scale * (1.0 - h).sqrt());
+            standardized[i] = t;
+            studentized[i] = match self.scaled {
+                true => t * ((dof - 1.0) / (dof - t * t)).sqrt(),
+                false => t,
+            };
+            cooks_distance[i] = t * t * h / ((1.0 - h) * self.rank() as f64);
+        }
+        if let [column] = &points.columns[..] {
+            order.sort_by(|&i, &j| column.at(i).total_cmp(&column.at(j)));
+        }
+        let sequence: Vec<f64> = order.iter().map(|&i| weighted[i]).collect();
+        let judged: Vec<f64> = standardized.iter().copied().filter(|t| t.is_finite()).collect();
+        let (skewness, excess_kurtosis) = moments(&judged);
+        Diagnostics {
+            residuals,
+            standardized,
+            studentized,
+            leverage,
+            cooks_distance,
+            runs: runs_test(&sequence),
+            durbin_watson: durbin_watson(&sequence),
+            order,
+            skewness,
+            excess_kurtosis,
+        }
+    }
+}

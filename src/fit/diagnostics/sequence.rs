@@ -1,0 +1,132 @@
+//! Whether a sequence of residuals has an order, and whether they could be normal.
+
+use crate::fit::distributions::normal_two_sided;
+use crate::math;
+
+/// Residuals up to which the distribution of runs is summed up exactly.
+const EXACT: usize = 2000;
+
+/// Wald and Wolfowitz's test of whether signs change as often as chance would have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunsTest {
+    /// Residuals above 0. Those of exactly 0 are left out.
+    pub positive: usize,
+    /// Residuals below 0.
+    pub negative: usize,
+    /// Stretches of residuals of one sign.
+    pub runs: usize,
+    /// Their expected number, were the signs in random order.
+    pub expected: f64,
+    /// The probability, twice the smaller tail, of as many or as few runs: small where residuals wander,
+    /// so that the model misses something, or alternate. Exact up to 2,000 residuals, from the normal
+    /// approximation beyond. NaN if all have one sign.
+    pub p_value: f64,
+}
+
+/// Of residuals in order.
+pub(super) fn runs_test(residuals: &[f64]) -> RunsTest {
+    let signs: Vec<bool> =
+        residuals.iter().filter(|r| **r != 0.0 && !r.is_nan()).map(|r| *r > 0.0).collect();
+    let positive = signs.iter().filter(|sign| **sign).count();
+    let negative = signs.len() - positive;
+    let changes = signs.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let runs = if signs.is_empty() { 0 } else { 1 + changes };
+    let (a, b, n) = (positive as f64, negative as f64, signs.len() as f64);
+    let expected = if signs.is_empty() { 0.0 } else { 1.0 + 2.0 * a * b / n };
+    let p_value = if positive == 0 || negative == 0 {
+        f64::NAN
+    } else if signs.len() <= EXACT {
+        exact(positive, negative, runs)
+    } else {
+        let variance = (expected - 1.0) * (expected - 2.0) / (n - 1.0);
+        normal_two_sided((runs as f64 - expected) / variance.sqrt())
+    };
+    RunsTest { positive, negative, runs, expected, p_value }
+}
+
+/// Twice the smaller tail of the distribution of runs, at most 1.
+fn exact(a: usize, b: usize, runs: usize) -> f64 {
+    let mut factorials = vec![0.0; a + b + 1];
+    for k in 1..factorials.len() {
+        factorials[k] = factorials[k - 1] + math::ln(k as f64);
+    }
+    let choose = |n: usize, k: usize| match n.checked_sub(k) {
+        Some(rest) => factorials[n] - factorials[k] - factorials[rest],
+        None => f64::NEG_INFINITY,
+    };
+    let all = choose(a + b, a);
+    let ways = |x: usize, y: usize| math::exp(choose(a - 1, x) + choose(b - 1, y) - all);
+    // Runs of both signs alternate: k and k, or k and one more of the sign that begins and ends.
+    let probability = |r: usize| match (r / 2, r % 2) {
+        (k, 0) => 2.0 * ways(k - 1, k - 1),
+        (k, _) => ways(k, k - 1) + ways(k - 1, k),
+    };
+    let below: f64 = (2..=runs).map(probability).sum();
+    let above: f64 = (runs..=a + b).map(probability).sum();
+    (2.0 * below.min(above)).min(1.0)
+}
+
+/// Σ(rᵢ − rᵢ₋₁)²/Σrᵢ², whatever the unit of r.
+pub(super) fn durbin_watson(residuals: &[f64]) -> f64 {
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let changes: f64 = residuals.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    changes / squares
+}
+
+/// Skewness and excess kurtosis.
+pub(super) fn moments(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let central = |k: i32| values.iter().map(|v| (v - mean).powi(k)).sum::<f64>() / n;
+    let variance = central(2);
+    (central(3) / (variance * variance.sqrt()), central(4) / (variance * variance) - 3.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{durbin_watson, exact, moments, runs_test};
+
+    #[test]
+    fn runs_are_counted_as_all_orders_have_them() {
+        // Every order of a signs + and b signs −.
+        let (a, b) = (5, 7);
+        let mut counts = [0.0; 13];
+        for bits in 0u32..1 << (a + b) {
+            if bits.count_ones() as usize == a {
+                let changes =
+                    (0..a + b - 1).filter(|i| bits >> i & 1 != bits >> (i + 1) & 1).count();
+                counts[1 + changes] += 1.0;
+            }
+        }
+        let all: f64 = counts.iter().sum();
+        for runs in 2..=11 {
+            let below: f64 = counts[..=runs].iter().sum();
+            let above: f64 = counts[runs..].iter().sum();
+            let expected = (2.0 * below.min(above) / all).min(1.0);
+            let found = exact(a, b, runs);
+            assert!((found - expected).abs() < 1e-13, "{runs}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn exact_and_normal_tests_agree_for_many() {
+        // A sequence of 2000 and one a little longer, of the same kind.
+        let signs = |n: usize| -> Vec<f64> {
+            (0..n).map(|i| if (i * i / 7) % 3 == 0 { 1.0 } else { -0.5 }).collect()
+        };
+        let (one, two) = (runs_test(&signs(2000)), runs_test(&signs(2001)));
+        assert!(
+            (one.p_value.ln() - two.p_value.ln()).abs() < 0.1 * one.p_value.ln().abs().max(1.0),
+            "{one:?} {two:?}"
+        );
+    }
+
+    #[test]
+    fn one_sign_and_nothing_have_no_test() {
+        assert!(runs_test(&[1.0, 2.0, 0.0]).p_value.is_nan());
+        assert_eq!(runs_test(&[]).runs, 0);
+        assert_eq!(durbin_watson(&[1.0, -1.0, 1.0, -1.0]), 3.0);
+        let (skewness, kurtosis) = moments(&[-1.0, 0.0, 0.0, 1.0]);
+        assert_eq!((skewness, kurtosis), (0.0, -1.0));
+    }
+}

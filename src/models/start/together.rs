@@ -1,0 +1,31 @@
+//! Exponentials that are added are found together: each by itself takes the others' part for its own.
+
+use super::{Named, Placed, Tree};
+use crate::models::library::decays::{EXPONENTIAL, several};
+
+/// This term of a sum, if it is an exponential that is added.
+pub(super) fn as_exponential((sign, term): &(f64, Tree)) -> Option<&Placed> {
+    match term {
+        Tree::Leaf(placed) if *sign > 0.0 && placed.leaf.name == EXPONENTIAL.name => Some(placed),
+        _ => None,
+    }
+}
+
+/// Writes the starts of two or three exponentials, the fastest into the first one's places. `false`
+/// where there are more or fewer.
+pub(super) fn find(
+    terms: &[&(f64, Tree)],
+    points: &Named,
+    left: &[f64],
+    params: &mut [f64],
+) -> bool {
+    let exponentials: Vec<&Placed> = terms.iter().filter_map(|term| as_exponential(term)).collect();
+    let Some(first) = exponentials.first() else { return false };
+    let points = points.with_response(left.to_vec()).for_leaf(&first.leaf);
+    let Some(found) = several(&points, exponentials.len()) else { return false };
+    for (placed, pair) in exponentials.iter().zip(found.chunks(2)) {
+        let places = params.iter_mut().skip(placed.first);
+        places.zip(pair).for_each(|(place, value)| *place = *value);
+    }
+    true
+}

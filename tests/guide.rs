@@ -1,0 +1,115 @@
+//! The guide is whole: every page is in its index and among the doc tests, its links lead somewhere, and its
+//! table of models is the library.
+
+use dualfit::models::{self, Model};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The pages without the index, by file name.
+fn pages() -> Vec<String> {
+    let entries = fs::read_dir(root().join("docs/guide")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != "README.md");
+    names.sort();
+    names
+}
+
+/// Bounds as they are written in the table; the smallest normal number is a strict 0.
+fn range((lower, upper): (f64, f64)) -> String {
+    match (lower, upper) {
+        (f64::NEG_INFINITY, f64::INFINITY) => String::new(),
+        (f64::MIN_POSITIVE, f64::INFINITY) => " > 0".to_owned(),
+        (_, f64::INFINITY) => format!(" ≥ {lower}"),
+        _ => format!(" {lower} to {upper}"),
+    }
+}
+
+/// The model's line in the table.
+fn row(name: &str, model: &Model) -> String {
+    let formula = model.formula().unwrap();
+    let bounds = model.bounds();
+    let parameters = model.parameters();
+    let parameters: Vec<String> = parameters
+        .iter()
+        .zip(bounds)
+        .map(|(p, bounds)| format!("`{p}`{}", range(bounds)))
+        .collect();
+    let derived: Vec<String> =
+        model.derived().iter().map(|(name, formula)| format!("`{name}` = `{formula}`")).collect();
+    format!("| `{name}` | `{formula}` | {} | {} |", parameters.join(", "), derived.join(", "))
+}
+
+#[test]
+fn the_table_of_models_is_the_library() {
+    let page = read("docs/guide/models.md");
+    let mut rows: Vec<String> = models::names()
+        .into_iter()
+        .map(|name| row(name, &models::by_name(name).unwrap()))
+        .collect();
+    rows.push(row("polynomial", &models::polynomial(3, "").unwrap()));
+    let missing: Vec<&str> =
+        rows.iter().map(String::as_str).filter(|row| !page.lines().any(|l| l == *row)).collect();
+    assert!(missing.is_empty(), "docs/guide/models.md lacks\n{}", missing.join("\n"));
+    let listed =
+        page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 5);
+    let unknown: Vec<&str> = listed.filter(|line| !rows.iter().any(|row| row == line)).collect();
+    assert!(
+        unknown.is_empty(),
+        "docs/guide/models.md has, beyond the library,\n{}",
+        unknown.join("\n")
+    );
+}
+
+#[test]
+fn every_page_is_in_the_index_and_among_the_doc_tests() {
+    let (index, library) = (read("docs/guide/README.md"), read("src/lib.rs"));
+    for page in pages() {
+        assert!(index.contains(&format!("({page})")), "docs/guide/README.md lacks {page}");
+        let include = format!("include_str!(\"../docs/guide/{page}\")");
+        assert!(library.contains(&include), "src/lib.rs lacks {include}");
+    }
+}
+
+/// How GitHub names the anchor of a heading.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut texts: Vec<PathBuf> =
+        pages().iter().map(|page| Path::new("docs/guide").join(page)).collect();
+    texts.push("docs/guide/README.md".into());
+    for path in texts {
+        let text = read(&path);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.starts_with("http") {
+                continue;
+            }
+            let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                _ => path.parent().unwrap().join(file),
+            };
+            assert!(root().join(&target).exists(), "{}: no {link}", path.display());
+            if !fragment.is_empty() {
+                let there = read(&target);
+                let headings = there.lines().filter(|line| line.starts_with('#'));
+                let found = headings.map(anchor).any(|anchor| anchor == fragment);
+                assert!(found, "{}: no heading for {link}", path.display());
+            }
+        }
+    }
+}
