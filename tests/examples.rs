@@ -89,8 +89,9 @@ fn every_lesson_and_every_tool_is_listed_here() {
         .collect();
     found.sort();
     let listed = LESSONS.iter().chain(&TOOLS).map(|name| format!("{name}.rs"));
-    let drawing = ["picture".to_owned()]; // what some lessons draw with
-    let mut listed: Vec<String> = listed.chain(drawing).collect();
+    // What some lessons draw with, and the tables of the program's page.
+    let folders = ["picture".to_owned(), "data".to_owned()];
+    let mut listed: Vec<String> = listed.chain(folders).collect();
     listed.sort();
     assert_eq!(found, listed);
 }
