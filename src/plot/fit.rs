@@ -395,7 +395,7 @@ fn points(
     }
     let radius = match places.len() {
         ..=120 => 2.7,
-        ..=500 => 2.0,
+        121..=500 => 2.0,
         _ => 1.3,
     };
     let mut taken = Vec::new();
