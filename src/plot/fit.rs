@@ -394,8 +394,8 @@ fn points(
         return taken;
     }
     let radius = match places.len() {
-        ..=120 => 2.7,
-        ..=500 => 2.0,
+        0..=120 => 2.7,
+        121..=500 => 2.0,
         _ => 1.3,
     };
     let mut taken = Vec::new();
