@@ -294,7 +294,11 @@ fn derived_quantities_have_errors() {
     let relative = derived["std_error"].as_f64().unwrap() / half_life;
     assert!((relative / (error / k) - 1.0).abs() < 1e-9);
     let run = place.run(&["fit", "d.csv", "-m", MODEL, "-s", "k=1", "--derive", "q=ln(2)/z"]);
-    assert_eq!((run.code, run.err.lines().last().unwrap().starts_with("error: ")), (2, true), "{run:?}");
+    assert_eq!(
+        (run.code, run.err.lines().last().unwrap().starts_with("error: ")),
+        (2, true),
+        "{run:?}"
+    );
     // A model of the library brings its own.
     let document = place.json(&["fit", "d.csv", "-m", "exponential_offset"]);
     assert!(!document["derived"].as_array().unwrap().is_empty(), "{document}");
