@@ -281,3 +281,25 @@ fn a_saved_fit_is_one_for_the_library() {
     assert_eq!(fit.param("k"), Some(value(&document, "k")));
     assert!((fit.predict(&[0.0]).unwrap()[0] - 3.5).abs() < 0.1);
 }
+
+#[test]
+fn derived_quantities_have_errors() {
+    let place = decay();
+    let document = fitted(&place, &["--derive", "half_life=ln(2)/k"]);
+    let (k, error) = (value(&document, "k"), of_parameter(&document, "k", "std_error"));
+    let derived = &document["derived"][0];
+    assert_eq!(derived["name"], "half_life");
+    let half_life = derived["value"].as_f64().unwrap();
+    assert!((half_life * k / 2.0_f64.ln() - 1.0).abs() < 1e-12);
+    let relative = derived["std_error"].as_f64().unwrap() / half_life;
+    assert!((relative / (error / k) - 1.0).abs() < 1e-9);
+    let run = place.run(&["fit", "d.csv", "-m", MODEL, "-s", "k=1", "--derive", "q=ln(2)/z"]);
+    assert_eq!(
+        (run.code, run.err.lines().last().unwrap().starts_with("error: ")),
+        (2, true),
+        "{run:?}"
+    );
+    // A model of the library brings its own.
+    let document = place.json(&["fit", "d.csv", "-m", "exponential_offset"]);
+    assert!(!document["derived"].as_array().unwrap().is_empty(), "{document}");
+}

@@ -79,3 +79,66 @@ fn a_table_may_come_through_a_named_pipe() {
     let run = ended(command);
     assert_eq!(run.out, "p: v over t, 6 points\n", "{run:?}");
 }
+
+/// What the program writes to a terminal, both streams together.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(place: &Place, arguments: &[&str], no_color: bool) -> (i32, String) {
+    use std::fs::File;
+    use std::os::fd::FromRawFd;
+    let (mut ours, mut theirs) = (0, 0);
+    let null = std::ptr::null_mut();
+    // SAFETY: both places are this function's; name, attributes and size may be absent.
+    let opened = unsafe { libc::openpty(&mut ours, &mut theirs, null, null.cast(), null.cast()) };
+    assert_eq!(opened, 0);
+    // SAFETY: `openpty` has just opened both descriptors, and nobody else closes them.
+    let (mut ours, theirs) = unsafe { (File::from_raw_fd(ours), File::from_raw_fd(theirs)) };
+    let mut command = place.command(arguments);
+    command.env("TERM", "xterm").stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    if no_color {
+        command.env("NO_COLOR", "1");
+    }
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut written = Vec::new();
+    let mut bytes = [0; 4096];
+    // A terminal whose other side is closed is an error, not an end.
+    while let Ok(read @ 1..) = ours.read(&mut bytes) {
+        written.extend_from_slice(&bytes[..read]);
+    }
+    let code = child.wait().unwrap().code().unwrap();
+    (code, String::from_utf8(written).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_gets_colours_unless_it_wants_none() {
+    let place = Place::with("d.csv", DECAY);
+    let (code, text) = on_a_terminal(&place, &FIT, false);
+    assert_eq!(code, 0);
+    assert!(text.contains("\x1b[1m\x1b[32mconverged"), "{text:?}");
+    let (_, text) = on_a_terminal(&place, &FIT, true);
+    assert!(
+        text.contains("converged") && !text.contains("\x1b[3") && !text.contains("\x1b[1m"),
+        "{text:?}"
+    );
+}
+
+/// A search that takes seconds shows that it goes on, and leaves no trace of that before the report.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_fits_show_their_progress_on_a_terminal() {
+    let rows = (0..30_000).map(|i| 2e-4 * f64::from(i));
+    let rows = rows.map(|x| format!("{x},{}\n", (5.3 * x + 0.4).sin() + 0.1 * (31.0 * x).cos()));
+    let place = Place::with("w.csv", rows.collect::<String>());
+    let arguments = ["fit", "w.csv", "-m", "a*sin(w*x + p)", "--multi-start", "40"];
+    let bounds = ["--bound", "a=0..10,w=0..10,p=-3.2..3.2"];
+    let begun = std::time::Instant::now();
+    let (_, text) = on_a_terminal(&place, &[&arguments[..], &bounds].concat(), false);
+    let long = begun.elapsed().as_secs_f64() > 3.0;
+    let (before, after) = text.split_once("w.csv: ").unwrap();
+    assert!(
+        before.ends_with("\r\x1b[2K") && (before.contains("iteration ") || !long),
+        "{before:?}"
+    );
+    assert!(!after.contains("iteration "), "{after:?}");
+}

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::points::{Points, Roles};
 use crate::refusal::{Outcome, Refusal};
 use crate::table::Table;
-use dualfit::{Fit, Side};
+use dualfit::{Derived, Fit, Side};
 use serde::Serialize;
 
 /// The document of `dualfit fit --json`.
@@ -52,6 +52,7 @@ pub(crate) struct Found<'a> {
     termination: String,
     message: String,
     parameters: Vec<Parameter<'a>>,
+    derived: Vec<Quantity<'a>>,
     /// By rows.
     covariance: Vec<Vec<f64>>,
     correlation: Vec<Vec<f64>>,
@@ -71,6 +72,14 @@ struct Parameter<'a> {
     start: f64,
     lower: f64,
     upper: f64,
+}
+
+/// What follows from the parameters.
+#[derive(Serialize)]
+struct Quantity<'a> {
+    name: &'a str,
+    value: f64,
+    std_error: f64,
 }
 
 #[derive(Serialize)]
@@ -148,6 +157,7 @@ impl<'a> Found<'a> {
             termination: format!("{:?}", fit.termination()),
             message: fit.termination().to_string(),
             parameters: (0..n).map(|i| Parameter::new(model, fit, i)).collect(),
+            derived: fit.derived().iter().map(Quantity::of).collect(),
             covariance: by_rows(&|i, j| covariance[(i, j)]),
             correlation: by_rows(&|i, j| correlation[(i, j)]),
             statistics: Statistics {
@@ -193,6 +203,13 @@ impl<'a> Parameter<'a> {
         };
         let (value, start) = (fit.params()[i], fit.start()[i]);
         Parameter { name, value, std_error, state, tie, start, lower, upper }
+    }
+}
+
+impl<'a> Quantity<'a> {
+    fn of(derived: &'a Derived) -> Quantity<'a> {
+        let Derived { name, value, std_error } = derived;
+        Quantity { name, value: *value, std_error: *std_error }
     }
 }
 

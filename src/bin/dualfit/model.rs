@@ -51,7 +51,10 @@ impl Model {
         for name in &fixed.0 {
             curve = curve.fix(name);
         }
-        for (name, formula) in &ties(&asked.tie)? {
+        for (name, formula) in &formulas(&asked.derive, "--derive", "\"half_life=ln(2)/k\"")? {
+            curve = curve.derive(name, formula).map_err(|why| misread("--derive", &why))?;
+        }
+        for (name, formula) in &formulas(&asked.tie, "--tie", "\"s2=2*s1\"")? {
             expect("--tie", name, &known, &variables)?;
             // A range that only a model of the library gave is the formula's to keep.
             if !said.iter().any(|other| other == name) {
@@ -130,10 +133,14 @@ fn bounds(given: &[String]) -> Outcome<Vec<(String, words::Range)>> {
 }
 
 /// Names and formulas, each of which can be read.
-fn ties(given: &[String]) -> Outcome<Vec<(String, String)>> {
+fn formulas(
+    given: &[String],
+    option: &'static str,
+    example: &str,
+) -> Outcome<Vec<(String, String)>> {
     let read = |part: &String| {
-        let (name, formula) = words::assignment(part, "--tie", "\"s2=2*s1\"")?;
-        CurveFit::parse(formula, [""; 0]).map_err(|why| misread("--tie", &why))?;
+        let (name, formula) = words::assignment(part, option, example)?;
+        CurveFit::parse(formula, [""; 0]).map_err(|why| misread(option, &why))?;
         Ok((name.to_owned(), formula.to_owned()))
     };
     given.iter().map(read).collect()

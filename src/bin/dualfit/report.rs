@@ -34,7 +34,9 @@ pub(crate) fn coloured(fit: &Fit) -> String {
     for (i, line) in text.lines().enumerate() {
         lines.push(match line {
             _ if i == 0 => styled(if fit.converged() { GOOD } else { BAD }, line),
-            _ if line.starts_with("parameter ") => styled(TITLE, line),
+            _ if line.starts_with("parameter ") || line.starts_with("derived ") => {
+                styled(TITLE, line)
+            }
             _ if line.starts_with("warning:") => styled(DOUBTFUL, line),
             _ => line.to_owned(),
         });

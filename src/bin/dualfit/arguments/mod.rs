@@ -162,6 +162,10 @@ pub(crate) struct ModelArguments {
     /// Ties a parameter to others: "s2=2*s1". May be given several times.
     #[arg(long, value_name = "NAME=FORMULA")]
     pub(crate) tie: Vec<String>,
+    /// Reports a quantity that follows from the parameters: "half_life=ln(2)/k". May be given several
+    /// times.
+    #[arg(long, value_name = "NAME=FORMULA")]
+    pub(crate) derive: Vec<String>,
     /// A robust loss and the residual beyond which a point counts as an outlier, in sigmas or in the
     /// units of y: huber:1.5, soft-l1, cauchy, arctan or tukey.
     #[arg(long, value_name = "LOSS:SCALE")]
