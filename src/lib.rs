@@ -181,7 +181,6 @@ pub use fit::bands::new_point::NewPoint;
 pub use fit::batch::BatchFit;
 pub use fit::batch::status::FitStatus;
 pub use fit::batch::view::BatchFitView;
-pub use fit::derived::Derived;
 pub use fit::compare::{Akaike, FTest, akaike_weights, compare_nested};
 pub use fit::derived::Derived;
 pub use fit::diagnostics::Diagnostics;

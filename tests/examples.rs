@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LESSONS: [&str; 11] = [
+const LESSONS: [&str; 9] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -20,11 +21,16 @@ const LESSONS: [&str; 11] = [
     "10_peaks",
     "11_global_fit",
     "12_intervals",
+    "09_figures",
 ];
 
-/// Whether the lesson is built: one reads a Parquet file and shows a bar.
+/// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.
 fn is_built(lesson: &str) -> bool {
-    lesson != "07_stream" || cfg!(all(feature = "parquet", feature = "progress"))
+    match lesson {
+        "07_stream" => cfg!(all(feature = "parquet", feature = "progress")),
+        "09_figures" => cfg!(feature = "plot"),
+        _ => true,
+    }
 }
 
 /// Lessons that simulate an instrument and draw, and what they draw.
@@ -83,8 +89,9 @@ fn every_lesson_and_every_tool_is_listed_here() {
         .collect();
     found.sort();
     let listed = LESSONS.iter().chain(&TOOLS).map(|name| format!("{name}.rs"));
-    let drawing = ["picture".to_owned()]; // what some lessons draw with
-    let mut listed: Vec<String> = listed.chain(drawing).collect();
+    // What some lessons draw with, and the tables of the program's page.
+    let folders = ["picture".to_owned(), "data".to_owned()];
+    let mut listed: Vec<String> = listed.chain(folders).collect();
     listed.sort();
     assert_eq!(found, listed);
 }

@@ -5,9 +5,7 @@
 #[path = "support/tree.rs"]
 mod tree;
 
-use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, Loss, Mask, Program, SavedError, Scalar, Sigma,
-};
+use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Program, SavedError, Sigma};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tree::{COLUMNS, PARAMS, any_number, same};

@@ -113,9 +113,8 @@ impl CurveFit {
         model: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
     ) -> CurveFit {
         let scales = vec![f64::NAN; params];
-        let native = Native { value: Arc::new(model), jacobian: None, columns, params, scales };
-        let native =
-            Native { value: Arc::new(model), jacobian: None, columns, params, lost: false };
+        let (value, lost) = (Arc::new(model), false);
+        let native = Native { value, jacobian: None, columns, params, scales, lost };
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 

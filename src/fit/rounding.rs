@@ -12,8 +12,6 @@ pub(crate) struct Rounded {
     /// The error as it stands in parentheses: in units of the value's last digit, or with a point where
     /// it has one inside, `12.3(4.5)`.
     pub(crate) last_digits: String,
-    /// The error in full, without the power of ten.
-    pub(crate) error: String,
     /// The power of ten.
     pub(crate) exponent: i32,
 }
@@ -35,13 +33,12 @@ impl Rounded {
         let exponent = if (-4..=6).contains(&first) && last <= 0 { 0 } else { first };
         let decimals = (exponent - last).max(0) as usize;
         let sign = if value < 0.0 && value_digits.bytes().any(|b| b != b'0') { "-" } else { "" };
-        let error = with_point(&error_digits, decimals);
         let last_digits = match decimals {
-            1 => error.clone(),
+            1 => with_point(&error_digits, decimals),
             _ => error_digits,
         };
         let value = format!("{sign}{}", with_point(&value_digits, decimals));
-        Some(Rounded { value, last_digits, error, exponent })
+        Some(Rounded { value, last_digits, exponent })
     }
 
     /// As `1.235(12)` or `1.235(12)e-9`.

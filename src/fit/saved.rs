@@ -6,6 +6,7 @@
 
 use super::Fit;
 use super::covariance::{Covariance, Direction};
+use super::derived::Derived;
 use super::stats::Stats;
 use super::warning::Warning;
 use crate::data::estimator::Estimator;
@@ -41,6 +42,8 @@ pub(crate) struct SavedFit {
     fixed: Vec<bool>,
     /// Names of tied parameters and the formulas that they follow.
     ties: Vec<(String, String)>,
+    /// Names, values and errors of derived quantities.
+    derived: Vec<(String, Exact, Exact)>,
     bounds: Vec<(Exact, Exact)>,
     at_bound: Vec<Option<Side>>,
     covariance: SavedCovariance,
@@ -137,6 +140,8 @@ impl From<Fit> for SavedFit {
             condition: Exact(c.condition),
             weak: weak.collect(),
         };
+        let derived = fit.derived.into_iter();
+        let derived = derived.map(|d| (d.name, Exact(d.value), Exact(d.std_error)));
         SavedFit {
             version: VERSION,
             model,
@@ -146,6 +151,7 @@ impl From<Fit> for SavedFit {
             params: exact(&fit.params),
             fixed: fit.fixed,
             ties: fit.ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect(),
+            derived: derived.collect(),
             bounds: fit.bounds.iter().map(|&(low, high)| (Exact(low), Exact(high))).collect(),
             at_bound: fit.at_bound,
             covariance,
@@ -189,7 +195,13 @@ impl TryFrom<SavedFit> for Fit {
         };
         let ties = saved.ties.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
         let ties = Ties::among(&saved.names, &ties)?;
+        let derived = |(name, value, error): (String, Exact, Exact)| Derived {
+            name,
+            value: value.0,
+            std_error: error.0,
+        };
         Ok(Fit {
+            derived: saved.derived.into_iter().map(derived).collect(),
             model,
             names: saved.names,
             start: plain(&saved.start),

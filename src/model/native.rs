@@ -56,10 +56,14 @@ impl Native {
             (true, false) => p.abs(),
         };
         start.iter().zip(&self.scales).map(move |pair| PART_OF_START * size(pair))
+    }
+
     /// What stands for a function that could not be saved: it has no value anywhere.
     #[cfg(feature = "serde")]
     pub(crate) fn lost(columns: usize, params: usize) -> Native {
-        Native { value: Arc::new(|_, _| f64::NAN), jacobian: None, columns, params, lost: true }
+        let scales = vec![f64::NAN; params];
+        let value = Arc::new(|_: &[f64], _: &[f64]| f64::NAN);
+        Native { value, jacobian: None, columns, params, scales, lost: true }
     }
 
     /// The partials by the parameters `free` at one point, into `out`, from central differences over

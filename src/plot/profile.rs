@@ -5,6 +5,7 @@ use super::blank;
 use super::legend::{self, Sample};
 use super::scene::{Panel, Scene};
 use super::style::{CURVE, FAINT, LINE, PARTS, POINT, THIN};
+use crate::curve_fit::profile::Profile;
 use crate::error::Result;
 use crate::error::plot::PlotError;
 use std::path::Path;
@@ -32,6 +33,14 @@ impl ProfilePlot {
             y_label: "Δχ²".into(),
             size: (520, 400),
         }
+    }
+
+    /// A profile as [`CurveFit::profile`](crate::CurveFit::profile) finds it: τ², the increase of χ² over the
+    /// variance of the residuals.
+    pub fn of(profile: &Profile) -> ProfilePlot {
+        let squares = profile.taus().into_iter().map(|tau| tau * tau);
+        let points = profile.values().into_iter().zip(squares);
+        ProfilePlot::new(profile.name(), points).y_label("τ²")
     }
 
     /// Draws ((p − best)/error)², which the profile would be if the model were linear.

@@ -71,7 +71,11 @@ impl Scene {
         }
         let header = format!("<svg width=\"{}\" height=\"{}\" ", size.0, size.1);
         let sized = format!("<svg width=\"{}\" height=\"{}\" ", self.width, self.height);
-        Ok(text.replacen(&header, &sized, 1).replace(" opacity=\"1\"", ""))
+        // What the letters were measured with comes first.
+        let family =
+            ("font-family=\"sans-serif\"", "font-family=\"Ubuntu, Helvetica, Arial, sans-serif\"");
+        let text = text.replacen(&header, &sized, 1).replace(" opacity=\"1\"", "");
+        Ok(text.replace(family.0, family.1))
     }
 
     fn png(&self, path: &Path) -> Result<(), PlotError> {

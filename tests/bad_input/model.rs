@@ -4,7 +4,7 @@
 use crate::standard::*;
 use dualfit::{CurveFit, Data, Error, Fit, Sigma, Termination, Warning, curve_fit};
 
-fn fit(fitter: &CurveFit, start: impl AsRef<[f64]>) -> Result<Fit, Error> {
+fn fit(fitter: &CurveFit, start: impl Into<dualfit::Start>) -> Result<Fit, Error> {
     fitter.fit(Data::new(&abscissa(), &noisy()).unwrap(), start)
 }
 

@@ -3,7 +3,7 @@
 use crate::standard::*;
 use dualfit::{CurveFit, Data, Error, Fit, Named, Side, Termination, Warning, curve_fit};
 
-fn from(fitter: &CurveFit, start: impl AsRef<[f64]>) -> Result<Fit, Error> {
+fn from(fitter: &CurveFit, start: impl Into<dualfit::Start>) -> Result<Fit, Error> {
     fitter.fit(Data::new(&abscissa(), &noisy()).unwrap(), start)
 }
 

@@ -9,7 +9,7 @@ fn log_spread(rng: &mut StdRng, low: f64, high: f64) -> Vec<f64> {
 }
 
 /// The models whose truths are in this file.
-pub static HERE: &[Truth] = &[
+pub(crate) static HERE: &[Truth] = &[
     Truth {
         name: "exponential",
         draw: |rng| {

@@ -5,30 +5,30 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 /// Columns of independent variables, and parameters in the order of the model.
-pub type Experiment = (Vec<Vec<f64>>, Vec<f64>);
+pub(crate) type Experiment = (Vec<Vec<f64>>, Vec<f64>);
 
 /// A model and how a plausible experiment with it is drawn.
-pub struct Truth {
-    pub name: &'static str,
+pub(crate) struct Truth {
+    pub(crate) name: &'static str,
     /// Draws one.
-    pub draw: fn(&mut StdRng) -> Experiment,
+    pub(crate) draw: fn(&mut StdRng) -> Experiment,
 }
 
-pub fn between(rng: &mut StdRng, low: f64, high: f64) -> f64 {
+pub(crate) fn between(rng: &mut StdRng, low: f64, high: f64) -> f64 {
     rng.random_range(low..high)
 }
 
 /// Equal chances for equal ratios.
-pub fn log_between(rng: &mut StdRng, low: f64, high: f64) -> f64 {
+pub(crate) fn log_between(rng: &mut StdRng, low: f64, high: f64) -> f64 {
     between(rng, low.ln(), high.ln()).exp()
 }
 
-pub fn sign(rng: &mut StdRng) -> f64 {
+pub(crate) fn sign(rng: &mut StdRng) -> f64 {
     if rng.random_range(0..2) == 0 { -1.0 } else { 1.0 }
 }
 
 /// 60 to 200 points between two values, in no order: half the time in equal steps, else at random.
-pub fn spread(rng: &mut StdRng, low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn spread(rng: &mut StdRng, low: f64, high: f64) -> Vec<f64> {
     let n = rng.random_range(60..=200);
     let even = rng.random_range(0..2) == 0;
     let mut x: Vec<f64> = (0..n)
@@ -83,7 +83,7 @@ fn step(rng: &mut StdRng) -> Experiment {
 }
 
 /// The models whose truths are in this file.
-pub static HERE: &[Truth] = &[
+pub(crate) static HERE: &[Truth] = &[
     Truth { name: "constant", draw: |rng| (vec![spread(rng, 0.0, 10.0)], vec![size(rng)]) },
     Truth {
         name: "linear",
@@ -261,20 +261,20 @@ fn all() -> impl Iterator<Item = &'static Truth> {
 }
 
 /// The truth of a model; every name needs one.
-pub fn of(name: &str) -> &'static Truth {
+pub(crate) fn of(name: &str) -> &'static Truth {
     let found = all().find(|truth| truth.name == name);
     found.unwrap_or_else(|| panic!("`{name}` has no entry in tests/models/truths.rs"))
 }
 
 /// Experiment number `seed` with a model: x, the parameters, and the generator for the noise.
-pub fn experiment(name: &str, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>, StdRng) {
+pub(crate) fn experiment(name: &str, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>, StdRng) {
     let mut rng = StdRng::seed_from_u64(1000 + seed);
     let (columns, params) = (of(name).draw)(&mut rng);
     (columns, params, rng)
 }
 
 /// The model by name, ready to be asked.
-pub fn program(name: &str) -> dualfit::Program {
+pub(crate) fn program(name: &str) -> dualfit::Program {
     models::by_name(name).unwrap().curve().unwrap().program().unwrap()
 }
 

@@ -5,7 +5,7 @@ use crate::interrupt::stop_on_interrupt;
 use crate::intervals::Intervals;
 use crate::json::{Document, printed};
 use crate::model::Model;
-use crate::output::{is_watched, print};
+use crate::output::{clear_progress, is_watched, print};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
 use crate::said::refused_at;
@@ -26,20 +26,25 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     roles.hint_at_errors(&table);
     let mut model = Model::new(&asked.model, &table, &roles.x)?;
     let points = Points::take(&table, &roles, &asked.table)?;
-    model.curve = watched(model.curve.cancel_token(stop_on_interrupt()));
+    let token = stop_on_interrupt();
+    model.curve = model.curve.cancel_token(token.clone());
 
     let at = |why| refused_at(&why, &table, &roles, &points);
     let data = points.data().map_err(at)?;
+    // What shows the progress goes before the result is printed.
+    let curve = watched(&model.curve);
     let (fit, optima) = match asked.multi_start {
-        None => (model.curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
+        None => (curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
         Some(count) => {
             let start = model.start_of_search(data.clone()).map_err(at)?;
-            let optima = model.curve.multi_start(data.clone(), start, &MultiStart::new(count));
+            let optima = curve.multi_start(data.clone(), start, &MultiStart::new(count));
             let optima = optima.map_err(at)?;
             let table = format!("\n{}\n", optima.to_string().trim_end());
             (optima.into_best(), table)
         }
     };
+    drop(curve);
+    clear_progress();
     let intervals = match (asked.interval, asked.profile) {
         (None, _) => None,
         (Some(level), false) => Some(Intervals::new(&fit, level)?),
@@ -67,11 +72,12 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     if let Some(path) = &asked.residuals {
         residuals::write(path, &table, &roles, &points, &fit, asked.band)?;
     }
-    Ok(exit_code(&fit))
+    Ok(exit_code(&fit, token.is_cancelled()))
 }
 
 /// Shows on a terminal how far a fit is that takes long.
-fn watched(curve: CurveFit) -> CurveFit {
+fn watched(curve: &CurveFit) -> CurveFit {
+    let curve = curve.clone();
     if !is_watched() {
         return curve;
     }
@@ -95,9 +101,10 @@ fn check(asked: &FitArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// A model of which all parameters are fixed was evaluated, as was asked.
-fn exit_code(fit: &Fit) -> u8 {
-    match fit.converged() || fit.termination() == Termination::AllFixed {
+/// A model of which all parameters are fixed was evaluated, as was asked. A search that was stopped may
+/// have missed the best, even where its fit converged.
+fn exit_code(fit: &Fit, stopped: bool) -> u8 {
+    match (fit.converged() || fit.termination() == Termination::AllFixed) && !stopped {
         true => DONE,
         false => NOT_CONVERGED,
     }

@@ -68,6 +68,6 @@ fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) 
             Model::Native(native) => (native.value)(&x[1..], &own),
         }
     };
-    Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, scales })
-    Model::Native(Native { value: Arc::new(value), jacobian: None, columns, params, lost: false })
+    let (value, lost) = (Arc::new(value), false);
+    Model::Native(Native { value, jacobian: None, columns, params, scales, lost })
 }

@@ -54,7 +54,6 @@ impl<'a> Refits<'a> {
         let mut fixed = free.clone().changed();
         // Tied ones follow.
         (0..fixed.names.len()).for_each(|k| fixed.fixed[k] = !fixed.is_tied(k));
-        curve.free_positions().into_iter().for_each(|k| fixed.fixed[k] = true);
         let same = fixed.fit(data.clone(), &fit.params)?;
         let tolerance = SAME_COST * same.cost.max(fit.cost);
         if same.points != fit.points || (same.cost - fit.cost).abs() > tolerance {

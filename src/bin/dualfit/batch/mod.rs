@@ -10,7 +10,7 @@ use crate::arguments::BatchArguments;
 use crate::interrupt::stop_on_interrupt;
 use crate::json::printed;
 use crate::model::Model;
-use crate::output::{is_watched, print};
+use crate::output::{clear_progress, is_watched, print};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
 use crate::said::refused_at;
@@ -84,6 +84,8 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
             Some((*at, entry))
         })
         .collect();
+    drop(watch);
+    clear_progress();
     for (at, entry) in made {
         entries[at] = Some(entry);
     }

@@ -1,0 +1,256 @@
+//! Pictures: what is in them, that their files are whole, and what cannot be drawn.
+
+#![cfg(feature = "plot")]
+
+use dualfit::plot::{ContourPlot, FitPlot, MapPlot, ProfilePlot};
+use dualfit::{CurveFit, Data, Error, Fit, PlotError, Sigma};
+use std::f64::consts::TAU;
+use std::path::PathBuf;
+
+fn decay() -> CurveFit {
+    CurveFit::parse("a*exp(-b*x) + c", ["x"]).unwrap()
+}
+
+fn points(count: u32) -> (Vec<f64>, Vec<f64>) {
+    let x: Vec<f64> = (0..count).map(|i| 4.0 * f64::from(i) / f64::from(count)).collect();
+    let y = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5 + 0.05 * (400.0 * x).sin()).collect();
+    (x, y)
+}
+
+fn fit(data: &Data<'_>) -> Fit {
+    decay().fit(data.clone(), [1.0, 1.0, 1.0]).unwrap()
+}
+
+/// Every tag is closed, and all numbers are within the picture; returns how often each tag occurs.
+fn well_formed(svg: &str) -> impl Fn(&str) -> usize + '_ {
+    let mut open: Vec<&str> = Vec::new();
+    for tag in svg.split('<').skip(1) {
+        let (inside, text) = tag.split_once('>').unwrap_or_else(|| panic!("<{tag} has no end"));
+        assert!(!text.contains('&') || text.contains(';'), "{text}");
+        match inside.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name.trim())),
+            None if inside.ends_with('/') => {}
+            None => open.push(inside.split_whitespace().next().unwrap()),
+        }
+    }
+    assert!(open.is_empty() && !svg.contains("NaN") && !svg.contains("inf,"), "{open:?}");
+    move |tag| svg.matches(&format!("<{tag} ")).count()
+}
+
+#[test]
+fn every_point_has_its_mark() {
+    let (x, y) = points(60);
+    let sigma = vec![0.05; 60];
+    let mut mask = vec![true; 60];
+    mask[7] = false;
+    let data =
+        Data::new(&x, &y).unwrap().sigma(Sigma::Absolute(&sigma)).unwrap().mask(&mask).unwrap();
+    let fit = fit(&data);
+    let plain = FitPlot::new(&fit, &data).legend(false);
+    let svg = plain.to_svg().unwrap();
+    let count = well_formed(&svg);
+    // A ring is a disc with a white one on it.
+    assert_eq!(count("circle"), 59 + 2);
+    assert_eq!(svg.matches("stroke=\"#8C8C8C\"").count(), 59, "error bars");
+    assert_eq!(svg.matches("stroke=\"#D55E00\"").count(), 1, "the curve");
+    assert_eq!(count("polygon"), 0);
+
+    let full = plain.band(0.95).residuals(true).legend(true).x_label("time / s").title("A < B & C");
+    let svg = full.to_svg().unwrap();
+    let count = well_formed(&svg);
+    assert_eq!(count("circle"), 2 * (59 + 2) + 1 + 2);
+    assert_eq!(count("polygon"), 2, "the band and its entry");
+    for text in ["time / s", "residual / σ", "95 % confidence", "masked", "A &lt; B &amp; C"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert!(svg.len() < 60_000, "{}", svg.len());
+}
+
+/// The band is where the fit says that it is: read back from the picture.
+#[test]
+fn the_curve_lies_where_the_axes_say() {
+    let (x, y) = points(50);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let svg = FitPlot::new(&fit, &data).to_svg().unwrap();
+    // Two numbered ticks of the vertical axis, as text and height.
+    let tick = |label: &str| -> f64 {
+        let before = svg.split(&format!("\n{label}\n")).next().unwrap();
+        let tag = before.rsplit("<text ").next().unwrap();
+        tag.split(" y=\"")
+            .nth(1)
+            .or_else(|| tag.split("y=\"").nth(1))
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let (one, two) = (tick("1.0"), tick("2.0"));
+    let curve = svg.split("stroke=\"#D55E00\"").nth(1).unwrap();
+    let first = curve.split("points=\"").nth(1).unwrap().split(' ').next().unwrap();
+    let height: f64 = first.split(',').nth(1).unwrap().parse().unwrap();
+    let value = 1.0 + (height - one) / (two - one);
+    assert!((value - fit.predict(&x[..1]).unwrap()[0]).abs() < 5e-3, "{value}");
+}
+
+#[test]
+fn many_points_make_a_small_file() {
+    let (x, y) = points(200_000);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let svg = FitPlot::new(&fit, &data).band(0.95).residuals(true).to_svg().unwrap();
+    let _ = well_formed(&svg);
+    assert!(svg.len() < 300_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn any_range_can_be_drawn() {
+    let shapes: [(f64, f64, f64, f64); 6] = [
+        (1e-9, 0.0, 1e9, 0.0),
+        (1.0, 1e9, 1e-9, 5.0),
+        (1e-200, 0.0, 1e200, 0.0),
+        (1e150, 0.0, 1.0, -3.0),
+        (1.0, 0.0, 0.0, 2.0),
+        (1.0, -1e6, 1e-300, 0.0),
+    ];
+    for (x_unit, x_zero, y_unit, y_zero) in shapes {
+        let (x, y) = points(40);
+        let x: Vec<f64> = x.iter().map(|x| x_zero + x_unit * x).collect();
+        let y: Vec<f64> = y.iter().map(|y| y_zero + y_unit * y).collect();
+        let data = Data::new(&x, &y).unwrap();
+        let level = CurveFit::parse("c + 0*x", ["x"]).unwrap().fit(data.clone(), [y[0]]).unwrap();
+        let svg = FitPlot::new(&level, &data).band(0.9).residuals(true).to_svg().unwrap();
+        let _ = well_formed(&svg);
+    }
+    let (x, y) = points(40);
+    let x: Vec<f64> = x.iter().map(|x| x + 1e-6).collect();
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    for (log_x, log_y) in [(true, false), (false, true), (true, true)] {
+        let plot = FitPlot::new(&fit, &data).log_x(log_x).log_y(log_y).band(0.95).residuals(true);
+        let _ = well_formed(&plot.to_svg().unwrap());
+    }
+}
+
+#[test]
+fn files_hold_the_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| -> PathBuf { folder.path().join(name) };
+    let (x, y) = points(60);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let plot = FitPlot::new(&fit, &data).band(0.95).size(320, 240).y_label("voltage / V m⁻¹");
+    plot.save(path("fit.png")).unwrap();
+    plot.save(path("fit.SVG")).unwrap();
+    assert_eq!(std::fs::read_to_string(path("fit.SVG")).unwrap(), plot.to_svg().unwrap());
+    let picture = image::open(path("fit.png")).unwrap().to_rgb8();
+    assert_eq!(picture.dimensions(), (640, 480));
+    let near = |wanted: [u8; 3]| {
+        let close = |p: &image::Rgb<u8>| p.0.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 12);
+        picture.pixels().filter(|p| close(p)).count()
+    };
+    assert!(near([255; 3]) > 200_000 && near([213, 94, 0]) > 800 && near([247, 211, 184]) > 200);
+    // Letters at the left edge and below the frame: there whatever fonts the machine has.
+    let dark = |x: std::ops::Range<u32>, y: std::ops::Range<u32>| {
+        x.flat_map(|x| y.clone().map(move |y| (x, y)))
+            .filter(|&(x, y)| picture.get_pixel(x, y).0[0] < 140)
+            .count()
+    };
+    assert!(dark(10..50, 100..400) > 200, "{}", dark(10..50, 100..400));
+    assert!(dark(300..400, 440..478) > 20, "{}", dark(300..400, 440..478));
+}
+
+#[test]
+fn maps_show_every_cell_and_grey_where_there_is_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut values: Vec<f64> = (0..12).map(f64::from).collect();
+    values[5] = f64::NAN;
+    let map = MapPlot::new(values, 4).unwrap().label("T₂ / ms").title("gel");
+    let svg = map.to_svg().unwrap();
+    let count = well_formed(&svg);
+    assert_eq!(count("polygon"), 12 + 128);
+    assert_eq!(svg.matches("#BEBEBE").count(), 1);
+    assert!(svg.contains("#440154") && svg.contains("#FDE725"), "the ends of viridis");
+    map.save(folder.path().join("map.png")).unwrap();
+    let large = MapPlot::new((0..4_000_000).map(|i| f64::from(i % 2000)), 2000).unwrap();
+    assert!(large.range(0.0, 2000.0).to_svg().unwrap().len() < 8_000_000);
+    let nothing = [
+        MapPlot::new([f64::NAN; 4], 2).unwrap().to_svg().unwrap_err(),
+        MapPlot::new([1.0; 5], 2).unwrap_err(),
+        MapPlot::new([], 0).unwrap_err(),
+    ];
+    assert!(nothing.iter().all(|error| matches!(error, Error::Plot(PlotError::Nothing { .. }))));
+    let _ = well_formed(&MapPlot::new([3.0; 4], 2).unwrap().to_svg().unwrap());
+}
+
+#[test]
+fn contours_and_profiles_have_their_lines() {
+    let ring = |r: f64| {
+        (0..=100).map(move |i| {
+            let t = TAU * f64::from(i) / 100.0;
+            (2.0 + r * t.cos(), 1e-9 * (3.0 + r * t.sin()))
+        })
+    };
+    let plot =
+        ContourPlot::new(["a", "b"]).line(0.68, ring(1.0)).line(0.95, ring(2.0)).best(2.0, 3e-9);
+    let svg = plot.clone().intervals((1.0, 3.0), (2e-9, 4e-9)).to_svg().unwrap();
+    let _ = well_formed(&svg);
+    // A line and an entry for each level.
+    assert_eq!([svg.matches("#0072B2").count(), svg.matches("#56B4E9").count()], [2, 2]);
+    assert_eq!(svg.matches("#C8C8C8").count(), 4, "intervals");
+    assert!(svg.contains("×10⁻⁹"));
+    let empty = ContourPlot::new(["a", "b"]).line(0.5, [(f64::NAN, 1.0)]).to_svg();
+    assert!(matches!(empty, Err(Error::Plot(PlotError::Nothing { .. }))));
+
+    let (x, y) = points(40);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let profile = decay().profile(&fit, data, "b").unwrap();
+    let svg =
+        ProfilePlot::of(&profile).parabola(fit.params()[1], fit.std_errors()[1]).to_svg().unwrap();
+    let count = well_formed(&svg);
+    assert_eq!(count("circle"), profile.values().len());
+    assert!(svg.contains("τ²"));
+    assert!(matches!(
+        ProfilePlot::new("b", []).to_svg(),
+        Err(Error::Plot(PlotError::Nothing { .. }))
+    ));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    let (x, y) = points(40);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let plot = || FitPlot::new(&fit, &data);
+    let refused = |result: dualfit::Result<()>| match result {
+        Err(Error::Plot(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(plot().save("fit.gif")), PlotError::Extension { path: "fit.gif".into() });
+    assert_eq!(refused(plot().save("fit")), PlotError::Extension { path: "fit".into() });
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["none/fit.svg", "none/fit.png"] {
+        let path = folder.path().join(name);
+        let error = refused(plot().save(&path));
+        assert!(matches!(&error, PlotError::NotWritten { path: at, .. } if *at == path), "{error}");
+    }
+    assert_eq!(
+        refused(plot().log_x(true).save("fit.svg")),
+        PlotError::NotPositive { axis: "x", index: 0, value: 0.0 }
+    );
+    assert_eq!(
+        refused(plot().size(10, 10).save("fit.svg")),
+        PlotError::Size { width: 10, height: 10 }
+    );
+    let plane = CurveFit::parse("a*x + b*z", ["x", "z"]).unwrap();
+    let both = Data::new([&x, &y], &y).unwrap();
+    let fit = plane.fit(both.clone(), [1.0, 1.0]).unwrap();
+    assert_eq!(
+        refused(FitPlot::new(&fit, &both).save("fit.svg")),
+        PlotError::Columns { columns: 2 }
+    );
+    assert!(matches!(plot().band(1.5).to_svg(), Err(Error::Uncertainty(_))));
+}
