@@ -400,7 +400,6 @@ fn points(
         return taken;
     }
     let radius = match places.len() {
-        ..=120 => 2.7,
         0..=120 => 2.7,
         121..=500 => 2.0,
         _ => 1.3,
