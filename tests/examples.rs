@@ -173,6 +173,26 @@ fn the_pictures_shown_are_those_that_the_lessons_draw() {
     }
 }
 
+/// Positions may differ by a little where another platform's logarithm rounds otherwise.
+#[cfg(feature = "plot")]
+#[test]
+fn the_figure_shown_is_that_of_the_ninth_lesson() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let drawn = tempfile::tempdir().expect("a folder for pictures");
+    run_with("09_figures", drawn.path(), &[]);
+    let read = |folder: &Path| fs::read_to_string(folder.join("figure.svg")).expect("figure.svg");
+    let (shown, drawn) = (read(&root.join("docs/pictures")), read(drawn.path()));
+    let numeric = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let words = |text: &str| text.replace(numeric, "");
+    assert_eq!(words(&shown), words(&drawn));
+    let numbers = |text: &str| -> Vec<f64> {
+        text.split(|c| !numeric(c)).filter_map(|number| number.parse().ok()).collect()
+    };
+    let (shown, drawn) = (numbers(&shown), numbers(&drawn));
+    assert_eq!(shown.len(), drawn.len());
+    assert!(shown.iter().zip(&drawn).all(|(a, b)| (a - b).abs() < 0.5));
+}
+
 /// The number that follows `before` in what a lesson prints.
 fn number(text: &str, before: &str) -> f64 {
     let after = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
