@@ -1,5 +1,5 @@
-//! Help, manual and completions know every command; docs/cli.md shows what the program prints, and says
-//! something of every option.
+//! Help, manual and completions know every command; docs/cli.md and the README show what the program
+//! prints, and the page says something of every option.
 
 use crate::support::{PROGRAM, Place};
 use std::fs;
@@ -147,7 +147,7 @@ fn says_the_same(a: &str, b: &str) -> bool {
 
 #[cfg(unix)]
 #[test]
-fn the_page_shows_what_the_program_prints() {
+fn the_pages_show_what_the_program_prints() {
     let place = Place::new();
     for entry in fs::read_dir(root().join("examples/data")).unwrap() {
         let path = entry.unwrap().path();
@@ -156,7 +156,9 @@ fn the_page_shows_what_the_program_prints() {
     let folder = Path::new(PROGRAM).parent().unwrap().display().to_string();
     let search = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
     let mut shown = 0;
-    for block in page().split("```console\n").skip(1) {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let both = page() + &readme;
+    for block in both.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
         for part in block.split("$ ").skip(1) {
             let (line, expected) = part.split_once('\n').unwrap_or((part, ""));
@@ -183,5 +185,5 @@ fn the_page_shows_what_the_program_prints() {
             shown += 1;
         }
     }
-    assert!(shown >= 8, "only {shown} commands");
+    assert!(shown >= 15, "only {shown} commands");
 }
