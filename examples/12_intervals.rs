@@ -3,7 +3,7 @@
 //! A substance saturates; eight samples were taken, few of them where it still rises. The rate has a
 //! lower limit that is well known and an upper one that is not: value ± error cannot say so.
 
-use dualfit::{CurveFit, Data, NewPoint};
+use dualfit::{ContourOptions, CurveFit, Data, NewPoint, akaike_weights, compare_nested};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;
@@ -29,7 +29,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             profile.lower, profile.upper
         );
     }
-    println!();
+
+    // Both together: the region that covers the true pair with 95 % reaches farther than either interval.
+    let contour =
+        model.contour(&fit, data.clone(), ["limit", "rate"], &ContourOptions::default())?;
+    let border: Vec<(f64, f64)> = contour.lines[1].paths.concat();
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let ends = (f64::INFINITY, f64::NEG_INFINITY);
+        border.iter().map(of).fold(ends, |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let ((a, b), (c, d)) = (range(|p| p.0), range(|p| p.1));
+    println!("both together: limit {a:.2} to {b:.2}, rate {c:.2} to {d:.2}\n");
 
     // Where the curve is, and where a ninth sample will be.
     let at = [0.25, 2.5, 12.0];
@@ -40,6 +50,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         print!("{:<6}{:>8.2} to {:<8.2}", at[i], curve.lower[i], curve.upper[i]);
         println!("{:>8.2} to {:.2}", sample.lower[i], sample.upper[i]);
     }
+
+    // Whether the residuals look like noise.
+    let residuals = fit.diagnostics(&data)?;
+    let largest = residuals.studentized.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
+    let (runs, watson) = (residuals.runs, residuals.durbin_watson);
+    println!(
+        "\nlargest studentised residual {largest:.2}, {} runs of {:.1} expected",
+        runs.runs, runs.expected
+    );
+    println!("Durbin-Watson {watson:.2}\n");
+
+    // Another parameter, and another model.
+    let late = CurveFit::parse("limit*(1 - exp(-rate*t)) + offset", ["t"])?;
+    let late = late.fit(data.clone(), [("rate", 1.0)])?;
+    println!(
+        "an offset besides: p = {:.2} that it gains as much by chance",
+        compare_nested(&fit, &late)?.p_value
+    );
+    let hyperbola = CurveFit::parse("limit*t/(half + t)", ["t"])?.fit(data, [("half", 1.0)])?;
+    let weights = akaike_weights(&[&fit, &hyperbola])?;
+    println!("weight of the exponential against a hyperbola: {:.2}", weights[0].corrected_weight);
 
     println!("\ntruth: limit {limit}, rate {rate}");
     Ok(())

@@ -78,15 +78,19 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`] |
+//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`], [`CurveFit::contour`] |
 //! | Where is the curve, where a new point? | [`Fit::confidence_band`], [`Fit::prediction_band`] |
-//! | What follows from the parameters? | [`Fit::propagate`] |
+//! | What follows from the parameters? | [`CurveFit::derive`], [`Fit::derived`], [`Fit::propagate`] |
+//! | Is the model right? | [`Fit::diagnostics`] |
+//! | Which of two models? | [`compare_nested`], [`akaike_weights`] |
 //! | One parameter in several data sets? | [`GlobalFit`] |
 //! | How far is it, how do I stop it? | [`CurveFit::observe`], [`CancelToken`] |
 //! | Where did the time go? | [`Fit::stats`] |
-//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`] |
+//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`]; pictures with the feature `plot` |
+//! | How is it kept? | as JSON, with the feature `serde` |
 //!
-//! Files, bars, spans and arrays of other crates are behind features; none is on by default.
+//! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, and so is the
+//! program `dualfit` for the command line (`cli`); none is on by default.
 
 // Suites that the crate's own tests share with those in `tests/` name the crate as users do.
 #[cfg(test)]
@@ -216,12 +220,20 @@ mod guide {
     struct NotConverging;
     #[doc = include_str!("../docs/guide/error_bars.md")]
     struct ErrorBars;
+    #[doc = include_str!("../docs/guide/checking.md")]
+    struct Checking;
     #[doc = include_str!("../docs/guide/r_squared.md")]
     struct RSquared;
     #[doc = include_str!("../docs/guide/coming_from.md")]
     struct ComingFrom;
     #[doc = include_str!("../docs/guide/models.md")]
     struct Models;
+    #[cfg(feature = "plot")]
+    #[doc = include_str!("../docs/guide/figures.md")]
+    struct Figures;
+    #[cfg(feature = "serde")]
+    #[doc = include_str!("../docs/guide/saving.md")]
+    struct Saving;
     #[doc = include_str!("../docs/guide/performance.md")]
     struct Performance;
     #[doc = include_str!("../docs/guide/numerics.md")]

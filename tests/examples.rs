@@ -8,8 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 11] = [
-const LESSONS: [&str; 9] = [
+const LESSONS: [&str; 12] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -18,10 +17,10 @@ const LESSONS: [&str; 9] = [
     "06_relaxation_map",
     "07_stream",
     "08_interrupt_and_resume",
+    "09_figures",
     "10_peaks",
     "11_global_fit",
     "12_intervals",
-    "09_figures",
 ];
 
 /// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.

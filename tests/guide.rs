@@ -80,6 +80,26 @@ fn every_page_is_in_the_index_and_among_the_doc_tests() {
     }
 }
 
+/// The variants of a public enum, from its file.
+fn variants(file: &str, name: &str) -> Vec<String> {
+    let text = read(file);
+    let body = text.split(&format!("pub enum {name} {{\n")).nth(1).expect(name);
+    let lines = body.lines().take_while(|line| *line != "}");
+    let named = lines.filter_map(|line| line.strip_prefix("    "));
+    let starts = named.filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
+    starts.map(|line| line.trim_end_matches([',', '{', ' ']).to_owned()).collect()
+}
+
+#[test]
+fn every_reason_to_stop_and_every_warning_is_explained() {
+    let page = read("docs/guide/not_converging.md");
+    let mut all = variants("src/solver/termination.rs", "Termination");
+    all.extend(variants("src/fit/warning.rs", "Warning"));
+    assert!(all.len() > 20);
+    let missing: Vec<&String> = all.iter().filter(|name| !page.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "docs/guide/not_converging.md does not speak of {missing:?}");
+}
+
 /// How GitHub names the anchor of a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();

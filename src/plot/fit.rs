@@ -365,8 +365,14 @@ impl<'a> FitPlot<'a> {
 
     fn draw_lower(&self, scene: &mut Scene, frame: &Frame, numbers: &Numbers, residuals: &[f64]) {
         let zero = [frame.place(frame.x.low, 0.0), frame.place(frame.x.high, 0.0)];
+        let many = residuals.len() > DISTINCT;
+        if many {
+            points(scene, frame, numbers, residuals, None);
+        }
         scene.curve(&frame.panel, &zero, CURVE, THIN);
-        points(scene, frame, numbers, residuals, None);
+        if !many {
+            points(scene, frame, numbers, residuals, None);
+        }
         frame.draw(scene, true);
         let known = numbers.sigma.is_some() || self.fit.estimator == Estimator::Poisson;
         frame.label_y(scene, if known { "residual / σ" } else { "residual" }, 16.0);
@@ -394,8 +400,8 @@ fn points(
         return taken;
     }
     let radius = match places.len() {
-        ..=120 => 2.7,
-        ..=500 => 2.0,
+        0..=120 => 2.7,
+        121..=500 => 2.0,
         _ => 1.3,
     };
     let mut taken = Vec::new();

@@ -73,7 +73,7 @@ fn row_29_one_point_one_parameter() {
 
 #[test]
 fn row_30_no_parameters() {
-    let error = fit(&CurveFit::dynamic(0, |x, _| 2.0 * x), []).unwrap_err();
+    let error = fit(&CurveFit::dynamic(0, |x, _| 2.0 * x), [0.0; 0]).unwrap_err();
     assert_eq!(error, Error::NoParameters);
     assert_says(&error, &["no parameters"]);
     let none: [f64; 0] = [];

@@ -1,5 +1,7 @@
 //! Models with tied parameters beside the same ones written by hand without them.
 
+#![allow(unreachable_pub, reason = "a test includes this as a private module")]
+
 use dualfit::{Backend, CurveFit, Data, Fit, Sigma};
 
 /// A model with ties, the same with their formulas written in, and a start of the latter.
