@@ -106,7 +106,8 @@ fn devices_and_bench_say_what_they_find() {
     );
     let run = place.run(&["bench", "--points", "100,1000", "--repeat", "2"]);
     assert_eq!(run.code, 0);
-    assert!(run.err.starts_with("note: no device is measured: "), "{run:?}");
+    assert!(run.err.contains("note: no device is measured: "), "{run:?}");
+    assert_eq!(run.err.contains("built without optimisation"), cfg!(debug_assertions), "{run:?}");
     for words in ["2 of each size", "\n100 ", "\n1000 ", "of this machine under its present load"] {
         assert!(run.out.contains(words), "{words:?} in {}", run.out);
     }
