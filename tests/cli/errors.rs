@@ -150,6 +150,12 @@ fn formulas_that_cannot_be_read() {
         "gaussian2d() has 2 independent variables (x, y), and --x names 1; name a column for each, as in --x x,y",
     );
     words("3*t", "the model has no parameter to fit; names that are no columns are parameters");
+    let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "gaussian", "-s", "sigma=-1"]);
+    refuses(
+        &run,
+        2,
+        "sigma starts at -1, outside its bounds 0..; move it inside, or widen --bound",
+    );
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "a*exb(t)"]);
     assert_eq!(run.err.lines().count(), 3, "{run:?}");
     assert!(run.err.starts_with("error: --model, column 3: unknown function `exb`; "), "{run:?}");

@@ -25,6 +25,9 @@ pub(crate) fn run(sizes: &[usize], repeat: u32) -> Outcome<u8> {
             None
         }
     };
+    if cfg!(debug_assertions) {
+        note("this program was built without optimisation; install it with `cargo install`");
+    }
     let mut titles = vec!["points", "CPU fastest", "CPU median"];
     if device.is_some() {
         titles.extend(["first on device", "device fastest", "device median", "resident fastest"]);

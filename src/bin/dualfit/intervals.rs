@@ -72,7 +72,7 @@ impl Intervals {
 /// A fit's parameters as `--start` takes them.
 fn start_of(fit: &Fit) -> String {
     let pairs = fit.names().iter().zip(fit.params());
-    pairs.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+    pairs.map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>().join(",")
 }
 
 /// 95 of 0.95, and 99.73 of 0.9973.

@@ -105,7 +105,12 @@ impl Model {
 
 /// `0..1`, as it is said on the command line.
 pub(crate) fn shown(low: f64, high: f64) -> String {
-    let end = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+    let end = |value: f64| match value {
+        // The library's bound for what must be above 0.
+        f64::MIN_POSITIVE => "0".into(),
+        _ if value.is_finite() => format!("{value:?}").trim_end_matches(".0").to_owned(),
+        _ => String::new(),
+    };
     format!("{}..{}", end(low), end(high))
 }
 
