@@ -3,7 +3,7 @@
 #![cfg(feature = "plot")]
 
 use dualfit::plot::{ContourPlot, FitPlot, MapPlot, ProfilePlot};
-use dualfit::{CurveFit, Data, Error, Fit, PlotError, Sigma};
+use dualfit::{ContourOptions, CurveFit, Data, Error, Fit, PlotError, Sigma};
 use std::f64::consts::TAU;
 use std::path::PathBuf;
 
@@ -207,6 +207,19 @@ fn contours_and_profiles_have_their_lines() {
     let (x, y) = points(40);
     let data = Data::new(&x, &y).unwrap();
     let fit = fit(&data);
+    let options = ContourOptions { points: [15, 15], ..ContourOptions::default() };
+    let contour = decay().contour(&fit, data.clone(), ["a", "b"], &options).unwrap();
+    let drawn = ContourPlot::of(&contour).to_svg().unwrap();
+    let _ = well_formed(&drawn);
+    let mut by_hand = ContourPlot::new(["a", "b"]).best(fit.params()[0], fit.params()[1]);
+    for (level, points) in
+        [(0.6827, &contour.lines[0].paths[0]), (0.95, &contour.lines[1].paths[0])]
+    {
+        by_hand = by_hand.line(level, points.iter().copied());
+    }
+    assert_eq!(drawn, by_hand.to_svg().unwrap());
+    assert!(drawn.contains("68.27 %") && drawn.contains("95 %"));
+
     let profile = decay().profile(&fit, data, "b").unwrap();
     let svg =
         ProfilePlot::of(&profile).parabola(fit.params()[1], fit.std_errors()[1]).to_svg().unwrap();

@@ -2,6 +2,7 @@
 
 use super::Fit;
 use super::covariance::{Covariance, Direction, Inputs, kept};
+use super::runaway;
 use super::stats::Stats;
 use super::supply::{EvaluatorWish, Supply};
 use super::warning::Warning;
@@ -430,6 +431,7 @@ fn warnings(
             found.push(Warning::IllConditioned { condition: fit.condition(), combination });
         }
     }
+    found.extend(runaway::warnings(fit, effects));
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }

@@ -19,6 +19,7 @@ pub(crate) mod propagated;
 mod report;
 mod restricted;
 mod rounding;
+mod runaway;
 #[cfg(feature = "serde")]
 mod saved;
 mod statistics;

@@ -12,7 +12,7 @@ const MOST_CORRELATIONS: usize = 12;
 
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.termination)?;
+        writeln!(f, "{}", self.ending())?;
         writeln!(f)?;
         self.parameter_table(f)?;
         writeln!(f)?;

@@ -1,5 +1,6 @@
 //! What is doubtful about a fit.
 
+use super::report::significant;
 use crate::solver::bounds::Side;
 use std::fmt;
 
@@ -30,6 +31,27 @@ pub enum Warning {
         condition: f64,
         /// The least determined change, like `a by 1 % with d by −0.98 %`.
         combination: String,
+    },
+    /// On the way this parameter lost its effect on the model, like the rate of a decay that is over before
+    /// the second point: its value means nothing, and the term that it belongs to is hardly needed.
+    LostEffect {
+        /// The parameter.
+        name: String,
+        /// Its partials relative to those at the start.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        ratio: f64,
+    },
+    /// The fit did not converge, and this parameter became many orders of magnitude larger or smaller:
+    /// its best value may be infinite, or 0.
+    RanAway {
+        /// The parameter.
+        name: String,
+        /// Where it began.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        start: f64,
+        /// Where it is.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        value: f64,
     },
     /// A parameter sits on a bound, so it has no standard error.
     AtBound {
@@ -86,6 +108,16 @@ impl fmt::Display for Warning {
             Warning::IllConditioned { condition, combination } => write!(
                 f,
                 "ill-conditioned (condition {condition:.1e}); changing {combination} changes next to nothing: the model may have too many parameters"
+            ),
+            Warning::LostEffect { name, ratio } => write!(
+                f,
+                "`{name}` has lost its effect on the model ({ratio:.1e} of that at the start), so its value means nothing: bound or fix it, or leave out the term that it belongs to"
+            ),
+            Warning::RanAway { name, start, value } => write!(
+                f,
+                "`{name}` went from {} to {} and came to no end; its best value may be infinite or 0: bound it, or leave out the term that it belongs to",
+                significant(*start, 4),
+                significant(*value, 4)
             ),
             Warning::AtBound { name, side } => {
                 let side = if *side == Side::Lower { "lower" } else { "upper" };

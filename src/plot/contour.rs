@@ -5,24 +5,23 @@ use super::blank;
 use super::legend::{self, Sample};
 use super::scene::{Panel, Place, Scene};
 use super::style::{CONTOURS, FAINT, INK, LINE, POINT, THIN};
+use crate::curve_fit::profile::contour::{Contour, ContourLine};
 use crate::error::Result;
 use crate::error::plot::PlotError;
 use std::path::Path;
 
-/// A line along which the cost has one value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ContourLine {
-    /// The confidence level, between 0 and 1.
-    pub level: f64,
-    /// Values of the first and the second parameter along the line, in order; equal ends close it.
-    pub points: Vec<(f64, f64)>,
+/// A path of one level, as points of both parameters.
+#[derive(Clone, Debug)]
+struct Line {
+    level: f64,
+    points: Vec<(f64, f64)>,
 }
 
 /// The contours of two parameters, the best values, and the interval of each parameter alone as lines across.
 #[derive(Clone, Debug)]
 pub struct ContourPlot {
     names: [String; 2],
-    lines: Vec<ContourLine>,
+    lines: Vec<Line>,
     best: Option<(f64, f64)>,
     intervals: [Option<(f64, f64)>; 2],
     size: (u32, u32),
@@ -35,10 +34,24 @@ impl ContourPlot {
         ContourPlot { names, lines: Vec::new(), best: None, intervals: [None; 2], size: (520, 440) }
     }
 
-    /// Adds a line; lines of one level have one colour.
+    /// The lines around the joint regions that [`CurveFit::contour`](crate::CurveFit::contour) computed, and the
+    /// best values.
+    pub fn of(contour: &Contour) -> ContourPlot {
+        let [first, second] = &contour.names;
+        let plot = ContourPlot::new([first, second]).best(contour.best[0], contour.best[1]);
+        let paths = |line: &ContourLine| {
+            let level = line.level;
+            line.paths.clone().into_iter().map(move |path| (level, path))
+        };
+        let paths = contour.lines.iter().flat_map(paths);
+        paths.fold(plot, |plot, (level, path)| plot.line(level, path))
+    }
+
+    /// Adds a line at a confidence level between 0 and 1: values of the first and the second parameter along it,
+    /// in order; equal ends close it. Lines of one level have one colour.
     #[must_use]
     pub fn line(mut self, level: f64, points: impl IntoIterator<Item = (f64, f64)>) -> ContourPlot {
-        self.lines.push(ContourLine { level, points: points.into_iter().collect() });
+        self.lines.push(Line { level, points: points.into_iter().collect() });
         self
     }
 

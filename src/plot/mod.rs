@@ -28,7 +28,7 @@ mod strips;
 mod style;
 mod ticks;
 
-pub use contour::{ContourLine, ContourPlot};
+pub use contour::ContourPlot;
 pub use fit::FitPlot;
 pub use map::MapPlot;
 pub use profile::ProfilePlot;

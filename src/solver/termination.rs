@@ -17,8 +17,9 @@ pub enum Termination {
     Step,
     /// The model passes through all points, to rounding.
     ExactFit,
-    /// No step lowers the cost any more although the tolerances are not met: they ask for more than
-    /// rounding allows, or the derivatives are wrong.
+    /// No step lowers the cost any more although the tolerances are not met: the data do not determine
+    /// all parameters, which the warnings name then; the tolerances ask for more than rounding allows; or
+    /// the derivatives are wrong.
     NoProgress,
     /// The limit of evaluations was reached.
     MaxEvaluations,
@@ -53,7 +54,7 @@ impl fmt::Display for Termination {
             Termination::Cost => "converged: the cost no longer changes",
             Termination::Step => "converged: the parameters no longer change",
             Termination::ExactFit => "converged: the model passes through all points",
-            Termination::NoProgress => "not converged: no step lowers the cost; loosen the tolerances or check the partials",
+            Termination::NoProgress => "not converged: no step lowers the cost; see the warnings, loosen the tolerances or check the partials",
             Termination::MaxEvaluations => "not converged: limit of evaluations reached; raise max_evaluations or improve the start",
             Termination::TimeLimit => "not converged: time limit reached",
             Termination::Stopped => "not converged: stopped by the caller",

@@ -8,6 +8,7 @@ mod behaviour;
 mod boxes;
 mod collinear;
 mod properties;
+mod redundant;
 #[path = "../support/standard.rs"]
 mod standard;
 mod steps;

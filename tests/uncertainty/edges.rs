@@ -276,7 +276,23 @@ fn wrong_requests_say_what_is_wrong() {
     let own = decay().fit(data().sigma(Sigma::Absolute(&sigma)).unwrap(), [2.0, 1.0, 1.0]).unwrap();
     let unknown = own.prediction_band(&x, 0.9, NewPoint::Fitted).unwrap_err();
     assert!(matches!(unknown, Error::Uncertainty(UncertaintyError::NewPointUnknown { .. })));
+    // What it advises works, and what would not is not advised.
     assert!(own.prediction_band(&x, 0.9, NewPoint::Constant(0.1)).is_ok());
+    assert!(own.prediction_band(&x, 0.9, NewPoint::Each(&sigma)).is_ok());
+    assert!(own.prediction_band(&x, 0.9, NewPoint::Relative(&sigma)).is_err());
+    let unknown = unknown.to_string();
+    assert!(unknown.contains("Each") && !unknown.contains("Relative"), "{unknown}");
+    let shared = data().sigma(Sigma::Relative(&sigma)).unwrap();
+    for (loss, advised) in [(Loss::Linear, "Relative"), (Loss::Huber { scale: 1.0 }, "Each")] {
+        let fit = decay().loss(loss).fit(shared.clone(), [2.0, 1.0, 1.0]).unwrap();
+        let unknown = fit.prediction_band(&x, 0.9, NewPoint::Fitted).unwrap_err().to_string();
+        assert!(unknown.contains(advised), "{unknown}");
+        let given =
+            if advised == "Each" { NewPoint::Each(&sigma) } else { NewPoint::Relative(&sigma) };
+        assert!(fit.prediction_band(&x, 0.9, given).is_ok());
+        let other = unknown.contains("Relative") == (advised == "Relative");
+        assert!(other, "{unknown}");
+    }
     assert!(own.prediction_band(&x, 0.9, NewPoint::Constant(-0.1)).is_err());
     assert!(own.prediction_band(&x, 0.9, NewPoint::Each(&[0.1])).is_err());
     for pair in [[&fit, &own], [&own, &fit]] {

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod edges;
+mod ends;
 mod peers;
 
 #[path = "../support/nist.rs"]

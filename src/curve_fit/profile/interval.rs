@@ -1,7 +1,7 @@
 //! Where a profile reaches a level.
 
 use super::Profile;
-use super::neville::around;
+use super::neville;
 
 /// Why an interval ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub enum ProfileEnd {
     Found,
     /// The parameter's bound comes first; the end is the bound.
     Bound,
-    /// The profile flattens out below the level: the data set no limit on this side, and the end is −∞
-    /// or ∞.
+    /// The profile flattens out below the level: what it gains becomes less and less over ever longer
+    /// steps. The data set no limit on this side, and the end is −∞ or ∞.
     Open,
     /// Refits failed before the level was reached: the model is not finite there, or they did not
     /// converge. The end is NaN.
@@ -52,17 +52,16 @@ impl Profile {
         }
     }
 
-    /// Between two neighbouring nodes, by bisection of the polynomial through those around them. The
-    /// excess itself is interpolated: it is smooth where its root has a corner, at a bound.
+    /// Between two neighbouring nodes, by bisection of what is interpolated there.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
-        let local = around(&self.nodes, inner.min(outer), None);
+        let local = neville::between(&self.nodes, self.best, inner.min(outer));
         for _ in 0..200 {
             let middle = 0.5 * inside + 0.5 * outside;
             if middle == inside || middle == outside {
                 break;
             }
-            if local.at(middle) < excess {
+            if local(middle) < excess {
                 inside = middle;
             } else {
                 outside = middle;

@@ -44,8 +44,9 @@ pub struct Profile {
 impl CurveFit {
     /// The profile of the parameter `name` about `fit`, which this model made of `data`: refits with the
     /// parameter held at values on both sides, each from the end of its neighbour, to the level 99.9 %, or
-    /// as far as the profile goes. The values lie so close that [`Profile::interval`] is exact to about
-    /// 1e-6 of its width.
+    /// as far as the profile goes. The values lie so close that each end of a [`Profile::interval`] is exact to
+    /// about 1e-6 of its distance from the best value. Where the profile flattens out below the level, it
+    /// ends soon: [`ProfileEnd::Open`].
     ///
     /// A refit that finds a better minimum than `fit` ends the profile: [`Profile::better`] has it. Bounds
     /// of all parameters hold; robust losses and counts are profiled as they were fitted.

@@ -1,7 +1,7 @@
 //! From the best fit outwards: where a parameter is held next, and where nodes are too far apart.
 
 use super::interval::ProfileEnd;
-use super::neville::around;
+use super::neville;
 use super::refits::Refits;
 use rayon::prelude::*;
 
@@ -15,10 +15,21 @@ const MOST: usize = 160;
 /// A profile that gains less than `GAIN` in τ over `FLAT` steps, each twice the one before it, has no end.
 const FLAT: usize = 8;
 const GAIN: f64 = 0.02;
+/// Nor has one that over so many of these steps gains at most `FADING` of what it gained in the one
+/// before, and would not get half way to the level if it went on so for ever. By then it is some thirty
+/// times as far from the best value as where it began to flatten.
+const FADES: usize = 5;
+const FADING: f64 = 0.75;
+/// A gain that may be rounding.
+const NO_GAIN: f64 = 1e-7;
 /// Times that a step is cut to a quarter where a refit fails.
 const CUTS: usize = 6;
-/// The part of the profile's width that interpolation may be wrong by.
-const ACCURACY: f64 = 1e-7;
+/// The part of its distance from the best value that an end may be wrong by.
+const ACCURACY: f64 = 2e-7;
+/// Intervals over which τ rises by less are left as they are.
+const LEVEL: f64 = 1e-4;
+/// What an excess may be wrong by at least.
+const ROUNDING: f64 = 1e-9;
 /// How much less wrong a polynomial is than one through nodes twice as far apart, at least.
 const HALVING: f64 = 16.0;
 /// Rounds of refinement, and nodes at most.
@@ -95,8 +106,7 @@ pub(super) fn outwards(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64
         if reached {
             return side(nodes, ProfileEnd::Found);
         }
-        let recent = &doubled[doubled.len().saturating_sub(FLAT)..];
-        if recent.len() == FLAT && recent.iter().sum::<f64>() < GAIN {
+        if is_flat(&doubled, reach.sqrt() - nodes.last().map_or(0.0, Node::tau)) {
             return side(nodes, ProfileEnd::Open);
         }
         if better {
@@ -104,6 +114,20 @@ pub(super) fn outwards(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64
         }
     }
     side(nodes, ProfileEnd::Open)
+}
+
+/// Whether a profile that is `missing` so much of the level will not reach it, from what it gained in the
+/// last steps, each twice the one before.
+fn is_flat(gains: &[f64], missing: f64) -> bool {
+    let last = |count: usize| gains.len().checked_sub(count).map(|first| &gains[first..]);
+    let fades = |pair: &[f64]| pair[0] >= -NO_GAIN && pair[1] <= (FADING * pair[0]).max(NO_GAIN);
+    let fading = last(FADES).is_some_and(|gains| {
+        let [.., gain] = gains else { return false };
+        // The sum of the geometric series.
+        let ahead = gain.abs() * FADING / (1.0 - FADING);
+        gains.windows(2).all(fades) && ahead < 0.5 * missing
+    });
+    fading || last(FLAT).is_some_and(|gains| gains.iter().sum::<f64>() < GAIN)
 }
 
 /// The parameters at `value` on the line through two nodes.
@@ -117,11 +141,11 @@ fn extrapolated(before: &Node, last: &Node, value: f64) -> Vec<f64> {
     pairs.map(|(l, b)| l + part * (l - b)).collect()
 }
 
-/// Puts nodes between those where the polynomial through its neighbours misses one by more than
-/// `ACCURACY` allows.
+/// Puts nodes between those where what is interpolated may miss a level's end by more than `ACCURACY`
+/// of its distance.
 pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usize) {
     for _ in 0..ROUNDS {
-        let wide = too_wide(nodes);
+        let wide = too_wide(nodes, *best);
         if wide.is_empty() || nodes.len() + wide.len() > MOST_REFINED {
             return;
         }
@@ -144,20 +168,19 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usiz
 }
 
 /// The left ends of intervals that are too wide.
-fn too_wide(nodes: &[Node]) -> Vec<usize> {
-    let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else { return Vec::new() };
-    let allowed = ACCURACY * HALVING * (last.value - first.value);
-    let mut wide = Vec::new();
-    for i in 1..nodes.len().saturating_sub(1) {
-        let slope =
-            (nodes[i + 1].excess - nodes[i - 1].excess) / (nodes[i + 1].value - nodes[i - 1].value);
-        let guess = around(nodes, i - 1, Some(i)).at(nodes[i].value);
-        let missed = (guess - nodes[i].excess).abs();
-        // At the best value the slope is 0, and no level is near.
-        if nodes[i].tau() > 0.1 && missed > 1e-9 && missed > allowed * slope.abs() {
-            wide.extend([i - 1, i]);
-        }
-    }
-    wide.dedup();
-    wide
+fn too_wide(nodes: &[Node], best: usize) -> Vec<usize> {
+    let center = nodes[best].value;
+    let is_wide = |&i: &usize| {
+        let (a, b) = (&nodes[i], &nodes[i + 1]);
+        let rise = (b.excess - a.excess).abs();
+        let distances = [(a.value - center).abs(), (b.value - center).abs()];
+        // At the best value itself, all that is interpolated vanishes with the distance.
+        let distance = match distances[0].min(distances[1]) {
+            0.0 => distances[0].max(distances[1]),
+            least => least,
+        };
+        let allowed = ACCURACY * HALVING * distance * rise / (b.value - a.value);
+        (b.tau() - a.tau()).abs() > LEVEL && neville::error(nodes, best, i) > allowed.max(ROUNDING)
+    };
+    (0..nodes.len().saturating_sub(1)).filter(is_wide).collect()
 }

@@ -64,7 +64,14 @@ fn fitted<'a>(fit: &Fit) -> Result<Deviation<'a>> {
         Spread::Counts => Ok(Box::new(|_, value| value.sqrt())),
         Spread::Own => {
             let reason = "each observation had its own sigma";
-            unknown(reason, "give those of the new ones: NewPoint::Each or NewPoint::Relative")
+            let factor_is_known = fit.scaled && fit.loss.scale().is_none();
+            let remedy = match factor_is_known {
+                true => "give those of the new ones: NewPoint::Relative, in the same measure",
+                false => {
+                    "give those of the new ones, in the units of y: NewPoint::Each or NewPoint::Constant"
+                }
+            };
+            unknown(reason, remedy)
         }
     }
 }
