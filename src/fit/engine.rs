@@ -41,6 +41,15 @@ const POOR_SCALING: f64 = 1e-10;
 /// What a fit begins with.
 const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
 
+/// What was done before a fit is prepared, and how long it took.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// Checking the data.
+    pub(crate) validating: Duration,
+    /// Finding what was not given of the start.
+    pub(crate) finding: Duration,
+}
+
 /// A fit to be made. Arrays have one value per parameter.
 #[derive(Clone)]
 pub(crate) struct Request<'a> {
@@ -68,7 +77,7 @@ pub(crate) struct Request<'a> {
     /// Whether passes on the CPU are left to the calling thread, because others have fits of their own.
     pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
-    pub(crate) validate_time: Duration,
+    pub(crate) spent: Spent,
 }
 
 impl Request<'_> {
@@ -156,7 +165,8 @@ impl Request<'_> {
                 Model::Native(_) => None,
             },
             prepare_seconds: self.prepare_time.as_secs_f64(),
-            validate_seconds: self.validate_time.as_secs_f64(),
+            validate_seconds: self.spent.validating.as_secs_f64(),
+            start_seconds: self.spent.finding.as_secs_f64(),
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
             ..self.supply.stats(evaluator)

@@ -180,9 +180,10 @@ impl Fit {
         writeln!(f, "{s}")?;
         write!(
             f,
-            "  (prepare {} ms, check data {} ms, solve {} ms, covariance {} ms)",
+            "  (prepare {} ms, check data {} ms, find start {} ms, solve {} ms, covariance {} ms)",
             ms(s.prepare_seconds),
             ms(s.validate_seconds),
+            ms(s.start_seconds),
             ms(s.solve_seconds),
             ms(s.covariance_seconds)
         )

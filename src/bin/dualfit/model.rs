@@ -6,7 +6,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::said::misread;
 use crate::table::{Table, without_unit};
 use crate::words::{did_you_mean, listed};
-use dualfit::{CurveFit, Data, Error, Estimator, Options, Start, StartError};
+use dualfit::{CurveFit, Estimator, Options, Start};
 
 pub(crate) struct Model {
     pub(crate) text: String,
@@ -84,22 +84,6 @@ impl Model {
     /// What is known of the start; the rest is found.
     pub(crate) fn start(&self) -> Start {
         Start::Named(self.start.clone())
-    }
-
-    /// A complete start for a search from many: where nothing is known of a parameter, a point within
-    /// its bounds.
-    pub(crate) fn start_of_search(&self, data: Data<'_>) -> dualfit::Result<Vec<f64>> {
-        match self.curve.start(data.clone(), self.start()) {
-            Err(Error::Start(StartError::Unknown { names })) => {
-                let mut start = self.start.clone();
-                for name in names {
-                    let (low, high) = self.bounds_of(&name);
-                    start.push((name, 1.0_f64.clamp(low, high)));
-                }
-                self.curve.start(data, Start::Named(start))
-            }
-            found => found,
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::data::Data;
 use crate::data::points::Points;
 use crate::error::global::GlobalError;
 use crate::error::{Error, Result};
-use crate::fit::engine::Request;
+use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::{Execution, Wish};
 use crate::fit::supply::InMemory;
 use crate::model::native::Model;
@@ -144,8 +144,9 @@ impl GlobalFit {
         let start = start.into();
         layout.check_start(&start)?;
         let points = layout.validate(&data)?;
-        let start = layout.found(&start, &points)?;
-        layout.request(&points, start, begun)
+        let validating = begun.elapsed();
+        let (start, finding) = layout.found(&start, &points)?;
+        layout.request(&points, start, Spent { validating, finding })
     }
 }
 
@@ -167,9 +168,9 @@ impl Layout {
         &self,
         points: &[Points<'_>],
         mut start: Vec<f64>,
-        begun: Instant,
+        spent: Spent,
     ) -> Result<JointFit> {
-        let validated = Instant::now();
+        let begun = Instant::now();
         let first = &self.members[0].curve;
         let whole = overview::of(points)?;
         if whole.used < self.free.len() && !first.underdetermined {
@@ -214,7 +215,7 @@ impl Layout {
             Model::Traced(program) => Prepared::traced(program, &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
-        let prepared_at = Instant::now();
+        let prepare_time = begun.elapsed();
         let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
             model: &model,
@@ -233,8 +234,8 @@ impl Layout {
             observer: watch.as_deref(),
             starts_refined: false,
             on_one_thread: false,
-            prepare_time: prepared_at - validated,
-            validate_time: validated - begun,
+            prepare_time,
+            spent,
         };
         let fit = request.fit()?;
         let chi_squares = supply.chi_squares(&fit.params, first.loss)?;
