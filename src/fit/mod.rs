@@ -7,6 +7,7 @@ pub(crate) mod covariance;
 pub(crate) mod derived;
 pub(crate) mod diagnostics;
 pub(crate) mod distributions;
+mod doubts;
 pub(crate) mod engine;
 pub(crate) mod execution;
 mod intervals;
@@ -16,7 +17,7 @@ pub(crate) mod multi_start;
 pub(crate) mod pick;
 pub(crate) mod projected;
 pub(crate) mod propagated;
-mod report;
+pub(crate) mod report;
 mod restricted;
 mod rounding;
 #[cfg(feature = "serde")]

@@ -201,7 +201,7 @@ fn error_cell(error: f64) -> String {
 
 /// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
 /// exponent.
-pub(super) fn significant(value: f64, digits: usize) -> String {
+pub(crate) fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -160,11 +160,21 @@ fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> O
         let names = || known.iter().map(String::as_str);
         let near = did_you_mean(name, names());
         format!(
-            "{option} {name}: the model has no such parameter{near}; it has {}",
-            listed(names())
+            "{option} {name}: the model has no such parameter{near}; it has {}{}",
+            listed(names()),
+            taken(name)
         )
     };
     Err(Refusal::usage(message))
+}
+
+/// What a name is in a formula that no parameter can have.
+fn taken(name: &str) -> &'static str {
+    match name {
+        "e" => "; in a formula e is the number 2.718…, so call the parameter otherwise",
+        "pi" => "; in a formula pi is the number 3.141…, so call the parameter otherwise",
+        _ => "",
+    }
 }
 
 /// How the model calls each independent variable: by the column's name if that stands in its text; else

@@ -1,5 +1,6 @@
 //! One fit of several sets of points whose models share parameters.
 
+mod derived;
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
@@ -22,7 +23,8 @@ use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::observe::span;
-use joint_fit::JointFit;
+use derived::Asked;
+use joint_fit::{JointFit, View};
 use layout::Layout;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -237,9 +239,13 @@ impl Layout {
             prepare_time,
             spent,
         };
-        let fit = request.fit()?;
+        let mut fit = request.fit()?;
+        let views: Vec<View> = self.members.iter().map(|m| m.view()).collect();
+        for Asked { name, formula, places } in derived::of_all(&views, &self.names) {
+            fit.derive_at(name, formula, &places);
+        }
         let chi_squares = supply.chi_squares(&fit.params, first.loss)?;
-        Ok(JointFit { fit, chi_squares, views: self.members.iter().map(|m| m.view()).collect() })
+        Ok(JointFit { fit, chi_squares, views })
     }
 }
 
