@@ -3,15 +3,16 @@
 use super::Fit;
 use super::covariance::{Covariance, Direction, Inputs, kept};
 use super::runaway;
+use super::covariance::{Covariance, Inputs, kept};
+use super::doubts::warnings;
 use super::stats::Stats;
 use super::supply::{EvaluatorWish, Supply};
-use super::warning::Warning;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
-use crate::error::{Error, NamedValues, Result, short};
+use crate::error::{Error, NamedValues, Result};
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -28,19 +29,22 @@ use crate::solver::work::Work;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
-const ILL_CONDITIONED: f64 = 1e7;
 /// A squared pivot above which the normal equations give the covariance: it loses at most four of
 /// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
 pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH: f64 = 1e-5;
-/// R² below which a fit is called poor.
-const POOR: f64 = 0.1;
-/// Ratio of effects at the start below which a parameter's scale is called poor.
-const POOR_SCALING: f64 = 1e-10;
 /// What a fit begins with.
 const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
+
+/// What was done before a fit is prepared, and how long it took.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// Checking the data.
+    pub(crate) validating: Duration,
+    /// Finding what was not given of the start.
+    pub(crate) finding: Duration,
+}
 
 /// A fit to be made. Arrays have one value per parameter.
 #[derive(Clone)]
@@ -69,7 +73,7 @@ pub(crate) struct Request<'a> {
     /// Whether passes on the CPU are left to the calling thread, because others have fits of their own.
     pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
-    pub(crate) validate_time: Duration,
+    pub(crate) spent: Spent,
 }
 
 impl Request<'_> {
@@ -157,7 +161,8 @@ impl Request<'_> {
                 Model::Native(_) => None,
             },
             prepare_seconds: self.prepare_time.as_secs_f64(),
-            validate_seconds: self.validate_time.as_secs_f64(),
+            validate_seconds: self.spent.validating.as_secs_f64(),
+            start_seconds: self.spent.finding.as_secs_f64(),
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
             ..self.supply.stats(evaluator)
