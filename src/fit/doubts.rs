@@ -2,6 +2,7 @@
 
 use super::Fit;
 use super::report::significant;
+use super::runaway;
 use super::warning::Warning;
 use crate::solver::termination::Termination;
 
@@ -51,6 +52,7 @@ pub(super) fn warnings(
             found.push(Warning::IllConditioned { condition: fit.condition(), combination });
         }
     }
+    found.extend(runaway::warnings(fit, effects));
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }

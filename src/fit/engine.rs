@@ -1,8 +1,6 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
-use super::covariance::{Covariance, Direction, Inputs, kept};
-use super::runaway;
 use super::covariance::{Covariance, Inputs, kept};
 use super::doubts::warnings;
 use super::stats::Stats;
@@ -404,81 +402,4 @@ struct End {
     passes: usize,
     /// Whether the caller stopped the pass that the covariance needs.
     stopped: bool,
-}
-
-fn warnings(
-    fit: &Fit,
-    unused: &[bool],
-    bounds: &[(f64, f64)],
-    distinct: usize,
-    effects: &[f64],
-) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let name = |i: usize| fit.names[i].clone();
-    for i in 0..fit.names.len() {
-        if unused[i] && !fit.fixed[i] {
-            found.push(Warning::UnusedParameter { name: name(i) });
-        }
-        if bounds[i].0 == bounds[i].1 {
-            found.push(Warning::FixedByBounds { name: name(i) });
-        }
-        if let Some(side) = fit.at_bound[i] {
-            found.push(Warning::AtBound { name: name(i), side });
-        }
-    }
-    let estimated = fit.estimated();
-    let combination = |direction: &Direction| combination(direction, &fit.names, &fit.params);
-    for direction in fit.covariance.weak.iter() {
-        let combination = combination(direction);
-        if direction.undetermined {
-            found.push(Warning::RankDeficient { rank: fit.rank(), estimated, combination });
-        } else if fit.condition() > ILL_CONDITIONED {
-            found.push(Warning::IllConditioned { condition: fit.condition(), combination });
-        }
-    }
-    found.extend(runaway::warnings(fit, effects));
-    if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
-        found.push(Warning::NoDegreesOfFreedom);
-    }
-    if distinct < estimated && distinct < fit.points {
-        found.push(Warning::FewDistinctPoints { distinct, estimated });
-    }
-    if let Some(r_squared) =
-        fit.r_squared().filter(|&r2| r2 < if estimated > 1 { POOR } else { -POOR })
-    {
-        found.push(Warning::PoorFit { r_squared });
-    }
-    let strongest = effects.iter().copied().fold(0.0, f64::max);
-    let free = (0..fit.names.len()).filter(|&i| !fit.fixed[i]);
-    for (i, &effect) in free.zip(effects) {
-        if effect > 0.0 && effect < POOR_SCALING * strongest {
-            found.push(Warning::PoorScaling { name: name(i), ratio: effect / strongest });
-        }
-    }
-    found
-}
-
-/// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the
-/// largest 1 %; of a parameter that is 0, the change itself.
-fn combination(direction: &Direction, names: &[String], params: &[f64]) -> String {
-    let relative = |&(i, change): &(usize, f64)| change / params[i];
-    let finite = direction.parts.iter().map(relative).filter(|r| r.is_finite());
-    let largest = finite.fold(0.0, |m: f64, r| m.max(r.abs()));
-    let size = if largest > 0.0 { 0.01 / largest } else { 1.0 };
-    let part = |part: &(usize, f64)| {
-        let (i, change) = *part;
-        let sign = |v: f64| if v < 0.0 { "−" } else { "" };
-        match relative(part) {
-            r if r.is_finite() => {
-                let percent = format!("{:.2}", 100.0 * r.abs() * size);
-                let percent = percent.trim_end_matches('0').trim_end_matches('.');
-                format!("{} by {}{percent} %", names[i], sign(r))
-            }
-            _ => format!("{} by {}{}", names[i], sign(change), short(&(change.abs() * size))),
-        }
-    };
-    match &direction.parts[..] {
-        [(i, _)] => names[*i].clone(),
-        parts => parts.iter().map(part).collect::<Vec<_>>().join(" with "),
-    }
 }
