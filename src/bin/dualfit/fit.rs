@@ -6,11 +6,12 @@ use crate::intervals::Intervals;
 use crate::json::{Document, printed};
 use crate::model::Model;
 use crate::output::{clear_progress, is_watched, print};
+use crate::picture::{self, Look};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
 use crate::said::refused_at;
 use crate::table::Table;
-use crate::{picture, report, residuals};
+use crate::{report, residuals};
 use dualfit::{CurveFit, Fit, MultiStart, Termination, progress};
 use std::fs;
 use std::ops::ControlFlow;
@@ -63,7 +64,8 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         print(&format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit)))?;
     }
     if let Some(path) = &asked.plot {
-        picture::write(path, &table, &roles, &points, &fit, asked.band)?;
+        let look = Look { band: asked.band, log_x: asked.log_x, log_y: asked.log_y };
+        picture::write(path, &table, &roles, &points, &fit, look)?;
     }
     if let Some(path) = &asked.save {
         let text = fit.to_json().map_err(at)?;

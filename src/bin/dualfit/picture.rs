@@ -20,6 +20,17 @@ pub(crate) fn check(path: &Path) -> Outcome<()> {
     }
 }
 
+/// What is drawn, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    /// The probability of the confidence band.
+    pub(crate) band: Option<f64>,
+    /// Whether the horizontal axis is logarithmic.
+    pub(crate) log_x: bool,
+    /// Whether the vertical one is.
+    pub(crate) log_y: bool,
+}
+
 /// Axes are called as the columns are.
 pub(crate) fn write(
     path: &Path,
@@ -27,13 +38,13 @@ pub(crate) fn write(
     roles: &Roles,
     points: &Points,
     fit: &Fit,
-    band: Option<f64>,
+    look: Look,
 ) -> Outcome<()> {
     let data = points.data().map_err(|why| refused(&why))?;
     let x = roles.x.first().map_or_else(String::new, |&column| table.called(column));
     let mut plot = FitPlot::new(fit, &data).x_label(&x).y_label(&table.called(roles.y));
-    plot = plot.residuals(true);
-    if let Some(level) = band {
+    plot = plot.residuals(true).log_x(look.log_x).log_y(look.log_y);
+    if let Some(level) = look.band {
         plot = plot.band(level);
     }
     plot.save(path).map_err(|why| match &why {

@@ -108,6 +108,12 @@ pub(crate) struct FitArguments {
     /// Draws the points, the curve and the residuals: .svg or .png.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) plot: Option<PathBuf>,
+    /// Draws the picture's horizontal axis logarithmically.
+    #[arg(long, requires = "plot", help_heading = "Results")]
+    pub(crate) log_x: bool,
+    /// Draws the picture's vertical axis logarithmically.
+    #[arg(long, requires = "plot", help_heading = "Results")]
+    pub(crate) log_y: bool,
     /// Writes the fit as JSON for programs in Rust, which read it with `Fit::from_json`.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) save: Option<PathBuf>,
