@@ -6,6 +6,7 @@
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
 
 pub(crate) mod checkpoint;
+mod constant;
 mod excerpt;
 pub(crate) mod global;
 #[cfg(feature = "ndarray")]
@@ -25,6 +26,7 @@ pub(crate) mod trace;
 pub(crate) mod uncertainty;
 
 use checkpoint::CheckpointError;
+use constant::taken_name;
 use excerpt::excerpt;
 use global::GlobalError;
 use models::ModelError;
@@ -121,7 +123,7 @@ pub enum Error {
         name: String,
     },
     /// An option names a parameter that the model does not have.
-    #[error("there is no parameter `{name}`; the model has {} (names come before what is said of them)", known.join(", "))]
+    #[error("there is no parameter `{name}`; the model has {} (names come before what is said of them){}", known.join(", "), taken_name(name))]
     UnknownParameter {
         /// The name given.
         name: String,

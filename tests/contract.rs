@@ -196,12 +196,42 @@ fn form_9_what_was_used() -> Result<(), Error> {
     let seconds = [
         stats.prepare_seconds,
         stats.validate_seconds,
+        stats.start_seconds,
         stats.solve_seconds,
         stats.covariance_seconds,
     ];
     assert!(seconds.iter().all(|s| (0.0..60.0).contains(s)), "{seconds:?}");
     assert!(stats.scratch_bytes > 0 && stats.threads > 0);
     assert!(fit.to_string().contains(&stats.to_string()));
+    Ok(())
+}
+
+#[test]
+fn the_search_for_a_start_has_a_time_of_its_own() -> Result<(), Error> {
+    let (x, y, _) = data();
+    let fitter = CurveFit::new(decay).names(["a", "b", "c"]);
+    let data = Data::new(&x, &y)?;
+    let complete = fitter.fit(data.clone(), [2.0, 0.5, 0.3])?;
+    assert_eq!(complete.stats().start_seconds, 0.0);
+    assert!(complete.to_string().contains(" ms, find start 0 ms, solve "), "{complete}");
+    let by_name = fitter.fit(data.clone(), [("a", 2.0), ("b", 0.5), ("c", 0.3)])?;
+    assert_eq!(by_name.stats().start_seconds, 0.0);
+
+    let found = fitter.clone().guess(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        vec![2.0, 0.5, 0.3]
+    });
+    let joint = dualfit::GlobalFit::new(&found).share(["b"]);
+    let many = dualfit::MultiStart::new(0);
+    for fit in [
+        found.fit(data.clone(), dualfit::Start::Guess)?,
+        found.multi_start(data.clone(), dualfit::Start::Guess, &many)?.into_best(),
+        joint.fit([data.clone(), data], dualfit::Start::Guess)?.fit().clone(),
+    ] {
+        let stats = fit.stats();
+        assert!(stats.start_seconds >= 0.03, "{stats:?}");
+        assert!(stats.start_seconds > stats.validate_seconds, "{stats:?}");
+    }
     Ok(())
 }
 

@@ -318,3 +318,43 @@ fn one_set_is_an_ordinary_fit() {
     assert_eq!(joint.fit().r_squared(), alone.r_squared());
     assert!(joint.to_string().contains("chi-square by set"));
 }
+
+#[test]
+fn the_joint_fit_derives_what_its_sets_derive() {
+    let points = decays(1.0);
+    let data = |set: usize| Data::new(&points.x[set], &points.y[set]).unwrap();
+    let model = decay().derive("half_life", "ln(2)/rate").unwrap();
+    let model = model.derive("area", "a/rate").unwrap();
+    let joint = GlobalFit::new(&model).share(["rate"]).fit((0..3).map(data), START).unwrap();
+    let names: Vec<&str> = joint.fit().derived().iter().map(|d| d.name.as_str()).collect();
+    assert_eq!(names, ["half_life", "area_1", "area_2", "area_3"]);
+    let (_, by_hand) = both(&points, |curve| curve, false);
+    let formulas = ["ln(2)/rate", "a_1/rate", "a_2/rate", "a_3/rate"];
+    for (derived, formula) in joint.fit().derived().iter().zip(formulas) {
+        let expected = by_hand.propagate(formula).unwrap();
+        assert_relative_eq!(derived.value, expected.value, max_relative = 1e-9);
+        assert_relative_eq!(derived.std_error, expected.std_error, max_relative = 1e-9);
+    }
+    for set in 0..3 {
+        let own = joint.set(set).unwrap();
+        assert_relative_eq!(
+            own.derived()[1].std_error,
+            joint.fit().derived()[set + 1].std_error,
+            max_relative = 1e-12
+        );
+    }
+    let report = joint.to_string();
+    assert!(report.contains("\narea_3 "), "{report}");
+    let (_, by_set) = report.split_once("chi-square by set\n").unwrap();
+    assert!(!by_set.contains('e'), "plain numbers where they are of usual size: {by_set}");
+
+    // Models of their own, which call different quantities by one name, or the same.
+    let other = decay().derive("half_life", "2*ln(2)/rate").unwrap();
+    let names = |curves: &[&CurveFit]| -> Vec<String> {
+        let joint = GlobalFit::of(curves.iter().copied());
+        let fit = joint.fit((0..curves.len()).map(data), [1.0, 1.0, 0.0]).unwrap();
+        fit.fit().derived().iter().map(|d| d.name.clone()).collect()
+    };
+    assert_eq!(names(&[&model, &other]), ["half_life_1", "area", "half_life_2"]);
+    assert_eq!(names(&[&model, &model]), ["half_life", "area"]);
+}

@@ -108,6 +108,17 @@ fn a_saved_program_is_readable_and_fits_again() {
     ));
 }
 
+#[test]
+fn fits_saved_before_a_start_had_its_time_are_read() {
+    let fit = fits().swap_remove(0);
+    let mut old: Value = serde_json::from_str(&fit.to_json().unwrap()).unwrap();
+    let taken = old.pointer_mut("/stats").unwrap().as_object_mut().unwrap().remove("start_seconds");
+    assert!(taken.is_some());
+    let read = Fit::from_json(&old.to_string()).unwrap();
+    assert_eq!(read.stats().start_seconds, 0.0);
+    assert_eq!(read.params(), fit.params());
+}
+
 fn refused(text: &str) -> SavedError {
     match Fit::from_json(text) {
         Err(Error::Saved(error)) => error,

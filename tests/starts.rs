@@ -198,3 +198,29 @@ fn scales_are_sizes_of_steps() {
     let error = peak().scale("centre", 1.0).fit(data, [0.5, 0.0]).unwrap_err();
     assert!(matches!(error, Error::UnknownParameter { .. }));
 }
+
+/// In a text `e` is a number, so that a model cannot have a parameter of that name.
+#[test]
+fn a_parameter_with_the_name_of_a_constant_is_explained() {
+    let (x, y) = ([1.0, 2.0, 3.0], [2.0, 4.0, 7.0]);
+    let data = || Data::new(&x, &y).unwrap();
+    let line = || CurveFit::parse("a*x + e", ["x"]).unwrap();
+    assert_eq!(line().parameters(), ["a"]);
+    let says = |result: Result<Fit, Error>, words: &str| {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(words) && text.contains("rename the parameter"), "{text}");
+    };
+    let e = "in a text `e` is the number 2.718…";
+    says(line().fit(data(), [("e", 1.0)]), e);
+    says(line().bound("e", 0.0..).fit(data(), [1.0]), e);
+    says(line().fix("e").fit(data(), [1.0]), e);
+    says(line().tie("e", "2*a").fit(data(), [1.0]), e);
+    says(line().fix("pi").fit(data(), [1.0]), "in a text `pi` is the number 3.141…");
+    let joint = dualfit::GlobalFit::new(&line()).share(["e"]).fit([data(), data()], [1.0, 1.0]);
+    says(joint.map(|joint| joint.fit().clone()), e);
+    // A closure's parameters may be called so, and other names have nothing to do with it.
+    let closure = CurveFit::new(|x, [a, b]| a * x + b).names(["a", "e"]);
+    assert!(closure.fit(data(), [("e", 1.0)]).is_ok());
+    let other = line().fix("f").fit(data(), [1.0]).unwrap_err().to_string();
+    assert!(!other.contains("number"), "{other}");
+}

@@ -10,6 +10,7 @@ use crate::data::estimator::Estimator;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
+use crate::fit::engine::Spent;
 use crate::fit::execution::{Handed, failed};
 use crate::observe::span;
 use std::fmt;
@@ -129,9 +130,11 @@ impl CurveFit {
                 counts.as_ref().map_err(Clone::clone)?
             }
         };
+        let validating = begun.elapsed();
         let start = self.found(&start, points)?;
+        let spent = Spent { validating, finding: start.took };
         self.fit_from(start, points, |start| {
-            self.request(points, start, place, begun, |request| request.fit())
+            self.request(points, start, place, spent, |request| request.fit())
         })
     }
 }

@@ -33,7 +33,7 @@ use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::fit::engine::Request;
+use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::{Execution, Handed, Wish};
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
@@ -293,9 +293,11 @@ impl CurveFit {
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
+        let validating = begun.elapsed();
         let start = self.found(&start, &points)?;
+        let spent = Spent { validating, finding: start.took };
         self.fit_from(start, &points, |start| {
-            self.request(&points, start, self.place(), begun, |request| request.fit())
+            self.request(&points, start, self.place(), spent, |request| request.fit())
         })
     }
 
@@ -345,17 +347,17 @@ impl CurveFit {
         points: &Points<'_>,
         start: Vec<f64>,
         place: Option<Handed<'_>>,
-        begun: Instant,
+        spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {
-        let validated = Instant::now();
+        let begun = Instant::now();
         let free = self.free_positions();
         if points.used < free.len() && !self.underdetermined {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
         }
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;
-        let prepared_at = Instant::now();
+        let prepare_time = begun.elapsed();
         let Self { backend, costs, precision, loss, .. } = *self;
         let wish = Wish { backend, costs, precision, loss, device: place };
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
@@ -378,8 +380,8 @@ impl CurveFit {
             observer: watch.as_deref(),
             starts_refined: false,
             on_one_thread: false,
-            prepare_time: prepared_at - validated,
-            validate_time: validated - begun,
+            prepare_time,
+            spent,
         })
     }
 

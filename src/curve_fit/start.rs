@@ -11,6 +11,7 @@ use crate::data::points::Points;
 use crate::error::Result;
 use crate::error::start::StartError;
 use crate::fit::Fit;
+use crate::fit::engine::Spent;
 use crate::fit::linear_start::solved;
 use crate::fit::projected::projected;
 use crate::model::linear::Conflicts;
@@ -19,7 +20,7 @@ use crate::model::program::panic_message;
 use crate::observe::span;
 use crate::solver::termination::Termination;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Where a fit begins: values for all parameters, for some of them by name, or for none.
 ///
@@ -67,12 +68,21 @@ pub(super) struct Found {
     pub(super) values: Vec<f64>,
     /// Positions of the parameters that were solved for.
     pub(super) solved: Vec<usize>,
+    /// How long it took to find what was not given.
+    pub(super) took: Duration,
+}
+
+impl Found {
+    /// A start that was complete.
+    fn given(values: Vec<f64>) -> Found {
+        Found { values, solved: Vec::new(), took: Duration::ZERO }
+    }
 }
 
 impl CurveFit {
     /// The start that [`fit`](CurveFit::fit) begins with, one value per parameter: what `start` gives,
-    /// the rest as it is found. For [`fit_stream`](CurveFit::fit_stream), batches and
-    /// [`multi_start`](CurveFit::multi_start), which take complete starts: of a part of the data, say.
+    /// the rest as it is found. For [`fit_stream`](CurveFit::fit_stream) and batches, which take
+    /// complete starts: of a part of the data, say.
     ///
     /// # Errors
     /// As [`fit`](CurveFit::fit), as far as they are seen before it.
@@ -121,7 +131,7 @@ impl CurveFit {
     /// A complete start, one value per parameter. `points` count as the estimator says.
     pub(super) fn found(&self, start: &Start, points: &Points<'_>) -> Result<Found> {
         if let Start::Values(values) = start {
-            return Ok(Found { values: self.checked_start(values)?, solved: Vec::new() });
+            return Ok(Found::given(self.checked_start(values)?));
         }
         let mut found = self.given(start)?;
         for (i, value) in found.iter_mut().enumerate() {
@@ -133,9 +143,9 @@ impl CurveFit {
             }
         }
         if found.iter().all(Option::is_some) {
-            let values = self.completed(found.into_iter().flatten().collect())?;
-            return Ok(Found { values, solved: Vec::new() });
+            return Ok(Found::given(self.completed(found.into_iter().flatten().collect())?));
         }
+        let begun = Instant::now();
         let _span = span!(DEBUG, "start", points = points.used);
         let guessed = self.guessed(points)?;
         let is_known = |i: usize| guessed[i].is_some();
@@ -155,7 +165,8 @@ impl CurveFit {
             given.or(guessed[i]).unwrap_or_else(|| self.inside(i, 0.0))
         };
         let begin = self.completed(found.into_iter().enumerate().map(value).collect())?;
-        self.with_linear_solved(begin, &linear, &guessed, points)
+        let (values, solved) = self.with_linear_solved(begin, &linear, &guessed, points)?;
+        Ok(Found { values, solved, took: begun.elapsed() })
     }
 
     /// The values that are given by name.
@@ -199,18 +210,18 @@ impl CurveFit {
         value.clamp(self.bounds[i].0, self.bounds[i].1)
     }
 
-    /// The start with the `linear` parameters solved for.
+    /// The start with the `linear` parameters solved for, and which of them were.
     fn with_linear_solved(
         &self,
         begin: Vec<f64>,
         linear: &[usize],
         guessed: &[Option<f64>],
         points: &Points<'_>,
-    ) -> Result<Found> {
+    ) -> Result<(Vec<f64>, Vec<usize>)> {
         let unused = self.unused(&self.effective_model()?, &[])?;
         let solve: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();
         if solve.is_empty() {
-            return Ok(Found { values: begin, solved: solve });
+            return Ok((begin, solve));
         }
         let fixed = (0..self.names.len()).map(|i| !solve.contains(&i)).collect();
         let mut inner = CurveFit { fixed, ..self.plain() }.changed();
@@ -218,7 +229,7 @@ impl CurveFit {
         let measured = counts.as_ref().unwrap_or(points);
         let solved_by = |inner: &CurveFit| {
             let begin = begin.clone();
-            inner.request(measured, begin, None, Instant::now(), |request| solved(&request))
+            inner.request(measured, begin, None, Spent::default(), |request| solved(&request))
         };
         let mut values = solved_by(&inner)?;
         if self.estimator == Estimator::Poisson && inner.has_bad_count(&values, points)? {
@@ -235,7 +246,7 @@ impl CurveFit {
                 values[i] = self.inside(i, 1.0);
             }
         }
-        Ok(Found { values: self.completed(values)?, solved: solve })
+        Ok((self.completed(values)?, solve))
     }
 
     /// The fit that `make` makes from a start. If linear parameters were solved for and it did not
@@ -247,7 +258,7 @@ impl CurveFit {
         make: impl Fn(Vec<f64>) -> Result<Fit>,
     ) -> Result<Fit> {
         use Termination::{Stopped, TimeLimit};
-        let Found { values, solved } = found;
+        let Found { values, solved, .. } = found;
         let mut first = make(values.clone())?;
         let ended = first.converged() || matches!(first.termination(), Stopped | TimeLimit);
         let limited = self.options.max_evaluations.is_some() || self.options.max_time.is_some();
@@ -257,14 +268,17 @@ impl CurveFit {
         let counts = points.as_measurements();
         let measured = counts.as_ref().unwrap_or(points);
         let inner = self.plain();
-        let searched = inner.request(measured, values, None, Instant::now(), |request| {
+        let begun = Instant::now();
+        let searched = inner.request(measured, values, None, Spent::default(), |request| {
             projected(&request, &solved, &self.scales)
         });
+        first.stats.start_seconds += begun.elapsed().as_secs_f64();
         let Ok((from, passes)) = searched else { return Ok(first) };
         let Ok(mut second) = make(from) else { return Ok(first) };
         let worth = |fit: &Fit| (!fit.converged(), fit.cost);
         if worth(&second) < worth(&first) {
             second.start.clone_from(&first.start);
+            second.stats.start_seconds = first.stats.start_seconds;
             std::mem::swap(&mut first, &mut second);
         }
         let (best, other) = (&mut first.stats, &second.stats);
@@ -272,6 +286,11 @@ impl CurveFit {
         best.passes += other.passes + passes;
         best.iterations += other.iterations;
         best.retried = true;
+        best.prepare_seconds += other.prepare_seconds;
+        best.upload_seconds += other.upload_seconds;
+        best.compile_seconds += other.compile_seconds;
+        best.solve_seconds += other.solve_seconds;
+        best.covariance_seconds += other.covariance_seconds;
         Ok(first)
     }
 

@@ -1,6 +1,7 @@
 //! What can be wrong with a fit of several sets of points.
 
 use super::Error;
+use super::constant::taken_name;
 
 /// Why several sets of points cannot be fitted together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -26,7 +27,11 @@ pub enum GlobalError {
         sets: usize,
     },
     /// A parameter was to be shared that the model does not have.
-    #[error("there is no parameter `{name}` to share; the model has {}", known.join(", "))]
+    #[error(
+        "there is no parameter `{name}` to share; the model has {}{}",
+        known.join(", "),
+        taken_name(name)
+    )]
     UnknownShared {
         /// The name given.
         name: String,

@@ -1,11 +1,17 @@
 //! What can be wrong with a start of which a part is to be found.
 
+use super::constant::taken_name;
+
 /// Why a fit has no start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The start names a parameter that the model does not have.
-    #[error("the start has a value for `{name}`, but the model's parameters are {}; correct the name", known.join(", "))]
+    #[error(
+        "the start has a value for `{name}`, but the model's parameters are {}; correct the name{}",
+        known.join(", "),
+        taken_name(name)
+    )]
     UnknownName {
         /// The name given.
         name: String,

@@ -1,11 +1,17 @@
 //! What can be wrong with parameters that are tied to others.
 
+use super::constant::taken_name;
+
 /// Why a tie cannot be kept.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TieError {
     /// A tie names a parameter that the model does not have.
-    #[error("`{name}`, in the tie of `{tied}`, is no parameter; the model has {}", known.join(", "))]
+    #[error(
+        "`{name}`, in the tie of `{tied}`, is no parameter; the model has {}{}",
+        known.join(", "),
+        taken_name(name)
+    )]
     UnknownName {
         /// The parameter that is tied; it may be the unknown one itself.
         tied: String,

@@ -1,7 +1,7 @@
 //! Quantities that were asked for with a fit.
 
 use super::Fit;
-use super::propagated::{Propagated, propagated};
+use super::propagated::{Propagated, propagated, propagated_at};
 use crate::error::Result;
 use crate::model::Expression;
 
@@ -47,5 +47,12 @@ impl Fit {
         });
         self.derived = derived.collect::<Result<_>>()?;
         Ok(())
+    }
+
+    /// Works out a further quantity. `places`: the parameter that each name of the formula is.
+    pub(crate) fn derive_at(&mut self, name: String, formula: &Expression, places: &[usize]) {
+        let found = propagated_at(formula, places, &self.params, &self.covariance);
+        let Propagated { value, std_error } = found;
+        self.derived.push(Derived { name, value, std_error });
     }
 }

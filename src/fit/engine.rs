@@ -1,17 +1,16 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
-use super::covariance::{Covariance, Direction, Inputs, kept};
-use super::runaway;
+use super::covariance::{Covariance, Inputs, kept};
+use super::doubts::warnings;
 use super::stats::Stats;
 use super::supply::{EvaluatorWish, Supply};
-use super::warning::Warning;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
-use crate::error::{Error, NamedValues, Result, short};
+use crate::error::{Error, NamedValues, Result};
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -28,19 +27,22 @@ use crate::solver::work::Work;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
-const ILL_CONDITIONED: f64 = 1e7;
 /// A squared pivot above which the normal equations give the covariance: it loses at most four of
 /// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
 pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH: f64 = 1e-5;
-/// R² below which a fit is called poor.
-const POOR: f64 = 0.1;
-/// Ratio of effects at the start below which a parameter's scale is called poor.
-const POOR_SCALING: f64 = 1e-10;
 /// What a fit begins with.
 const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
+
+/// What was done before a fit is prepared, and how long it took.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// Checking the data.
+    pub(crate) validating: Duration,
+    /// Finding what was not given of the start.
+    pub(crate) finding: Duration,
+}
 
 /// A fit to be made. Arrays have one value per parameter.
 #[derive(Clone)]
@@ -69,7 +71,7 @@ pub(crate) struct Request<'a> {
     /// Whether passes on the CPU are left to the calling thread, because others have fits of their own.
     pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
-    pub(crate) validate_time: Duration,
+    pub(crate) spent: Spent,
 }
 
 impl Request<'_> {
@@ -157,7 +159,8 @@ impl Request<'_> {
                 Model::Native(_) => None,
             },
             prepare_seconds: self.prepare_time.as_secs_f64(),
-            validate_seconds: self.validate_time.as_secs_f64(),
+            validate_seconds: self.spent.validating.as_secs_f64(),
+            start_seconds: self.spent.finding.as_secs_f64(),
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
             ..self.supply.stats(evaluator)
@@ -399,81 +402,4 @@ struct End {
     passes: usize,
     /// Whether the caller stopped the pass that the covariance needs.
     stopped: bool,
-}
-
-fn warnings(
-    fit: &Fit,
-    unused: &[bool],
-    bounds: &[(f64, f64)],
-    distinct: usize,
-    effects: &[f64],
-) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let name = |i: usize| fit.names[i].clone();
-    for i in 0..fit.names.len() {
-        if unused[i] && !fit.fixed[i] {
-            found.push(Warning::UnusedParameter { name: name(i) });
-        }
-        if bounds[i].0 == bounds[i].1 {
-            found.push(Warning::FixedByBounds { name: name(i) });
-        }
-        if let Some(side) = fit.at_bound[i] {
-            found.push(Warning::AtBound { name: name(i), side });
-        }
-    }
-    let estimated = fit.estimated();
-    let combination = |direction: &Direction| combination(direction, &fit.names, &fit.params);
-    for direction in fit.covariance.weak.iter() {
-        let combination = combination(direction);
-        if direction.undetermined {
-            found.push(Warning::RankDeficient { rank: fit.rank(), estimated, combination });
-        } else if fit.condition() > ILL_CONDITIONED {
-            found.push(Warning::IllConditioned { condition: fit.condition(), combination });
-        }
-    }
-    found.extend(runaway::warnings(fit, effects));
-    if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
-        found.push(Warning::NoDegreesOfFreedom);
-    }
-    if distinct < estimated && distinct < fit.points {
-        found.push(Warning::FewDistinctPoints { distinct, estimated });
-    }
-    if let Some(r_squared) =
-        fit.r_squared().filter(|&r2| r2 < if estimated > 1 { POOR } else { -POOR })
-    {
-        found.push(Warning::PoorFit { r_squared });
-    }
-    let strongest = effects.iter().copied().fold(0.0, f64::max);
-    let free = (0..fit.names.len()).filter(|&i| !fit.fixed[i]);
-    for (i, &effect) in free.zip(effects) {
-        if effect > 0.0 && effect < POOR_SCALING * strongest {
-            found.push(Warning::PoorScaling { name: name(i), ratio: effect / strongest });
-        }
-    }
-    found
-}
-
-/// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the
-/// largest 1 %; of a parameter that is 0, the change itself.
-fn combination(direction: &Direction, names: &[String], params: &[f64]) -> String {
-    let relative = |&(i, change): &(usize, f64)| change / params[i];
-    let finite = direction.parts.iter().map(relative).filter(|r| r.is_finite());
-    let largest = finite.fold(0.0, |m: f64, r| m.max(r.abs()));
-    let size = if largest > 0.0 { 0.01 / largest } else { 1.0 };
-    let part = |part: &(usize, f64)| {
-        let (i, change) = *part;
-        let sign = |v: f64| if v < 0.0 { "−" } else { "" };
-        match relative(part) {
-            r if r.is_finite() => {
-                let percent = format!("{:.2}", 100.0 * r.abs() * size);
-                let percent = percent.trim_end_matches('0').trim_end_matches('.');
-                format!("{} by {}{percent} %", names[i], sign(r))
-            }
-            _ => format!("{} by {}{}", names[i], sign(change), short(&(change.abs() * size))),
-        }
-    };
-    match &direction.parts[..] {
-        [(i, _)] => names[*i].clone(),
-        parts => parts.iter().map(part).collect::<Vec<_>>().join(" with "),
-    }
 }

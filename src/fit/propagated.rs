@@ -86,11 +86,21 @@ pub(crate) fn propagated(
     };
     let positions: Vec<usize> =
         expression.parameters().iter().map(position).collect::<Result<_>>()?;
+    Ok(propagated_at(expression, &positions, params, covariance))
+}
+
+/// The same where the parameter is known that each name of the expression is.
+pub(crate) fn propagated_at(
+    expression: &Expression,
+    places: &[usize],
+    params: &[f64],
+    covariance: &Covariance,
+) -> Propagated {
     let of = |p: &[Dual<f64, LANES>]| {
-        let named: Vec<Dual<f64, LANES>> = positions.iter().map(|&k| p[k]).collect();
+        let named: Vec<Dual<f64, LANES>> = places.iter().map(|&k| p[k]).collect();
         expression.evaluate(&[], &named)
     };
-    Ok(linear(of, params, covariance))
+    linear(of, params, covariance)
 }
 
 /// The value of `of` and, from its exact partials, its error.

@@ -180,9 +180,10 @@ impl Fit {
         writeln!(f, "{s}")?;
         write!(
             f,
-            "  (prepare {} ms, check data {} ms, solve {} ms, covariance {} ms)",
+            "  (prepare {} ms, check data {} ms, find start {} ms, solve {} ms, covariance {} ms)",
             ms(s.prepare_seconds),
             ms(s.validate_seconds),
+            ms(s.start_seconds),
             ms(s.solve_seconds),
             ms(s.covariance_seconds)
         )
@@ -200,7 +201,7 @@ fn error_cell(error: f64) -> String {
 
 /// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
 /// exponent.
-pub(super) fn significant(value: f64, digits: usize) -> String {
+pub(crate) fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

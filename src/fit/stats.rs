@@ -36,8 +36,11 @@ pub struct Stats {
     pub operations: Option<usize>,
     /// Seconds for tracing and preparing the model, 0 if it was ready from an earlier fit.
     pub prepare_seconds: f64,
-    /// Seconds for checking the data; of a stream for its first pass and the search for a start.
+    /// Seconds for checking the data; of a stream for its first pass and what a sample says of the start.
     pub validate_seconds: f64,
+    /// Seconds for finding what was not given of the start, 0 for a complete one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub start_seconds: f64,
     /// Seconds for copying the points to a device, 0 on the CPU or if they were there.
     pub upload_seconds: f64,
     /// Seconds for the kernels of a device: compiling them, or reading them from the cache, and
@@ -63,6 +66,7 @@ impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.prepare_seconds
             + self.validate_seconds
+            + self.start_seconds
             + self.upload_seconds
             + self.compile_seconds
             + self.solve_seconds

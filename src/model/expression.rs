@@ -13,7 +13,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 /// A formula with its independent variables and its parameters, made by
 /// [`parse`](Expression::parse).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression {
     pub(super) variables: Vec<String>,
     pub(super) parameters: Vec<String>,

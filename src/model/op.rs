@@ -8,59 +8,88 @@ use super::scalar::Scalar;
 /// Index of a node in its program or tape.
 pub(crate) type Id = u32;
 
-/// A function of one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Unary {
-    Neg,
-    Abs,
-    Floor,
-    Sqrt,
-    Cbrt,
-    Exp,
-    ExpM1,
-    Ln,
-    Ln1p,
-    Log2,
-    Log10,
-    Sin,
-    Cos,
-    Tan,
-    Asin,
-    Acos,
-    Atan,
-    Sinh,
-    Cosh,
-    Tanh,
-    Erf,
-    Erfc,
-    Erfcx,
-    WrightOmega,
-    LnGamma,
-    Polygamma(u32),
-    Not,
+/// One list for the enum, the names under which a program prints its operations, and all of them.
+macro_rules! operations {
+    (
+        $(#[$doc:meta])*
+        $kind:ident $(with $indexed:ident $indexed_name:literal)?:
+        $($variant:ident $name:literal),+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum $kind {
+            $($variant,)+
+            $($indexed(u32),)?
+        }
+
+        impl $kind {
+            /// Those that a name alone tells apart.
+            #[cfg(feature = "serde")]
+            pub(crate) const NAMED: &[$kind] = &[$($kind::$variant),+];
+
+            /// The sign or name under which a program prints it.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $($kind::$variant => $name,)+
+                    $($kind::$indexed(_) => $indexed_name,)?
+                }
+            }
+        }
+    };
 }
 
-/// A function of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Binary {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Pow,
-    Atan2,
-    Hypot,
-    FaddeevaRe,
-    FaddeevaIm,
-    FaddeevaSlopeRe,
-    FaddeevaSlopeIm,
-    Min,
-    Max,
-    Lt,
-    Le,
-    Eq,
-    And,
-    Or,
+operations! {
+    /// A function of one number.
+    Unary with Polygamma "polygamma":
+    Neg "-",
+    Abs "abs",
+    Floor "floor",
+    Sqrt "sqrt",
+    Cbrt "cbrt",
+    Exp "exp",
+    ExpM1 "exp_m1",
+    Ln "ln",
+    Ln1p "ln_1p",
+    Log2 "log2",
+    Log10 "log10",
+    Sin "sin",
+    Cos "cos",
+    Tan "tan",
+    Asin "asin",
+    Acos "acos",
+    Atan "atan",
+    Sinh "sinh",
+    Cosh "cosh",
+    Tanh "tanh",
+    Erf "erf",
+    Erfc "erfc",
+    Erfcx "erfcx",
+    WrightOmega "wright_omega",
+    LnGamma "ln_gamma",
+    Not "not"
+}
+
+operations! {
+    /// A function of two numbers.
+    Binary:
+    Add "+",
+    Sub "-",
+    Mul "*",
+    Div "/",
+    Pow "pow",
+    Atan2 "atan2",
+    Hypot "hypot",
+    FaddeevaRe "faddeeva_re",
+    FaddeevaIm "faddeeva_im",
+    FaddeevaSlopeRe "faddeeva_slope_re",
+    FaddeevaSlopeIm "faddeeva_slope_im",
+    Min "min",
+    Max "max",
+    Lt "<",
+    Le "<=",
+    Eq "==",
+    And "and",
+    Or "or"
 }
 
 /// One step of a program; operands are indices of earlier nodes.
@@ -134,39 +163,6 @@ impl Unary {
             Unary::Not => number(a.eq(0.0)),
         }
     }
-
-    /// The name under which a program prints it; `-` is printed as an operator.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Unary::Neg => "-",
-            Unary::Abs => "abs",
-            Unary::Floor => "floor",
-            Unary::Sqrt => "sqrt",
-            Unary::Cbrt => "cbrt",
-            Unary::Exp => "exp",
-            Unary::ExpM1 => "exp_m1",
-            Unary::Ln => "ln",
-            Unary::Ln1p => "ln_1p",
-            Unary::Log2 => "log2",
-            Unary::Log10 => "log10",
-            Unary::Sin => "sin",
-            Unary::Cos => "cos",
-            Unary::Tan => "tan",
-            Unary::Asin => "asin",
-            Unary::Acos => "acos",
-            Unary::Atan => "atan",
-            Unary::Sinh => "sinh",
-            Unary::Cosh => "cosh",
-            Unary::Tanh => "tanh",
-            Unary::Erf => "erf",
-            Unary::Erfc => "erfc",
-            Unary::Erfcx => "erfcx",
-            Unary::WrightOmega => "wright_omega",
-            Unary::LnGamma => "ln_gamma",
-            Unary::Polygamma(_) => "polygamma",
-            Unary::Not => "not",
-        }
-    }
 }
 
 impl Binary {
@@ -198,30 +194,6 @@ impl Binary {
     pub(crate) fn commutes(self) -> bool {
         use Binary::{Add, And, Eq, Mul, Or};
         matches!(self, Add | Mul | Eq | And | Or)
-    }
-
-    /// The sign or name under which a program prints it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Binary::Add => "+",
-            Binary::Sub => "-",
-            Binary::Mul => "*",
-            Binary::Div => "/",
-            Binary::Pow => "pow",
-            Binary::Atan2 => "atan2",
-            Binary::Hypot => "hypot",
-            Binary::FaddeevaRe => "faddeeva_re",
-            Binary::FaddeevaIm => "faddeeva_im",
-            Binary::FaddeevaSlopeRe => "faddeeva_slope_re",
-            Binary::FaddeevaSlopeIm => "faddeeva_slope_im",
-            Binary::Min => "min",
-            Binary::Max => "max",
-            Binary::Lt => "<",
-            Binary::Le => "<=",
-            Binary::Eq => "==",
-            Binary::And => "and",
-            Binary::Or => "or",
-        }
     }
 
     /// Whether it is a part of Faddeeva's function or of its derivative.

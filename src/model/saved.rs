@@ -14,62 +14,6 @@ use serde::{Deserialize, Serialize};
 const VERSION: u32 = 1;
 /// Orders of polygamma functions that are read; what a model has is a handful.
 const HIGHEST_ORDER: u32 = 1 << 16;
-/// The operations of one operand, polygamma functions apart.
-const UNARY: [Unary; 26] = {
-    use Unary::*;
-    [
-        Neg,
-        Abs,
-        Floor,
-        Sqrt,
-        Cbrt,
-        Exp,
-        ExpM1,
-        Ln,
-        Ln1p,
-        Log2,
-        Log10,
-        Sin,
-        Cos,
-        Tan,
-        Asin,
-        Acos,
-        Atan,
-        Sinh,
-        Cosh,
-        Tanh,
-        Erf,
-        Erfc,
-        Erfcx,
-        WrightOmega,
-        LnGamma,
-        Not,
-    ]
-};
-/// The operations of two operands.
-const BINARY: [Binary; 18] = {
-    use Binary::*;
-    [
-        Add,
-        Sub,
-        Mul,
-        Div,
-        Pow,
-        Atan2,
-        Hypot,
-        FaddeevaRe,
-        FaddeevaIm,
-        FaddeevaSlopeRe,
-        FaddeevaSlopeIm,
-        Min,
-        Max,
-        Lt,
-        Le,
-        Eq,
-        And,
-        Or,
-    ]
-};
 
 /// The mirror of a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -226,11 +170,11 @@ fn operation(name: &str, operands: &[Id]) -> Option<Node> {
         [a] => {
             let order = name.strip_prefix("polygamma ").and_then(|order| order.parse().ok());
             let order = order.filter(|order| *order <= HIGHEST_ORDER).map(Unary::Polygamma);
-            let named = || UNARY.into_iter().find(|op| op.name() == name);
+            let named = || Unary::NAMED.iter().copied().find(|op| op.name() == name);
             Some(Node::Unary(order.or_else(named)?, a))
         }
         [a, b] => {
-            let op = BINARY.into_iter().find(|op| op.name() == name)?;
+            let op = Binary::NAMED.iter().copied().find(|op| op.name() == name)?;
             Some(Node::Binary(op, a, b))
         }
         [m, a, b] => (name == "select").then_some(Node::Select(m, a, b)),

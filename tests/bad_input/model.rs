@@ -172,9 +172,20 @@ fn row_39_unused_parameter() {
     assert_eq!((found.rank(), found.undetermined()), (3, vec!["d"]));
     assert!(found.warnings().contains(&Warning::UnusedParameter { name: "d".into() }));
     assert!(found.warnings()[0].to_string().contains("`d` does not occur"));
+    assert_eq!(found.warnings().len(), 1, "it is said once: {:?}", found.warnings());
     // A column of zeros spans nothing: the scatter has n − rank = 47 degrees of freedom, and the
     // other errors are those of the fit without it.
     assert_all_close(&found.std_errors()[..3], &solution.relative, 1e-6);
+}
+
+#[test]
+fn an_unused_parameter_hides_no_combination() {
+    let model = CurveFit::new(|x, [a, b, c, _d]| a * b * x + c);
+    let found = fit(&model.names(["a", "b", "c", "d"]), [2.0, 1.0, 0.3, 7.0]).unwrap();
+    assert_eq!((found.rank(), found.undetermined()), (2, vec!["a", "b", "d"]));
+    let combination = "a by 1 % with b by −1 %".to_owned();
+    let open = Warning::RankDeficient { rank: 2, estimated: 4, combination };
+    assert_eq!(found.warnings(), [Warning::UnusedParameter { name: "d".into() }, open]);
 }
 
 #[test]
@@ -196,6 +207,8 @@ fn row_40_flat_model() {
         assert!(!found.converged());
         assert_eq!(found.params(), [1.5, 2.5]);
         assert_eq!((found.rank(), found.std_errors()), (0, vec![f64::INFINITY; 2]));
+        let repeats = |w: &Warning| matches!(w, Warning::RankDeficient { .. });
+        assert!(!warns(&found, repeats), "the termination says it: {:?}", found.warnings());
     }
 }
 

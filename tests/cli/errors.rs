@@ -169,6 +169,14 @@ fn parameters_that_are_not_there() {
         &["--start", "S=1"],
         "--start S: the model has no such parameter (did you mean \"s\"?); it has s, o",
     );
+    let taken = |name: &str, value: &str| {
+        format!(
+            "{name}: the model has no such parameter; it has s, o; in a formula {value}, so call the parameter otherwise"
+        )
+    };
+    words(&["--start", "e=1"], &taken("--start e", "e is the number 2.718…"));
+    words(&["--fix", "pi"], &taken("--fix pi", "pi is the number 3.141…"));
+    words(&["--tie", "e=2*s"], &taken("--tie e", "e is the number 2.718…"));
     // In `s*x + o` the letter x stands for the column t.
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "s*t + o", "-s", "t=1"]);
     refuses(&run, 2, "--start t: it is the independent variable, no parameter");

@@ -227,6 +227,9 @@ fn many_starts_find_what_one_misses() {
     assert!(found.out.contains("65 starts, "), "{}", found.out);
     let found = place.json(&[&arguments[..], &["--multi-start", "64"]].concat());
     assert!((value(&found, "w") - 5.3).abs() < 0.01, "{found}");
+    let given = place.run(&[&arguments[..], &["--multi-start", "64", "-s", "w=2"]].concat());
+    assert_eq!(given.code, 0, "{given:?}");
+    assert!(given.out.contains("65 starts, "), "{}", given.out);
 }
 
 #[test]

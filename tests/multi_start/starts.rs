@@ -1,7 +1,7 @@
 //! Where starts are drawn, and that the answer depends on the request alone.
 
 use crate::standard::*;
-use dualfit::{CurveFit, Data, Loss, MultiStart, Optima};
+use dualfit::{CurveFit, Data, Error, Loss, MultiStart, Optima, Start, StartError};
 use rayon::ThreadPoolBuilder;
 use std::collections::HashSet;
 
@@ -130,4 +130,40 @@ fn starts_are_drawn_where_it_was_said() {
     let none =
         model.multi_start(Data::new(&x, &y).unwrap(), [1.0; 4], &MultiStart::new(0)).unwrap();
     assert_eq!(none.best().params(), none.distinct()[0].params());
+}
+
+#[test]
+fn what_is_not_given_is_found_first() {
+    let (x, y) = wave_data();
+    let data = || Data::new(&x, &y).unwrap();
+    let text = CurveFit::parse("a*sin(w*x) + b*cos(w*x)", ["x"]).unwrap();
+    let model = text.clone().bounds([(-5.0, 5.0), (0.5, 12.0), (-5.0, 5.0)]);
+    // Linear in a and b: the first start is what a fit would begin with.
+    let expected = model.start(data(), [("w", 5.0)]).unwrap();
+    let asked = MultiStart::new(4);
+    let optima = model.multi_start(data(), [("w", 5.0)], &asked).unwrap();
+    assert_eq!(optima.trials()[0].start(), expected);
+    let same = model.multi_start(data(), &expected, &asked).unwrap();
+    assert_eq!(all(&optima), all(&same));
+
+    // Nothing is known of w: the middle of its range.
+    let middle = model.start(data(), [("w", 6.25)]).unwrap();
+    let optima = model.multi_start(data(), Start::Guess, &MultiStart::new(32)).unwrap();
+    assert_eq!(optima.trials()[0].start(), middle);
+    assert!(within(optima.best().params()[1], 5.3, 1e-2));
+    let asked = MultiStart::new(4).log_range("w", 1.0..=9.0);
+    let optima = model.multi_start(data(), [("a", 1.0)], &asked).unwrap();
+    let first = optima.trials()[0].start();
+    assert!(first[0] == 1.0 && within(first[1], 3.0, 1e-12), "{first:?}");
+
+    // Without a range there is no middle.
+    let unknown = |result: Result<Optima, Error>| match result {
+        Err(Error::Start(StartError::Unknown { names })) => names,
+        other => panic!("{other:?}"),
+    };
+    let none = MultiStart::new(0);
+    assert_eq!(unknown(model.multi_start(data(), Start::Guess, &none)), ["w"]);
+    // A fixed parameter is drawn from nowhere, whatever range it has.
+    let kept = model.fix("w").multi_start(data(), Start::Guess, &asked).unwrap_err();
+    assert!(matches!(kept, Error::Start(StartError::FixedWithoutValue { .. })), "{kept}");
 }

@@ -36,8 +36,8 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     let (fit, optima) = match asked.multi_start {
         None => (curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
         Some(count) => {
-            let start = model.start_of_search(data.clone()).map_err(at)?;
-            let optima = curve.multi_start(data.clone(), start, &MultiStart::new(count));
+            let starts = MultiStart::new(count);
+            let optima = curve.multi_start(data.clone(), model.start(), &starts);
             let optima = optima.map_err(at)?;
             let table = format!("\n{}\n", optima.to_string().trim_end());
             (optima.into_best(), table)

@@ -6,7 +6,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::said::misread;
 use crate::table::{Table, without_unit};
 use crate::words::{did_you_mean, listed};
-use dualfit::{CurveFit, Data, Error, Estimator, Options, Start, StartError};
+use dualfit::{CurveFit, Estimator, Options, Start};
 
 pub(crate) struct Model {
     pub(crate) text: String,
@@ -85,22 +85,6 @@ impl Model {
     pub(crate) fn start(&self) -> Start {
         Start::Named(self.start.clone())
     }
-
-    /// A complete start for a search from many: where nothing is known of a parameter, a point within
-    /// its bounds.
-    pub(crate) fn start_of_search(&self, data: Data<'_>) -> dualfit::Result<Vec<f64>> {
-        match self.curve.start(data.clone(), self.start()) {
-            Err(Error::Start(StartError::Unknown { names })) => {
-                let mut start = self.start.clone();
-                for name in names {
-                    let (low, high) = self.bounds_of(&name);
-                    start.push((name, 1.0_f64.clamp(low, high)));
-                }
-                self.curve.start(data, Start::Named(start))
-            }
-            found => found,
-        }
-    }
 }
 
 /// `0..1`, as it is said on the command line.
@@ -176,11 +160,21 @@ fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> O
         let names = || known.iter().map(String::as_str);
         let near = did_you_mean(name, names());
         format!(
-            "{option} {name}: the model has no such parameter{near}; it has {}",
-            listed(names())
+            "{option} {name}: the model has no such parameter{near}; it has {}{}",
+            listed(names()),
+            taken(name)
         )
     };
     Err(Refusal::usage(message))
+}
+
+/// What a name is in a formula that no parameter can have.
+fn taken(name: &str) -> &'static str {
+    match name {
+        "e" => "; in a formula e is the number 2.718…, so call the parameter otherwise",
+        "pi" => "; in a formula pi is the number 3.141…, so call the parameter otherwise",
+        _ => "",
+    }
 }
 
 /// How the model calls each independent variable: by the column's name if that stands in its text; else

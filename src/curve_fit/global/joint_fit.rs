@@ -1,6 +1,7 @@
 //! What a fit of several sets found.
 
 use crate::fit::Fit;
+use crate::fit::report::significant;
 use crate::model::Expression;
 use crate::model::native::Model;
 use std::fmt;
@@ -26,7 +27,8 @@ pub(super) struct View {
 
 impl JointFit {
     /// The fit of all sets together, with all parameters. Its model has the set, counted from 1, as
-    /// first independent variable. R² compares with the scatter of each set about its own mean.
+    /// first independent variable. What the sets' models derive it derives for each, as `fwhm_1` and
+    /// `fwhm_2`, or once, as `fwhm`, where all parameters of the formula are shared. R² compares with the scatter of each set about its own mean.
     pub fn fit(&self) -> &Fit {
         &self.fit
     }
@@ -64,7 +66,7 @@ impl fmt::Display for JointFit {
         writeln!(f)?;
         write!(f, "chi-square by set")?;
         for (set, chi_square) in self.chi_squares.iter().enumerate() {
-            write!(f, "\n  {:<3} {chi_square:>12.6e}", set + 1)?;
+            write!(f, "\n  {:<3} {:>12}", set + 1, significant(*chi_square, 6))?;
         }
         Ok(())
     }

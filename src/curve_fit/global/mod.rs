@@ -1,5 +1,6 @@
 //! One fit of several sets of points whose models share parameters.
 
+mod derived;
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
@@ -16,13 +17,14 @@ use crate::data::Data;
 use crate::data::points::Points;
 use crate::error::global::GlobalError;
 use crate::error::{Error, Result};
-use crate::fit::engine::Request;
+use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::{Execution, Wish};
 use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::observe::span;
-use joint_fit::JointFit;
+use derived::Asked;
+use joint_fit::{JointFit, View};
 use layout::Layout;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -144,8 +146,9 @@ impl GlobalFit {
         let start = start.into();
         layout.check_start(&start)?;
         let points = layout.validate(&data)?;
-        let start = layout.found(&start, &points)?;
-        layout.request(&points, start, begun)
+        let validating = begun.elapsed();
+        let (start, finding) = layout.found(&start, &points)?;
+        layout.request(&points, start, Spent { validating, finding })
     }
 }
 
@@ -167,9 +170,9 @@ impl Layout {
         &self,
         points: &[Points<'_>],
         mut start: Vec<f64>,
-        begun: Instant,
+        spent: Spent,
     ) -> Result<JointFit> {
-        let validated = Instant::now();
+        let begun = Instant::now();
         let first = &self.members[0].curve;
         let whole = overview::of(points)?;
         if whole.used < self.free.len() && !first.underdetermined {
@@ -214,7 +217,7 @@ impl Layout {
             Model::Traced(program) => Prepared::traced(program, &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
-        let prepared_at = Instant::now();
+        let prepare_time = begun.elapsed();
         let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
             model: &model,
@@ -233,12 +236,16 @@ impl Layout {
             observer: watch.as_deref(),
             starts_refined: false,
             on_one_thread: false,
-            prepare_time: prepared_at - validated,
-            validate_time: validated - begun,
+            prepare_time,
+            spent,
         };
-        let fit = request.fit()?;
+        let mut fit = request.fit()?;
+        let views: Vec<View> = self.members.iter().map(|m| m.view()).collect();
+        for Asked { name, formula, places } in derived::of_all(&views, &self.names) {
+            fit.derive_at(name, formula, &places);
+        }
         let chi_squares = supply.chi_squares(&fit.params, first.loss)?;
-        Ok(JointFit { fit, chi_squares, views: self.members.iter().map(|m| m.view()).collect() })
+        Ok(JointFit { fit, chi_squares, views })
     }
 }
 

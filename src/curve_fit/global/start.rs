@@ -6,6 +6,7 @@ use crate::curve_fit::start::Start;
 use crate::data::points::Points;
 use crate::error::start::StartError;
 use crate::error::{Error, Result};
+use std::time::Duration;
 
 impl Layout {
     /// What of a start can be said to be wrong before the data are seen.
@@ -17,38 +18,50 @@ impl Layout {
         }
     }
 
-    /// A complete start, one value per parameter, inside the bounds.
-    pub(super) fn found(&self, start: &Start, points: &[Points<'_>]) -> Result<Vec<f64>> {
+    /// A complete start, one value per parameter, inside the bounds, and how long it took to find what
+    /// was not given of it.
+    pub(super) fn found(
+        &self,
+        start: &Start,
+        points: &[Points<'_>],
+    ) -> Result<(Vec<f64>, Duration)> {
         let pairs: &[(String, f64)] = match start {
-            Start::Values(values) => return self.checked(values),
+            Start::Values(values) => return Ok((self.checked(values)?, Duration::ZERO)),
             Start::Named(pairs) => pairs,
             Start::Guess => &[],
         };
         let given = self.given(pairs);
-        let first = self.of_each_set(&given, points)?;
+        let (first, begun_with) = self.of_each_set(&given, points)?;
         // With one value for what is shared the linear ones of each set are others.
         let begun =
             (0..self.names.len()).map(|k| given[k].or_else(|| self.common_value(k, &first)));
         let begun: Vec<Option<f64>> = begun.collect();
-        let second = self.of_each_set(&begun, points)?;
+        let (second, gone_on) = self.of_each_set(&begun, points)?;
         let mut found = vec![0.0; self.names.len()];
         for (member, own) in self.members.iter().zip(second) {
             member.params.iter().zip(own).for_each(|(&k, value)| found[k] = value);
         }
-        self.checked(&found)
+        Ok((self.checked(&found)?, begun_with + gone_on))
     }
 
-    /// For each set a complete start of its own parameters.
-    fn of_each_set(&self, given: &[Option<f64>], points: &[Points<'_>]) -> Result<Vec<Vec<f64>>> {
+    /// For each set a complete start of its own parameters, and how long all took.
+    fn of_each_set(
+        &self,
+        given: &[Option<f64>],
+        points: &[Points<'_>],
+    ) -> Result<(Vec<Vec<f64>>, Duration)> {
+        let mut took = Duration::ZERO;
         let each = self.members.iter().zip(points).enumerate();
-        each.map(|(set, (member, points))| {
+        let each = each.map(|(set, (member, points))| {
             let names = member.curve.names.iter().zip(&member.params);
             let own = names.filter(|(name, _)| !member.curve.ties.iter().any(|t| t.name == **name));
             let own = own.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
             let found = member.curve.found(&Start::Named(own), points).map_err(in_set(set))?;
+            took += found.took;
             Ok(found.values)
-        })
-        .collect()
+        });
+        let each = each.collect::<Result<_>>()?;
+        Ok((each, took))
     }
 
     /// The median of what the sets found for a parameter that several of them have.

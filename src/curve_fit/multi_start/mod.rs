@@ -4,10 +4,13 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::ends;
+use super::start::{Found, Start};
 use super::tie::told_of_ties;
 use crate::data::Data;
+use crate::data::points::Points;
+use crate::error::start::StartError;
 use crate::error::{Error, Result};
-use crate::fit::engine::Request;
+use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
 use crate::math;
@@ -36,6 +39,13 @@ struct Range {
     lower: f64,
     upper: f64,
     logarithmic: bool,
+}
+
+/// What is asked of a model.
+struct Plan {
+    given: Vec<Vec<f64>>,
+    /// Positions of the free parameters, and where their starts are drawn, if any are.
+    ranges: Vec<(usize, Range)>,
 }
 
 impl MultiStart {
@@ -97,8 +107,9 @@ impl CurveFit {
     /// best fit with the distinct optima and the end of every start. For a cost with several minima: of
     /// sums of peaks, exponentials or oscillations, or where no good start is known.
     ///
-    /// `start` has one value per parameter. It is the first of the starts; fixed parameters keep its
-    /// values. The starts of a free parameter are drawn from its bounds, or from a
+    /// `start` is the first of the starts, and fixed parameters keep its values. What it leaves out is
+    /// found as by [`fit`](CurveFit::fit), but for a parameter of which nothing is known: it begins in the
+    /// middle of where its starts are drawn. The starts of a free parameter are drawn from its bounds, or from a
     /// [`range`](MultiStart::range) inside them, which it needs if the bounds are not finite on both sides.
     ///
     /// Each start is a [`fit`](CurveFit::fit) with all that was said of the model: bounds, loss,
@@ -141,54 +152,86 @@ impl CurveFit {
     pub fn multi_start(
         &self,
         data: Data<'_>,
-        start: impl AsRef<[f64]>,
+        start: impl Into<Start>,
         starts: &MultiStart,
     ) -> Result<Optima> {
         let _span = span!(INFO, "multi_start", points = data.y.len(), starts = starts.starts);
         let begun = Instant::now();
-        let start = self.accepts_values(data.columns.len(), start.as_ref())?;
-        let all = self.starts(&start, starts)?;
+        let start = start.into();
+        self.accepts(data.columns.len(), &start)?;
+        let plan = self.plan(starts)?;
         let points = self.validate(&data)?;
+        let validating = begun.elapsed();
+        let Found { values: start, took: finding, .. } = self.first(&start, &plan, &points)?;
+        let spent = Spent { validating, finding };
+        let all = self.starts(&start, starts, &plan)?;
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
-        self.request(&points, start, self.place(), begun, |request| {
+        self.request(&points, start, self.place(), spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
             let request = Request { observer, ..request };
             from_all(request, all, &stop)
         })
     }
 
-    /// All starts: the given ones, and those drawn.
-    fn starts(&self, first: &[f64], asked: &MultiStart) -> Result<Vec<Vec<f64>>> {
+    /// What is asked for, checked as far as that needs no data.
+    fn plan(&self, asked: &MultiStart) -> Result<Plan> {
         let unknown = |range: &&Range| !self.names.contains(&range.name);
         if let Some(Range { name, .. }) = asked.ranges.iter().find(unknown) {
             return Err(Error::UnknownParameter { name: name.clone(), known: self.names.clone() });
         }
-        let mut starts = vec![first.to_vec()];
-        for given in &asked.given {
-            let given = self.checked_start(given)?;
-            let value = |(i, value)| if self.fixed[i] { first[i] } else { value };
-            starts.push(given.into_iter().enumerate().map(value).collect());
-        }
+        let given = asked.given.iter().map(|given| self.checked_start(given));
+        let given = given.collect::<Result<Vec<_>>>()?;
         let (name, value) = ("starts", asked.starts as f64);
         if asked.starts > MOST_POINTS {
             return Err(Error::BadOption { name, value, requirement: "at most 65536" });
         }
         if asked.starts == 0 {
-            return Ok(starts);
+            return Ok(Plan { given, ranges: Vec::new() });
         }
         let free = self.free_positions();
         if asked.sampling == Sampling::Sobol && free.len() > MOST_DIMENSIONS {
             return Err(Error::SobolDimensions { parameters: free.len(), most: MOST_DIMENSIONS });
         }
-        let ranges: Vec<Range> =
-            free.iter().map(|&i| self.drawn_from(i, asked)).collect::<Result<_>>()?;
-        for point in points(asked.sampling, asked.starts, free.len(), asked.seed) {
+        let ranges = free.iter().map(|&i| Ok((i, self.drawn_from(i, asked)?)));
+        Ok(Plan { given, ranges: ranges.collect::<Result<_>>()? })
+    }
+
+    /// The first start. A parameter of which nothing is known begins in the middle of its range.
+    fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<Found> {
+        let found = self.found(start, points);
+        let Err(Error::Start(StartError::Unknown { names })) = &found else { return found };
+        let middle = |name: &String| {
+            let (_, range) = plan.ranges.iter().find(|(_, range)| range.name == *name)?;
+            Some((name.clone(), range.at(0.5)))
+        };
+        let Some(middles) = names.iter().map(middle).collect::<Option<Vec<_>>>() else {
+            return found;
+        };
+        let mut pairs = match start {
+            Start::Named(pairs) => pairs.clone(),
+            Start::Values(_) | Start::Guess => Vec::new(),
+        };
+        pairs.extend(middles);
+        self.found(&Start::Named(pairs), points)
+    }
+
+    /// All starts: the given ones, and those drawn.
+    fn starts(&self, first: &[f64], asked: &MultiStart, plan: &Plan) -> Result<Vec<Vec<f64>>> {
+        let mut starts = vec![first.to_vec()];
+        for given in &plan.given {
+            let value = |(i, &value)| if self.fixed[i] { first[i] } else { value };
+            starts.push(given.iter().enumerate().map(value).collect());
+        }
+        if asked.starts == 0 {
+            return Ok(starts);
+        }
+        for point in points(asked.sampling, asked.starts, plan.ranges.len(), asked.seed) {
             let mut start = first.to_vec();
-            for ((&i, range), u) in free.iter().zip(&ranges).zip(point) {
-                start[i] = range.at(u);
+            for ((i, range), u) in plan.ranges.iter().zip(point) {
+                start[*i] = range.at(u);
             }
             starts.push(self.completed(start)?);
         }

@@ -14,7 +14,7 @@ use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::fit::engine::Request;
+use crate::fit::engine::{Request, Spent};
 use crate::fit::stream::checkpoint::Store;
 use crate::fit::stream::contents::{self, Contents};
 use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
@@ -198,7 +198,8 @@ impl<'f> Course<'f> {
     pub(super) fn fit(&self, from: &Beginning) -> Result<Fit> {
         let start = from.refined.as_ref().unwrap_or(&self.asked.start);
         let looked = self.asked.begun.elapsed() - self.prepare_time;
-        let request = self.request(self.overview()?, start, from.refined.is_some(), looked);
+        let spent = Spent { validating: looked, finding: Duration::ZERO };
+        let request = self.request(self.overview()?, start, from.refined.is_some(), spent);
         let mut fit = request.fit()?;
         fit.start.clone_from(&self.asked.start);
         Ok(fit)
@@ -243,7 +244,7 @@ impl<'f> Course<'f> {
         points: Overview,
         start: &[f64],
         starts_refined: bool,
-        validate_time: Duration,
+        spent: Spent,
     ) -> Request<'r> {
         let Asked { curve, model, ready, free, unused, .. } = &self.asked;
         Request {
@@ -264,14 +265,14 @@ impl<'f> Course<'f> {
             starts_refined,
             on_one_thread: false,
             prepare_time: self.prepare_time,
-            validate_time,
+            spent,
         }
     }
 
     /// The error that a user should see for a fault of a pass.
     fn refused(&self, fault: Fault) -> Error {
         let unknown = Overview::unknown(self.asked.curve.estimator);
-        let request = self.request(unknown, &self.asked.start, false, Duration::ZERO);
+        let request = self.request(unknown, &self.asked.start, false, Spent::default());
         request.refused(Failure::Backend(fault))
     }
 

@@ -1,6 +1,7 @@
 //! A batch in a few lines: how many fits ended how, and what the parameters are like.
 
 use super::BatchFit;
+use crate::fit::report::significant;
 use std::fmt;
 
 impl BatchFit {
@@ -59,7 +60,8 @@ impl fmt::Display for BatchFit {
                 let (quarter, three) = ("25 %", "75 %");
                 writeln!(f, "  {:<16} {quarter:>14} {:>14} {three:>14}", "parameter", "median")?;
             }
-            writeln!(f, "  {name:<16} {low:>14.6e} {middle:>14.6e} {high:>14.6e}")?;
+            let [low, middle, high] = [low, middle, high].map(|value| significant(value, 7));
+            writeln!(f, "  {name:<16} {low:>14} {middle:>14} {high:>14}")?;
         }
         Ok(())
     }

@@ -1,0 +1,124 @@
+//! Which warnings a fit gets.
+
+use super::Fit;
+use super::report::significant;
+use super::runaway;
+use super::warning::Warning;
+use crate::solver::termination::Termination;
+
+/// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
+const ILL_CONDITIONED: f64 = 1e7;
+/// R² below which a fit is called poor.
+const POOR: f64 = 0.1;
+/// Ratio of effects at the start below which a parameter's scale is called poor.
+const POOR_SCALING: f64 = 1e-10;
+
+/// What is doubtful about `fit`. `unused`: for each parameter whether the model does not contain it;
+/// `distinct`: how many points differ; `effects`: of the free parameters at the start.
+pub(super) fn warnings(
+    fit: &Fit,
+    unused: &[bool],
+    bounds: &[(f64, f64)],
+    distinct: usize,
+    effects: &[f64],
+) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let name = |i: usize| fit.names[i].clone();
+    for i in 0..fit.names.len() {
+        if unused[i] && !fit.fixed[i] {
+            found.push(Warning::UnusedParameter { name: name(i) });
+        }
+        if bounds[i].0 == bounds[i].1 {
+            found.push(Warning::FixedByBounds { name: name(i) });
+        }
+        if let Some(side) = fit.at_bound[i] {
+            found.push(Warning::AtBound { name: name(i), side });
+        }
+    }
+    let estimated = fit.estimated();
+    // The termination says already that nothing has an effect.
+    let nothing = fit.termination == Termination::ZeroGradientAtStart && fit.rank() == 0;
+    for direction in fit.covariance.weak.iter().filter(|_| !nothing) {
+        // What is unused has its own warning.
+        let used = direction.parts.iter().copied().filter(|&(i, _)| !unused[i]);
+        let used: Vec<(usize, f64)> = used.collect();
+        if used.is_empty() {
+            continue;
+        }
+        let combination = combination(&used, &fit.names, &fit.params);
+        if direction.undetermined {
+            found.push(Warning::RankDeficient { rank: fit.rank(), estimated, combination });
+        } else if fit.condition() > ILL_CONDITIONED {
+            found.push(Warning::IllConditioned { condition: fit.condition(), combination });
+        }
+    }
+    found.extend(runaway::warnings(fit, effects));
+    if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
+        found.push(Warning::NoDegreesOfFreedom);
+    }
+    if distinct < estimated && distinct < fit.points {
+        found.push(Warning::FewDistinctPoints { distinct, estimated });
+    }
+    if let Some(r_squared) =
+        fit.r_squared().filter(|&r2| r2 < if estimated > 1 { POOR } else { -POOR })
+    {
+        found.push(Warning::PoorFit { r_squared });
+    }
+    let strongest = effects.iter().copied().fold(0.0, f64::max);
+    let free = (0..fit.names.len()).filter(|&i| !fit.fixed[i]);
+    for (i, &effect) in free.zip(effects) {
+        if effect > 0.0 && effect < POOR_SCALING * strongest {
+            found.push(Warning::PoorScaling { name: name(i), ratio: effect / strongest });
+        }
+    }
+    found
+}
+
+/// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the
+/// largest 1 %; of a parameter that is 0, the change itself. What changes the least matters as much, so
+/// that digits are significant ones.
+fn combination(parts: &[(usize, f64)], names: &[String], params: &[f64]) -> String {
+    let relative = |&(i, change): &(usize, f64)| change / params[i];
+    let finite = parts.iter().map(relative).filter(|r| r.is_finite());
+    let largest = finite.fold(0.0, |m: f64, r| m.max(r.abs()));
+    let size = if largest > 0.0 { 0.01 / largest } else { 1.0 };
+    let part = |part: &(usize, f64)| {
+        let (i, change) = *part;
+        let sign = |v: f64| if v < 0.0 { "−" } else { "" };
+        match relative(part) {
+            r if r.is_finite() => {
+                format!("{} by {}{} %", names[i], sign(r), digits(100.0 * r.abs() * size))
+            }
+            _ => format!("{} by {}{}", names[i], sign(change), digits(change.abs() * size)),
+        }
+    };
+    match parts {
+        [(i, _)] => names[*i].clone(),
+        parts => parts.iter().map(part).collect::<Vec<_>>().join(" with "),
+    }
+}
+
+/// Two significant digits, without a zero behind the point.
+fn digits(value: f64) -> String {
+    let text = significant(value, 2);
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::combination;
+
+    #[test]
+    fn no_part_of_a_combination_is_lost_in_rounding() {
+        let names = ["a", "b", "c", "d"].map(String::from);
+        let params = [2.0, -1e9, 0.0, 1e-3];
+        let text = combination(&[(0, 1.0), (1, 0.5), (3, -4.9e-4)], &names, &params);
+        assert_eq!(text, "a by 1 % with b by −1.0e-9 % with d by −0.98 %");
+        let text = combination(&[(0, 2.0), (2, -0.123_456)], &names, &params);
+        assert_eq!(text, "a by 1 % with c by −0.0012");
+        assert_eq!(combination(&[(3, 7.0)], &names, &params), "d");
+    }
+}
