@@ -281,8 +281,8 @@ fn axes_of_pictures_are_logarithmic_where_that_is_said() {
     let place = decay();
     let drawn = |axis: &[&str]| {
         let arguments = ["fit", "d.csv", "-m", MODEL, "-s", "k=1", "--sigma", "sigma"];
-        let run =
-            place.run(&[&arguments[..], &["--range", "time=1..3", "--plot", "p.svg"], axis].concat());
+        let run = place
+            .run(&[&arguments[..], &["--range", "time=1..3", "--plot", "p.svg"], axis].concat());
         assert_eq!((run.code, run.err.as_str()), (0, ""), "{axis:?}");
         place.read("p.svg")
     };
