@@ -224,3 +224,40 @@ fn a_parameter_with_the_name_of_a_constant_is_explained() {
     let other = line().fix("f").fit(data(), [1.0]).unwrap_err().to_string();
     assert!(!other.contains("number"), "{other}");
 }
+
+#[test]
+fn a_width_that_the_data_do_not_show_ends_at_zero() {
+    let x: Vec<f64> = (0..300).map(|i| 0.1 * f64::from(i)).collect();
+    let line = |x: f64| 50.0 / (1.0 + ((x - 12.0) / 1.1).powi(2)) + 20.0;
+    let y: Vec<f64> =
+        x.iter().enumerate().map(|(i, &x)| line(x) + 0.8 * ((i * i) as f64).sin()).collect();
+    let fit = |model: dualfit::models::Model| {
+        CurveFit::from(model).fit(Data::new(&x, &y).unwrap(), Start::Guess).unwrap()
+    };
+    use dualfit::models::{constant, lorentzian, voigt};
+    let (mixed, pure) = (fit(voigt("") + constant("")), fit(lorentzian("") + constant("")));
+    assert!(pure.converged() && mixed.converged(), "{mixed}");
+    // Without the Gaussian's part both are one model, the Lorentzian's width under another name.
+    assert_eq!(mixed.at_bound(), [("sigma", dualfit::Side::Lower)]);
+    assert_eq!(mixed.param("sigma"), Some(0.0));
+    for (name, same) in [("gamma", "sigma"), ("amplitude", "amplitude"), ("c", "c")] {
+        let (p, q) = (mixed.param(name).unwrap(), pure.param(same).unwrap());
+        let (s, t) = (mixed.std_error(name).unwrap(), pure.std_error(same).unwrap());
+        assert!((p - q).abs() < 1e-6 * t && (s / t - 1.0).abs() < 1e-6, "{name}: {p} {q}");
+    }
+    assert!(mixed.cost() <= pure.cost() * (1.0 + 1e-9));
+}
+
+#[test]
+fn a_width_that_starts_at_zero_and_should_grow_is_no_minimum() {
+    let x: Vec<f64> = (0..300).map(|i| 0.1 * f64::from(i)).collect();
+    let peak = |x: f64| 50.0 * (-((x - 12.0) / 1.5).powi(2)).exp();
+    let y: Vec<f64> =
+        x.iter().enumerate().map(|(i, &x)| peak(x) + 0.2 * ((i * i) as f64).sin()).collect();
+    let curve = CurveFit::from(dualfit::models::voigt(""));
+    let start = [("amplitude", 130.0), ("center", 12.0), ("sigma", 0.0), ("gamma", 1.0)];
+    let flat = curve.fit(Data::new(&x, &y).unwrap(), start).unwrap();
+    assert!(!flat.converged(), "{flat}");
+    let found = curve.fit(Data::new(&x, &y).unwrap(), Start::Guess).unwrap();
+    assert!(found.converged() && found.cost() < 0.5 * flat.cost(), "{found}");
+}

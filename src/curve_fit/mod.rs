@@ -14,6 +14,7 @@ pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
 mod scale;
+mod second_try;
 pub(crate) mod start;
 pub(crate) mod stream;
 mod tie;

@@ -10,15 +10,12 @@ use crate::data::observations::Observations;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::error::start::StartError;
-use crate::fit::Fit;
 use crate::fit::engine::Spent;
 use crate::fit::linear_start::solved;
-use crate::fit::projected::projected;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
 use crate::model::program::panic_message;
 use crate::observe::span;
-use crate::solver::termination::Termination;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -249,54 +246,9 @@ impl CurveFit {
         Ok((self.completed(values)?, solve))
     }
 
-    /// The fit that `make` makes from a start. If linear parameters were solved for and it did not
-    /// converge, one more from where a search in the nonlinear ones alone leads; the better of the two.
-    pub(super) fn fit_from(
-        &self,
-        found: Found,
-        points: &Points<'_>,
-        make: impl Fn(Vec<f64>) -> Result<Fit>,
-    ) -> Result<Fit> {
-        use Termination::{Stopped, TimeLimit};
-        let Found { values, solved, .. } = found;
-        let mut first = make(values.clone())?;
-        let ended = first.converged() || matches!(first.termination(), Stopped | TimeLimit);
-        let limited = self.options.max_evaluations.is_some() || self.options.max_time.is_some();
-        if ended || limited || solved.is_empty() {
-            return Ok(first);
-        }
-        let counts = points.as_measurements();
-        let measured = counts.as_ref().unwrap_or(points);
-        let inner = self.plain();
-        let begun = Instant::now();
-        let searched = inner.request(measured, values, None, Spent::default(), |request| {
-            projected(&request, &solved, &self.scales)
-        });
-        first.stats.start_seconds += begun.elapsed().as_secs_f64();
-        let Ok((from, passes)) = searched else { return Ok(first) };
-        let Ok(mut second) = make(from) else { return Ok(first) };
-        let worth = |fit: &Fit| (!fit.converged(), fit.cost);
-        if worth(&second) < worth(&first) {
-            second.start.clone_from(&first.start);
-            second.stats.start_seconds = first.stats.start_seconds;
-            std::mem::swap(&mut first, &mut second);
-        }
-        let (best, other) = (&mut first.stats, &second.stats);
-        best.evaluations += other.evaluations + passes;
-        best.passes += other.passes + passes;
-        best.iterations += other.iterations;
-        best.retried = true;
-        best.prepare_seconds += other.prepare_seconds;
-        best.upload_seconds += other.upload_seconds;
-        best.compile_seconds += other.compile_seconds;
-        best.solve_seconds += other.solve_seconds;
-        best.covariance_seconds += other.covariance_seconds;
-        Ok(first)
-    }
-
     /// The same model for searches on the way to a start. A robust loss has no linear solve; a plain
     /// one is a start for it as for counts.
-    fn plain(&self) -> CurveFit {
+    pub(super) fn plain(&self) -> CurveFit {
         CurveFit {
             loss: Loss::Linear,
             estimator: Estimator::LeastSquares,

@@ -14,6 +14,11 @@ use rayon::prelude::*;
 
 /// Grid points along a parameter at most.
 const MOST_POINTS: usize = 2000;
+/// Grid points a side, of data of few points and of many.
+const FINE: usize = 101;
+const COARSE: usize = 41;
+/// Points from which on a grid is coarse: each of its places is a fit.
+const MANY: usize = 10_000;
 /// How much wider than the outermost region the grid is.
 const MARGIN: f64 = 0.05;
 /// Standard errors that the grid goes to where the region has no end.
@@ -22,8 +27,9 @@ const OPEN_REACH: f64 = 6.0;
 /// What [`CurveFit::contour`] computes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContourOptions {
-    /// Grid points along each parameter, 41 by default: the lines are interpolated between them.
-    pub points: [usize; 2],
+    /// Grid points along each parameter: the lines are interpolated between them. By default, `None`, 101,
+    /// which follow strongly bent regions, or 41 where the data have more than 10,000 points.
+    pub points: Option<[usize; 2]>,
     /// Joint levels of the lines, 0.6827 and 0.95 by default.
     pub levels: Vec<f64>,
     /// The range of each parameter; by default, `None`, what the regions take up.
@@ -32,7 +38,7 @@ pub struct ContourOptions {
 
 impl Default for ContourOptions {
     fn default() -> ContourOptions {
-        ContourOptions { points: [41, 41], levels: vec![0.6827, 0.95], ranges: [None, None] }
+        ContourOptions { points: None, levels: vec![0.6827, 0.95], ranges: [None, None] }
     }
 }
 
@@ -103,7 +109,9 @@ impl CurveFit {
     ) -> Result<Contour> {
         let _span = span!(INFO, "contour", points = data.y.len());
         options.levels.iter().try_for_each(|&level| check_level(level))?;
-        for points in options.points {
+        let usual = if data.y.len() > MANY { COARSE } else { FINE };
+        let sides = options.points.unwrap_or([usual; 2]);
+        for points in sides {
             if !(2..=MOST_POINTS).contains(&points) {
                 let (name, value) = ("points of a contour", points as f64);
                 return Err(Error::BadOption { name, value, requirement: "from 2 to 2000" });
@@ -131,7 +139,7 @@ impl CurveFit {
                 Some(range) => checked(range, refits.bounds(which), names[which])?,
                 None => extent(&profiles[which], &refits, which, reach),
             };
-            let last = options.points[which] - 1;
+            let last = sides[which] - 1;
             let at = |i: usize| {
                 let part = i as f64 / last as f64;
                 lower * (1.0 - part) + upper * part

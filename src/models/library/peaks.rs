@@ -57,7 +57,7 @@ define! {
     parameters {
         amplitude: any "the area, in units of y times x",
         center: any "the position of the maximum",
-        sigma: width "the standard deviation of the Gaussian",
+        sigma: positive "the standard deviation of the Gaussian",
         gamma: positive "the half width at half maximum of the Lorentzian",
     }
     derived {
