@@ -324,6 +324,12 @@ impl CurveFit {
         place
     }
 
+    /// What was said of where a fit is computed.
+    fn wish<'a>(&self, device: Option<Handed<'a>>) -> Wish<'a> {
+        let CurveFit { backend, costs, precision, loss, .. } = *self;
+        Wish { backend, costs, precision, loss, device }
+    }
+
     /// Whatever can be wrong before the data are looked at.
     fn accepts(&self, columns: usize, start: &Start) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
@@ -359,8 +365,7 @@ impl CurveFit {
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;
         let prepare_time = begun.elapsed();
-        let Self { backend, costs, precision, loss, .. } = *self;
-        let wish = Wish { backend, costs, precision, loss, device: place };
+        let wish = self.wish(place);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
         let supply = InMemory { points, execution: &execution };

@@ -41,14 +41,10 @@ impl CurveFit {
             && let Ok(second) = make(self.completed(from)?)
         {
             let arrived = second.converged() && second.cost <= first.cost * (1.0 + SAME);
-            first = if arrived {
-                counting(second, &first, 0, &start)
-            } else {
-                counting(first, &second, 0, &start)
-            };
             if arrived {
-                return Ok(first);
+                return Ok(counting(second, &first, 0, &start));
             }
+            first = counting(first, &second, 0, &start);
         }
         if solved.is_empty() {
             return Ok(first);
@@ -73,16 +69,16 @@ impl CurveFit {
     /// `fit`, converged if all that is wrong with it is that parameters on their bounds have no slope
     /// there, and the cost rises from each bound: that is a minimum.
     fn settled(&self, mut fit: Fit, points: &Points<'_>) -> Fit {
-        let is_flat = fit.termination == Termination::Degenerate && fit.undetermined().is_empty();
+        if fit.termination != Termination::Degenerate || !fit.undetermined().is_empty() {
+            return fit;
+        }
         let rises = |i: usize| {
             let mut inside = fit.params.clone();
             inside[i] += INSIDE * (fit.start[i] - inside[i]);
             let moved = inside[i] != fit.params[i];
             moved && self.cost_at(inside, points).is_some_and(|cost| cost > fit.cost)
         };
-        let held: Vec<usize> =
-            (0..fit.params.len()).filter(|&i| fit.at_bound[i].is_some()).collect();
-        if is_flat && held.into_iter().all(rises) {
+        if (0..fit.params.len()).filter(|&i| fit.at_bound[i].is_some()).all(rises) {
             fit.termination = Termination::Cost;
         }
         fit
@@ -126,10 +122,8 @@ fn on_bounds(fit: &Fit) -> Option<Vec<f64>> {
 /// other.
 fn counting(mut fit: Fit, other: &Fit, passes: usize, start: &[f64]) -> Fit {
     fit.start = start.to_vec();
-    if fit.stats.start_seconds < other.stats.start_seconds {
-        fit.stats.start_seconds = other.stats.start_seconds;
-    }
     let (all, more) = (&mut fit.stats, &other.stats);
+    all.start_seconds = all.start_seconds.max(more.start_seconds);
     all.evaluations += more.evaluations + passes;
     all.passes += more.passes + passes;
     all.iterations += more.iterations;

@@ -210,11 +210,16 @@ pub(crate) fn length(a: &DMatrix<f64>, g: &[f64]) -> f64 {
         column.iter().zip(g).map(|(a, g)| product(*a, *g)).sum::<f64>()
     };
     let entries: Vec<f64> = (0..a.ncols()).map(entry).collect();
-    let largest = entries.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    norm(&entries)
+}
+
+/// ‖v‖, where squares may leave the range of f64; NaN where an entry is no number.
+pub(crate) fn norm(v: &[f64]) -> f64 {
+    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     match largest > 0.0 && largest.is_finite() {
-        true => largest * entries.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt(),
+        true => largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt(),
         // 0, infinite or, where an entry is no number, NaN.
-        false => entries.iter().map(|v| v.abs()).sum(),
+        false => v.iter().map(|v| v.abs()).sum(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which warnings a fit gets.
 
 use super::Fit;
-use super::report::significant;
 use super::runaway;
+use super::significant::significant;
 use super::warning::Warning;
 use crate::solver::termination::Termination;
 

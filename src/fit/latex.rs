@@ -1,8 +1,8 @@
 //! A fit as a LaTeX table: parameters with their errors, and how good the fit is.
 
 use super::Fit;
-use super::report::significant;
 use super::rounding::Rounded;
+use super::significant::significant;
 use crate::data::estimator::Estimator;
 use crate::model::{escaped, symbols};
 use crate::solver::bounds::Side;

@@ -23,6 +23,7 @@ mod rounding;
 mod runaway;
 #[cfg(feature = "serde")]
 mod saved;
+pub(crate) mod significant;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;

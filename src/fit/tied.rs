@@ -4,7 +4,7 @@
 //! the free ones T C. Where C = H Hᵀ is known by its half H, that of all parameters has the rows of H
 //! and those of T H: nothing is squared, and what cancels does so exactly.
 
-use super::covariance::Covariance;
+use super::covariance::{Covariance, norm};
 use crate::model::ties::Ties;
 use nalgebra::DMatrix;
 
@@ -70,15 +70,6 @@ impl Covariance {
             }
             false => f64::NAN,
         }
-    }
-}
-
-/// ‖v‖, where squares may leave the range of f64.
-fn norm(v: &[f64]) -> f64 {
-    let largest = v.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    match largest > 0.0 && largest.is_finite() {
-        true => largest * v.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt(),
-        false => largest,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is doubtful about a fit.
 
-use super::report::significant;
+use super::significant::significant;
 use crate::solver::bounds::Side;
 use std::fmt;
 

@@ -1,21 +1,9 @@
 //! Numbers as people read them.
 
-/// `value` with `digits` significant digits, with an exponent where it is very small or large.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
-    // The exponent of the rounded number: 9.99 with two digits is 10.
-    let exponent = scientific.rsplit('e').next().and_then(|e| e.parse::<i64>().ok()).unwrap_or(0);
-    match exponent {
-        -4..=6 => {
-            let decimals = (digits as i64 - 1 - exponent).max(0) as usize;
-            format!("{value:.decimals$}")
-        }
-        _ => scientific,
-    }
-}
+#[path = "../../fit/significant.rs"]
+mod significant;
+
+pub(crate) use significant::significant;
 
 /// A time as it is read fastest: `52 µs`, `3.1 ms`, `0.42 s`.
 pub(crate) fn seconds(value: f64) -> String {

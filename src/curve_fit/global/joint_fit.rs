@@ -1,7 +1,7 @@
 //! What a fit of several sets found.
 
 use crate::fit::Fit;
-use crate::fit::report::significant;
+use crate::fit::significant::significant;
 use crate::model::Expression;
 use crate::model::native::Model;
 use std::fmt;

@@ -18,7 +18,7 @@ use crate::data::points::Points;
 use crate::error::global::GlobalError;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
-use crate::fit::execution::{Execution, Wish};
+use crate::fit::execution::Execution;
 use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -195,8 +195,7 @@ impl Layout {
         ties.complete(&mut start);
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
-            let CurveFit { backend, costs, precision, loss, .. } = member.curve;
-            let wish = Wish { backend, costs, precision, loss, device: member.curve.place() };
+            let wish = member.curve.wish(member.curve.place());
             Execution::choose(&wish, ready.printed.as_ref(), points).map_err(in_set(set))
         });
         let executions = executions.collect::<Result<Vec<_>>>()?;

@@ -1,7 +1,7 @@
 //! A batch in a few lines: how many fits ended how, and what the parameters are like.
 
 use super::BatchFit;
-use crate::fit::report::significant;
+use crate::fit::significant::significant;
 use std::fmt;
 
 impl BatchFit {

@@ -11,115 +11,105 @@ use std::f64::consts::PI;
 /// Points in which shapes are compared.
 const MOST: usize = 400;
 
-define! {
+/// A step along a form: [`define`] with the parameters that all steps have.
+macro_rules! define_step {
+    (
+        $(#[doc = $text:literal])+
+        $name:ident $constant:ident $form:ident
+        formula $formula:literal
+        derived $derived:tt
+    ) => {
+        define! {
+            $(#[doc = $text])+
+            $name $constant ["x"] Step
+            formula $formula
+            parameters {
+                amplitude: any "the height of the step, in units of y",
+                center: any "where half of it is reached",
+                sigma: width "the width of the slope",
+            }
+            derived $derived
+            estimate |points| step(points, $form)
+        }
+    };
+}
+
+/// Up and down again along a form: [`define`] with the parameters that all rectangles have.
+macro_rules! define_rectangle {
+    (
+        $(#[doc = $text:literal])+
+        $name:ident $constant:ident $form:ident
+        formula $($formula:literal)+
+    ) => {
+        define! {
+            $(#[doc = $text])+
+            $name $constant ["x"] Peak
+            formula $($formula)+
+            parameters {
+                amplitude: any "the height, in units of y",
+                center1: any "where half of it is reached on the left",
+                sigma1: width "the width of the slope on the left",
+                center2: any "where half of it is left on the right",
+                sigma2: width "the width of the slope on the right",
+            }
+            derived {
+                midpoint = "(center1 + center2)/2" "the middle",
+                area = "amplitude*(center2 - center1)" "the area, in units of y times x",
+            }
+            estimate |points| rectangle(points, $form)
+        }
+    };
+}
+
+define_step! {
     /// From 0 to `amplitude` along a straight line, which takes one `sigma`. The cost of a ramp has a
     /// kink wherever one of its ends crosses a point: a fit may end there, and says that it makes no
     /// progress.
-    step_linear STEP_LINEAR ["x"] Step
+    step_linear STEP_LINEAR RAMP
     formula "amplitude*clamp((x - center)/sigma + 0.5, 0, 1)"
-    parameters {
-        amplitude: any "the height of the step, in units of y",
-        center: any "where half of it is reached",
-        sigma: width "the width of the slope",
-    }
     derived {}
-    estimate |points| step(points, RAMP)
 }
 
-define! {
+define_step! {
     /// From 0 to `amplitude` along an error function: a sharp step seen with a Gaussian resolution of
     /// the standard deviation `sigma`/√2.
-    step_erf STEP_ERF ["x"] Step
+    step_erf STEP_ERF ERROR_FUNCTION
     formula "amplitude*(1 + erf((x - center)/sigma))/2"
-    parameters {
-        amplitude: any "the height of the step, in units of y",
-        center: any "where half of it is reached",
-        sigma: width "the width of the slope",
-    }
     derived { deviation = "sigma/sqrt(2)" "the standard deviation of the slope" }
-    estimate |points| step(points, ERROR_FUNCTION)
 }
 
-define! {
+define_step! {
     /// From 0 to `amplitude` along a logistic function, amplitude/(1 + exp(−(x − center)/sigma)).
-    step_logistic STEP_LOGISTIC ["x"] Step
+    step_logistic STEP_LOGISTIC LOGISTIC
     formula "amplitude*(1 + tanh((x - center)/(2*sigma)))/2"
-    parameters {
-        amplitude: any "the height of the step, in units of y",
-        center: any "where half of it is reached",
-        sigma: width "the width of the slope",
-    }
     derived {}
-    estimate |points| step(points, LOGISTIC)
 }
 
-define! {
+define_step! {
     /// From 0 to `amplitude` along an arc tangent.
-    step_atan STEP_ATAN ["x"] Step
+    step_atan STEP_ATAN ARC_TANGENT
     formula "amplitude*(0.5 + atan((x - center)/sigma)/pi)"
-    parameters {
-        amplitude: any "the height of the step, in units of y",
-        center: any "where half of it is reached",
-        sigma: width "the width of the slope",
-    }
     derived {}
-    estimate |points| step(points, ARC_TANGENT)
 }
 
-define! {
+define_rectangle! {
     /// Up and down again along straight lines, each of which takes its `sigma`; about its kinks see
     /// [`step_linear`].
-    rectangle_linear RECTANGLE_LINEAR ["x"] Peak
+    rectangle_linear RECTANGLE_LINEAR RAMP
     formula "amplitude*(clamp((x - center1)/sigma1 + 0.5, 0, 1)"
         " - clamp((x - center2)/sigma2 + 0.5, 0, 1))"
-    parameters {
-        amplitude: any "the height, in units of y",
-        center1: any "where half of it is reached on the left",
-        sigma1: width "the width of the slope on the left",
-        center2: any "where half of it is left on the right",
-        sigma2: width "the width of the slope on the right",
-    }
-    derived {
-        midpoint = "(center1 + center2)/2" "the middle",
-        area = "amplitude*(center2 - center1)" "the area, in units of y times x",
-    }
-    estimate |points| rectangle(points, RAMP)
 }
 
-define! {
+define_rectangle! {
     /// Up and down again along error functions.
-    rectangle_erf RECTANGLE_ERF ["x"] Peak
+    rectangle_erf RECTANGLE_ERF ERROR_FUNCTION
     formula "amplitude*(erf((x - center1)/sigma1) - erf((x - center2)/sigma2))/2"
-    parameters {
-        amplitude: any "the height, in units of y",
-        center1: any "where half of it is reached on the left",
-        sigma1: width "the width of the slope on the left",
-        center2: any "where half of it is left on the right",
-        sigma2: width "the width of the slope on the right",
-    }
-    derived {
-        midpoint = "(center1 + center2)/2" "the middle",
-        area = "amplitude*(center2 - center1)" "the area, in units of y times x",
-    }
-    estimate |points| rectangle(points, ERROR_FUNCTION)
 }
 
-define! {
+define_rectangle! {
     /// Up and down again along logistic functions.
-    rectangle_logistic RECTANGLE_LOGISTIC ["x"] Peak
+    rectangle_logistic RECTANGLE_LOGISTIC LOGISTIC
     formula "amplitude*(tanh((x - center1)/(2*sigma1)) - tanh((x - center2)/(2*sigma2)))/2"
-    parameters {
-        amplitude: any "the height, in units of y",
-        center1: any "where half of it is reached on the left",
-        sigma1: width "the width of the slope on the left",
-        center2: any "where half of it is left on the right",
-        sigma2: width "the width of the slope on the right",
-    }
-    derived {
-        midpoint = "(center1 + center2)/2" "the middle",
-        area = "amplitude*(center2 - center1)" "the area, in units of y times x",
-    }
-    estimate |points| rectangle(points, LOGISTIC)
 }
 
 /// How a step goes from 0 to 1 over u = (x − center)/sigma.
