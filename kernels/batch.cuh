@@ -44,8 +44,8 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     prepare_lanes(g, s.trial.params, bench.common);
 #pragma unroll 1
     for (i64 i = g.rank; i < span.points; i += g.size) {
-        Term row[K], cost;
-        row_at(batch, span, i, bench.common, s.floor, row, cost);
+        Term row[K], cost, weight;
+        row_at(batch, span, i, bench.common, s.floor, row, cost, weight);
 #pragma unroll
         for (int j = 0; j < FREE; ++j) wrong |= row[j] != 0.0 && product(s.trial.sums, j, j) == 0.0;
     }
@@ -58,6 +58,16 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     return true;
 }
 
+// The geometric mean of the points' distances beyond which Cauchy's loss is no beginning, in its scales, as
+// ln(1 + z): `FAR` of `data/reach.rs`. What leads from there is the host's affair.
+constexpr double FAR_LOSS = 6.803505257608338;  // ln(1 + 30^2)
+
+__device__ __forceinline__ bool is_far_from_start(const Batch& batch, const State& s) {
+    if (LOSS != CAUCHY || s.evaluations > 0) return false;
+    const double scale = batch.data.loss_scale;
+    return 2.0 * (s.trial.sums[PRODUCTS] / scale / scale) > FAR_LOSS * double(s.points_counted);
+}
+
 // Goes on from the state's request to an end. False if the host must see to the start.
 template <class Group>
 __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span& span, Bench& bench) {
@@ -67,6 +77,7 @@ __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span&
         if (s.request == HOST && !only_without_effect(g, batch, span, bench)) return false;
         if (s.request == EVALUATE) {
             sum_fit(g, batch, span, s.trial.params, s.floor, bench, s.trial.sums);
+            if (is_far_from_start(batch, s)) return false;
             evaluated(g, s);
         } else {
             factor_fit(g, batch, span, s.present.params, bench);

@@ -13,8 +13,9 @@ struct Results {
 };
 
 // Numbers of `counts`: the kind, the point that it speaks of, accepted steps, evaluations, points that count,
-// rank, and two sets of bits: the free parameters that a lower and an upper bound holds.
-constexpr int COUNTS = 8;
+// rank, two sets of bits: the free parameters that a lower and an upper bound holds; and the two halves of the sum
+// of the weights, the lower first, under a robust loss.
+constexpr int COUNTS = 10;
 
 // All fits of a launch; all members take 8 bytes, so that the host writes it as words. Indices count from the
 // first fit of the launch.

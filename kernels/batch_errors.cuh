@@ -179,9 +179,12 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     const Results& out = batch.out;
     last_factor(g, batch, span, bench);
     unsigned low = 0, high = 0;
+    bool doubtful = false;
+    const double residual = sqrt(2.0 * cost_of(s.present));
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) {
         if (!is_held(s, j)) continue;
+        doubtful |= s.norms[j] > 0.0 && !(fabs(s.gradient[j]) > HELD * s.norms[j] * residual);
         const bool lower = s.present.q[j] <= s.limits_low[j];
         (lower ? low : high) |= 1u << j;
     }
@@ -205,7 +208,8 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     if (g.rank == 0) {
         out.costs[span.fit] = cost_of(s.present);
         unsigned* counts = out.counts + span.fit * COUNTS;
-        counts[0] = unsigned(s.termination);
+        // A bound that holds nothing is the host's affair, which has second derivatives.
+        counts[0] = doubtful ? FOR_THE_HOST : unsigned(s.termination);
         counts[1] = 0;
         counts[2] = unsigned(s.iterations);
         counts[3] = unsigned(s.evaluations);
@@ -213,5 +217,8 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
         counts[5] = unsigned(known.rank);
         counts[6] = low;
         counts[7] = high;
+        const unsigned long long weight = __double_as_longlong(WEIGHS ? bench.factor[1] : 0.0);
+        counts[8] = unsigned(weight);
+        counts[9] = unsigned(weight >> 32);
     }
 }

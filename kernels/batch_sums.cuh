@@ -12,7 +12,8 @@ constexpr int TILE = tile_rows();
 // Odd, so that numbers of different columns are in different banks.
 constexpr int PITCH = TILE + 1;
 
-// Weighted rows: column j of row i at rows[j * PITCH + i], and the costs of the points.
+// Weighted rows: column j of row i at rows[j * PITCH + i], and the costs of the points or, for a factor, which has
+// no use for them, their weights.
 struct Tile {
     double rows[K * PITCH];
     double costs[TILE];
@@ -64,18 +65,19 @@ __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Com
     g.sync();
 }
 
-// The row and the cost of point i; false, with zeros, if it is beyond the last or does not count.
+// The row, the cost and the weight of point i; false, with zeros, if it is beyond the last or does not count.
 __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64 i, const Common& common, double floor,
-                                       Term* row, Term& cost) {
+                                       Term* row, Term& cost, Term& weight) {
+    weight = 0;
     if (i < span.points && (span.whole || is_masked_in(batch, span, i))) {
         const Point point = point_at(batch, span, i);
         if (span.whole || is_usable(batch, span, i, point)) {
             if constexpr (LOSS == POISSON) {
                 Data data = batch.data;
                 data.loss_scale = span.darkest;
-                weighted_row(point, data, common, floor, row, cost);
+                weighted_row(point, data, common, floor, row, cost, weight);
             } else {
-                weighted_row(point, batch.data, common, floor, row, cost);
+                weighted_row(point, batch.data, common, floor, row, cost, weight);
             }
             return true;
         }
@@ -95,8 +97,8 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
     for (int m = 0; m < SUMS; ++m) sums[m] = 0.0;
 #pragma unroll 1
     for (i64 i = g.rank; i < span.points; i += g.size) {
-        Term row[K], cost;
-        if (!row_at(batch, span, i, common, floor, row, cost)) continue;
+        Term row[K], cost, weight;
+        if (!row_at(batch, span, i, common, floor, row, cost, weight)) continue;
 #pragma unroll
         for (int j = 0; j < K; ++j)
 #pragma unroll
@@ -111,17 +113,17 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
 }
 
 // Writes the rows from point `first` on to the tile, zeros beyond the last.
-template <class Group>
+template <bool WEIGHTS, class Group>
 __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Span& span, i64 first, double floor,
                                           const Common& common, Tile& tile) {
     g.sync();
 #pragma unroll 1
     for (int i = g.rank; i < TILE; i += g.size) {
-        Term row[K], cost;
-        row_at(batch, span, first + i, common, floor, row, cost);
+        Term row[K], cost, weight;
+        row_at(batch, span, first + i, common, floor, row, cost, weight);
 #pragma unroll
         for (int j = 0; j < K; ++j) tile.rows[j * PITCH + i] = row[j];
-        tile.costs[i] = LOSS == LINEAR ? 0.0 : cost;
+        tile.costs[i] = WEIGHTS ? weight : LOSS == LINEAR ? 0.0 : cost;
     }
     g.sync();
 }
@@ -134,7 +136,7 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
     fill(g, out, SUMS, 0.0);
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
-        fill_tile(g, batch, span, first, floor, bench.common, bench.tile);
+        fill_tile<false>(g, batch, span, first, floor, bench.common, bench.tile);
         const double* rows = bench.tile.rows;
 #pragma unroll 1
         for (int m = g.rank; m < SUMMED; m += g.size) {
@@ -163,16 +165,22 @@ __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& sp
     if (LOSS == LINEAR) set(g, out[PRODUCTS], 0.5 * out[PRODUCTS - 1]);
 }
 
-// The triangular factor of the rows of a fit at `params`, into bench.factor.
+// The triangular factor of the rows of a fit at `params`, into bench.factor, and below its diagonal, in row 1 of
+// column 0, the sum of the points' weights.
 template <class Group>
 __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                         Bench& bench) {
     prepare_lanes(g, params, bench.common);
     fill(g, bench.factor, K * K, 0.0);
+    double weight = 0.0;
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
-        fill_tile(g, batch, span, first, 0.0, bench.common, bench.tile);
+        fill_tile<WEIGHS>(g, batch, span, first, 0.0, bench.common, bench.tile);
+        if (WEIGHS && g.rank == 0) {
+#pragma unroll 1
+            for (int i = 0; i < TILE; ++i) weight += bench.tile.costs[i];
+        }
         fold_rows(g, bench.factor, K, bench.tile.rows, PITCH, TILE);
     }
-    g.sync();
+    set(g, bench.factor[1], weight);
 }

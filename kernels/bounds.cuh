@@ -6,6 +6,9 @@
 // off a bound: less is rounding.
 constexpr double RELEASE = 1e-10;
 
+// The cosine between a parameter's column and the residuals from which on a bound holds it firmly.
+constexpr double HELD = 1e-8;
+
 // Whether parameter j sits on a bound while the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
     const double downhill = -s.gradient[j];

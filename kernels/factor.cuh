@@ -14,7 +14,7 @@ __device__ constexpr Folding folding() {
     const int room = 44000 - (int)sizeof(Common);
     for (int warps = WARPS; warps > 1; warps /= 2)
         for (int rows = 8; rows >= (warps > 2 ? 2 : 1); rows /= 2)
-            if (warps * (32 * rows * K + PRODUCTS) * (int)sizeof(double) <= room) return {rows, warps};
+            if (warps * (32 * rows * K + PRODUCTS + 1) * (int)sizeof(double) <= room) return {rows, warps};
     return {1, 1};
 }
 
@@ -25,6 +25,7 @@ constexpr int FOLD_ROWS = 32 * LANE_ROWS;
 // Where a warp folds: the factor, packed as the products are, and the rows that are folded next,
 // column j at rows + j * FOLD_ROWS.
 struct Fold {
+    double weight;  // of all points that were folded
     double r[PRODUCTS];
     double rows[K * FOLD_ROWS];
 };
@@ -81,6 +82,7 @@ __device__ __noinline__ void fold(Fold& fold) {
 
 __device__ __forceinline__ void clear(Fold& fold) {
     for (int m = threadIdx.x & 31; m < PRODUCTS; m += 32) fold.r[m] = 0.0;
+    if ((threadIdx.x & 31) == 0) fold.weight = 0.0;
 }
 
 // Folds the rows of `count` factors, element (i, j) of factor f by `at(f, i, j)`, i <= j. The calling
@@ -100,8 +102,11 @@ __device__ __forceinline__ void fold_factors(Fold& into, i64 count, int start, i
     }
 }
 
+// Where the sum of the weights lies among the numbers of a factor: below the diagonal, in row 1 of column 0.
+constexpr int WEIGHT = 1;
+
 // Folds the factors of the block's other warps into that of the first, and writes it to `out`, K * K
-// numbers column-major. All threads call; `out` may be read after a barrier.
+// numbers column-major, with the sum of the weights. All threads call; `out` may be read after a barrier.
 __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
     __syncthreads();
     if (threadIdx.x >= 32) return;
@@ -111,11 +116,16 @@ __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
         const int i = m % K, j = m / K;
         out[m] = i <= j ? folds[0].r[packed(i, j)] : 0.0;
     }
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+    double weight = 0.0;
+    for (int f = 0; f < FOLDING_WARPS; ++f) weight += folds[f].weight;
+    out[WEIGHT] = weight;
 }
 
 // Folds the rows of all points of the grid. True in exactly one block, the last to arrive, where
-// `out` (K * K numbers, column-major, zeros below the diagonal) is complete and visible to all
-// threads of the block.
+// `out` (K * K numbers, column-major, zeros below the diagonal but for the sum of the weights) is
+// complete and visible to all threads of the block.
 //
 // Arguments as those of normal_pass, but `partial` has room for gridDim.x * K * K numbers. The last
 // block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
@@ -130,22 +140,28 @@ __device__ bool factor_pass(
         Fold& own = folds[warp];
         clear(own);
         const i64 stride = (i64)gridDim.x * FOLDING_WARPS * FOLD_ROWS;
+        double weights = 0.0;
         i64 base = ((i64)blockIdx.x * FOLDING_WARPS + warp) * FOLD_ROWS;
         for (; base < data.points; base += stride) {
 #pragma unroll 1
             for (int q = 0; q < LANE_ROWS; ++q) {
                 const i64 i = base + 32 * q + lane;
-                Term row[K], cost;
+                Term row[K], cost, weight = 0;
                 if (i < data.points) {
-                    weighted_row(load_point(data, i), data, common, floor, row, cost);
+                    weighted_row(load_point(data, i), data, common, floor, row, cost, weight);
                 } else {
 #pragma unroll
                     for (int j = 0; j < K; ++j) row[j] = 0;
                 }
 #pragma unroll
                 for (int j = 0; j < K; ++j) own.rows[j * FOLD_ROWS + 32 * q + lane] = row[j];
+                weights += weight;
             }
             fold(own);
+        }
+        if constexpr (WEIGHS) {
+            for (int other = 16; other > 0; other /= 2) weights += __shfl_xor_sync(ALL_LANES, weights, other);
+            if (lane == 0) own.weight = weights;
         }
     }
     fold_warps(folds, partial + (i64)blockIdx.x * K * K);
@@ -154,6 +170,8 @@ __device__ bool factor_pass(
         clear(folds[warp]);
         const auto at = [partial](i64 f, int i, int j) { return partial[f * K * K + j * K + i]; };
         fold_factors(folds[warp], gridDim.x, warp, FOLDING_WARPS, at);
+        if (warp == 0 && lane == 0)
+            for (i64 b = 0; b < gridDim.x; ++b) folds[0].weight += partial[b * K * K + WEIGHT];
     }
     fold_warps(folds, out);
     __syncthreads();

@@ -47,9 +47,9 @@ __device__ __forceinline__ LossTerms loss_terms(Term z) {
     return at;
 }
 
-// Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2. `floor`:
-// the least share of the gradient's weight that the row keeps.
-__device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost) {
+// Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2, `weight` rho', by
+// which the point counts. `floor`: the least share of the gradient's weight that the row keeps.
+__device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost, Term& weight) {
     const Term least_square = 2.220446049250313e-16;
     Term z = (r / scale) * (r / scale);
     LossTerms at = loss_terms(z);
@@ -58,6 +58,7 @@ __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& c
     square = square > least_square ? square : least_square;
     Term s = sqrt(square);
     cost = Term(0.5) * scale * scale * at.rho;
+    weight = at.gradient;
     // A residual that is not a number stays one here: the comparisons above would lose it.
     r = r * at.gradient / s;
     return s;

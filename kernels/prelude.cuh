@@ -1,12 +1,10 @@
 // What every translation unit starts with: the points of a fit, and the functions of a model that CUDA
 // lacks or defines differently from `Scalar`.
 //
-// Expects the generated constants (COLUMNS, real). Includes nothing, so that NVRTC needs no files.
+// Expects numbers.cuh and the generated constants (COLUMNS, real). Includes nothing, so that NVRTC needs no files.
 // Functions are overloaded for double and float, take and give numbers by value, use no shared memory and
 // may be called by any thread. Costs are in operations of that type; a division or a logarithm
 // counts as 20.
-
-typedef long long i64;
 
 // One fit's points, passed to kernels by value; all members take 8 bytes.
 struct Data {
@@ -17,9 +15,6 @@ struct Data {
     double loss_scale;                         // C of the loss, in row units; of counts the darkest
     i64 points;
 };
-
-constexpr double INFINITE = __builtin_bit_cast(double, 0x7ff0000000000000LL);
-constexpr double NOT_A_NUMBER = __builtin_bit_cast(double, 0x7ff8000000000000LL);
 
 // The smaller of two, NaN if either is (fmin drops a NaN); of equal ones the second. 3 operations.
 template <typename T>

@@ -6,6 +6,8 @@ constexpr int PRODUCTS = K * (K + 1) / 2;
 constexpr int SUMS = PRODUCTS + 1;
 // What is summed over the points: a linear cost is half of the last product.
 constexpr int SUMMED = LOSS == 0 ? PRODUCTS : SUMS;
+// Whether points count by the weights of a loss.
+constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;
 
 // What all points of a pass share, in shared memory. `u`: the model's numbers that do not depend on
 // the point. `columns`: the factor of each column of J.
@@ -35,9 +37,10 @@ __device__ __forceinline__ Point load_point(const Data& data, i64 i) {
     return point;
 }
 
-// `row`: K numbers. `cost`: the point's loss, left alone where the loss is linear.
+// `row`: K numbers. `cost`: the point's loss, left alone where the loss is linear. `weight`: how much the point
+// counts, left alone where there is no loss.
 __device__ __forceinline__ void weighted_row(
-    const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost) {
+    const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost, Term& weight) {
     real out[K];
     model_point(common.u, point.x, out);
     Term residual = ((Term)out[0] - point.y) * point.weight;
@@ -49,11 +52,17 @@ __device__ __forceinline__ void weighted_row(
         residual *= kept;
         cost *= kept;
     } else if constexpr (LOSS != LINEAR) {
-        factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost);
+        factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost, weight);
     }
 #pragma unroll
     for (int j = 0; j < FREE; ++j) row[j] = (Term)out[1 + j] * factor * common.columns[j];
     row[FREE] = residual;
+}
+
+__device__ __forceinline__ void weighted_row(
+    const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost) {
+    Term weight;
+    weighted_row(point, data, common, floor, row, cost, weight);
 }
 
 // A pair of groups of columns, left <= right; pairs are numbered as products are.

@@ -5,6 +5,7 @@
 //! not converge is not an error; it is a [`Fit`](crate::Fit) with its
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
 
+pub(crate) mod changed;
 pub(crate) mod checkpoint;
 mod constant;
 mod excerpt;
@@ -13,6 +14,8 @@ pub(crate) mod global;
 pub(crate) mod layout;
 pub(crate) mod models;
 mod named;
+pub(crate) mod names;
+pub(crate) mod nearest;
 mod never;
 pub(crate) mod no_cuda;
 #[cfg(feature = "plot")]
@@ -24,7 +27,9 @@ pub(crate) mod tie;
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod trace;
 pub(crate) mod uncertainty;
+pub(crate) mod visible;
 
+use changed::SourceChange;
 use checkpoint::CheckpointError;
 use constant::taken_name;
 use excerpt::excerpt;
@@ -32,6 +37,7 @@ use global::GlobalError;
 use models::ModelError;
 pub(crate) use named::short;
 pub use named::{Named, NamedValues};
+use names::NameError;
 use no_cuda::NoCuda;
 use source::SourceError;
 use start::StartError;
@@ -375,7 +381,7 @@ pub enum Error {
     },
     /// A device faulted or went away during the fit, and cannot be used by this process any more.
     #[error(
-        "{name} was lost: {message}; start the process again, or use Backend::Auto, which goes on with the CPU"
+        "{name} was lost: {message}; this process cannot use it any more: start a new one, or use Backend::Auto, which goes on with the CPU"
     )]
     DeviceLost {
         /// The device's name.
@@ -417,16 +423,9 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
-    /// A source gave other points than in the pass before.
-    #[error(
-        "the source gave {got} points that count where it gave {expected} before; leave its file alone while it is fitted"
-    )]
-    SourceChanged {
-        /// Points that counted in the first pass.
-        expected: u64,
-        /// Points that counted in this one.
-        got: u64,
-    },
+    /// The points of a source are not those that they were when it was opened.
+    #[error("the source changed while it was fitted: {0}; leave its files alone, or fit a copy")]
+    SourceChanged(#[from] SourceChange),
     /// The least that a stream needs is more than its memory limit.
     #[error(
         "a stream of such points needs {needed} bytes, but its memory limit is {limit}; raise the limit"
@@ -437,9 +436,10 @@ pub enum Error {
         /// Bytes needed at least.
         needed: usize,
     },
-    /// A stream was stopped before the cost at its start was known, so that there is nothing to tell.
+    /// A pass over a stream, or of a native model, was broken off by the caller or a limit of time before the
+    /// cost at the start was known, so that there is nothing to tell.
     #[error(
-        "the fit was stopped before the cost at its start was known; called again it goes on from its checkpoint, if it has one"
+        "the fit was stopped, or its time was over, before the cost at its start was known; called again it goes on from its checkpoint, if it has one"
     )]
     StoppedInFirstPass,
     /// The phases of fits cannot be recorded.
@@ -459,6 +459,9 @@ pub enum Error {
     /// A part of the start is to be found, and cannot be.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A name cannot be used.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// A parameter cannot be tied to others as was said.
     #[error(transparent)]
     Tie(#[from] TieError),

@@ -117,6 +117,7 @@ pub mod plot;
 #[cfg(feature = "progress")]
 pub mod progress;
 mod solver;
+mod threads;
 
 pub use backend::choice::Costs;
 pub use backend::cuda::bandwidth::Bandwidth;
@@ -159,11 +160,13 @@ pub use data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
 pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
+pub use error::changed::SourceChange;
 pub use error::checkpoint::CheckpointError;
 pub use error::global::GlobalError;
 #[cfg(feature = "ndarray")]
 pub use error::layout::LayoutError;
 pub use error::models::ModelError;
+pub use error::names::NameError;
 pub use error::no_cuda::NoCuda;
 #[cfg(feature = "plot")]
 pub use error::plot::PlotError;

@@ -1,7 +1,7 @@
 //! Models that arrive as text: they fit with the bits of the closure that says the same, and what
 //! cannot be read is refused with its place.
 
-use dualfit::{CurveFit, Data, Error, Mask, Scalar};
+use dualfit::{CurveFit, Data, Error, Mask, NameError, Scalar};
 
 fn grid(n: usize, from: f64, to: f64) -> Vec<f64> {
     (0..n).map(|i| from + (to - from) * i as f64 / (n - 1) as f64).collect()
@@ -141,4 +141,88 @@ fn hostile_texts_are_refused_and_the_refusal_prints() {
     ] {
         assert!(refusal(&text).to_string().contains("cannot read the expression"));
     }
+}
+
+/// A letter that differs from an unused variable's only in its case is not made a parameter.
+#[test]
+fn a_variable_in_the_wrong_case_is_asked_about() -> Result<(), Error> {
+    let refused = CurveFit::parse("a*exp(-b*T) + c", ["t"]).unwrap_err();
+    let Error::Parse { message, column, .. } = refused else { panic!("{refused}") };
+    assert_eq!(column, 10);
+    assert!(message.starts_with("`T` is no variable, but t, which does not occur, is one"));
+    // Beside the variable it is a parameter as any other.
+    assert_eq!(CurveFit::parse("exp(-t/T)", ["t"])?.parameters(), ["T"]);
+    assert_eq!(CurveFit::parse("a + b", ["x"])?.parameters(), ["a", "b"]);
+    Ok(())
+}
+
+#[test]
+fn unknown_functions_are_named_with_the_nearest() {
+    for (text, meant) in [("exb(x)", "exp"), ("a*voight(x, a, b)", "voigt"), ("Sin(x)", "sin")] {
+        let message = refusal(text).to_string();
+        assert!(message.contains("unknown function"), "{message}");
+        assert!(message.contains(&format!("did you mean `{meant}`?")), "{message}");
+    }
+}
+
+#[test]
+fn derived_quantities_need_names_of_their_own() -> Result<(), Error> {
+    let (x, y) = (grid(9, 0.0, 1.0), grid(9, 1.0, 3.1));
+    let line = || CurveFit::parse("a*x + b", ["x"]);
+    let taken = |curve: CurveFit| match curve.fit(Data::new(&x, &y)?, [1.0, 1.0]) {
+        Err(Error::Name(NameError::Taken { name, taken })) => Ok::<_, Error>((name, taken)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(taken(line()?.derive("a", "2*b")?)?, ("a".to_owned(), "a parameter"));
+    let twice = line()?.derive("q", "2*b")?.derive("q", "3*b")?;
+    assert_eq!(taken(twice)?, ("q".to_owned(), "another one"));
+    Ok(())
+}
+
+/// Names go into reports, messages, pictures and LaTeX: there they are one visible word each.
+#[test]
+fn names_that_cannot_be_shown_are_refused() -> Result<(), Error> {
+    let (x, y) = (grid(9, 0.0, 1.0), grid(9, 1.0, 3.1));
+    let line = || CurveFit::new(|x, [a, b]| a * x + b);
+    for name in ["a\nwarning: b", "a\u{1b}[31m", "\u{202e}ba", "a\u{0}", "a\u{2028}", "\u{feff}a"] {
+        let unshowable = NameError::Unshowable { name: name.into() };
+        assert!(!unshowable.to_string().contains(name), "{unshowable}");
+        let refused = Error::Name(unshowable);
+        let fit = line().names([name, "b"]).fit(Data::new(&x, &y)?, [1.0, 1.0]);
+        assert_eq!(fit.unwrap_err(), refused);
+        let fit = line().derive(name, "p0")?.fit(Data::new(&x, &y)?, [1.0, 1.0]);
+        assert_eq!(fit.unwrap_err(), refused);
+    }
+    for name in ["µ", "温度", "T₂ / ms", "a b"] {
+        let fit = line().names([name, "b"]).fit(Data::new(&x, &y)?, [1.0, 1.0])?;
+        assert_eq!(fit.names()[0], name);
+    }
+    Ok(())
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn saved_fits_have_names_that_can_be_shown() -> Result<(), Error> {
+    let (x, y) = (grid(9, 0.0, 1.0), grid(9, 1.0, 3.1));
+    let line = CurveFit::new(|x, [a, b]| a * x + b).names(["slope", "offset"]);
+    let text = line.fit(Data::new(&x, &y)?, [1.0, 1.0])?.to_json()?;
+    assert!(dualfit::Fit::from_json(&text).is_ok());
+    let tampered = text.replace("\"slope\"", "\"a\\u202eb\"");
+    let refused = dualfit::Fit::from_json(&tampered).unwrap_err();
+    assert!(refused.to_string().contains("a\\u{202e}b"), "{refused}");
+    Ok(())
+}
+
+/// The error of a quantity that is not finite, or whose slope is not, is unknown and not 0.
+#[test]
+fn what_is_not_finite_has_no_error() -> Result<(), Error> {
+    let x = grid(9, 0.0, 1.0);
+    let y = disturbed(&x, |x| 2.0 * x + 1.0);
+    let fit = CurveFit::parse("a*x + b", ["x"])?.fit(Data::new(&x, &y)?, [1.0, 1.0])?;
+    for formula in ["ln(-a)", "1/(a - a)", "exp(1000*a)", "if(a > 0, 1e308, a)*10"] {
+        let found = fit.propagate(formula)?;
+        assert!(found.std_error.is_nan(), "{formula}: {found:?}");
+    }
+    assert!(fit.propagate("2*a")?.std_error > 0.0);
+    Ok(())
 }

@@ -1,12 +1,13 @@
-//! Imports run one way: error → observe → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
+//! Imports run one way: error → observe → threads → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "error",
     "observe",
+    "threads",
     "math",
     "model",
     "data",
@@ -69,6 +70,31 @@ fn every_import_points_downwards() {
     }
     assert!(imports > 50, "only {imports} imports were recognised");
     assert!(wrong.is_empty(), "imports that point upwards:\n{}", wrong.join("\n"));
+}
+
+/// rayon panics where it gets no threads, so nothing is handed to it before they are asked for.
+#[test]
+fn threads_are_asked_for_before_they_are_used() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut files, mut users, mut wrong) = (Vec::new(), 0, Vec::new());
+    sources(&src, &mut files);
+    for file in files.into_iter().filter(|file| !file.ends_with("threads.rs")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let shipped = text.split("#[cfg(test)]\nmod").next().unwrap();
+        let is_test = file.components().any(|part| part.as_os_str() == "tests")
+            || file.file_stem().is_some_and(|name| name.to_string_lossy().ends_with("tests"));
+        let direct = ["rayon::join(", "rayon::current_num_threads("];
+        let divides = shipped.contains("rayon::prelude");
+        users += usize::from(divides);
+        if !is_test
+            && (direct.iter().any(|call| shipped.contains(call))
+                || (divides && !shipped.contains("threads::ready()")))
+        {
+            wrong.push(file.display().to_string());
+        }
+    }
+    assert!(users > 5, "only {users} files were recognised");
+    assert!(wrong.is_empty(), "threads that were not asked for:\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! Random requests, most of them senseless: whatever comes in, the answer is a fit with finite
 //! parameters or an error with a text, never a panic.
 
-use dualfit::{CurveFit, Data, Loss, Missing, Options, Sigma};
+use dualfit::{
+    BatchData, BatchSigma, CurveFit, Data, Estimator, FitStatus, GlobalFit, Loss, Missing,
+    MultiStart, Options, Sigma, SliceSource, Stream,
+};
 use nalgebra::DMatrix;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 const REQUESTS: usize = 20_000;
+/// Of batches, streams, joint fits and many starts.
+const OF_MANY: usize = 3_000;
 
 /// Numbers at which arithmetic has borders.
 const SPECIAL: [f64; 14] = [
@@ -47,6 +52,11 @@ impl Random {
     /// `n` numbers, most of them `usual(i)`.
     fn numbers(&mut self, n: usize, usual: impl Fn(usize) -> f64) -> Vec<f64> {
         (0..n).map(|i| if self.one_in(4) { self.number() } else { usual(i) }).collect()
+    }
+
+    /// The same, and in two of three cases all of them.
+    fn points(&mut self, n: usize, usual: impl Fn(usize) -> f64) -> Vec<f64> {
+        if self.one_in(3) { self.numbers(n, usual) } else { (0..n).map(usual).collect() }
     }
 
     fn model(&mut self) -> CurveFit {
@@ -133,11 +143,84 @@ fn request(random: &mut Random) -> Result<(), dualfit::Error> {
     Ok(())
 }
 
+/// The same of entries that make several fits or take their points in parts, up to hundreds of points.
+fn request_of_many(random: &mut Random) -> Result<(), dualfit::Error> {
+    let n = if random.one_in(8) { random.below(300) } else { random.below(20) };
+    let x = random.points(n, |i| 0.5 * i as f64);
+    let start = random.points(2, |_| 0.5);
+    let start = [start[0], start[1]];
+    let mut fitter = random.fitter();
+    if random.one_in(5) {
+        fitter = fitter.estimator(Estimator::Poisson);
+    }
+    let usual = |i: usize| (-0.4 * (i % n.max(1)) as f64).exp();
+    match random.below(4) {
+        0 => {
+            let fits = random.below(7);
+            let stack = random.points(n * fits, usual);
+            let mut data = BatchData::shared(&x, &stack)?;
+            if random.one_in(3) {
+                data = data.sigma(BatchSigma::Constant(random.number()))?;
+            }
+            if random.one_in(3) {
+                data = data.missing(Missing::Omit);
+            }
+            let batch = fitter.keep_covariance(random.one_in(2)).fit_batch(&data, start)?;
+            assert_eq!((batch.n_fits(), batch.params().len()), (fits, 2 * fits));
+            for fit in batch.iter() {
+                let is_made = matches!(fit.status(), FitStatus::Converged(_));
+                assert!(
+                    !is_made || fit.params().iter().all(|p| p.is_finite()),
+                    "{:?}",
+                    fit.params()
+                );
+            }
+            assert!(!batch.to_string().is_empty());
+        }
+        1 => {
+            let y = random.points(n, usual);
+            let stream = Stream::new(SliceSource::new(&x, &y)?)
+                .chunk_points(1 + random.below(40))
+                .subsample(random.one_in(2));
+            let fit = fitter.fit_stream(stream, start)?;
+            assert!(fit.params().iter().all(|p| p.is_finite()), "{fit:?}");
+            assert!(!fit.to_string().is_empty());
+        }
+        2 => {
+            let (y, z) = (random.points(n, usual), random.points(n, |i| 2.0 * usual(i)));
+            let sets = [Data::new(&x, &y)?, Data::new(&x, &z)?];
+            let shared = if random.one_in(2) { "p0" } else { "p1" };
+            let start = [("p0", start[0]), ("p1", start[1])];
+            let joint = GlobalFit::new(&fitter).share([shared]).fit(sets, start)?;
+            assert!(joint.fit().params().iter().all(|p| p.is_finite()), "{:?}", joint.fit());
+            assert!(!joint.fit().to_string().is_empty());
+        }
+        _ => {
+            let y = random.points(n, usual);
+            let starts =
+                MultiStart::new(random.below(5)).range("p0", -2.0..=2.0).range("p1", 0.1..=2.0);
+            let optima = fitter.multi_start(Data::new(&x, &y)?, start, &starts)?;
+            assert!(optima.best().params().iter().all(|p| p.is_finite()), "{optima}");
+            assert!(!optima.to_string().is_empty());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_request_of_many_fits_has_an_answer() {
+    count(OF_MANY, request_of_many);
+}
+
 #[test]
 fn every_request_has_an_answer() {
+    count(REQUESTS, request);
+}
+
+fn count(requests: usize, request: impl Fn(&mut Random) -> Result<(), dualfit::Error>) {
     let mut random = Random(StdRng::seed_from_u64(20_261_121));
     let (mut fits, mut errors) = (0, 0);
-    for _ in 0..REQUESTS {
+    for _ in 0..requests {
         match request(&mut random) {
             Ok(()) => fits += 1,
             Err(error) => {
@@ -147,5 +230,5 @@ fn every_request_has_an_answer() {
         }
     }
     println!("{fits} fits, {errors} errors");
-    assert!(fits > REQUESTS / 20 && errors > REQUESTS / 4, "{fits} fits, {errors} errors");
+    assert!(fits > requests / 20 && errors > requests / 4, "{fits} fits, {errors} errors");
 }

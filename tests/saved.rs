@@ -151,6 +151,10 @@ fn what_is_wrong_is_said() {
         length("directions of the covariance", 3, usize::MAX)
     );
     assert_eq!(changed("/names", json!(["a"])), length("parameters of the program", 1, 3));
+    let mut twice: Value = serde_json::from_str(&text).unwrap();
+    twice["names"] = json!(["a", "b", "a"]);
+    let error = Fit::from_json(&twice.to_string()).unwrap_err();
+    assert_eq!(error, Error::DuplicateName { name: "a".into() });
     assert!(matches!(
         changed("/params/0", json!("many")),
         SavedError::Malformed { what: "fit", .. }

@@ -209,17 +209,22 @@ inline long long __double2ll_rn(double v) { return std::llrint(v); }
 inline double __int2double_rn(int v) { return v; }
 inline double __ll2double_rn(long long v) { return static_cast<double>(v); }
 
-// Operations that the compiler of the device must not contract; here nothing is.
-inline double __dadd_rn(double a, double b) { return a + b; }
-inline double __dsub_rn(double a, double b) { return a - b; }
-inline double __dmul_rn(double a, double b) { return a * b; }
+// Operations that the compiler of the device must not contract; here nothing is, unless it is asked for.
+#ifdef CUDA_ON_CPU_ROUNDS_OTHERWISE
+#define CUDA_ON_CPU_APART volatile
+#else
+#define CUDA_ON_CPU_APART
+#endif
+inline double __dadd_rn(double a, double b) { CUDA_ON_CPU_APART const double sum = a + b; return sum; }
+inline double __dsub_rn(double a, double b) { CUDA_ON_CPU_APART const double left = a - b; return left; }
+inline double __dmul_rn(double a, double b) { CUDA_ON_CPU_APART const double product = a * b; return product; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __drcp_rn(double a) { return 1.0 / a; }
 inline double __dsqrt_rn(double a) { return std::sqrt(a); }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fsub_rn(float a, float b) { return a - b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { CUDA_ON_CPU_APART const float value = a + b; return value; }
+inline float __fsub_rn(float a, float b) { CUDA_ON_CPU_APART const float value = a - b; return value; }
+inline float __fmul_rn(float a, float b) { CUDA_ON_CPU_APART const float value = a * b; return value; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __frcp_rn(float a) { return 1.0f / a; }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
@@ -303,3 +308,37 @@ inline double min(double a, double b) { return std::fmin(a, b); }
 inline double max(double a, double b) { return std::fmax(a, b); }
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
+
+#ifdef CUDA_ON_CPU_ROUNDS_OTHERWISE
+// Another card: its functions are off by a unit in the last place here and there. Round numbers, like exp(0), are not.
+namespace cuda_on_cpu {
+inline double otherwise(double v) {
+    const long long bits = __double_as_longlong(v);
+    if (!std::isfinite(v) || (bits & 0xfffff) == 0) return v;
+    return __longlong_as_double(bits + (static_cast<unsigned long long>(bits) * 0x9e3779b97f4a7c15ull >> 40) % 3 - 1);
+}
+inline float otherwise(float v) {
+    const int bits = __float_as_int(v);
+    if (!std::isfinite(v) || (bits & 0xff) == 0) return v;
+    return __int_as_float(bits + static_cast<int>((static_cast<unsigned>(bits) * 0x9e3779b9u >> 16) % 3) - 1);
+}
+}  // namespace cuda_on_cpu
+#define exp(...) ::cuda_on_cpu::otherwise(std::exp(__VA_ARGS__))
+#define expm1(...) ::cuda_on_cpu::otherwise(std::expm1(__VA_ARGS__))
+#define log(...) ::cuda_on_cpu::otherwise(std::log(__VA_ARGS__))
+#define log1p(...) ::cuda_on_cpu::otherwise(std::log1p(__VA_ARGS__))
+#define log2(...) ::cuda_on_cpu::otherwise(std::log2(__VA_ARGS__))
+#define log10(...) ::cuda_on_cpu::otherwise(std::log10(__VA_ARGS__))
+#define pow(...) ::cuda_on_cpu::otherwise(std::pow(__VA_ARGS__))
+#define cbrt(...) ::cuda_on_cpu::otherwise(std::cbrt(__VA_ARGS__))
+#define hypot(...) ::cuda_on_cpu::otherwise(std::hypot(__VA_ARGS__))
+#define sin(...) ::cuda_on_cpu::otherwise(std::sin(__VA_ARGS__))
+#define cos(...) ::cuda_on_cpu::otherwise(std::cos(__VA_ARGS__))
+#define tan(...) ::cuda_on_cpu::otherwise(std::tan(__VA_ARGS__))
+#define atan(...) ::cuda_on_cpu::otherwise(std::atan(__VA_ARGS__))
+#define atan2(...) ::cuda_on_cpu::otherwise(std::atan2(__VA_ARGS__))
+#define tanh(...) ::cuda_on_cpu::otherwise(std::tanh(__VA_ARGS__))
+#define erf(...) ::cuda_on_cpu::otherwise(std::erf(__VA_ARGS__))
+#define erfc(...) ::cuda_on_cpu::otherwise(std::erfc(__VA_ARGS__))
+#define lgamma(...) ::cuda_on_cpu::otherwise(std::lgamma(__VA_ARGS__))
+#endif

@@ -145,6 +145,21 @@ impl Costs {
         self.on_device(work, device) + self.passes * rounds * cycles / device.clock_hertz
     }
 
+    /// Fits that a launch of a batch has at most, so that it takes about so many seconds. Those that the device
+    /// has at once take as long as some of them.
+    pub(crate) fn fits_of_launch(
+        &self,
+        work: &Work,
+        (fits, free): (usize, usize),
+        device: &Properties,
+        seconds: f64,
+    ) -> usize {
+        let there = Work { uploaded: true, ..*work };
+        let whole = self.batch_on_device(&there, (fits, free), device);
+        let at_once = f64::from(device.multiprocessors.max(1)) * FITS_AT_ONCE;
+        (fits as f64 * seconds / whole).max(at_once) as usize
+    }
+
     /// Seconds until the kernel of a batch is compiled: it holds the passes and the solver.
     pub(crate) fn batch_compile_seconds(&self) -> f64 {
         3.0 * self.compile_seconds
@@ -175,6 +190,7 @@ mod tests {
             clock_hertz: 1.7e9,
             memory_bytes_per_second: 4e12,
             driver_version: (13, 0),
+            has_time_limit: false,
         }
     }
 
@@ -221,6 +237,33 @@ mod tests {
         };
         assert!(!faster(10, 0.0) && faster(10_000, 0.0), "{:?}", seconds(10_000, 0.0));
         assert!(!faster(10_000, first) && faster(1_000_000, first));
+    }
+
+    #[test]
+    fn launches_have_fits_by_their_work() {
+        let (costs, device) = (Costs::default(), device((8, 9)));
+        let seconds = |fits: usize| {
+            let (work, size) = spots(fits);
+            costs.batch_on_device(&Work { uploaded: true, ..work }, size, &device)
+        };
+        // Portions of a million spots that are expected to take a tenth of a second, and half of one.
+        let (work, size) = spots(1_000_000);
+        assert!(seconds(1_000_000) > 1.0);
+        for limit in [0.1, 0.5] {
+            let fits = costs.fits_of_launch(&work, size, &device, limit);
+            assert!(
+                (0.8..1.2).contains(&(seconds(fits) / limit)),
+                "{fits} fits: {}",
+                seconds(fits)
+            );
+        }
+        // What the device has at once is not divided, however much each fit takes.
+        let heavy = Work { units: 1e9, ..work };
+        assert_eq!(costs.fits_of_launch(&heavy, size, &device, 0.1), 132 * 24);
+        for passes in [0.0, f64::INFINITY, f64::NAN] {
+            let costs = Costs { passes, ..costs };
+            assert!(costs.fits_of_launch(&work, size, &device, 0.1) >= 132 * 24);
+        }
     }
 
     #[test]

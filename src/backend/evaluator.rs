@@ -2,6 +2,7 @@
 
 use super::cuda::driver::DriverError;
 use super::cuda::resident::ResidentFit;
+use super::patience::Stop;
 use crate::error::Error;
 use crate::normal::{Normal, RFactor};
 
@@ -29,6 +30,29 @@ pub(crate) trait Evaluator {
 
     /// Bytes used beside the data: summaries, and scratch for every thread.
     fn scratch_bytes(&self) -> usize;
+
+    /// The `count` largest weights of points with errors of their own, in row units and in descending
+    /// order; nothing if so many are known to be at least `level` times the largest.
+    fn heaviest(&mut self, _count: usize, _level: f64) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// From here on no point weighs more than `most` in sums, in row units. Returns the sum of squares of
+    /// the response with these weights, if the points have weights of their own.
+    fn limit_weights(&mut self, _most: f64) -> Option<f64> {
+        None
+    }
+
+    /// The rows of [J r] of the points that weigh more than that limit, with their own weights, the
+    /// heaviest first: n + 1 numbers each.
+    fn heavy_rows(&mut self, _params: &[f64], _columns: &[f64]) -> Result<Vec<f64>, Fault> {
+        Ok(Vec::new())
+    }
+
+    /// Whether the model passes through every point to the rounding of the point's own value and terms.
+    fn is_exact(&mut self, _params: &[f64]) -> Result<bool, Fault> {
+        Ok(true)
+    }
 
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
@@ -91,8 +115,8 @@ pub(crate) enum Fault {
     Device(DriverError),
     /// The points could not be had, or what was reached could not be kept.
     Points(Error),
-    /// The caller stopped the pass before its end.
-    Stopped,
+    /// The pass was broken off before its end.
+    Stopped(Stop),
 }
 
 impl From<Error> for Fault {

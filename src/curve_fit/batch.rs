@@ -13,6 +13,7 @@ use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
 use crate::observe::span;
 use crate::solver::observe::BatchProgress;
+use crate::threads;
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -123,7 +124,7 @@ impl CurveFit {
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
             arrays,
             seconds: begun.elapsed().as_secs_f64(),
-            threads: rayon::current_num_threads(),
+            threads: threads::count(),
             made,
         })
     }

@@ -10,7 +10,9 @@ impl CurveFit {
     /// Stops fits once `token` is cancelled, as if the observer had asked to: a fit before its next step,
     /// with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
     /// a search from many starts with what is finished; a batch with the fits that are finished, the
-    /// others being [`FitStatus::NotRun`](crate::FitStatus::NotRun). A pass over the points is not broken off.
+    /// others being [`FitStatus::NotRun`](crate::FitStatus::NotRun). A pass over the points is broken off if
+    /// it is that of a native model, between two points, or over a stream, between two chunks; in the first
+    /// one there is nothing to tell yet but [`Error::StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
     ///
     /// On a device the host looks in between any two evaluations, or chunks of a batch, for which it
     /// otherwise would not wait.

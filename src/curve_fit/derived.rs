@@ -2,6 +2,7 @@
 
 use super::CurveFit;
 use crate::data::observations::Observations;
+use crate::error::names::{NameError, check_shown};
 use crate::error::{Error, Result};
 use crate::model::Expression;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ impl CurveFit {
 
     /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
     /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
-    /// names of the parameters, tied and fixed ones too; a fit refuses a name that is none of them. See
+    /// names of the parameters, tied and fixed ones too; a fit refuses a name in it that is none of them, and
+    /// a quantity that is called as a parameter or another quantity is. See
     /// [`Fit::derived`](crate::Fit::derived); batches do not work them out.
     ///
     /// # Errors
@@ -32,8 +34,20 @@ impl CurveFit {
     }
 
     /// # Errors
+    /// [`Error::Name`] for a name that a parameter has or another quantity, or that cannot be shown;
     /// [`Error::UnknownParameter`] for a name in a formula that is none of the parameters.
     pub(super) fn check_derived(&self) -> Result<()> {
+        check_shown(self.derived.iter().map(|(name, _)| name))?;
+        for (i, (name, _)) in self.derived.iter().enumerate() {
+            let taken = if self.names.contains(name) {
+                "a parameter"
+            } else if self.derived[..i].iter().any(|(other, _)| other == name) {
+                "another one"
+            } else {
+                continue;
+            };
+            return Err(NameError::Taken { name: name.clone(), taken }.into());
+        }
         let mut names = self.derived.iter().flat_map(|(_, formula)| formula.parameters());
         match names.find(|name| !self.names.contains(name)) {
             Some(name) => {

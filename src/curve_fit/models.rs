@@ -53,8 +53,9 @@ impl CurveFit {
     /// order of appearance.
     ///
     /// Operators + − * / ^ (or **), parentheses, the constants `pi` and `e`, the functions of
-    /// [`Scalar`](crate::Scalar) under their usual names (`log` is the natural logarithm), and
-    /// `if(condition, a, b)`.
+    /// [`Scalar`](crate::Scalar) under their usual names (`log` is the natural logarithm),
+    /// `voigt(x, sigma, gamma)` and `if(condition, a, b)`. A name that differs from a variable which does
+    /// not occur only by capitals is refused.
     ///
     /// ```
     /// let line = dualfit::CurveFit::parse("amplitude * exp(-rate * x) + offset", ["x"])?;

@@ -3,6 +3,7 @@
 use super::CurveFit;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use crate::error::names::check_shown;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use std::ops::{Bound, RangeBounds};
@@ -84,6 +85,7 @@ impl CurveFit {
         if self.names.is_empty() {
             return Err(Error::NoParameters);
         }
+        check_shown(&self.names)?;
         for (name, &(lower, upper)) in self.names.iter().zip(&self.bounds) {
             for (what, value) in [("lower bound", lower), ("upper bound", upper)] {
                 let beyond = if what == "lower bound" { f64::INFINITY } else { f64::NEG_INFINITY };

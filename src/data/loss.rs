@@ -6,6 +6,18 @@ use crate::error::{Error, Result};
 /// minimises ½ Σ C² ρ((r/C)²) with C the `scale`, the residual beyond which a point counts as an
 /// outlier; the definitions are SciPy's, and Tukey's biweight in the same form.
 ///
+/// Cauchy's, arctan's and Tukey's losses redescend: the farther a point is, the less it pulls. From a
+/// start that is far from all points they would leave out the good ones with the outliers. So a fit
+/// with arctan's or Tukey's begins from the end of one with Cauchy's of the same scale, which leaves none out; and where the
+/// points are typically more than 30 scales away, that one begins with Cauchy's loss on the scale of
+/// that distance, narrowed from stage to stage. Limits and counts are those of all stages together.
+///
+/// A scale far below the scatter of the data leaves out nearly all points, and there is a minimum
+/// wherever the model passes through a few of them. [`Fit::effective_points`](crate::Fit::effective_points) is
+/// the sum of ρ', by which each point counts. Where it is small there is a
+/// [warning](crate::Warning::FewPointsCount); where, under a loss that redescends, no more count than there are
+/// parameters, the fit has [not converged](crate::Termination::BeyondScale).
+///
 /// Small residuals count alike under every loss: ρ(z) = z + O(z²). The covariance comes from the
 /// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as
 /// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) the outliers' loss is part of the scatter
@@ -36,9 +48,7 @@ pub enum Loss {
         /// Residual beyond which a point counts as an outlier.
         scale: f64,
     },
-    /// ρ(z) = (1 − (1 − z)³)/3 for z < 1, else 1/3: outliers are left out. The fit starts from the
-    /// end of one with Cauchy's loss of the same scale, which says which points are outliers; limits
-    /// and counts are those of both.
+    /// ρ(z) = (1 − (1 − z)³)/3 for z < 1, else 1/3: outliers are left out.
     Tukey {
         /// Residual from which on a point is left out.
         scale: f64,

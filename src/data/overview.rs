@@ -17,6 +17,8 @@ pub(crate) struct Overview {
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
     pub(crate) summary: Summary,
+    /// Σw² over the largest w²: about how many points weigh what the heaviest does.
+    pub(crate) heaviest: f64,
     /// What y is taken for.
     pub(crate) estimator: Estimator,
     /// Whether errors of the parameters follow from what is known of y's alone.
@@ -34,6 +36,7 @@ impl Overview {
             ignored: 0,
             units: Units::ORDINARY,
             summary: Summary::default(),
+            heaviest: 0.0,
             estimator,
             absolute: false,
             darkest: darkest(1.0),

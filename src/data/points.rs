@@ -41,6 +41,8 @@ pub(crate) struct Points<'a> {
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
     pub(crate) summary: Summary,
+    /// The largest 1/σ, where each point has its own.
+    pub(super) largest_weight: f64,
     /// The expected count below which a point without events weighs no more than one of this size.
     darkest: f64,
 }
@@ -129,6 +131,7 @@ impl<'a> Points<'a> {
             ignored: 0,
             units: Units::ORDINARY,
             summary: Summary::default(),
+            largest_weight: 1.0,
             darkest: DARK,
         }
     }
@@ -163,6 +166,7 @@ impl<'a> Points<'a> {
             ignored: self.ignored,
             units: self.units,
             summary: self.summary,
+            heaviest: self.summary.weights_like(self.largest_weight * self.units.weight),
             estimator: self.estimator,
             absolute: self.is_absolute(),
             darkest: self.darkest,
@@ -199,6 +203,7 @@ impl<'a> Points<'a> {
         }
         let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);
         points.units = points.units(largest);
+        points.largest_weight = largest.weight;
         points.summary = Summary::of(&points, plain.map(|(_, summary)| summary));
         Ok(points)
     }

@@ -13,6 +13,7 @@ pub(crate) struct Sample {
     columns: Vec<Vec<f64>>,
     /// Independent variables.
     x: usize,
+    /// Even, so that stretches become one in pairs and none is left over.
     most: usize,
     /// Points that counted so far.
     seen: u64,
@@ -36,10 +37,10 @@ pub(crate) struct SampleState {
 }
 
 impl Sample {
-    /// Of at most `most` points, which is even, of `columns` independent variables.
+    /// Of fewer than `most` points, or than the even number below it, of `x` independent variables.
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
         let columns = vec![Vec::new(); x + 1 + usize::from(sigma)];
-        Sample { columns, x, most: most.max(2), seen: 0, stretch: 1, next: 0, draws: 0 }
+        Sample { columns, x, most: (most & !1).max(2), seen: 0, stretch: 1, next: 0, draws: 0 }
     }
 
     /// The points, by columns, and all else.
@@ -53,7 +54,8 @@ impl Sample {
         let SampleState { x, most, seen, stretch, next, draws } = state;
         let len = columns.first()?.len();
         let even = columns.iter().all(|column| column.len() == len);
-        let proper = even && columns.len() > x && most >= 2 && len < most && stretch > 0;
+        let paired = most >= 2 && most.is_multiple_of(2);
+        let proper = even && columns.len() > x && paired && len < most && stretch > 0;
         proper.then_some(Sample { columns, x, most, seen, stretch, next, draws })
     }
 
@@ -182,6 +184,21 @@ mod tests {
             let expected: Vec<u64> = (0..complete).collect();
             assert_eq!(of[..complete as usize], expected[..], "{n} points");
             assert!(all.len() as u64 <= complete + 1 && all.len() < 100, "{n}");
+        }
+    }
+
+    /// Odd sizes, too, and chunks that end within a stretch.
+    #[test]
+    fn samples_of_any_size_have_one_point_of_every_stretch() {
+        for most in 0..12 {
+            for chunk in [1, 2, 3, 5, 8, 13] {
+                let (all, stretch) = drawn(500, most, chunk);
+                assert_eq!((all.clone(), stretch), drawn(500, most, 500), "{most}, {chunk}");
+                let of = all.iter().map(|&i| i as u64 / stretch);
+                let complete = 500 / stretch;
+                assert!(of.take(complete as usize).eq(0..complete), "{most}, {chunk}: {all:?}");
+                assert!(all.len() < most.max(3), "{most}: {}", all.len());
+            }
         }
     }
 

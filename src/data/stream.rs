@@ -141,8 +141,9 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// Keeps what the passes gave in this file, after each of them and when the fit is stopped. A fit that
-    /// finds it there goes on from it and ends with the same bits; when it has ended, the file is removed.
+    /// Keeps what the passes gave in this file, after each of them and when the fit is stopped or its time is
+    /// over. A fit that finds it there goes on from it and ends with the same bits; when it has ended, the
+    /// file is removed. Several processes may make the same fit with the same file.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());
@@ -171,10 +172,10 @@ impl<'a> Stream<'a> {
             let needed = (chunks as f64 / CHUNKS_PART).ceil() as usize;
             return Err(Error::MemoryLimit { limit: self.memory_limit, needed });
         }
-        let wanted = self.chunk_points.unwrap_or(MOST_POINTS).max(1).next_multiple_of(PIECE);
+        let wanted = whole_pieces(self.chunk_points.unwrap_or(MOST_POINTS));
         // No larger than the points, where it is known how many there are.
-        let all = shape.points.map_or(usize::MAX, |n| (n as usize).max(1).next_multiple_of(PIECE));
-        Ok(wanted.min(fitting).min(all))
+        let all = shape.points.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        Ok(wanted.min(fitting).min(whole_pieces(all)))
     }
 
     /// Points of the sample: three copies of it, in f64, take the rest of the memory.
@@ -209,6 +210,12 @@ impl<'a> Stream<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// The least number of points, at least one piece, that is no fewer than `points` and whole pieces; of
+/// numbers that no larger one follows, the largest.
+fn whole_pieces(points: usize) -> usize {
+    points.max(1).checked_next_multiple_of(PIECE).unwrap_or(usize::MAX / PIECE * PIECE)
 }
 
 impl<'a, S: Source + 'a> From<S> for Stream<'a> {

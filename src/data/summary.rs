@@ -5,6 +5,7 @@ use super::points::{Points, Units};
 use super::sigma::Sigma;
 use super::units::unit_of;
 use super::values::Values;
+use crate::threads;
 use rayon::prelude::*;
 
 /// Points per task of a scan over the data.
@@ -37,6 +38,7 @@ pub(crate) fn in_chunks<R: Send>(
     if n <= CHUNK {
         return part(0);
     }
+    threads::ready();
     let rest: Vec<R> = (1..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
     rest.into_iter().fold(part(0), merge)
 }
@@ -67,6 +69,12 @@ impl Summary {
             square: self.square + other.square * square,
             ..self
         }
+    }
+
+    /// Σw² over the square of the largest weight, in the same unit: as many points weigh about what the
+    /// heaviest does.
+    pub(super) fn weights_like(&self, largest: f64) -> f64 {
+        self.weight / (largest * largest)
     }
 
     /// All there is in it.

@@ -13,11 +13,17 @@ use super::sigma::Sigma;
 use super::summary::Summary;
 use super::units::{exponent, is_ordinary, unit_of};
 use crate::error::{Error, Result};
+use crate::threads;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Points of a piece.
 pub(crate) const PIECE: usize = 4096;
+
+/// Pieces of this many points.
+pub(crate) fn pieces_of(points: u64) -> u64 {
+    points.div_ceil(PIECE as u64)
+}
 
 /// Words that a survey is kept in.
 pub(crate) const WORDS: usize = 14;
@@ -162,6 +168,7 @@ impl Survey {
             ignored,
             units,
             summary,
+            heaviest: summary.weights_like(self.largest.weight * units.weight),
             estimator,
             absolute: self.absolute,
             darkest: darkest(if counts { self.events / used as f64 } else { 1.0 }),
@@ -172,6 +179,7 @@ impl Survey {
 /// What `of` makes of each piece, in order.
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
+    threads::ready();
     (0..points.len().div_ceil(PIECE)).into_par_iter().map(piece).collect()
 }
 

@@ -38,6 +38,17 @@ pub enum GlobalError {
         /// The names that exist.
         known: Vec<String>,
     },
+    /// Two things of the joint fit would have one name: a parameter or a derived quantity that is a set's
+    /// own is called after it and the set.
+    #[error("`{name}` would be the name of {first} and of {second}; rename one of them")]
+    SameName {
+        /// The name.
+        name: String,
+        /// What has it: `a` of set 1.
+        first: String,
+        /// What else would have it.
+        second: String,
+    },
     /// Something that must be the same for all sets is not.
     #[error("set {set} differs from set 1 in {what}, which must be the same for all; {remedy}")]
     Differs {

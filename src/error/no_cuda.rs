@@ -8,12 +8,15 @@
 pub enum NoCuda {
     /// The driver's library is not there.
     #[error(
-        "no NVIDIA driver was found ({} cannot be loaded); install the driver of the card, or add the folder of its library to the loader's search path",
-        searched.join(", ")
+        "no NVIDIA driver was found ({} cannot be loaded); {}",
+        searched.join(", "),
+        without_driver(*in_container)
     )]
     DriverLibraryNotFound {
         /// The names that were asked for.
         searched: Vec<String>,
+        /// Whether this process seems to run in a container, which gets the driver of its host.
+        in_container: bool,
     },
     /// The driver's library lacks a function that dualfit calls.
     #[error(
@@ -47,10 +50,12 @@ pub enum NoCuda {
         text: String,
     },
     /// The driver runs and has no device.
-    #[error("the NVIDIA driver sees no device{}", hidden(visible.as_deref()))]
+    #[error("the NVIDIA driver sees no device{}", hidden(visible.as_deref(), *in_container))]
     NoDevice {
         /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
         visible: Option<String>,
+        /// Whether this process seems to run in a container, which sees the devices that it is given.
+        in_container: bool,
     },
     /// There are devices, but not this one.
     #[error(
@@ -73,17 +78,20 @@ pub enum NoCuda {
     },
     /// The library that compiles kernels is not there.
     #[error(
-        "NVRTC, which compiles the kernels, was not found (searched: {}); install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or set DUALFIT_NVRTC to the library or its folder",
-        searched.join(", ")
+        "NVRTC, which compiles the kernels, was not found (searched: {}); `pip install {}` or install the CUDA toolkit of the driver's version, or set DUALFIT_NVRTC to the library or its folder",
+        searched.join(", "),
+        wheel(driver.0)
     )]
     NvrtcNotFound {
         /// Names, folders and files that were looked for, with what was wrong with those found.
         searched: Vec<String>,
+        /// Major and minor version of CUDA that the driver speaks: kernels of a later major it cannot load.
+        driver: (u32, u32),
     },
     /// The library that compiles kernels makes what the driver cannot load.
     #[error(
-        "NVRTC {}.{} makes kernels that the NVIDIA driver, which speaks CUDA {}.{}, cannot load; install a newer driver, or the NVRTC of CUDA {}, `pip install nvidia-cuda-nvrtc-cu{}` for one",
-        nvrtc.0, nvrtc.1, driver.0, driver.1, driver.0, driver.0
+        "NVRTC {}.{} makes kernels that the NVIDIA driver, which speaks CUDA {}.{}, cannot load; install a newer driver, or the NVRTC of CUDA {}, `pip install {}` for one",
+        nvrtc.0, nvrtc.1, driver.0, driver.1, driver.0, wheel(driver.0)
     )]
     NvrtcTooNew {
         /// Major and minor version of NVRTC.
@@ -102,9 +110,30 @@ pub enum NoCuda {
     ForcedCpu,
 }
 
-/// Version of CUDA of the oldest driver that will do: the first that links what NVRTC 11.2 makes,
-/// which in turn is the first NVRTC that says which architectures it knows.
+/// Version of CUDA of the oldest driver that will do. NVRTC 11.2 is the first that says which architectures
+/// it knows; a driver loads the machine code of every NVRTC of its major version.
 pub(crate) const OLDEST: (u32, u32) = (11, 2);
+
+/// The wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name has no version,
+/// and without one the newest is installed.
+fn wheel(major: u32) -> String {
+    match major {
+        ..=12 => format!("nvidia-cuda-nvrtc-cu{major}"),
+        _ => format!("\"nvidia-cuda-nvrtc=={major}.*\""),
+    }
+}
+
+/// How a container gets the devices of its host.
+const GIVE_DEVICES: &str = "start the container with its GPUs: `docker run --gpus all` and the NVIDIA Container Toolkit on the host, `--device nvidia.com/gpu=all` with podman, a limit of `nvidia.com/gpu` with Kubernetes";
+
+fn without_driver(in_container: bool) -> &'static str {
+    match in_container {
+        true => GIVE_DEVICES,
+        false => {
+            "install the driver of the card, or add the folder of its library to the loader's search path"
+        }
+    }
+}
 
 fn remedy(code: i32) -> &'static str {
     match code {
@@ -113,16 +142,23 @@ fn remedy(code: i32) -> &'static str {
         802 => "start the service nvidia-fabricmanager, or wait until it is ready",
         803 => "reboot, or reload the kernel's module, so that it and the driver's library agree",
         804 => "remove the compatibility package of CUDA, which is not for this card",
+        702 => {
+            "start a new process, and give the card of a display less work at once: its kernels are ended after seconds"
+        }
+        4 | 214 | 220 | 700 | 709 | 710 | 714..=719 | 721 => {
+            "start a new process: after such a fault CUDA refuses every call of this one"
+        }
         _ => "see whether `nvidia-smi` works, and reboot or reinstall the driver if it does not",
     }
 }
 
-fn hidden(visible: Option<&str>) -> String {
+fn hidden(visible: Option<&str>, in_container: bool) -> String {
     match visible {
         Some(value) => format!(
             ", and CUDA_VISIBLE_DEVICES is `{value}`; unset it, or set it to devices that exist"
         ),
-        None => "; check that `nvidia-smi` lists one, and give the container access to it".into(),
+        None if in_container => format!("; {GIVE_DEVICES}"),
+        None => "; check that `nvidia-smi` lists one".into(),
     }
 }
 

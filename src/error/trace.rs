@@ -19,6 +19,12 @@ pub enum TraceError {
         "this process has a subscriber of `tracing` already; add a layer of tracing-chrome to that one instead"
     )]
     OtherSubscriber,
+    /// The system has no thread to write the file on.
+    #[error("the system has no thread to write the trace on: {message}")]
+    NoThread {
+        /// What the system said.
+        message: String,
+    },
     /// Another record has not ended.
     #[error("a ChromeTrace is recording already; finish or drop it before the next one")]
     Recording,

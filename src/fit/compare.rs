@@ -42,7 +42,7 @@ impl Fit {
     /// Akaike's criterion corrected for few points, AIC + 2K(K + 1)/(n − K − 1) (Hurvich and Tsai, 1989). K
     /// is the [`rank`](Fit::rank), and one more where the scatter was estimated. Infinite where n ≤ K + 1.
     pub fn aicc(&self) -> f64 {
-        let k = self.rank() as f64 + f64::from(u8::from(self.scaled));
+        let k = self.fitted_rank() as f64 + f64::from(u8::from(self.scaled));
         let rest = self.points as f64 - k - 1.0;
         if rest > 0.0 { self.aic() + 2.0 * k * (k + 1.0) / rest } else { f64::INFINITY }
     }
@@ -62,7 +62,7 @@ pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
         let loss = || small.loss.name().to_owned();
         return refuse("the loss", [loss(), loss()], "fit both by least squares");
     }
-    let (k0, k1) = (small.rank(), large.rank());
+    let (k0, k1) = (small.fitted_rank(), large.fitted_rank());
     if k0 >= k1 {
         let ranks = [k0.to_string(), k1.to_string()];
         let remedy = "give the fit with fewer parameters first";

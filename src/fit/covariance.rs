@@ -17,12 +17,13 @@
 //! each however many folds there were. What n rows add beyond a chunk is more of the data, not more
 //! error, and a fit of 10⁹ points would have lost seven digits to the bound alone.
 
-use crate::normal::Spectrum;
+use crate::normal::small::solve_upper;
+use crate::normal::{RFactor, Spectrum};
 use nalgebra::DMatrix;
 
 /// A parameter whose part in an undetermined direction is below this is determined: singular vectors
 /// carry errors of about √ε at worst where the gap to the next singular value is wide.
-const PART: f64 = 1.5e-8;
+pub(super) const PART: f64 = 1.5e-8;
 
 /// Rows up to which the error of the factor is taken to grow with their number: the shortest chunk.
 const ROWS: usize = 4096;
@@ -65,6 +66,8 @@ pub(crate) struct Direction {
 pub(crate) struct Inputs<'a> {
     /// Of the Jacobian by the estimated parameters, in row and column units.
     pub(crate) spectrum: &'a Spectrum,
+    /// Its factor with the full weights of points that have limited ones there; none if there are none.
+    pub(crate) sharpened: Option<&'a RFactor>,
     /// Positions of the free parameters.
     pub(crate) free: &'a [usize],
     /// Which of them are estimated: not held by a bound.
@@ -95,8 +98,11 @@ impl Covariance {
         let lost: Vec<bool> =
             (0..m).map(|i| (rank..m).any(|k| !found || part(i, k).abs() > PART)).collect();
         // Rows of V Σ⁻¹, whose inner products are the covariances of the scaled parameters.
-        let rows: Vec<Vec<f64>> =
-            (0..m).map(|i| (0..rank).map(|k| part(i, k) / sigma[k]).collect()).collect();
+        let sharpened = inputs.sharpened.filter(|_| rank == m);
+        let rows: Vec<Vec<f64>> = match sharpened {
+            Some(factor) => inverse_rows(factor, &kept, lengths),
+            None => (0..m).map(|i| (0..rank).map(|k| part(i, k) / sigma[k]).collect()).collect(),
+        };
         let inner =
             |i: usize, j: usize| -> f64 { rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum() };
         let deviations: Vec<f64> = (0..m).map(|i| inner(i, i).sqrt()).collect();
@@ -223,6 +229,24 @@ pub(crate) fn norm(v: &[f64]) -> f64 {
     }
 }
 
+/// The rows of R⁻¹ for the kept columns of a factor, each over its length. R is graded where some rows of J
+/// outweigh the others, which back substitution does not mind.
+fn inverse_rows(factor: &RFactor, kept: &[usize], lengths: &[f64]) -> Vec<Vec<f64>> {
+    let m = kept.len();
+    let mut r = factor.columns(kept);
+    for (column, length) in r.chunks_exact_mut(m.max(1)).zip(lengths) {
+        column.iter_mut().for_each(|v| *v /= length);
+    }
+    let mut rows = vec![vec![0.0; m]; m];
+    for c in 0..m {
+        let mut x = vec![0.0; m];
+        x[c] = 1.0;
+        solve_upper(&r, m, &mut x);
+        rows.iter_mut().zip(&x).for_each(|(row, &value)| row[c] = value);
+    }
+    rows
+}
+
 /// The free parameters that are estimated.
 pub(crate) fn kept(estimated: &[bool]) -> Vec<usize> {
     (0..estimated.len()).filter(|&j| estimated[j]).collect()
@@ -230,7 +254,7 @@ pub(crate) fn kept(estimated: &[bool]) -> Vec<usize> {
 
 /// The parts of a direction that matter, from positions, coefficients of the scaled parameters, and
 /// what a coefficient of 1 is in the parameter's units.
-fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize, f64)> {
+pub(super) fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize, f64)> {
     let mattering = all.filter(|(_, c, _)| c.abs() >= 0.05);
     let mut parts: Vec<(usize, f64)> = mattering.map(|(i, c, unit)| (i, c * unit)).collect();
     if parts.first().is_some_and(|(_, change)| *change < 0.0) {
@@ -251,6 +275,7 @@ mod tests {
         factor.r[3..5].copy_from_slice(&[1.0, delta]);
         Covariance::compute(&Inputs {
             spectrum: &Spectrum::of(&factor, &[0, 1]),
+            sharpened: None,
             free: &[0, 1],
             estimated: &[true, true],
             columns: &[1.0, 1.0],

@@ -1,6 +1,8 @@
 //! Which warnings a fit gets.
 
 use super::Fit;
+use super::approach::is_little;
+use super::covariance::Direction;
 use super::runaway;
 use super::significant::significant;
 use super::warning::Warning;
@@ -36,28 +38,17 @@ pub(super) fn warnings(
         }
     }
     let estimated = fit.estimated();
-    // The termination says already that nothing has an effect.
-    let nothing = fit.termination == Termination::ZeroGradientAtStart && fit.rank() == 0;
-    for direction in fit.covariance.weak.iter().filter(|_| !nothing) {
-        // What is unused has its own warning.
-        let used = direction.parts.iter().copied().filter(|&(i, _)| !unused[i]);
-        let used: Vec<(usize, f64)> = used.collect();
-        if used.is_empty() {
-            continue;
-        }
-        let combination = combination(&used, &fit.names, &fit.params);
-        if direction.undetermined {
-            found.push(Warning::RankDeficient { rank: fit.rank(), estimated, combination });
-        } else if fit.condition() > ILL_CONDITIONED {
-            found.push(Warning::IllConditioned { condition: fit.condition(), combination });
-        }
-    }
+    found.extend(weak(fit, unused));
     found.extend(runaway::warnings(fit, effects));
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }
     if distinct < estimated && distinct < fit.points {
         found.push(Warning::FewDistinctPoints { distinct, estimated });
+    }
+    if is_little(fit.weight, fit.points, estimated) {
+        let (effective, points) = (fit.weight, fit.points);
+        found.push(Warning::FewPointsCount { effective, points, estimated });
     }
     if let Some(r_squared) =
         fit.r_squared().filter(|&r2| r2 < if estimated > 1 { POOR } else { -POOR })
@@ -72,6 +63,36 @@ pub(super) fn warnings(
         }
     }
     found
+}
+
+/// Those of combinations of parameters that the data determine badly or not at all.
+pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
+    // The termination says already that nothing has an effect.
+    if fit.termination == Termination::ZeroGradientAtStart && fit.rank() == 0 {
+        return Vec::new();
+    }
+    let warning = |direction: &Direction| {
+        // What is unused has its own warning.
+        let used = direction.parts.iter().copied().filter(|&(i, _)| !unused[i]);
+        let used: Vec<(usize, f64)> = used.collect();
+        if used.is_empty() {
+            return None;
+        }
+        let combination = combination(&used, &fit.names, &fit.params);
+        let (rank, estimated, condition) = (fit.rank(), fit.estimated(), fit.condition());
+        // The cost does change with it, or this would be no minimum: in second order.
+        if let ([(i, _)], true) = (&used[..], direction.undetermined && fit.converged())
+            && fit.part.is_none()
+        {
+            return Some(Warning::NoSlope { name: fit.names[*i].clone() });
+        }
+        match direction.undetermined {
+            true => Some(Warning::RankDeficient { rank, estimated, combination }),
+            false => (condition > ILL_CONDITIONED)
+                .then_some(Warning::IllConditioned { condition, combination }),
+        }
+    };
+    fit.covariance.weak.iter().filter_map(warning).collect()
 }
 
 /// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the

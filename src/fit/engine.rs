@@ -1,13 +1,14 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
+use super::approach::judged;
 use super::covariance::{Covariance, Inputs, kept};
 use super::doubts::warnings;
 use super::stats::Stats;
 use super::supply::{EvaluatorWish, Supply};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::{BadPoint, Evaluator, Fault};
+use crate::backend::{BadPoint, Evaluator, Fault, Patience, Stop, Stopper, end_of};
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result};
@@ -17,6 +18,7 @@ use crate::model::ties::Ties;
 use crate::normal::{Normal, Spectrum, Summary};
 use crate::observe::span;
 use crate::solver::bounds::Limits;
+use crate::solver::levels::{inside, last_step, sharpened};
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
 use crate::solver::observe::Observer;
@@ -33,7 +35,7 @@ pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH: f64 = 1e-5;
 /// What a fit begins with.
-const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
+pub(super) const NO_WORK: Work = Work { evaluations: 0, other_passes: 0, iterations: 0 };
 
 /// What was done before a fit is prepared, and how long it took.
 #[derive(Clone, Copy, Default)]
@@ -78,6 +80,12 @@ impl Request<'_> {
     pub(crate) fn fit(&self) -> Result<Fit> {
         let begun = Instant::now();
         let (mut evaluator, outcome) = self.solve(begun)?;
+        use Termination::{Stopped, TimeLimit};
+        let in_time = !matches!(outcome.termination, Stopped | TimeLimit);
+        if in_time && self.options.max_time.is_some() && !self.supply.is_on_device() {
+            // The limit is one of the search: an end that was found in time gets its errors.
+            evaluator = self.evaluator(self.loss, Arithmetic::Double)?;
+        }
         self.conclude(&mut *evaluator, outcome, begun.elapsed())
     }
 
@@ -85,7 +93,7 @@ impl Request<'_> {
     pub(crate) fn solve(&self, begun: Instant) -> Result<(Box<dyn Evaluator + '_>, Outcome)> {
         let mut problem = self.problem();
         let first = self.first_stage(&problem, begun)?;
-        let mut evaluator = self.evaluator(self.loss, Arithmetic::Double)?;
+        let mut evaluator = self.evaluator_until(self.end(begun), self.loss, Arithmetic::Double)?;
         let outcome = match first {
             Some(first) => {
                 problem.start.clone_from(&first.params);
@@ -93,11 +101,27 @@ impl Request<'_> {
             }
             None if problem.free.is_empty() => self.evaluate_only(&mut *evaluator)?,
             None => {
-                minimise(&mut *evaluator, &problem, self.options, self.observer, begun, NO_WORK)
+                let under = (self.loss, Arithmetic::Double);
+                self.stage(&mut *evaluator, under, &problem, self.options, begun)
                     .map_err(|failure| self.refused(failure))?
             }
         };
         Ok((evaluator, outcome))
+    }
+
+    /// The end of a search, converged only if the loss lets enough points count there.
+    pub(crate) fn judged(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        outcome: Outcome,
+    ) -> Result<Outcome> {
+        if !(self.loss.redescends() && outcome.termination.is_converged()) {
+            return Ok(outcome);
+        }
+        let end = self.analyse(evaluator, &self.problem(), &outcome)?;
+        let counting = (end.weight, self.points.used);
+        let termination = judged(outcome.termination, self.loss, counting, end.estimated);
+        Ok(Outcome { termination, ..outcome })
     }
 
     /// What the end of a search is worth. `solving`: the time that the search took.
@@ -110,6 +134,9 @@ impl Request<'_> {
         let (begun, points) = (Instant::now(), &self.points);
         let end = self.analyse(evaluator, &self.problem(), &outcome)?;
         let stats = self.stats(evaluator, &outcome, end.passes, [solving, begun.elapsed()]);
+        let estimated = end.estimated;
+        let counting = (end.weight, points.used);
+        let reason = judged(outcome.termination, self.loss, counting, estimated);
         let mut fit = Fit {
             model: self.model.clone(),
             names: self.names.to_vec(),
@@ -125,7 +152,8 @@ impl Request<'_> {
             points: points.used,
             omitted: points.omitted,
             ignored: points.ignored,
-            termination: if end.stopped { Termination::Stopped } else { outcome.termination },
+            weight: end.weight,
+            termination: end.stopped.map_or(reason, Termination::from),
             warnings: Vec::new(),
             stats,
             start: self.start.clone(),
@@ -134,6 +162,7 @@ impl Request<'_> {
             derived: Vec::new(),
             bounds: self.bounds.to_vec(),
             spread: self.supply.spread(),
+            part: None,
         };
         fit.derive(self.derived)?;
         let distinct = self.supply.distinct(fit.estimated());
@@ -167,13 +196,30 @@ impl Request<'_> {
         }
     }
 
+    /// When the time of a search is over that began at `begun`.
+    pub(super) fn end(&self, begun: Instant) -> Option<Instant> {
+        end_of(begun, self.options.max_time)
+    }
+
     /// The points under a loss, where the fit is computed.
     pub(super) fn evaluator(
         &self,
         loss: Loss,
         arithmetic: Arithmetic,
     ) -> Result<Box<dyn Evaluator + '_>> {
+        self.evaluator_until(None, loss, arithmetic)
+    }
+
+    /// As [`evaluator`](Request::evaluator), with passes that may be broken off at a time.
+    pub(super) fn evaluator_until(
+        &self,
+        until: Option<Instant>,
+        loss: Loss,
+        arithmetic: Arithmetic,
+    ) -> Result<Box<dyn Evaluator + '_>> {
+        let stopper = self.observer.as_ref().map(|observer| observer as &dyn Stopper);
         let wish = EvaluatorWish {
+            patience: Patience { until, stopper },
             model: self.prepared,
             start: &self.start,
             loss,
@@ -183,19 +229,20 @@ impl Request<'_> {
         self.supply.evaluator(&wish)
     }
 
-    /// The stage that finds a start for the next one, where there is one. Tukey's loss leaves points
-    /// out that are far from the start, good ones among them; a fit with a loss of the same scale that
-    /// leaves none out says which are far from the data. In mixed precision f32 goes as far as it can.
+    /// The stage that finds a start for the next one, where there is one. Tukey's loss and arctan's
+    /// leave points out that are far from the start, good ones among them; a fit with a loss of the same
+    /// scale that leaves none out says which are far from the data. In mixed precision f32 goes as far as
+    /// it can.
     /// `None` if there is nothing to fit, or no evaluation to spare: one is kept for the next stage.
     fn first_stage(&self, problem: &Problem, begun: Instant) -> Result<Option<Outcome>> {
         if self.starts_refined {
             return Ok(None);
         }
         let arithmetic = self.supply.rough_arithmetic();
-        let (loss, least) = match (self.loss, arithmetic) {
-            (Loss::Tukey { scale }, _) => (Loss::Cauchy { scale }, 0.0),
-            (_, Arithmetic::Double) => return Ok(None),
-            (loss, Arithmetic::Single { .. }) => (loss, ROUGH),
+        let (loss, least) = match (self.loss.first(), arithmetic) {
+            (Some(first), _) => (first, 0.0),
+            (None, Arithmetic::Double) => return Ok(None),
+            (None, Arithmetic::Single { .. }) => (self.loss, ROUGH),
         };
         let most = self.options.evaluations(problem.free.len()).saturating_sub(1);
         if problem.free.is_empty() || most == 0 {
@@ -204,8 +251,8 @@ impl Request<'_> {
         let Options { ftol, xtol, .. } = *self.options;
         let (ftol, xtol) = (ftol.max(least), xtol.max(least));
         let options = Options { max_evaluations: Some(most), ftol, xtol, ..*self.options };
-        let mut evaluator = self.evaluator(loss, arithmetic)?;
-        match minimise(&mut *evaluator, problem, &options, self.observer, begun, NO_WORK) {
+        let mut evaluator = self.evaluator_until(self.end(begun), loss, arithmetic)?;
+        match self.stage(&mut *evaluator, (loss, arithmetic), problem, &options, begun) {
             // Where f32 came to nothing, f64 begins where it did.
             Ok(first)
                 if arithmetic != Arithmetic::Double
@@ -236,18 +283,15 @@ impl Request<'_> {
         first: Outcome,
         begun: Instant,
     ) -> Result<Outcome> {
-        use Termination::{MaxEvaluations, Stopped, TimeLimit};
         let (options, reason) = (self.options, first.termination);
-        let second = match reason {
-            Stopped | MaxEvaluations | TimeLimit => {
-                evaluate(evaluator, problem, options, begun, first.work, reason)
-            }
-            _ => minimise(evaluator, problem, options, self.observer, begun, first.work),
+        let second = match reason.is_limit() {
+            true => evaluate(evaluator, problem, options, begun, first.work, reason),
+            false => minimise(evaluator, problem, options, self.observer, begun, first.work),
         };
         let second = match second {
-            // A stream that was stopped makes no more passes; the cost is that of the first stage.
-            Err(Failure::Backend(Fault::Stopped)) => {
-                return Ok(Outcome { termination: Stopped, ..first });
+            // What was stopped makes no more passes; the cost is that of the first stage.
+            Err(Failure::Backend(Fault::Stopped(stop))) => {
+                return Ok(Outcome { termination: stop.into(), ..first });
             }
             second => second.map_err(|failure| self.refused(failure))?,
         };
@@ -289,6 +333,7 @@ impl Request<'_> {
             columns: Vec::new(),
             effects: Vec::new(),
             retried: false,
+            most_weight: f64::INFINITY,
         })
     }
 
@@ -323,7 +368,7 @@ impl Request<'_> {
                 self.supply.failed(error)
             }
             Failure::Backend(Fault::Points(error)) => error,
-            Failure::Backend(Fault::Stopped) => Error::StoppedInFirstPass,
+            Failure::Backend(Fault::Stopped(_)) => Error::StoppedInFirstPass,
             Failure::Backend(Fault::Panicked { message, index, x, params }) => {
                 let params = NamedValues::new(self.names, &params);
                 Error::ModelPanicked {
@@ -348,12 +393,17 @@ impl Request<'_> {
         let sound = model.set_normal(&outcome.normal) && model.least_pivot > WELL_CONDITIONED;
         let mut factor = model.factor();
         // The normal equations of a robust fit carry the correction that suits the iteration.
-        let mut stopped = false;
-        if n > 0 && !(sound && self.loss == Loss::Linear) {
+        if outcome.most_weight < f64::INFINITY {
+            evaluator.limit_weights(outcome.most_weight);
+        }
+        let mut stopped = None;
+        // They do not know how many points count either.
+        let linear = self.loss == Loss::Linear;
+        if !(linear && (sound || n == 0)) {
             match evaluator.factor(&outcome.params, &outcome.columns, &mut factor) {
                 Ok(()) => passes += 1,
                 // What the steps knew must do.
-                Err(Fault::Stopped) => stopped = true,
+                Err(Fault::Stopped(stop)) => stopped = Some(stop),
                 Err(fault) => return Err(self.refused(Failure::Backend(fault))),
             }
         }
@@ -366,7 +416,7 @@ impl Request<'_> {
         let mut at_bound = vec![None; self.names.len()];
         let mut estimated = vec![true; n];
         for j in 0..n {
-            let held = limits.holds(&q, &model, j);
+            let held = limits.holds_firmly(&q, &model, outcome.cost, j);
             estimated[j] = !held;
             at_bound[problem.free[j]] = limits.side(&q, j).filter(|_| held);
         }
@@ -376,10 +426,28 @@ impl Request<'_> {
             0 => f64::NAN,
             degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
         };
+        let kept = kept(&estimated);
+        let spectrum = Spectrum::of(&factor, &kept);
+        let heavy = match evaluator.heavy_rows(&outcome.params, &outcome.columns) {
+            Ok(rows) => rows,
+            Err(Fault::Stopped(stop)) => {
+                stopped = Some(stop);
+                Vec::new()
+            }
+            Err(fault) => return Err(self.refused(Failure::Backend(fault))),
+        };
+        let sharpened = (!heavy.is_empty()).then(|| sharpened(&factor, &heavy));
         let mut params = outcome.params.clone();
+        if let Some(factor) = &sharpened {
+            passes += 1;
+            let inside = inside(problem, &params);
+            let step = last_step(factor, &inside, problem, &outcome.columns, &params);
+            step.into_iter().flatten().for_each(|(k, to)| params[k] = to);
+        }
         self.ties.complete(&mut params);
         let mut covariance = Covariance::compute(&Inputs {
-            spectrum: &Spectrum::of(&factor, &kept(&estimated)),
+            spectrum: &spectrum,
+            sharpened: sharpened.as_ref(),
             free: &problem.free,
             estimated: &estimated,
             columns: &outcome.columns,
@@ -389,7 +457,20 @@ impl Request<'_> {
             row_error: &row_error,
         });
         covariance.tie(&self.ties, &params);
-        Ok(End { params, at_bound, covariance, effects: outcome.effects.clone(), passes, stopped })
+        Ok(End {
+            params,
+            at_bound,
+            covariance,
+            effects: outcome.effects.clone(),
+            weight: match linear {
+                true => self.points.used as f64,
+                false if stopped.is_some() => f64::NAN,
+                false => factor.weight,
+            },
+            estimated: estimated.iter().filter(|&&estimated| estimated).count(),
+            passes,
+            stopped,
+        })
     }
 }
 
@@ -399,7 +480,11 @@ struct End {
     at_bound: Vec<Option<crate::solver::bounds::Side>>,
     covariance: Covariance,
     effects: Vec<f64>,
+    /// How many points count, by their weights.
+    weight: f64,
+    /// Free parameters that no bound holds.
+    estimated: usize,
     passes: usize,
-    /// Whether the caller stopped the pass that the covariance needs.
-    stopped: bool,
+    /// Why the pass that the covariance needs was broken off, if it was.
+    stopped: Option<Stop>,
 }

@@ -17,6 +17,7 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
+use crate::threads;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -179,7 +180,7 @@ fn sooner(
 ) -> std::result::Result<(Arc<Device>, String), String> {
     let costs = &wish.costs;
     let before = Before {
-        on_cpu: costs.on_cpu(work, rayon::current_num_threads()),
+        on_cpu: costs.on_cpu(work, threads::count()),
         startup: costs.startup_seconds,
         compile: costs.compile_seconds,
     };

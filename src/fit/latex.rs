@@ -1,6 +1,7 @@
 //! A fit as a LaTeX table: parameters with their errors, and how good the fit is.
 
 use super::Fit;
+use super::restricted::Part;
 use super::rounding::Rounded;
 use super::significant::significant;
 use crate::data::estimator::Estimator;
@@ -51,6 +52,11 @@ impl Fit {
         lines.push("\\midrule".into());
         for (title, value) in self.statistics_cells() {
             lines.push(format!("{title} & {value} \\\\"));
+        }
+        if let Some(Part { sets, .. }) = self.part
+            && sets > 1
+        {
+            lines.push(format!("\\multicolumn{{2}}{{l}}{{(of all {sets} sets)}} \\\\"));
         }
         if !self.converged() {
             let why = escaped(&self.termination.to_string());

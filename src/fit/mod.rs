@@ -1,5 +1,6 @@
 //! What a fit found: parameters, their errors, how good the fit is, and what is doubtful about it.
 
+mod approach;
 pub(crate) mod bands;
 pub(crate) mod batch;
 pub(crate) mod compare;
@@ -18,12 +19,13 @@ pub(crate) mod pick;
 pub(crate) mod projected;
 pub(crate) mod propagated;
 pub(crate) mod report;
-mod restricted;
+pub(crate) mod restricted;
 mod rounding;
 mod runaway;
 #[cfg(feature = "serde")]
 mod saved;
 pub(crate) mod significant;
+mod stage;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
@@ -46,6 +48,7 @@ use crate::solver::termination::Termination;
 use covariance::Covariance;
 use derived::Derived;
 use nalgebra::DMatrix;
+use restricted::Part;
 use stats::Stats;
 use std::fmt;
 use std::sync::Arc;
@@ -80,6 +83,8 @@ pub struct Fit {
     /// In row units.
     pub(crate) cost: f64,
     pub(crate) row_unit: f64,
+    /// How many points count, by their weights; NaN if that is not known.
+    pub(crate) weight: f64,
     /// Σ(w(y − mean))², in row units.
     pub(crate) scatter: f64,
     pub(crate) points: usize,
@@ -88,6 +93,8 @@ pub struct Fit {
     pub(crate) termination: Termination,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) stats: Stats,
+    /// Of a fit of several sets as one of them sees it.
+    pub(crate) part: Option<Part>,
 }
 
 impl Fit {
@@ -143,7 +150,8 @@ impl Fit {
         self.covariance.correlation.clone()
     }
 
-    /// Number of directions in the space of the free parameters that the data determine.
+    /// Number of directions in the space of the free parameters that the data determine. Of a set's fit in a
+    /// [`JointFit`](crate::JointFit) it is that of the set's own parameters.
     pub fn rank(&self) -> usize {
         self.covariance.rank
     }
@@ -219,14 +227,14 @@ impl Fit {
         predict::values(&self.model, &columns, n, &self.params)
     }
 
-    /// Residuals model − y at the points of `data`, in the units of y, masked and missing ones
+    /// Residuals y − model at the points of `data`, in the units of y, masked and missing ones
     /// included (NaN where they are not finite).
     ///
     /// # Errors
     /// [`Error::ColumnCount`] if the data have another number of columns than the model.
     pub fn residuals(&self, data: &Data<'_>) -> Result<Vec<f64>> {
         let model = self.predict(data.columns.clone())?;
-        Ok(model.iter().enumerate().map(|(i, f)| f - data.y.at(i)).collect())
+        Ok(model.iter().enumerate().map(|(i, f)| data.y.at(i) - f).collect())
     }
 
     /// # Errors

@@ -17,7 +17,8 @@ pub struct Propagated {
     /// The quantity at the fitted parameters.
     pub value: f64,
     /// Its standard error, to first order in those of the parameters: infinite if it depends on what the
-    /// data leave undetermined, NaN if no degree of freedom is left to measure the scatter with.
+    /// data leave undetermined, NaN if no degree of freedom is left to measure the scatter with, or if the
+    /// quantity or its slope is not finite there.
     pub std_error: f64,
 }
 
@@ -119,5 +120,7 @@ fn linear(
         value = found.value;
         out.copy_from_slice(&found.partials[..out.len()]);
     }
-    Propagated { value, std_error: covariance.error_of(&gradient) }
+    let finite = value.is_finite() && gradient.iter().all(|partial| partial.is_finite());
+    let std_error = if finite { covariance.error_of(&gradient) } else { f64::NAN };
+    Propagated { value, std_error }
 }

@@ -2,6 +2,7 @@
 
 use super::Fit;
 use super::derived::Derived;
+use super::restricted::Part;
 use super::significant::significant;
 use crate::data::estimator::Estimator;
 use std::fmt;
@@ -78,8 +79,9 @@ impl Fit {
         let width = widths.max().unwrap_or(0).max(9);
         writeln!(f, "{:<width$}  {:>14}    {:>12}", "derived", "value", "std. error")?;
         for Derived { name, value, std_error } in &self.derived {
-            let value = significant(*value, 8);
-            writeln!(f, "{name:<width$}  {value:>14}  {}", error_cell(*std_error))?;
+            let (shown, error) = (significant(*value, 8), error_cell(*std_error));
+            let error = if value.is_finite() { error } else { format!("  {:>12}", "not finite") };
+            writeln!(f, "{name:<width$}  {shown:>14}  {error}")?;
         }
         writeln!(f)
     }
@@ -120,7 +122,12 @@ impl Fit {
             writeln!(f, "{} point(s) without weight: infinite sigma", self.ignored)?;
         }
         if let Some(scale) = self.loss.scale() {
-            writeln!(f, "residuals beyond {} count less", trimmed(scale))?;
+            let effective = significant(self.weight, 4);
+            writeln!(
+                f,
+                "residuals beyond {} count less; all together the points count as {effective}",
+                trimmed(scale)
+            )?;
         }
         let errors = match self.scaled {
             _ if self.estimator == Estimator::Poisson => {
@@ -129,7 +136,16 @@ impl Fit {
             true => "standard errors are scaled by the scatter of the residuals",
             false => "standard errors follow from the given sigma alone",
         };
-        writeln!(f, "{errors}")
+        writeln!(f, "{errors}")?;
+        match self.part {
+            Some(Part { set, sets, .. }) if sets > 1 => {
+                writeln!(
+                    f,
+                    "set {set} of {sets}: points, chi-square and what follows from them are those of all"
+                )
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What twice the cost is called: under a robust loss it is no sum of squares.

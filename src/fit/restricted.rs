@@ -1,38 +1,114 @@
-//! A fit as one who knows only some of its parameters sees it.
+//! A fit as one of several sets sees it, which knows only some of its parameters.
 
 use super::Fit;
-use super::covariance::{Covariance, Direction};
+use super::covariance::{Covariance, Direction, PART};
+use super::doubts;
+use super::warning::Warning;
+use crate::data::sigma::Spread;
 use crate::model::native::Model;
+use crate::model::ties::Ties;
+use crate::normal::small::fold_rows;
+use crate::normal::{RFactor, Spectrum};
 use std::sync::Arc;
 
+/// What a set is: its model and its parameters.
+pub(crate) struct Seen<'a> {
+    /// With the formulas of tied parameters in their places.
+    pub(crate) model: &'a Model,
+    pub(crate) ties: &'a Arc<Ties>,
+    pub(crate) names: &'a [String],
+    /// The position of each of the model's parameters among those of the fit.
+    pub(crate) params: &'a [usize],
+    /// The set, counted from 1, and how many there are.
+    pub(crate) set: usize,
+    pub(crate) sets: usize,
+    /// Points of the set that count.
+    pub(crate) points: usize,
+    pub(crate) spread: Spread,
+}
+
+/// Of which fit of several sets a fit shows a part, and which.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Part {
+    /// Counted from 1.
+    pub(crate) set: usize,
+    pub(crate) sets: usize,
+    /// Points of the set that count.
+    pub(crate) points: usize,
+    /// Directions that the data determine in the space of the parameters of all sets.
+    pub(crate) rank: usize,
+}
+
 impl Fit {
-    /// The parameters at the positions `keep`, called `names`, as those of `model`. Statistics stay.
-    pub(crate) fn restricted(&self, model: Model, names: &[String], keep: &[usize]) -> Fit {
-        Fit {
-            model,
-            names: names.to_vec(),
+    /// The fit as a set sees it. Statistics stay.
+    pub(crate) fn restricted(&self, seen: &Seen<'_>) -> Fit {
+        let Seen { params: keep, set, sets, points, spread, .. } = *seen;
+        let fixed = chosen(&self.fixed, keep);
+        let at_bound = chosen(&self.at_bound, keep);
+        let estimated: Vec<usize> =
+            (0..keep.len()).filter(|&i| !fixed[i] && at_bound[i].is_none()).collect();
+        let mut fit = Fit {
+            model: seen.model.clone(),
+            names: seen.names.to_vec(),
             start: chosen(&self.start, keep),
             params: chosen(&self.params, keep),
-            fixed: chosen(&self.fixed, keep),
+            fixed,
             bounds: chosen(&self.bounds, keep),
-            at_bound: chosen(&self.at_bound, keep),
-            covariance: self.covariance.restricted(keep),
-            ties: Arc::default(),
+            at_bound,
+            covariance: self.covariance.restricted(keep, &estimated),
+            ties: seen.ties.clone(),
             derived: Vec::new(),
+            warnings: Vec::new(),
+            part: Some(Part { set, sets, points, rank: self.covariance.rank }),
+            spread,
             ..self.clone()
-        }
+        };
+        fit.warnings = self.warnings_of(&fit, keep);
+        fit
+    }
+
+    /// The warnings that concern a set, under the names of its parameters.
+    fn warnings_of(&self, set: &Fit, keep: &[usize]) -> Vec<Warning> {
+        let own = |name: &String| {
+            let k = self.position(name)?;
+            keep.iter().position(|&i| i == k).map(|i| set.names[i].clone())
+        };
+        let said = self.warnings.iter().filter_map(|warning| warning.renamed(&own));
+        let mut found: Vec<Warning> = said.collect();
+        let said = |name: &String| {
+            let is_said = |w: &Warning| match w {
+                Warning::UnusedParameter { name: n } | Warning::NoSlope { name: n } => n == name,
+                _ => false,
+            };
+            found.iter().any(is_said)
+        };
+        let said: Vec<bool> = set.names.iter().map(said).collect();
+        found.extend(doubts::weak(set, &said));
+        found
     }
 }
 
 impl Covariance {
-    /// Of the parameters at the positions `keep`; rank and condition stay those of all.
-    fn restricted(&self, keep: &[usize]) -> Covariance {
-        let direction = |direction: &Direction| {
-            let own =
-                |&(k, change): &(usize, f64)| Some((keep.iter().position(|&i| i == k)?, change));
-            let parts: Vec<(usize, f64)> = direction.parts.iter().filter_map(own).collect();
-            let undetermined = direction.undetermined;
-            (!parts.is_empty()).then_some(Direction { parts, undetermined })
+    /// Of the parameters at the positions `keep`, of which those at `estimated` were estimated. Rank,
+    /// condition and weak directions are those of what the data say of these parameters, the others
+    /// eliminated.
+    fn restricted(&self, keep: &[usize], estimated: &[usize]) -> Covariance {
+        let rows: Vec<usize> = estimated.iter().map(|&i| keep[i]).collect();
+        let open = self.null.select_rows(&rows);
+        // Directions are orthonormal, and what is left of them is small by rounding alone.
+        let lost = match open.is_empty() {
+            true => 0,
+            false => open.singular_values().iter().filter(|&&s| s > PART).count(),
+        };
+        let undetermined = self.weak.iter().filter(|weak| weak.undetermined);
+        let (condition, weak) = match lost {
+            0 => {
+                let (condition, weak) = self.marginal(&rows, estimated);
+                // Points that outweigh the others make the one of the half the larger.
+                (condition.min(self.condition), weak)
+            }
+            _ => (f64::INFINITY, undetermined.filter_map(|weak| weak.among(keep)).collect()),
         };
         Covariance {
             matrix: self.matrix.select_rows(keep).select_columns(keep),
@@ -42,10 +118,61 @@ impl Covariance {
             unscaled: self.unscaled.select_rows(keep),
             null: self.null.select_rows(keep),
             units: chosen(&self.units, keep),
-            rank: self.rank,
-            condition: self.condition,
-            weak: self.weak.iter().filter_map(direction).collect(),
+            rank: rows.len() - lost,
+            condition,
+            weak,
         }
+    }
+
+    /// The condition of the Jacobian by the parameters at `rows` after the elimination of the others, and
+    /// its least determined direction, by the positions `names`.
+    ///
+    /// With H their rows of the half of the covariance, and Hᵀ = QT, the covariance is TᵀT and the
+    /// triangular T⁻ᵀ such a Jacobian. It is lower triangular; counted from its end it is an upper one.
+    fn marginal(&self, rows: &[usize], names: &[usize]) -> (f64, Vec<Direction>) {
+        let (m, width) = (rows.len(), self.unscaled.ncols());
+        let mut columns = vec![0.0; m * width];
+        let mut lengths = vec![0.0; m];
+        for (c, &k) in rows.iter().enumerate() {
+            let row: Vec<f64> = self.unscaled.row(k).iter().copied().collect();
+            lengths[c] = super::covariance::norm(&row);
+            let column = columns[c * width..][..width].iter_mut();
+            column.zip(row).for_each(|(out, value)| *out = value / lengths[c]);
+        }
+        let mut t = vec![0.0; m * m];
+        fold_rows(&mut t, m, &mut columns, width, width);
+        let mut factor = RFactor::zero(m);
+        for j in 0..m {
+            // Column j of T⁻¹, a row of T⁻ᵀ, by substitution from its diagonal upwards.
+            let mut column = vec![0.0; m];
+            for i in (0..=j).rev() {
+                let known: f64 = (i + 1..=j).map(|k| t[k * m + i] * column[k]).sum();
+                column[i] = (f64::from(u8::from(i == j)) - known) / t[i * m + i];
+            }
+            for (i, value) in column.iter().enumerate().take(j + 1) {
+                factor.r[(m - 1 - i) * (m + 1) + m - 1 - j] = *value;
+            }
+        }
+        let all: Vec<usize> = (0..m).collect();
+        let Spectrum { lengths: scales, sigma, v, found } = Spectrum::of(&factor, &all);
+        let (Some(largest), Some(smallest), true) = (sigma.first(), sigma.last(), found) else {
+            return (if m == 0 { 1.0 } else { f64::INFINITY }, Vec::new());
+        };
+        let part = |c: usize| {
+            let at = m - 1 - c;
+            (names[c], v[(m - 1) * m + at], lengths[c] / scales[at])
+        };
+        let parts = super::covariance::parts((0..m).map(part));
+        (largest / smallest, vec![Direction { parts, undetermined: false }])
+    }
+}
+
+impl Direction {
+    /// What it does to the parameters at the positions `keep`; `None` if nothing.
+    fn among(&self, keep: &[usize]) -> Option<Direction> {
+        let own = |&(k, change): &(usize, f64)| Some((keep.iter().position(|&i| i == k)?, change));
+        let parts: Vec<(usize, f64)> = self.parts.iter().filter_map(own).collect();
+        (!parts.is_empty()).then_some(Direction { parts, undetermined: self.undetermined })
     }
 }
 

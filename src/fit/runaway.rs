@@ -24,7 +24,10 @@ pub(super) fn warnings(fit: &Fit, effects: &[f64]) -> Vec<Warning> {
             return None;
         }
         if ratio < LOST && error > WORTHLESS * start.abs().max(value.abs()) {
-            return Some(Warning::LostEffect { name, ratio });
+            return Some(match fit.converged() {
+                true => Warning::NoSlope { name },
+                false => Warning::LostEffect { name, ratio },
+            });
         }
         let change = (value / start).abs();
         let away = change.is_finite() && change > 0.0 && !(1.0 / AWAY..=AWAY).contains(&change);

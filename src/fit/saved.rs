@@ -7,11 +7,13 @@
 use super::Fit;
 use super::covariance::{Covariance, Direction};
 use super::derived::Derived;
+use super::restricted::Part;
 use super::stats::Stats;
 use super::warning::Warning;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
+use crate::error::names::check_shown;
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
@@ -55,11 +57,16 @@ pub(crate) struct SavedFit {
     row_unit: Exact,
     scatter: Exact,
     points: usize,
+    /// Not there in documents of before.
+    #[serde(default)]
+    weight: Option<Exact>,
     omitted: usize,
     ignored: usize,
     termination: Termination,
     warnings: Vec<Warning>,
     stats: Stats,
+    #[serde(default)]
+    part: Option<Part>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -163,11 +170,13 @@ impl From<Fit> for SavedFit {
             row_unit: Exact(fit.row_unit),
             scatter: Exact(fit.scatter),
             points: fit.points,
+            weight: Some(Exact(fit.weight)),
             omitted: fit.omitted,
             ignored: fit.ignored,
             termination: fit.termination,
             warnings: fit.warnings,
             stats: fit.stats,
+            part: fit.part,
         }
     }
 }
@@ -177,6 +186,9 @@ impl TryFrom<SavedFit> for Fit {
     fn try_from(saved: SavedFit) -> Result<Fit> {
         check_version("fit", saved.version, VERSION)?;
         let p = saved.names.len();
+        if let Some(i) = (0..p).find(|&i| saved.names[..i].contains(&saved.names[i])) {
+            return Err(Error::DuplicateName { name: saved.names[i].clone() });
+        }
         let model = match saved.model {
             Some(program) => Model::Traced(Arc::new(program.try_into()?)),
             None => Model::Native(Native::lost(saved.variables, p)),
@@ -195,11 +207,14 @@ impl TryFrom<SavedFit> for Fit {
         };
         let ties = saved.ties.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
         let ties = Ties::among(&saved.names, &ties)?;
+        check_shown(saved.names.iter().chain(saved.derived.iter().map(|(name, ..)| name)))?;
         let derived = |(name, value, error): (String, Exact, Exact)| Derived {
             name,
             value: value.0,
             std_error: error.0,
         };
+        let least_squares = saved.loss == Loss::Linear;
+        let unknown = if least_squares { saved.points as f64 } else { f64::NAN };
         Ok(Fit {
             derived: saved.derived.into_iter().map(derived).collect(),
             model,
@@ -210,7 +225,7 @@ impl TryFrom<SavedFit> for Fit {
             ties: Arc::new(ties),
             bounds: saved.bounds.iter().map(|(low, high)| (low.0, high.0)).collect(),
             at_bound: saved.at_bound,
-            covariance: saved.covariance.checked(p)?,
+            covariance: saved.covariance.checked(p, saved.part)?,
             loss: saved.loss,
             estimator: saved.estimator,
             spread: saved.spread,
@@ -219,11 +234,13 @@ impl TryFrom<SavedFit> for Fit {
             row_unit: saved.row_unit.0,
             scatter: saved.scatter.0,
             points: saved.points,
+            weight: saved.weight.map_or(unknown, |weight| weight.0),
             omitted: saved.omitted,
             ignored: saved.ignored,
             termination: saved.termination,
             warnings: saved.warnings,
             stats: saved.stats,
+            part: saved.part,
         })
     }
 }
@@ -236,13 +253,14 @@ fn expect(what: &'static str, got: usize, expected: usize) -> Result<()> {
 }
 
 impl SavedCovariance {
-    /// Of `p` parameters.
-    fn checked(self, p: usize) -> Result<Covariance> {
+    /// Of `p` parameters: all of the fit, or a `part` of them, in directions of all.
+    fn checked(self, p: usize, part: Option<Part>) -> Result<Covariance> {
         expect("errors", self.errors.len(), p)?;
         expect("units", self.units.len(), p)?;
         let undetermined = self.null.columns;
-        let estimated = self.rank.saturating_add(undetermined);
-        expect("directions of the covariance", estimated.max(p), p)?;
+        let determined = part.map_or(self.rank, |part| part.rank);
+        let own = if part.is_some() { self.rank } else { determined.saturating_add(undetermined) };
+        expect("directions of the covariance", own.max(p), p)?;
         let direction = |saved: SavedDirection| -> Result<Direction> {
             for &(index, _) in &saved.parts {
                 if index >= p {
@@ -258,8 +276,8 @@ impl SavedCovariance {
             matrix: self.matrix.checked("matrix", p, p)?,
             correlation: self.correlation.checked("correlation", p, p)?,
             errors: plain(&self.errors),
-            half: self.half.checked("half", p, self.rank)?,
-            unscaled: self.unscaled.checked("unscaled", p, self.rank)?,
+            half: self.half.checked("half", p, determined)?,
+            unscaled: self.unscaled.checked("unscaled", p, determined)?,
             null: self.null.checked("null", p, undetermined)?,
             units: plain(&self.units),
             rank: self.rank,

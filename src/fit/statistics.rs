@@ -22,15 +22,32 @@ impl Fit {
         self.points
     }
 
+    /// How many points count, by their weights: the sum of ρ'(z) over the points, z = (r/C)² of the
+    /// [loss](crate::Loss) and its scale C. A point on the model counts 1, one at r = C half under Cauchy's
+    /// loss and arctan's, none under Tukey's, one far away next to nothing. For least squares and counts
+    /// it is the number of [`points`](Fit::points).
+    ///
+    /// It is NaN where it is not known: for a fit that a stream's observer stopped before its last pass, or one
+    /// that was saved before this number was kept.
+    pub fn effective_points(&self) -> f64 {
+        self.weight
+    }
+
     /// Parameters that were estimated: neither fixed nor held by a bound.
     pub fn estimated(&self) -> usize {
         (0..self.params.len()).filter(|&i| !self.fixed[i] && self.at_bound[i].is_none()).count()
     }
 
     /// Degrees of freedom: points minus [`rank`](Fit::rank), at least 0. The rank is the number of
-    /// estimated parameters, less the directions that the data do not determine.
+    /// estimated parameters, less the directions that the data do not determine; of a set's fit in a
+    /// [`JointFit`](crate::JointFit) it is that of all sets here, as points are.
     pub fn degrees_of_freedom(&self) -> usize {
-        self.points.saturating_sub(self.rank())
+        self.points.saturating_sub(self.fitted_rank())
+    }
+
+    /// The rank that points and chi-square belong to.
+    pub(crate) fn fitted_rank(&self) -> usize {
+        self.part.map_or(self.rank(), |part| part.rank)
     }
 
     /// Chi-square per degree of freedom; `None` without any. About 1 if the model is right and sigma
@@ -75,13 +92,13 @@ impl Fit {
     /// Under a robust loss χ² is twice the loss and L a likelihood by its name only: compare fits with
     /// the same loss and scale.
     pub fn aic(&self) -> f64 {
-        self.deviance() + 2.0 * self.rank() as f64
+        self.deviance() + 2.0 * self.fitted_rank() as f64
     }
 
     /// The Bayesian information criterion, −2 ln L + k·ln n up to the same constant, with the same k
     /// and the same reservations as [`aic`](Fit::aic).
     pub fn bic(&self) -> f64 {
-        self.deviance() + self.rank() as f64 * (self.points as f64).ln()
+        self.deviance() + self.fitted_rank() as f64 * (self.points as f64).ln()
     }
 
     fn deviance(&self) -> f64 {

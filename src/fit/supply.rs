@@ -2,10 +2,10 @@
 
 use super::execution::Execution;
 use super::stats::Stats;
-use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Prepared, kernels};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
+use crate::backend::{Evaluator, Patience};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
@@ -20,6 +20,8 @@ pub(crate) struct EvaluatorWish<'a> {
     pub(crate) arithmetic: Arithmetic,
     /// Whether passes on the CPU are left to the calling thread.
     pub(crate) on_one_thread: bool,
+    /// How long passes may go on.
+    pub(crate) patience: Patience<'a>,
 }
 
 /// The points of a fit.
@@ -57,7 +59,8 @@ pub(crate) struct InMemory<'a> {
 
 impl Supply for InMemory<'_> {
     fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
-        let mut cpu = Cpu::new(wish.model, self.points, wish.loss, wish.start);
+        let cpu = Cpu::new(wish.model, self.points, wish.loss, wish.start);
+        let mut cpu = cpu.within(wish.patience);
         if wish.on_one_thread {
             cpu = cpu.on_one_thread();
         }

@@ -41,6 +41,13 @@ pub enum Warning {
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         ratio: f64,
     },
+    /// At the minimum the model does not change with this parameter to first order, like one that contains
+    /// its square where the best value is 0. The cost rises on both sides, but an error bar, which is of
+    /// first order, means nothing; a profile interval does, or a fit of the square itself.
+    NoSlope {
+        /// The parameter.
+        name: String,
+    },
     /// The fit did not converge, and this parameter became many orders of magnitude larger or smaller:
     /// its best value may be infinite, or 0.
     RanAway {
@@ -79,11 +86,34 @@ pub enum Warning {
         /// Parameters estimated.
         estimated: usize,
     },
+    /// Under the robust loss few points count, a few for each parameter or a small part of all: the others
+    /// are beyond its scale. What the fit found may be one of many minima, each with a few points on it,
+    /// and the errors say nothing of that.
+    FewPointsCount {
+        /// How many count, by their weights: [`Fit::effective_points`](crate::Fit::effective_points).
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        effective: f64,
+        /// Points.
+        points: usize,
+        /// Parameters estimated.
+        estimated: usize,
+    },
     /// The fit follows the data hardly better than a constant: perhaps a minimum far from the best.
     PoorFit {
         /// R² of the fit.
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         r_squared: f64,
+    },
+    /// Of many starts a single one reached the best optimum, so that there may well be a better one.
+    ReachedOnce {
+        /// Starts that converged.
+        starts: usize,
+        /// The probability that one more start finds an optimum that none has reached; see
+        /// [`Optima::chance_of_unseen`](crate::Optima::chance_of_unseen).
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        unseen: f64,
+        /// Further starts of which one finds an optimum that is as hard to reach, with a probability of 95 %.
+        more: usize,
     },
     /// At the start this parameter's effect was many orders of magnitude below the others'.
     PoorScaling {
@@ -93,6 +123,31 @@ pub enum Warning {
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         ratio: f64,
     },
+}
+
+impl Warning {
+    /// Under the name that `own` gives to its parameter; `None` if that gives none. Combinations of
+    /// parameters have none either; what names no parameter is as it is.
+    pub(super) fn renamed(&self, own: &dyn Fn(&String) -> Option<String>) -> Option<Warning> {
+        let mut warning = self.clone();
+        match &mut warning {
+            Warning::RankDeficient { .. } | Warning::IllConditioned { .. } => return None,
+            Warning::UnusedParameter { name }
+            | Warning::LostEffect { name, .. }
+            | Warning::RanAway { name, .. }
+            | Warning::NoSlope { name }
+            | Warning::AtBound { name, .. }
+            | Warning::FixedByBounds { name }
+            | Warning::PoorScaling { name, .. } => *name = own(name)?,
+            Warning::CheckpointNotWritten { .. }
+            | Warning::NoDegreesOfFreedom
+            | Warning::FewDistinctPoints { .. }
+            | Warning::FewPointsCount { .. }
+            | Warning::ReachedOnce { .. }
+            | Warning::PoorFit { .. } => {}
+        }
+        Some(warning)
+    }
 }
 
 impl fmt::Display for Warning {
@@ -112,6 +167,10 @@ impl fmt::Display for Warning {
             Warning::LostEffect { name, ratio } => write!(
                 f,
                 "`{name}` has lost its effect on the model ({ratio:.1e} of that at the start), so its value means nothing: bound or fix it, or leave out the term that it belongs to"
+            ),
+            Warning::NoSlope { name } => write!(
+                f,
+                "at the minimum the model does not change with `{name}` to first order, so its error bar means nothing: take its profile interval, or fit what the model depends on linearly there, like its square"
             ),
             Warning::RanAway { name, start, value } => write!(
                 f,
@@ -136,9 +195,18 @@ impl fmt::Display for Warning {
             Warning::FewDistinctPoints { distinct, estimated } => {
                 write!(f, "only {distinct} different points for {estimated} parameters")
             }
+            Warning::FewPointsCount { effective, points, estimated } => write!(
+                f,
+                "under the loss only {} of {points} points count for {estimated} parameters, so that errors mean little: raise the scale of the loss, or try another start",
+                significant(*effective, 2)
+            ),
             Warning::PoorFit { r_squared } => write!(
                 f,
                 "the fit is hardly better than a constant (R² = {r_squared:.3}); try another start"
+            ),
+            Warning::ReachedOnce { starts, unseen, more } => write!(
+                f,
+                "1 of {starts} starts reached this optimum, so there may be a better one: one more start finds a new optimum with a probability of at most about {unseen:.2}, and it takes some {more} more to find one that is as hard to reach"
             ),
             Warning::PoorScaling { name, ratio } => write!(
                 f,

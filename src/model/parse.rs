@@ -58,11 +58,39 @@ impl Expression {
                 format!("the text has {length} characters; at most {MAX_LENGTH} are read");
             return Err(Error::Parse { message, column: 1, text: clip(text) });
         }
-        Parser::new(text, variables).and_then(Parser::formula).map_err(|fault| {
+        let parsed = Parser::new(text, variables).and_then(Parser::formula);
+        let parsed = parsed.and_then(|expression| nearly_variable(text, expression));
+        parsed.map_err(|fault| {
             let Fault { column, message } = *fault;
             Error::Parse { message, column, text: text.to_owned() }
         })
     }
+}
+
+/// Refuses a parameter that is a variable but for capitals, where that variable does not occur: `T` of `t`.
+fn nearly_variable(text: &str, expression: Expression) -> Result<Expression, Box<Fault>> {
+    let Expression { variables, parameters, operations } = &expression;
+    let unused = |i: usize| !operations.contains(&Operation::Variable(i));
+    for (i, variable) in variables.iter().enumerate() {
+        let same = |name: &&String| name.to_lowercase() == variable.to_lowercase();
+        let Some(name) = parameters.iter().find(same).filter(|_| unused(i)) else { continue };
+        let mut tokens = Tokens::new(text);
+        let mut column = 1;
+        while let Ok(token) = tokens.next()
+            && token.kind != Kind::End
+        {
+            if token.text == name {
+                column = token.column;
+                break;
+            }
+        }
+        let message = format!(
+            "{} is no variable, but {variable}, which does not occur, is one; write {variable}, or call the parameter otherwise",
+            quote(name)
+        );
+        return Fault::at(column, message);
+    }
+    Ok(expression)
 }
 
 /// An infix operator whose right operand is not complete.

@@ -7,6 +7,7 @@
 use super::dual::Dual;
 use super::expression::Expression;
 use super::native::{Model, Native};
+use super::parse::names::replace_names;
 use super::program::Program;
 use super::scalar::Scalar;
 use crate::error::Result;
@@ -37,6 +38,21 @@ struct Placed {
     tie: Tie,
     /// The parameter that each name of the formula is.
     places: Vec<usize>,
+}
+
+impl Tie {
+    /// Among `names`: of parameter `index`, with those at `places` in its formula.
+    fn renamed(&self, names: &[String], index: usize, places: &[usize]) -> Tie {
+        let own = self.expression.parameters();
+        let name = |word: &str| {
+            let k = own.iter().position(|name| name == word)?;
+            Some(names[places[k]].clone())
+        };
+        let text = replace_names(&self.text, name);
+        let parameters = places.iter().map(|&k| names[k].clone()).collect();
+        let expression = Expression { parameters, ..self.expression.clone() };
+        Tie { name: names[index].clone(), text, expression }
+    }
 }
 
 impl Ties {
@@ -84,7 +100,7 @@ impl Ties {
     }
 
     /// Those of several sets together: each set's, with the places that its parameters have among all,
-    /// which are called `names`.
+    /// which are called `names`, and with these names.
     ///
     /// # Errors
     /// If sets that have a parameter in common tie it to something else.
@@ -93,10 +109,11 @@ impl Ties {
         names: &[String],
     ) -> std::result::Result<Ties, TieError> {
         let mut all: Vec<Placed> = Vec::new();
-        let moved = |placed: &Placed, to: &[usize]| Placed {
-            index: to[placed.index],
-            tie: placed.tie.clone(),
-            places: placed.places.iter().map(|&k| to[k]).collect(),
+        let moved = |placed: &Placed, to: &[usize]| {
+            let places: Vec<usize> = placed.places.iter().map(|&k| to[k]).collect();
+            let (index, tie) =
+                (to[placed.index], placed.tie.renamed(names, to[placed.index], &places));
+            Placed { index, tie, places }
         };
         for (ties, to) in sets {
             for placed in ties.0.iter().map(|placed| moved(placed, to)) {

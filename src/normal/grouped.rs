@@ -10,33 +10,50 @@ const GROUP: u64 = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Grouped<S> {
     /// Of the groups that are complete.
-    total: S,
+    total: Part<S>,
     /// Of the pieces since then.
-    group: S,
+    group: Part<S>,
+}
+
+/// A sum, and of how many pieces it is. The number goes wherever the sum goes, so that nothing takes the
+/// sum of none for that of many.
+#[derive(Clone, Debug)]
+struct Part<S> {
+    sums: S,
     pieces: u64,
 }
 
 impl<S: Summary + Clone> Grouped<S> {
     /// Of no pieces; `empty` is a summary of no points.
     pub(crate) fn new(empty: S) -> Grouped<S> {
-        Grouped { total: empty.clone(), group: empty, pieces: 0 }
+        let none = Part { sums: empty, pieces: 0 };
+        Grouped { total: none.clone(), group: none }
     }
 
     /// From the parts of an earlier one.
     pub(crate) fn from_parts((total, group): (S, S), pieces: u64) -> Grouped<S> {
-        Grouped { total, group, pieces }
+        let rest = pieces % GROUP;
+        Grouped {
+            total: Part { sums: total, pieces: pieces - rest },
+            group: Part { sums: group, pieces: rest },
+        }
     }
 
     /// Complete groups, the rest, and the number of pieces.
     pub(crate) fn parts(&self) -> (&S, &S, u64) {
-        (&self.total, &self.group, self.pieces)
+        (&self.total.sums, &self.group.sums, self.pieces())
+    }
+
+    /// Number of pieces.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.total.pieces + self.group.pieces
     }
 
     /// Adds a piece, whose contents may be used up.
     pub(crate) fn add(&mut self, piece: &mut S) {
-        self.group.merge(piece);
-        self.pieces += 1;
-        if self.pieces.is_multiple_of(GROUP) {
+        self.group.sums.merge(piece);
+        self.group.pieces += 1;
+        if self.group.pieces == GROUP {
             self.close();
         }
     }
@@ -44,16 +61,101 @@ impl<S: Summary + Clone> Grouped<S> {
     /// The sum of all pieces.
     pub(crate) fn sum(mut self) -> S {
         self.close();
-        self.total
+        self.total.sums
     }
 
+    /// Brings the group to the total. Merging with nothing would cost a factor its last bits.
     fn close(&mut self) {
-        // Merging with nothing would cost a factor its last bits.
-        if self.pieces <= GROUP {
-            std::mem::swap(&mut self.total, &mut self.group);
-        } else {
-            self.total.merge(&mut self.group);
+        match (self.total.pieces, self.group.pieces) {
+            (_, 0) => return,
+            (0, _) => std::mem::swap(&mut self.total, &mut self.group),
+            _ => {
+                self.total.sums.merge(&mut self.group.sums);
+                self.total.pieces += self.group.pieces;
+            }
         }
-        self.group.clear();
+        self.group.sums.clear();
+        self.group.pieces = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normal::{Normal, RFactor};
+
+    /// Pieces at the borders of groups, one more and one less.
+    const BORDERS: [u64; 12] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769];
+
+    /// Integers, so that sums of them are exact in any order.
+    fn normal(piece: u64) -> Normal {
+        let products = (0..6).map(|k| ((7 * piece + k) % 1000) as f64).collect();
+        Normal { n: 2, products, cost: (piece % 97) as f64 }
+    }
+
+    /// A point (1, piece) and a residual, in one row: sums of squares are those of the columns.
+    fn factor(piece: u64) -> RFactor {
+        let mut factor = RFactor::zero(1);
+        factor.r[0] = 1.0;
+        factor.r[2] = piece as f64;
+        factor
+    }
+
+    /// Sums up `pieces`; wherever `saved` is, the state is taken apart and put together again.
+    fn sum_of<S: Summary + Clone>(
+        empty: &S,
+        piece: impl Fn(u64) -> S,
+        pieces: u64,
+        saved: u64,
+    ) -> S {
+        let mut sums = Grouped::new(empty.clone());
+        for number in 0..pieces {
+            if number == saved {
+                let (total, group, so_far) = sums.parts();
+                assert_eq!(so_far, number);
+                sums = Grouped::from_parts((total.clone(), group.clone()), so_far);
+            }
+            sums.add(&mut piece(number));
+        }
+        assert_eq!(sums.pieces(), pieces);
+        sums.sum()
+    }
+
+    #[test]
+    fn sums_are_of_all_pieces_at_every_border() {
+        for pieces in BORDERS {
+            let mut plain = Normal::zero(2);
+            (0..pieces).for_each(|number| plain.merge(&mut normal(number)));
+            for saved in BORDERS.into_iter().filter(|&saved| saved <= pieces) {
+                let sum = sum_of(&Normal::zero(2), normal, pieces, saved);
+                assert_eq!(sum.products, plain.products, "{pieces} pieces, saved at {saved}");
+                assert_eq!(sum.cost, plain.cost, "{pieces} pieces, saved at {saved}");
+            }
+        }
+    }
+
+    #[test]
+    fn factors_are_of_all_pieces_at_every_border() {
+        for pieces in BORDERS {
+            let squares: u64 = (0..pieces).map(|number| number * number).sum();
+            for saved in BORDERS.into_iter().filter(|&saved| saved <= pieces) {
+                let RFactor { r, .. } = sum_of(&RFactor::zero(1), factor, pieces, saved);
+                let found = (r[0] * r[0], r[2] * r[2] + r[3] * r[3]);
+                let near = |found: f64, exact: f64| (found - exact).abs() <= 1e-12 * exact;
+                assert!(near(found.0, pieces as f64), "{pieces}, {saved}: {found:?}");
+                assert!(near(found.1, squares as f64), "{pieces}, {saved}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sum_may_be_taken_on_the_way() {
+        let mut sums = Grouped::new(Normal::zero(2));
+        for number in 0..600 {
+            let mut plain = Normal::zero(2);
+            (0..number).for_each(|before| plain.merge(&mut normal(before)));
+            assert_eq!(sums.clone().sum().products, plain.products, "{number} pieces");
+            sums.add(&mut normal(number));
+        }
     }
 }

@@ -19,5 +19,5 @@ pub(crate) trait Summary: Send {
 
 pub(crate) use gram::{Normal, pair};
 pub(crate) use grouped::Grouped;
-pub(crate) use rfactor::RFactor;
+pub(crate) use rfactor::{RFactor, heaviest_first};
 pub(crate) use spectrum::Spectrum;

@@ -112,6 +112,10 @@ impl Drop for ChromeTrace {
 impl Recorder {
     /// A recorder that listens to nothing yet.
     fn install() -> std::result::Result<Recorder, TraceError> {
+        // The recorder's own thread is made by a call that panics where there is none.
+        std::thread::Builder::new()
+            .spawn(|| ())
+            .map_err(|error| TraceError::NoThread { message: error.to_string() })?;
         let (layer, writer) = ChromeLayerBuilder::new()
             .writer(io::sink())
             .include_args(true)

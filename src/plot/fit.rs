@@ -248,7 +248,7 @@ impl<'a> FitPlot<'a> {
         let prediction = self.prediction.map(predicted).transpose()?;
         let sigma = self.sigma(n);
         let residuals = match self.residuals {
-            true => Some(self.standardised(&x, &y, sigma.as_deref())?),
+            true => Some(self.standardised(&x, sigma.as_deref())?),
             false => None,
         };
         Ok(Numbers { x, y, sigma, counts, grid, curve, band, prediction, residuals })
@@ -268,14 +268,14 @@ impl<'a> FitPlot<'a> {
         }
     }
 
-    fn standardised(&self, x: &[f64], y: &[f64], sigma: Option<&[f64]>) -> Result<Vec<f64>> {
-        let model = self.fit.predict(x)?;
+    fn standardised(&self, x: &[f64], sigma: Option<&[f64]>) -> Result<Vec<f64>> {
+        let (residuals, model) = (self.fit.residuals(self.data)?, self.fit.predict(x)?);
         let unit = |i: usize| match (self.fit.estimator, sigma) {
             (Estimator::Poisson, _) => model[i].sqrt(),
             (_, Some(sigma)) => sigma[i],
             _ => 1.0,
         };
-        Ok((0..y.len()).map(|i| (y[i] - model[i]) / unit(i)).collect())
+        Ok(residuals.iter().enumerate().map(|(i, residual)| residual / unit(i)).collect())
     }
 
     fn entries(&self, numbers: &Numbers) -> Vec<(Sample, String)> {

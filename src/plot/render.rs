@@ -7,6 +7,7 @@ use super::scene::{Anchor, Mark, Place, Scene};
 use super::style::{Color, WHITE};
 use super::ticks::lowered;
 use crate::error::plot::PlotError;
+use crate::error::visible::visible;
 use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle};
@@ -35,7 +36,7 @@ fn register_font() {
 /// Pixels that a text takes along its line.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     register_font();
-    let pieces = pieces(text, size);
+    let pieces = pieces(&visible(text), size);
     let width = |(text, size, _): &(String, f64, f64)| {
         // Measured large, because widths are whole pixels.
         let font = (FAMILY, 10.0 * size * FONT).into_font();

@@ -1,6 +1,7 @@
 //! A picture as a list of marks in pixels, before it is written in any format.
 
 use super::style::Color;
+use crate::error::visible::visible;
 
 /// A place: pixels from the left and from the top.
 pub(super) type Place = (f64, f64);
@@ -163,13 +164,13 @@ impl Scene {
     }
 
     pub(super) fn text(&mut self, text: &str, at: Place, size: f64, anchor: Anchor, color: Color) {
-        let text = text.to_owned();
+        let text = visible(text).into_owned();
         self.marks.push(Mark::Text { text, at, size, anchor, upwards: false, color });
     }
 
     /// A text that reads from below.
     pub(super) fn upwards(&mut self, text: &str, at: Place, size: f64, color: Color) {
-        let (text, anchor) = (text.to_owned(), Anchor::Middle);
+        let (text, anchor) = (visible(text).into_owned(), Anchor::Middle);
         self.marks.push(Mark::Text { text, at, size, anchor, upwards: true, color });
     }
 }

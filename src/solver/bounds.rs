@@ -14,6 +14,9 @@ pub(crate) struct Limits<'a> {
 /// off a bound: less is rounding.
 const RELEASE: f64 = 1e-10;
 
+/// The cosine between a parameter's column and the residuals from which on a bound holds it firmly.
+const HELD: f64 = 1e-8;
+
 /// On which bound a parameter sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -40,6 +43,15 @@ impl Limits<'_> {
             Some(Side::Upper) => downhill >= 0.0,
             None => false,
         }
+    }
+
+    /// Whether q[j] sits on a bound that the cost pushes it against by more than rounding, `cost` that of
+    /// the point; one without any effect there is held, too. One whose column others can replace is not:
+    /// its slope is 0 wherever theirs are.
+    pub(crate) fn holds_firmly(&self, q: &[f64], model: &LinearModel, cost: f64, j: usize) -> bool {
+        let residual = (2.0 * cost).sqrt();
+        let pushed = model.gradient[j].abs() > HELD * model.norms[j] * residual;
+        self.holds(q, model, j) && (pushed || model.norms[j] == 0.0)
     }
 
     /// On which bound q[j] sits, if any.

@@ -1,6 +1,7 @@
 //! A token by which any thread stops fits.
 
 use super::observe::{Observe, Progress};
+use crate::backend::Stopper;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Clones are the same token; once cancelled it stays so.
 ///
 /// Cancelling sets a flag and does nothing else, so that any thread may do it, that of a handler of
-/// Ctrl-C too. A fit looks at the flag before each step, a stream after each chunk.
+/// Ctrl-C too. A fit looks at the flag before each step, one of a native model before each point, and a
+/// stream after each chunk.
 ///
 /// ```
 /// use dualfit::{CancelToken, CurveFit, Data, Termination};
@@ -42,6 +44,12 @@ impl CancelToken {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)
+    }
+}
+
+impl Stopper for CancelToken {
+    fn asks(&self) -> bool {
+        self.is_cancelled()
     }
 }
 

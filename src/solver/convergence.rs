@@ -19,7 +19,7 @@ pub(super) struct Prospect {
 impl Search<'_> {
     /// Whether the present point is an end whatever a step would do.
     pub(super) fn finished(&self) -> Option<Termination> {
-        if 2.0 * self.state.normal.cost <= self.problem.rounding {
+        if 2.0 * self.state.normal.cost <= self.state.rounding {
             return Some(Termination::ExactFit);
         }
         if self.state.model.norms.iter().all(|&norm| norm == 0.0) {

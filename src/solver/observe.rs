@@ -1,5 +1,6 @@
 //! Watching a fit, a stream or a batch of fits, and stopping it.
 
+use crate::backend::Stopper;
 use crate::model::program::panic_message;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +15,8 @@ pub struct Progress<'a> {
     pub evaluations: usize,
     /// All parameters, fixed ones included, in the order of the model.
     pub params: &'a [f64],
-    /// Half the sum of squared weighted residuals, or of the loss. In the first stage of a fit with
-    /// Tukey's loss that is Cauchy's.
+    /// Half the sum of squared weighted residuals, or of the loss. In the stages before
+    /// that of a loss that redescends it is Cauchy's on their scale.
     pub cost: f64,
     /// Length of the last step, relative to the scaled parameters.
     pub step: f64,
@@ -77,6 +78,12 @@ impl<F: Fn(&Progress<'_>) -> ControlFlow<()>> Observe for F {
 
 /// Whoever watches a fit, on any thread.
 pub(crate) type Observer = dyn Observe + Send + Sync;
+
+impl Stopper for &Observer {
+    fn asks(&self) -> bool {
+        self.is_cancelled()
+    }
+}
 
 /// Called after every chunk of a stream; `ControlFlow::Break(())` stops the fit.
 pub(crate) type StreamObserver = dyn Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync;

@@ -19,7 +19,10 @@ pub struct Options {
     /// Evaluations of model and partials after which a fit stops, all runs and stages together;
     /// `None` is 500 · (free parameters + 1).
     pub max_evaluations: Option<usize>,
-    /// Time after which a fit stops, checked between evaluations. Default: none.
+    /// Time after which a fit stops, checked between evaluations and, in passes of native models and of
+    /// streams, between points and chunks; [`Error::StoppedInFirstPass`] if it is over before the cost at
+    /// the start is known. What was found in time in memory gets its
+    /// errors, which may take a pass. Default: none.
     pub max_time: Option<Duration>,
     /// Radius of the first trust region, relative to the scaled start. Default 1: a larger one takes
     /// bolder first steps and loses some hard problems (MINPACK uses 100).

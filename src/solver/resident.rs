@@ -135,6 +135,7 @@ impl Run for ResidentRun<'_> {
             columns: self.columns.clone(),
             effects: self.state.numbers(&layout.effects),
             retried: false,
+            most_weight: f64::INFINITY,
         };
     }
 

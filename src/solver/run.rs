@@ -23,11 +23,40 @@ pub(super) trait Run {
     /// Goes on from there to an end.
     fn run(&mut self) -> Result<Termination, Failure>;
 
+    /// What that end is worth by the second derivatives, where the linear model does not decide.
+    fn second_look(&mut self, reason: Termination) -> Result<Next, Failure> {
+        Ok(Next::End(reason))
+    }
+
     /// Where the run stands.
     fn report(&self, termination: Termination, out: &mut Outcome);
 
     /// Whether a limit or the observer forbids another run.
     fn is_interrupted(&self) -> bool;
+}
+
+/// How a run goes on after its end.
+pub(super) enum Next {
+    /// It has ended so.
+    End(Termination),
+    /// From these parameters, where the cost is lower: the end was a saddle.
+    From(Vec<f64>),
+}
+
+/// Saddles that a run leaves at most.
+const SADDLES: usize = 3;
+
+/// Goes on from where `run` has begun to an end that is no saddle.
+fn to_the_end(run: &mut dyn Run) -> Result<Termination, Failure> {
+    let mut reason = run.run()?;
+    for _ in 0..SADDLES {
+        match run.second_look(reason)? {
+            Next::End(reason) => return Ok(reason),
+            Next::From(below) => run.begin(&below, Scaling::Present)?,
+        }
+        reason = run.run()?;
+    }
+    Ok(reason)
 }
 
 /// Where the runs of a minimisation ended, kept from one to the next so that none allocates.
@@ -56,7 +85,7 @@ pub(super) fn best_of_runs(
 ) -> Result<(), Failure> {
     let Ends { best, second, again } = ends;
     run.begin(&problem.start, Scaling::Monotone)?;
-    let termination = run.run()?;
+    let termination = to_the_end(run)?;
     run.report(termination, best);
     again.clone_from(&problem.start);
     if !is_worth_another_run(termination) || run.is_interrupted() {
@@ -67,7 +96,7 @@ pub(super) fn best_of_runs(
     }
     match run.begin(again, Scaling::Present) {
         Ok(()) => {
-            let termination = run.run()?;
+            let termination = to_the_end(run)?;
             run.report(termination, second);
             let rank = |o: &Outcome| (!o.termination.is_converged(), o.cost);
             if rank(second) < rank(best) {
@@ -80,8 +109,8 @@ pub(super) fn best_of_runs(
             run.report(termination, second);
             best.work = second.work;
         }
-        // The caller stopped it before its first evaluation was done.
-        Err(Failure::Backend(Fault::Stopped)) => best.termination = Termination::Stopped,
+        // It was broken off before its first evaluation was done.
+        Err(Failure::Backend(Fault::Stopped(stop))) => best.termination = stop.into(),
         Err(failure) => return Err(failure),
     }
     best.retried = true;

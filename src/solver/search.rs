@@ -10,6 +10,7 @@ use super::state::State;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use super::work::Work;
+use crate::backend::Stop;
 use crate::normal::Summary;
 use std::time::Instant;
 
@@ -42,6 +43,7 @@ impl<'a> Search<'a> {
     /// Goes to `start`, which is then to be evaluated as the trial point.
     pub(super) fn set_out(&mut self, start: &[f64], scaling: Scaling) {
         self.state.scaling = scaling;
+        self.state.rounding = self.problem.rounding;
         self.state.earlier = self.state.work.iterations;
         self.state.params.copy_from_slice(start);
         self.state.trial.params.copy_from_slice(start);
@@ -72,10 +74,17 @@ impl<'a> Search<'a> {
         self.state.work.evaluations += 1;
     }
 
+    /// Some point is not passed to its own rounding, though all together seem to be: a few large values
+    /// stand for nearly all of the sum. Goes on; a quarter of the present cost may be exact again.
+    pub(super) fn go_on_below(&mut self) {
+        self.state.rounding = 0.5 * self.state.normal.cost;
+        self.state.phase = Phase::Look;
+    }
+
     /// What was wanted will not come: the fit ends at the present point.
-    pub(super) fn stopped(&mut self) -> Termination {
+    pub(super) fn stopped(&mut self, stop: Stop) -> Termination {
         self.state.stopped = true;
-        Termination::Stopped
+        stop.into()
     }
 
     /// The factor at the present point has come.

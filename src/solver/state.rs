@@ -44,6 +44,8 @@ pub(super) struct State {
     /// Room for the Gauss-Newton problem of the moving parameters.
     pub(super) reduced: Reduced,
     pub(super) work: Work,
+    /// The sum of squares from which on a fit may be exact.
+    pub(super) rounding: f64,
     /// Accepted steps before this run.
     pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
@@ -151,6 +153,7 @@ impl State {
                 work: vec![0.0; (n + 1) * (2 * n + 1)],
             },
             work: Work::default(),
+            rounding: 0.0,
             earlier: 0,
             effects: Vec::with_capacity(n),
         }
@@ -164,6 +167,7 @@ impl State {
         self.params.copy_from_slice(&problem.start);
         self.effects.clear();
         self.stopped = false;
+        self.rounding = problem.rounding;
         self.work = work;
         self.earlier = work.iterations;
     }
@@ -180,6 +184,7 @@ impl State {
         out.columns.clone_from(&self.columns);
         out.effects.clone_from(&self.effects);
         out.retried = false;
+        out.most_weight = f64::INFINITY;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a fit stopped.
 
+use crate::backend::Stop;
 use std::fmt;
 
 /// Why a fit stopped. Only the first four mean that a minimum was found; whatever the reason, the
@@ -17,9 +18,9 @@ pub enum Termination {
     Step,
     /// The model passes through all points, to rounding.
     ExactFit,
-    /// No step lowers the cost any more although the tolerances are not met: the data do not determine
-    /// all parameters, which the warnings name then; the tolerances ask for more than rounding allows; or
-    /// the derivatives are wrong.
+    /// No step lowers the cost any more although the tolerances are not met, and the second derivatives do
+    /// not say that this is a minimum: the data do not determine all parameters, which warnings name then;
+    /// the tolerances ask for more than rounding allows; or the derivatives are wrong.
     NoProgress,
     /// The limit of evaluations was reached.
     MaxEvaluations,
@@ -35,15 +36,34 @@ pub enum Termination {
     /// On the way a parameter lost all effect on the model (an exponential underflowed, a peak left
     /// the data), so its value means nothing.
     Degenerate,
+    /// Under a loss that redescends (Cauchy's, arctan's, Tukey's) no more points count than there are
+    /// parameters: nearly all are beyond its scale, and there is such a minimum wherever the model passes
+    /// through a few points.
+    BeyondScale,
     /// All parameters are fixed: the model was evaluated and nothing was fitted.
     AllFixed,
 }
 
 impl Termination {
+    /// Whether the caller or a limit that the caller set ended it.
+    pub(crate) fn is_limit(self) -> bool {
+        use Termination::{MaxEvaluations, Stopped, TimeLimit};
+        matches!(self, Stopped | MaxEvaluations | TimeLimit)
+    }
+
     /// Whether the parameters are a minimum of the cost.
     pub fn is_converged(self) -> bool {
         use Termination::{Cost, ExactFit, Gradient, Step};
         matches!(self, Gradient | Cost | Step | ExactFit)
+    }
+}
+
+impl From<Stop> for Termination {
+    fn from(stop: Stop) -> Termination {
+        match stop {
+            Stop::Asked => Termination::Stopped,
+            Stop::Late => Termination::TimeLimit,
+        }
     }
 }
 
@@ -54,12 +74,13 @@ impl fmt::Display for Termination {
             Termination::Cost => "converged: the cost no longer changes",
             Termination::Step => "converged: the parameters no longer change",
             Termination::ExactFit => "converged: the model passes through all points",
-            Termination::NoProgress => "not converged: no step lowers the cost; see the warnings, loosen the tolerances or check the partials",
+            Termination::NoProgress => "not converged: no step lowers the cost; try another start, loosen the tolerances or check the partials",
             Termination::MaxEvaluations => "not converged: limit of evaluations reached; raise max_evaluations or improve the start",
             Termination::TimeLimit => "not converged: time limit reached",
             Termination::Stopped => "not converged: stopped by the caller",
             Termination::ModelNonFinite => "not converged: the model is not finite around the best parameters; set bounds that keep it finite",
             Termination::ZeroGradientAtStart => "not converged: no parameter has an effect at the start; choose a start nearer to the data",
+            Termination::BeyondScale => "not converged: nearly all points are beyond the scale of the loss, and no more count than there are parameters; raise the scale or choose a start nearer to the data",
             Termination::AllFixed => "nothing to fit: all parameters are fixed",
             Termination::Degenerate => "not converged: a parameter lost its effect on the model; choose another start or set bounds",
         })

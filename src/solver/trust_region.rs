@@ -54,7 +54,8 @@ impl TrustRegion {
             // root: a lower bound.
             slope = slope_of(r, scale, delta, &mut self.t);
         }
-        let mut lower = if regular { excess / (slope * radius) } else { 0.0 };
+        // It is no number where the step left the range of f64.
+        let mut lower = if regular { (excess / (slope * radius)).max(0.0) } else { 0.0 };
         // ‖D⁻¹Rᵀz‖ / Δ bounds λ from above.
         let gradient = (0..n).map(|j| {
             let g: f64 = (0..=j).map(|i| r[j * n + i] * z[i]).sum();
@@ -122,4 +123,18 @@ pub(crate) fn gauss_newton(r: &[f64], z: &[f64], delta: &mut [f64]) {
 /// ‖Dδ‖
 pub(crate) fn scaled_norm(delta: &[f64], scale: &[f64]) -> f64 {
     delta.iter().zip(scale).map(|(d, s)| (d * s).powi(2)).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TrustRegion;
+
+    #[test]
+    fn a_step_that_leaves_the_range_of_numbers_is_damped() {
+        for (r, z) in [(1e-308, -1e10), (1e-200, 1e200), (1e-300, f64::MAX)] {
+            let mut delta = [0.0];
+            let damping = TrustRegion::new(1).step(&[r], &[z], &[1.0], 0.1, 0.0, &mut delta);
+            assert!(damping >= 0.0, "{r:e} {z:e}: {damping}");
+        }
+    }
 }

@@ -74,7 +74,8 @@ impl Waiting {
         match search.advance() {
             Ok(Want::Evaluation) => Verdict::Again,
             Ok(Want::Nothing(termination))
-                if !is_worth_another_run(termination) || search.interrupted().is_some() =>
+                if search.interrupted().is_some()
+                    || !(is_worth_another_run(termination) || search.is_doubtful(termination)) =>
             {
                 Verdict::Ended(termination)
             }

@@ -100,7 +100,7 @@ fn files_are_fitted_one_by_one_and_a_bad_one_harms_no_other() {
     assert!(line("a.csv: v ").contains("2.000000"), "{}", run.out);
     assert!(line("c.csv: volt ").contains("2.000000"), "{}", run.out);
     assert!(line("b.csv: v ").ends_with(
-        "b.csv:4:3: \"5,1\" in column \"v\" is no number; decimals are written with a point, or say --decimal-comma"
+        "b.csv:4:3: \"5,1\" has a decimal comma, and b.csv:2:3 has \"1.1\"; write all decimals alike, or say --decimal-comma or --thousands"
     ));
     assert!(
         line("none.csv ").ends_with("none.csv: there is no such file; check its name and folder")

@@ -61,7 +61,7 @@ fn fields_that_are_no_numbers() {
     };
     words(
         "\"5,1\"",
-        "f.csv:4:3: \"5,1\" in column \"v\" is no number; decimals are written with a point, or say --decimal-comma",
+        "f.csv:4:3: \"5,1\" has a decimal comma, and f.csv:2:3 has \"1.1\"; write all decimals alike, or say --decimal-comma or --thousands",
     );
     words(
         "5.1 mV",
@@ -86,7 +86,7 @@ fn fields_that_are_no_numbers() {
     refuses(
         &fit("f.dat", "time volt ampere\n1 2\n3 4\n", &[]),
         2,
-        "f.dat:2: the row has 2 fields where line 1 has 3; names with spaces in them need another --delimiter, or underscores",
+        "f.dat:2: the row has 2 fields where line 1 has 3; names with spaces in them need another --delimiter, or underscores; say --skip-rows 1 if the table begins below it",
     );
     let sigma = LINE.replace('\n', ",0\n").replacen("v,0", "v,sigma", 1);
     refuses(

@@ -1,9 +1,12 @@
 //! The program `dualfit`, run as a user runs it: files in, text and exit codes out.
 
 mod batch;
+mod destinations;
 mod documentation;
 mod errors;
 mod fits;
+mod functions;
+mod instruments;
 mod options;
 mod streams;
 mod support;

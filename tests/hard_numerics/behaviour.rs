@@ -90,8 +90,23 @@ fn frequency_off_by_a_factor_of_two() {
     let y: Vec<f64> =
         x.iter().enumerate().map(|(i, x)| (2.0 * PI * x).sin() + scatter(i)).collect();
     let model = |x: Var, [a, f, s]: [Var; 3]| a * (2.0 * PI * f * x + s).sin();
+    // Half the least sum of squares over amplitude and phase, by the normal equations of sine and cosine.
+    let profile = |f: f64| {
+        let (mut ss, mut sc, mut cc, mut sy, mut cy, mut yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+        for (x, y) in x.iter().zip(&y) {
+            let (s, c) = (2.0 * PI * f * x).sin_cos();
+            (ss, sc, cc) = (ss + s * s, sc + s * c, cc + c * c);
+            (sy, cy, yy) = (sy + s * y, cy + c * y, yy + y * y);
+        }
+        0.5 * (yy - (sy * (sy * cc - cy * sc) + cy * (cy * ss - sy * sc)) / (ss * cc - sc * sc))
+    };
     for f in [0.5, 2.0, 1.37] {
         let fit = curve_fit(model, &x, &y, [1.0, f, 0.1]).unwrap();
+        // A minimum of its own, whichever: amplitude and phase are the best there, and the frequency is.
+        assert!(fit.converged(), "{fit}");
+        let found = fit.params()[1];
+        assert_close(fit.cost(), profile(found), 1e-9);
+        assert!([-1e-3, 1e-3].iter().all(|d| profile(found + d) > fit.cost()), "{fit}");
         let right = (fit.params()[1].abs() - 1.0).abs() < 0.01;
         let poor = warns(&fit, |w| matches!(w, Warning::PoorFit { r_squared } if *r_squared < 0.1));
         assert!(right || poor, "f = {f}: {fit}, {:?}", fit.warnings());

@@ -3,7 +3,7 @@
 use crate::standard::*;
 use dualfit::{
     Backend, CurveFit, Data, Error, Loss, MultiStart, Optima, Options, Sampling, Sigma,
-    Termination, Var,
+    Termination, Trial, Var,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -113,36 +113,88 @@ fn limits_hold_for_each_start() {
     assert!(optima.trials().iter().all(|t| t.termination() == Some(Termination::TimeLimit)));
 }
 
+/// A wave whose observer breaks at its call `last`, and the calls that were made.
+fn breaks_at(last: usize) -> (CurveFit, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let watched = wave().observe(move |_| match counted.fetch_add(1, Ordering::SeqCst) + 1 {
+        n if n >= last => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    (watched, calls)
+}
+
+/// Whether a search ended as one that is told to stop: the step at which it is may be the one that meets the
+/// tolerances.
+fn was_stopped(trial: &Trial, unwatched: &Trial) -> bool {
+    let cost = |trial: &Trial| trial.cost().unwrap();
+    trial.termination() == Some(Termination::Stopped)
+        || (trial.converged() && within(cost(trial), cost(unwatched), 1e-9))
+}
+
+/// On one thread starts follow one another, so that the steps of fits made alone say which start the
+/// observer breaks in.
 #[test]
 fn what_is_finished_counts_when_the_observer_breaks() {
-    for last in [1, 2, 40, 150] {
-        let calls = Arc::new(AtomicUsize::new(0));
-        let counted = calls.clone();
-        let watched = wave().observe(move |_| match counted.fetch_add(1, Ordering::SeqCst) + 1 {
-            n if n >= last => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        });
-        let optima = run(&watched, &MultiStart::new(60)).unwrap();
+    let asked = MultiStart::new(60);
+    let whole = run(&wave(), &asked).unwrap();
+    let (x, y) = wave_data();
+    let steps = whole.trials().iter().map(|trial| {
+        let (watched, calls) = breaks_at(usize::MAX);
+        watched.fit(Data::new(&x, &y).unwrap(), trial.start()).unwrap();
+        calls.load(Ordering::SeqCst)
+    });
+    let steps: Vec<usize> = steps.collect();
+    for last in [1, 2, steps[0], steps[0] + 1, 40, 150] {
+        let (watched, calls) = breaks_at(last);
+        let optima = with_threads(1, || run(&watched, &asked)).unwrap();
         assert_consistent(&optima);
-        let stopped =
-            optima.trials().iter().filter(|t| t.termination() == Some(Termination::Stopped));
-        assert!(stopped.count() >= 1);
-        let none = optima.trials().iter().filter(|t| t.termination().is_none());
-        assert!(none.clone().count() >= 10 && none.clone().all(|t| t.error().is_none()));
+        assert_eq!(calls.load(Ordering::SeqCst), last);
+        let mut before = 0;
+        for ((trial, unwatched), steps) in optima.trials().iter().zip(whole.trials()).zip(&steps) {
+            let (begins, ends) = (before < last, before + steps < last);
+            before += steps;
+            if ends {
+                assert_eq!(trial, unwatched);
+            } else if begins {
+                assert!(was_stopped(trial, unwatched), "{trial:?}");
+                assert!(before == last || !trial.converged(), "{trial:?}");
+            } else {
+                assert!(trial.termination().is_none() && trial.error().is_none(), "{trial:?}");
+            }
+        }
+        assert!(before > last && last < steps.iter().sum());
         assert!(optima.to_string().contains("not begun: stopped by the caller"), "{optima}");
-        // Others may be in the observer when one breaks; nobody calls it again.
-        assert!(calls.load(Ordering::SeqCst) <= last + rayon::current_num_threads());
-        assert!(last < 40 || optima.converged() > 0, "{optima}");
     }
     // One that never breaks changes nothing.
-    let quiet = run(&wave().observe(|_| ControlFlow::Continue(())), &MultiStart::new(20)).unwrap();
-    assert_eq!(quiet.trials(), run(&wave(), &MultiStart::new(20)).unwrap().trials());
+    let quiet = run(&wave().observe(|_| ControlFlow::Continue(())), &asked).unwrap();
+    assert_eq!(quiet.trials(), whole.trials());
     let angry = wave().observe(|_| panic!("enough"));
     let error = run(&angry, &MultiStart::new(20)).unwrap_err();
     assert!(
         matches!(&error, Error::ObserverPanicked { message } if message == "enough"),
         "{error}"
     );
+}
+
+/// On several threads it depends on them which starts are under way when the observer breaks; whatever
+/// they do, this holds.
+#[test]
+fn an_observer_that_breaks_on_several_threads_is_not_called_again() {
+    let asked = MultiStart::new(60);
+    let whole = run(&wave(), &asked).unwrap();
+    for (threads, last) in [(2, 1), (2, 40), (8, 2), (8, 150)] {
+        let (watched, calls) = breaks_at(last);
+        let optima = with_threads(threads, || run(&watched, &asked)).unwrap();
+        assert_consistent(&optima);
+        // The others may be in the observer when one breaks.
+        assert!((last..last + threads).contains(&calls.load(Ordering::SeqCst)));
+        let trials = optima.trials().iter().zip(whole.trials());
+        let others: Vec<_> = trials.filter(|(trial, unwatched)| trial != unwatched).collect();
+        let begun = others.iter().filter(|(trial, _)| trial.termination().is_some());
+        assert!(begun.clone().all(|(trial, unwatched)| was_stopped(trial, unwatched)), "{optima}");
+        assert!(begun.count() <= threads, "{optima}");
+    }
 }
 
 #[test]

@@ -21,6 +21,11 @@ pub fn wave() -> CurveFit {
         .bounds([(-5.0, 5.0), (-5.0, 5.0), (0.5, 12.0)])
 }
 
+/// What `run` gives in a pool of so many threads.
+pub fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(run)
+}
+
 pub fn within(value: f64, expected: f64, relative: f64) -> bool {
     (value - expected).abs() <= relative * expected.abs()
 }

@@ -2,7 +2,6 @@
 
 use crate::standard::*;
 use dualfit::{CurveFit, Data, Error, Loss, MultiStart, Optima, Start, StartError};
-use rayon::ThreadPoolBuilder;
 use std::collections::HashSet;
 
 /// Everything but seconds.
@@ -17,10 +16,6 @@ fn all(optima: &Optima) -> String {
     let best = optima.best();
     let numbers = [best.params(), &best.std_errors(), best.covariance().as_slice()].map(bits);
     format!("{text}{:?}\n{numbers:?} {:?}", optima.distinct(), best.warnings())
-}
-
-fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
-    ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(run)
 }
 
 #[test]

@@ -86,7 +86,7 @@ record <- function(case, expr, names, data, w, start, at, absolute) {
       (if (p == 2) sum(w * (data$y - as.vector(value(data$x, unlist(held))))^2)
        else deviance(fit_with(expr, names, data, w, as.list(est), held))) / s2 - deviance(fit) / s2)
   h <- rowSums(qr.Q(qrg)^2)
-  r <- sqrt(w) * (as.vector(value(data$x, est)) - data$y)
+  r <- sqrt(w) * (data$y - as.vector(value(data$x, est)))
   s <- sqrt(deviance(fit) / (n - p))
   scale <- if (absolute) 1 else s
   for (i in c(1, 2, 5, n %/% 2, n)) {

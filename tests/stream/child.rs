@@ -14,9 +14,15 @@ pub(crate) fn task(test: &str) -> Option<String> {
 
 /// Starts the test of this name, which finds `task` to be its own. What it prints is kept from the others.
 pub(crate) fn start(test: &str, task: &str) -> Child {
+    start_with(test, task, &[])
+}
+
+/// As [`start`], with further variables of its environment.
+pub(crate) fn start_with(test: &str, task: &str, variables: &[(&str, &str)]) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
         .env(TASK, format!("{test} {task}"))
+        .envs(variables.iter().copied())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

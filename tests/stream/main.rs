@@ -1,11 +1,18 @@
 //! Fits over chunks of points: the same as in memory, whatever the chunks; stopped, killed and failing ones.
 
+mod borders;
+mod changed;
 mod child;
 mod equality;
 mod errors;
 mod faults;
+#[cfg(all(feature = "arrow", feature = "csv", feature = "parquet"))]
+mod formats;
 mod kill;
 mod kinds;
 mod memory;
 mod resume;
+mod slow;
 mod support;
+mod threads;
+mod together;

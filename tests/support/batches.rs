@@ -119,6 +119,12 @@ pub fn agree_but_for(there: &BatchFit, here: &BatchFit, vague: &[usize]) {
         if a.cost().max(b.cost()) > 1e-25 || a.cost().is_nan() != b.cost().is_nan() {
             close(a.cost(), b.cost(), 1e-8, &format!("fit {i}, cost"));
         }
+        close(
+            a.effective_points(),
+            b.effective_points(),
+            1e-6,
+            &format!("fit {i}, points that count"),
+        );
         assert_eq!(a.rank(), b.rank(), "fit {i}: rank");
         assert!(a.at_bound().eq(b.at_bound()), "fit {i}: bounds");
     }
@@ -208,6 +214,15 @@ pub fn losses_bounds_and_fixed_parameters(place: Place<'_>) {
     for fitter in fitters {
         check(&fitter, &data, START, 3, place);
     }
+    for loss in [
+        Loss::Huber { scale: 0.5 },
+        Loss::Cauchy { scale: 0.5 },
+        Loss::Arctan { scale: 2.0 },
+        Loss::Tukey { scale: 2.0 },
+    ] {
+        let far = check(&decay().loss(loss), &data, [1500.0, 0.7, 300.0], 30, place);
+        assert!(far.effective_points().iter().all(|&counting| counting > 20.0), "{loss:?}: {far}");
+    }
 }
 
 pub fn starts_and_bounds_of_each_fit(place: Place<'_>) {
@@ -246,7 +261,10 @@ pub fn all_types_of_samples_and_columns(place: Place<'_>) {
         BatchData::shared(&x, &f32s).unwrap(),
     ] {
         let batch = check(&decay(), &data, start, 0, place);
-        assert_eq!(batch.params(), reference.params());
+        // Units of other types are other texts, in which a compiler may fuse other operations.
+        for (p, q) in batch.params().iter().zip(reference.params()) {
+            close(*p, *q, 1e-12, "parameter of another type of samples");
+        }
     }
     check(&decay(), &BatchData::shared(&narrow, &u16s).unwrap(), start, 0, place);
 }
@@ -405,7 +423,8 @@ pub fn spots(place: Place<'_>) {
     let data_of_nothing = BatchData::shared([&columns, &rows], &empty).unwrap();
     let [there, here] = both(&spot, &data_of_nothing, start, place);
     agree_but_for(&there, &here, &[0, 1, 2]);
-    assert_eq!(there.left_to_cpu(), 0, "{there}");
+    // Whether they are exact the host says, which looks at each point.
+    assert_eq!(there.left_to_cpu(), 3, "{there}");
     let least_squares = check(&spot, &data, start, fits / 50, place);
     assert!(least_squares.converged() > fits - fits / 50, "{least_squares}");
     let counted = spot.estimator(Estimator::Poisson).bound("p0", 0.0..).bound("p4", 1e-3..);
@@ -437,5 +456,6 @@ pub fn second_runs(place: Place<'_>) {
     // From these rates the exponential is gone at all points but the first.
     let stack = decays(&x, 6);
     let starts: Vec<[f64; 3]> = (0..6).map(|i| [10.0, 10f64.powi(i), 3.0]).collect();
-    check(&decay(), &BatchData::shared(&x, &stack).unwrap(), &starts, 0, place);
+    // Two of them come to no end there, which the host decides.
+    check(&decay(), &BatchData::shared(&x, &stack).unwrap(), &starts, 2, place);
 }

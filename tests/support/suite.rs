@@ -139,11 +139,14 @@ fn compare_to(
     for (i, (&d, &c)) in device.params().iter().zip(cpu.params()).enumerate() {
         let scale = c.abs().max(on_cpu[i]).max(f64::MIN_POSITIVE);
         assert!((d - c).abs() <= 1e-9 * scale, "{what}, parameter {i}: {d:e} against {c:e}");
+        let (e, f) = (on_device[i], on_cpu[i]);
+        let same = e == f || (e.is_nan() && f.is_nan()) || (e - f).abs() <= 1e-6 * f.abs();
+        // Where a model goes through all points its residuals, and so its errors, are rounding.
+        let nothing = e.max(f) <= 1e-13 * c.abs();
+        assert!(same || nothing, "{what}, error {i}: {e:e} against {f:e}");
     }
-    for (i, (&d, &c)) in on_device.iter().zip(&on_cpu).enumerate() {
-        let same = d == c || (d.is_nan() && c.is_nan()) || (d - c).abs() <= 1e-6 * c.abs();
-        assert!(same, "{what}, error {i}: {d:e} against {c:e}");
-    }
+    let [counting, expected] = [&device, &cpu].map(Fit::effective_points);
+    assert!((counting / expected - 1.0).abs() < 1e-6, "{what}: {counting} points, {expected}");
     // Equal infinities too: y of 1e200 has squares beyond the range.
     let apart = if device.cost() == cpu.cost() { 0.0 } else { (device.cost() - cpu.cost()).abs() };
     assert!(
@@ -222,6 +225,8 @@ pub fn losses(place: Place<'_>) {
         Loss::Tukey { scale: 0.5 },
     ] {
         compare(&format!("{loss:?}"), &decay().loss(loss), &data, &START, place);
+        let far = [300.0, 0.5, 50.0];
+        compare(&format!("{loss:?} from far"), &decay().loss(loss), &data, &far, place);
     }
 }
 
@@ -447,12 +452,19 @@ pub fn many_starts(place: Place<'_>) {
     };
     assert_eq!(failed(&device), failed(&cpu));
     assert!(failed(&cpu).contains(&true) && cpu.distinct().len() > 3);
-    assert_eq!(device.distinct().len(), cpu.distinct().len(), "{device}\n{cpu}");
-    for (d, c) in device.distinct().iter().zip(cpu.distinct()) {
-        assert_eq!(d.hits(), c.hits(), "{device}\n{cpu}");
-        assert!((d.cost() - c.cost()).abs() <= 1e-9 * c.cost());
-        let close = |(d, c): (&f64, &f64)| (d - c).abs() <= 1e-4 * c.abs();
-        assert!(d.params().iter().zip(c.params()).all(close), "{d:?} {c:?}");
+    // A start between two basins may end in either, by the rounding of its first steps. What several starts reach
+    // on one is found on the other.
+    let close = |(d, c): (&f64, &f64)| (d - c).abs() <= 1e-4 * c.abs();
+    for (these, others) in [(&device, &cpu), (&cpu, &device)] {
+        for optimum in these.distinct().iter().filter(|optimum| optimum.hits() > 2) {
+            let is_it = |other: &&dualfit::Optimum| {
+                (optimum.cost() - other.cost()).abs() <= 1e-9 * other.cost()
+                    && optimum.params().iter().zip(other.params()).all(close)
+            };
+            let other = others.distinct().iter().find(is_it);
+            let other = other.unwrap_or_else(|| panic!("{optimum:?}\n{device}\n{cpu}"));
+            assert!(optimum.hits().abs_diff(other.hits()) <= 2, "{device}\n{cpu}");
+        }
     }
     let pairs = device.best().params().iter().zip(cpu.best().params());
     pairs.for_each(|(d, c)| assert!((d - c).abs() <= 1e-8 * c.abs(), "{d} {c}"));

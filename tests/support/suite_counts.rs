@@ -59,6 +59,7 @@ fn recorded_deviances(place: Place<'_>) {
         let fit = unit.fit(Data::new(&[f], &[y]).unwrap(), [1.0]).unwrap();
         assert_eq!(fit.params(), [1.0], "{line}");
         assert_eq!(fit.stats().backend, "CUDA", "{}", fit.stats());
-        assert!((fit.cost() - half).abs() <= 4e-15 * half, "{line}: {:e}", fit.cost());
+        // A deviance is a difference of terms of up to ten times its size, and a card's logarithm is off by an ulp.
+        assert!((fit.cost() - half).abs() <= 2e-14 * half, "{line}: {:e}", fit.cost());
     }
 }

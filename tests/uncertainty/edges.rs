@@ -178,11 +178,37 @@ fn counts_and_masks_are_understood() {
     same(sum, 3.0, 1e-6);
     assert_eq!(judged.order.len(), 39);
     let profile = curve.profile(&fit, data(), "p1").unwrap().interval(0.95).unwrap();
-    let (lower, upper) = fit.confidence_intervals(0.95).unwrap()[1];
-    let width = upper - lower;
-    assert!(
-        (profile.lower - lower).abs() < 0.2 * width && (profile.upper - upper).abs() < 0.2 * width
-    );
+    // With the rate held the deviance is convex in the other two: Newton's steps, and bisection for the ends.
+    let deviance = |rate: f64| {
+        let (mut a, mut b) = (fit.params()[0], fit.params()[2]);
+        let rows = || (0..40).filter(|&i| i != 7).map(|i| ((-rate * x[i]).exp(), y[i]));
+        for _ in 0..60 {
+            let mut sums = [0.0; 5];
+            for (e, y) in rows() {
+                let f = a * e + b;
+                let (slope, curvature) = (1.0 - y / f, y / (f * f));
+                let terms = [slope * e, slope, curvature * e * e, curvature * e, curvature];
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            }
+            let [g, h, aa, ab, bb] = sums;
+            let determinant = aa * bb - ab * ab;
+            a -= (bb * g - ab * h) / determinant;
+            b -= (aa * h - ab * g) / determinant;
+        }
+        let term = |f: f64, y: f64| f - y + if y > 0.0 { y * (y / f).ln() } else { 0.0 };
+        rows().map(|(e, y)| 2.0 * term(a * e + b, y)).sum::<f64>()
+    };
+    let (best, wanted) = (fit.params()[1], 1.959_963_984_540_054_f64.powi(2));
+    let least = deviance(best);
+    same(least, fit.chi_square(), 1e-10);
+    for (end, far) in [(profile.lower, 0.5 * best), (profile.upper, 2.0 * best)] {
+        let (mut inside, mut outside) = (best, far);
+        for _ in 0..60 {
+            let middle = 0.5 * (inside + outside);
+            if deviance(middle) - least < wanted { inside = middle } else { outside = middle }
+        }
+        same(end - best, inside - best, 1e-6);
+    }
 }
 
 #[test]
@@ -334,4 +360,39 @@ fn ties_are_those_of_the_substituted_model() {
     assert!(matches!(refused, Err(Error::Uncertainty(UncertaintyError::NoProfile { .. }))));
     let judged = one.diagnostics(&data()).unwrap();
     same(judged.leverage.iter().sum(), 2.0, 1e-6);
+}
+
+/// y − model, whoever hands residuals out: positive where the point lies above the curve.
+#[test]
+fn residuals_have_one_sign() {
+    let (x, mut y) = (xs(), ys(1.0));
+    (y[4], y[11]) = (y[4] + 0.4, y[11] - 0.4);
+    let sigma = vec![0.05; x.len()];
+    let matrix = nalgebra::DMatrix::from_diagonal_element(x.len(), x.len(), 0.05 * 0.05);
+    let plain = || Data::new(&x, &y).unwrap();
+    let given = |sigma| plain().sigma(sigma).unwrap();
+    let robust = decay().loss(Loss::Cauchy { scale: 3.0 });
+    let counts: Vec<f64> = y.iter().map(|y| (20.0 * y).round()).collect();
+    let poisson = decay().estimator(Estimator::Poisson);
+    for (curve, data) in [
+        (decay(), plain()),
+        (decay(), given(Sigma::Absolute(&sigma))),
+        (decay(), given(Sigma::Covariance(&matrix))),
+        (robust, given(Sigma::Absolute(&sigma))),
+        (poisson, Data::new(&x, &counts).unwrap()),
+    ] {
+        let unit = data.clone();
+        let fit = curve.fit(data, [2.0, 1.0, 1.0]).unwrap();
+        let (model, residuals) = (fit.predict(&x).unwrap(), fit.residuals(&unit).unwrap());
+        let judged = fit.diagnostics(&unit).unwrap();
+        let observed = if fit.param("a").unwrap() > 10.0 { &counts } else { &y };
+        for i in 0..x.len() {
+            assert_eq!(residuals[i], observed[i] - model[i]);
+            assert_eq!(judged.residuals[i], residuals[i]);
+            assert_eq!(judged.standardized[i] > 0.0, residuals[i] > 0.0, "{i}");
+        }
+        assert!(residuals[4] > 0.2 && residuals[11] < -0.2);
+        assert!(judged.standardized[4] > 1.0 && judged.standardized[11] < -1.0);
+        assert_eq!(judged.runs.positive, residuals.iter().filter(|r| **r > 0.0).count());
+    }
 }

@@ -4,6 +4,7 @@ mod coverage;
 mod edges;
 mod ends;
 mod peers;
+mod scans;
 
 #[path = "../support/nist.rs"]
 mod nist;

@@ -5,6 +5,7 @@
 //! bounded, so the memory for their summaries does not grow with the data.
 
 use super::machine::BLOCK;
+use crate::threads;
 use rayon::prelude::*;
 
 /// A chunk is at least this long: some 10 µs of work, against which handing it to a thread is little.
@@ -54,6 +55,7 @@ impl Chunks {
             work(c * self.length, self.points.min((c + 1) * self.length), slot);
         };
         if parallel && slots.len() > 1 {
+            threads::ready();
             slots.par_iter_mut().enumerate().for_each(|(c, slot)| one(c, slot));
         } else {
             slots.iter_mut().enumerate().for_each(|(c, slot)| one(c, slot));

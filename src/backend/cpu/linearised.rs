@@ -10,6 +10,7 @@ use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::model::native::{Model, Native, Steps};
 use crate::model::program::panic_message;
+use crate::threads;
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -41,6 +42,7 @@ impl At<'_> {
         n: usize,
         each: impl Fn(usize, f64, &[f64]) -> R + Sync,
     ) -> Result<Vec<R>> {
+        threads::ready();
         match self.model {
             Model::Traced(program) => {
                 let code = Code::compile(&program.with_partials(self.by)?);

@@ -7,6 +7,7 @@ mod gram;
 pub(crate) mod kernels;
 pub(crate) mod linearised;
 mod machine;
+mod points_alone;
 mod poisson;
 pub(crate) mod predict;
 mod robust;
@@ -17,7 +18,7 @@ mod tests;
 mod whitened;
 mod worker;
 
-use super::{BadPoint, Evaluator, Fault};
+use super::{BadPoint, Evaluator, Fault, Patience};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::survey::PIECE;
@@ -25,6 +26,7 @@ use crate::model::native::{Native, Steps};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;
+use crate::threads;
 use chunks::Chunks;
 use code::{Code, Source};
 use kernels::Kernels;
@@ -165,6 +167,10 @@ pub(crate) struct Cpu<'a> {
     kernels: &'static Kernels,
     chunks: Chunks,
     parallel: bool,
+    /// What no point weighs more than in sums, in row units.
+    most_weight: f64,
+    /// How long a pass of a native model may go on.
+    patience: Patience<'a>,
     scratch: Scratch,
 }
 
@@ -220,6 +226,8 @@ impl<'a> Cpu<'a> {
             kernels: kernels::detect(),
             chunks,
             parallel,
+            most_weight: f64::INFINITY,
+            patience: Patience::default(),
             scratch,
         }
     }
@@ -242,6 +250,23 @@ impl<'a> Cpu<'a> {
     /// Leaves all chunks to the calling thread. The result is the same.
     pub(crate) fn on_one_thread(mut self) -> Self {
         self.parallel = false;
+        self
+    }
+
+    /// Breaks passes of a native model off when this patience is over.
+    pub(crate) fn within(mut self, patience: Patience<'a>) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Ends all passes from here on, however long they take.
+    pub(crate) fn take_time(&mut self) {
+        self.patience = Patience::default();
+    }
+
+    /// As after [`Evaluator::limit_weights`].
+    pub(crate) fn with_weights_of(mut self, most: f64) -> Self {
+        self.most_weight = most;
         self
     }
 
@@ -329,6 +354,7 @@ impl<'a> Cpu<'a> {
         p.resize(params.len(), 0.0);
         partials.resize(params.len(), 0.0);
         for i in 0..len {
+            self.patience.check()?;
             let index = block.index(i);
             x.clear();
             x.extend(self.points.columns.iter().map(|c| c.at(index)));
@@ -362,7 +388,8 @@ impl<'a> Cpu<'a> {
     }
 
     fn weighting<'w>(&'w self, columns: &'w [f64], floor: f64) -> Weighting<'w> {
-        Weighting { points: self.points, loss: self.loss, floor, columns }
+        let most = self.most_weight;
+        Weighting { points: self.points, loss: self.loss, floor, columns, most }
     }
 }
 
@@ -380,7 +407,7 @@ impl Evaluator for Cpu<'_> {
     fn threads(&self) -> usize {
         // Asking for the number starts the threads, so it is only asked where they are wanted.
         let several = self.parallel && self.chunks.count() > 1;
-        if several { rayon::current_num_threads().min(self.chunks.count()) } else { 1 }
+        if several { threads::count().min(self.chunks.count()) } else { 1 }
     }
 
     fn scratch_bytes(&self) -> usize {
@@ -393,46 +420,28 @@ impl Evaluator for Cpu<'_> {
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        // Rare passes take the surer way.
-        let pass = Pass::plain(self.model, params, &mut uniforms);
-        out.fill(0.0);
-        let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
-            for (largest, &source) in out.iter_mut().zip(&pass.outputs[1..]) {
-                for (i, partial) in worker.machine.source(source, inputs).iter().enumerate() {
-                    *largest = largest.max((partial * self.points.weight(block.index(i))).abs());
-                }
-            }
-        };
-        let all = (0, self.points.len());
-        Worker::with(|worker| self.blocks(pass, all, worker, visit))
+        self.largest_partials(params, out)
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
-        let pass = Pass::plain(self.model, params, &mut uniforms);
-        let mut found = None;
-        let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
-            if found.is_some() {
-                return;
-            }
-            let output = |o: usize| worker.machine.source(pass.outputs[o], inputs);
-            let len = output(0).len();
-            let bad = |i: usize| {
-                let impossible = !self.points.allows(block.index(i), output(0)[i]);
-                let outputs = 0..pass.outputs.len();
-                outputs.into_iter().find(|&o| !output(o)[i].is_finite() || (o == 0 && impossible))
-            };
-            found = (0..len).find_map(|i| Some((i, bad(i)?))).map(|(i, o)| BadPoint {
-                index: block.index(i),
-                x: self.points.columns.iter().map(|c| c.at(block.index(i))).collect(),
-                value: output(o)[i],
-                partial: o.checked_sub(1),
-            });
-        };
-        let all = (0, self.points.len());
-        Worker::with(|worker| self.blocks(pass, all, worker, visit)).ok()?;
-        found
+        self.first_not_finite(params)
+    }
+
+    fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
+        self.points.heaviest(count, level)
+    }
+
+    fn limit_weights(&mut self, most: f64) -> Option<f64> {
+        self.most_weight = most;
+        Some(self.points.square_of_limited(most))
+    }
+
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+        self.rows_beyond(params, columns)
+    }
+
+    fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        self.passes_through(params)
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn weigh(
     {
         let cost;
         [*s, *r, cost] = point(f, y, darkest[i % LANES]);
-        sums[i % LANES] += cost;
+        sums.costs[i % LANES] += cost;
     }
 }
 

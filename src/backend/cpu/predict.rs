@@ -8,6 +8,7 @@ use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use crate::model::program::panic_message;
+use crate::threads;
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,6 +31,7 @@ pub(crate) fn values(
             let code = Code::compile(program);
             let mut uniforms = Vec::new();
             code.uniforms(params, &mut uniforms);
+            threads::ready();
             let tasks = out.par_chunks_mut(TASK * BLOCK).enumerate();
             tasks.for_each(|(t, part)| {
                 Worker::with(|worker| {

@@ -14,13 +14,19 @@ use crate::math::lane;
 /// The smallest square of a row factor.
 const LEAST: f64 = f64::EPSILON;
 
-/// Partial sums of the loss, ½C²ρ summed lane by lane.
-pub(super) type RobustSums = [f64; LANES];
+/// Partial sums over points, lane by lane.
+#[derive(Clone, Copy, Default)]
+pub(super) struct RobustSums {
+    /// Of the loss, ½C²ρ.
+    pub(super) costs: [f64; LANES],
+    /// Of ρ', by which a point counts. Counts of events leave it alone.
+    pub(super) weights: [f64; LANES],
+}
 
 /// ρ, ρ' and ρ' + 2zρ'' at z.
 type Terms = (f64, f64, f64);
 
-/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds the losses to `sums`. Both slices have
+/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and weights to `sums`. Both slices have
 /// one value per point of the block.
 #[inline(always)]
 pub(super) fn correct(
@@ -76,31 +82,34 @@ fn each(
     let (s_groups, s_rest) = row.as_chunks_mut::<LANES>();
     for (r, s) in r_groups.iter_mut().zip(s_groups) {
         for l in 0..LANES {
-            point(scale, half_square, floor, &mut r[l], &mut s[l], &mut sums[l], &terms);
+            let at = point(scale, floor, &mut r[l], &mut s[l], &terms);
+            sums.costs[l] += half_square * at.0;
+            sums.weights[l] += at.1;
         }
     }
     for (l, (r, s)) in r_rest.iter_mut().zip(s_rest).enumerate() {
-        point(scale, half_square, floor, r, s, &mut sums[l], &terms);
+        let at = point(scale, floor, r, s, &terms);
+        sums.costs[l] += half_square * at.0;
+        sums.weights[l] += at.1;
     }
 }
 
+/// Corrects one point, and returns ρ and ρ'.
 #[inline(always)]
 fn point(
     scale: f64,
-    half_square: f64,
     floor: f64,
     r: &mut f64,
     s: &mut f64,
-    sum: &mut f64,
     terms: &impl Fn(f64) -> Terms,
-) {
+) -> (f64, f64) {
     let z = (*r / scale) * (*r / scale);
     let (rho, gradient, curvature) = terms(z);
     let least = floor * gradient;
     let square = if curvature > least { curvature } else { least };
     let square = if square > LEAST { square } else { LEAST };
     *s = square.sqrt();
-    *sum += half_square * rho;
     // A residual that is not a number must stay one: the comparisons above would lose it.
     *r = *r * gradient / *s;
+    (rho, gradient)
 }

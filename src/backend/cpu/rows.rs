@@ -33,7 +33,7 @@ pub(super) struct Rows {
     /// Of each column, the points beyond the last eight of a block.
     rests: Vec<[f64; LANES]>,
     matrix: Vec<f64>,
-    cost: RobustSums,
+    robust_sums: RobustSums,
 }
 
 /// A block's model values and partials.
@@ -60,6 +60,8 @@ pub(super) struct Weighting<'a> {
     pub(super) floor: f64,
     /// The factor of each column.
     pub(super) columns: &'a [f64],
+    /// What no point weighs more than.
+    pub(super) most: f64,
 }
 
 /// What a block of fits side by side is compared with.
@@ -88,7 +90,7 @@ impl Rows {
     /// Forgets the sums of the chunk before.
     pub(super) fn clear(&mut self) {
         self.lanes.fill(0.0);
-        self.cost = [0.0; LANES];
+        self.robust_sums = RobustSums::default();
     }
 
     /// Sets the last column to the weighted, robustly corrected residual, `value` − y, and the factor
@@ -122,7 +124,7 @@ impl Rows {
         };
         if points.estimator == Estimator::Poisson {
             let darkest = [points.darkest(); LANES];
-            kernels.poisson(&darkest, [value, y], residual, factor, &mut self.cost);
+            kernels.poisson(&darkest, [value, y], residual, factor, &mut self.robust_sums);
             return true;
         }
         kernels.binary(Binary::Sub, value, y, residual);
@@ -142,11 +144,14 @@ impl Rows {
                         factor.iter_mut().zip(index).for_each(|(f, &i)| *f = unit / s[i]);
                     }
                 }
+                if weighting.most < f64::INFINITY {
+                    factor.iter_mut().for_each(|f| *f = f.min(weighting.most));
+                }
                 true
             }
         };
         let rule = (weighting.loss, weighting.floor);
-        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.cost)
+        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
     }
 
     /// As [`residual`](Rows::residual), of fits side by side.
@@ -166,7 +171,13 @@ impl Rows {
         let (residual, factor, robust) =
             (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
         if target.estimator == Estimator::Poisson {
-            kernels.poisson(target.darkest, [value, target.y], residual, factor, &mut self.cost);
+            kernels.poisson(
+                target.darkest,
+                [value, target.y],
+                residual,
+                factor,
+                &mut self.robust_sums,
+            );
             return true;
         }
         kernels.binary(Binary::Sub, value, target.y, residual);
@@ -174,14 +185,14 @@ impl Rows {
             factor.copy_from_slice(weights);
         }
         let (rule, weighted) = ((target.loss, target.floor), target.weights.is_some());
-        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.cost)
+        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
     }
 
     /// The sums of the lanes of `k` columns, each by itself.
     pub(super) fn lanes_into(&self, k: usize, sums: &mut Vec<f64>, costs: &mut [f64; LANES]) {
         sums.clear();
         sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
-        *costs = self.cost;
+        *costs = self.robust_sums.costs;
     }
 
     /// Adds the block's products to the sums of the chunk.
@@ -259,7 +270,7 @@ impl Rows {
 }
 
 /// Multiplies residuals by the factors of their rows, if they are weighted, and corrects both for the
-/// loss, whose costs are added. Returns whether the rows have a factor other than 1.
+/// loss, whose sums grow. Returns whether the rows have a factor other than 1.
 fn weigh_residual(
     kernels: &Kernels,
     (loss, floor): (Loss, f64),
@@ -267,7 +278,7 @@ fn weigh_residual(
     residual: &mut [f64],
     factor: &mut [f64],
     robust: &mut [f64],
-    cost: &mut RobustSums,
+    sums: &mut RobustSums,
 ) -> bool {
     if weighted {
         residual.iter_mut().zip(factor.iter()).for_each(|(r, w)| *r *= w);
@@ -275,7 +286,7 @@ fn weigh_residual(
     if loss == Loss::Linear {
         return weighted;
     }
-    kernels.robust(loss, floor, residual, robust, cost);
+    kernels.robust(loss, floor, residual, robust, sums);
     match weighted {
         true => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
         false => factor.copy_from_slice(robust),
@@ -303,9 +314,16 @@ impl Rows {
             true => 0.5 * out.products[pair(n, n)],
             false => {
                 let mut total = [0.0];
-                collapse(&self.cost, &mut total);
+                collapse(&self.robust_sums.costs, &mut total);
                 total[0]
             }
         };
+    }
+
+    /// The sum of the weights ρ' of the chunk's points.
+    pub(super) fn weight(&self) -> f64 {
+        let mut total = [0.0];
+        collapse(&self.robust_sums.weights, &mut total);
+        total[0]
     }
 }

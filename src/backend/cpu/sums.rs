@@ -70,11 +70,14 @@ impl Cpu<'_> {
             let (kernels, outputs) = (self.kernels, pass.outputs);
             self.sum_up(&mut factors, |worker, range, factor| {
                 factor.clear();
-                self.blocks(pass, range, worker, |worker, inputs, block| {
+                worker.rows.clear();
+                let done = self.blocks(pass, range, worker, |worker, inputs, block| {
                     let Worker { machine, rows, .. } = worker;
                     let view = View { machine, inputs, block, outputs };
                     rows.fold(kernels, &weighting, &view, factor);
-                })
+                });
+                factor.weight = worker.rows.weight();
+                done
             })?;
             Ok(merge(&mut factors))
         });

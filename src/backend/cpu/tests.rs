@@ -267,7 +267,7 @@ fn sums_are_those_of_the_definition() {
         for loss in LOSSES {
             let (normal, factor) = sums(&points, loss, kernels::detect(), n);
             // Row by row: the gradient, the cost, and JᵀJ with the factors of either floor.
-            let (mut cost, mut gradient) = (0.0, [0.0; 3]);
+            let (mut cost, mut gradient, mut counting) = (0.0, [0.0; 3], 0.0);
             let mut products = [[[0.0; 3]; 3]; 2];
             for i in points.kept() {
                 let outputs = program.outputs(&[data.columns[0].at(i)], &PARAMETERS);
@@ -278,6 +278,7 @@ fn sums_are_those_of_the_definition() {
                 let [value, first, second] = rho(loss, z);
                 let curvature = first + 2.0 * z * second;
                 cost += 0.5 * c * c * value;
+                counting += if loss == Loss::Linear { 0.0 } else { first };
                 let row: [f64; 3] = std::array::from_fn(|j| outputs[1 + j] * weight * SCALES[j]);
                 for j in 0..3 {
                     gradient[j] += first * row[j] * r;
@@ -291,6 +292,8 @@ fn sums_are_those_of_the_definition() {
             }
             let near = |a: f64, b: f64, size: f64| (a - b).abs() <= 1e-11 * size;
             assert!(near(normal.cost, cost, cost), "{kind} {loss:?}: {} {cost}", normal.cost);
+            let found = factor.weight;
+            assert!(near(found, counting, counting), "{kind} {loss:?}: {found} {counting}");
             for j in 0..3 {
                 let size = (products[0][j][j] * 2.0 * cost).sqrt();
                 let found = normal.products[pair(j, 3)];

@@ -22,13 +22,15 @@ pub(crate) struct Whitened<'a> {
     columns: Vec<Vec<f64>>,
     row: Vec<f64>,
     cost: f64,
+    /// The sum of the weights ρ'.
+    weight: f64,
 }
 
 impl<'a> Whitened<'a> {
     pub(crate) fn new(inner: Cpu<'a>, correlation: &'a Correlation) -> Self {
         let n = correlation.index.len();
         let columns = vec![vec![0.0; n]; inner.model.outputs()];
-        Whitened { inner, correlation, columns, row: vec![1.0; n], cost: 0.0 }
+        Whitened { inner, correlation, columns, row: vec![1.0; n], cost: 0.0, weight: 0.0 }
     }
 
     /// Fills the columns at `params`: whitened, scaled, corrected for the loss.
@@ -87,7 +89,8 @@ impl<'a> Whitened<'a> {
         for column in partials {
             column.iter_mut().zip(&self.row).for_each(|(v, s)| *v *= s);
         }
-        self.cost = sums.iter().sum();
+        self.cost = sums.costs.iter().sum();
+        self.weight = sums.weights.iter().sum();
     }
 }
 
@@ -106,6 +109,7 @@ impl Evaluator for Whitened<'_> {
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         self.evaluate(params, columns, 0.0)?;
         out.clear();
+        out.weight = self.weight;
         let (n, k) = (self.row.len(), self.columns.len());
         let mut rows = vec![0.0; STRIDE * k];
         for start in (0..n).step_by(BLOCK) {
@@ -138,5 +142,9 @@ impl Evaluator for Whitened<'_> {
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
         self.inner.first_bad_point(params)
+    }
+
+    fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        self.inner.is_exact(params)
     }
 }

@@ -84,6 +84,26 @@ impl Evaluator for Careful<'_> {
         self.cpu.first_bad_point(params)
     }
 
+    fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
+        self.cpu.heaviest(count, level)
+    }
+
+    /// Passes on a device know no limit.
+    fn limit_weights(&mut self, most: f64) -> Option<f64> {
+        if self.device.take().is_some() {
+            self.failed = Some("a few points outweigh all others by far".to_owned());
+        }
+        self.cpu.limit_weights(most)
+    }
+
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+        self.cpu.heavy_rows(params, columns)
+    }
+
+    fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        self.cpu.is_exact(params)
+    }
+
     fn resident(&mut self) -> Option<&mut dyn ResidentFit> {
         if self.device.as_ref()?.has_loop() { Some(self) } else { None }
     }

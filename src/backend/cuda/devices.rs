@@ -28,6 +28,9 @@ pub struct DeviceInfo {
     pub driver_version: (u32, u32),
     /// Major and minor version of the NVRTC that compiles for this device, where there is one.
     pub nvrtc_version: Option<(u32, u32)>,
+    /// Whether the system ends what computes on the device for more than some seconds, as on a card that drives
+    /// a display. Batches then go there in small portions.
+    pub has_time_limit: bool,
     /// Why nothing can be computed on the device, if so: another process has it, or NVRTC is missing.
     pub problem: Option<NoCuda>,
 }
@@ -45,6 +48,7 @@ impl DeviceInfo {
             compute_capability: properties.capability,
             multiprocessors: properties.multiprocessors as usize,
             driver_version: properties.driver_version,
+            has_time_limit: properties.has_time_limit,
             nvrtc_version: nvrtc.as_ref().ok().map(|nvrtc| nvrtc.version()),
             problem: memory.err().or(nvrtc.err()),
         })
@@ -78,6 +82,9 @@ impl fmt::Display for DeviceInfo {
         write!(f, "{:.1} GiB, driver for CUDA {major}.{minor}", gib(self.memory_total))?;
         if let Some((major, minor)) = self.nvrtc_version {
             write!(f, ", NVRTC {major}.{minor}")?;
+        }
+        if self.has_time_limit {
+            write!(f, ", ends what computes for seconds")?;
         }
         match &self.problem {
             Some(reason) => write!(f, "; nothing can be computed on it: {reason}"),
@@ -193,6 +200,7 @@ mod tests {
             multiprocessors: 132,
             driver_version: (13, 1),
             nvrtc_version: Some((12, 9)),
+            has_time_limit: false,
             problem: None,
         };
         assert_eq!(
@@ -200,7 +208,10 @@ mod tests {
             "CUDA device 1: H200, compute capability 9.0, 132 multiprocessors, 70.0 GiB free of \
              141.0 GiB, driver for CUDA 13.1, NVRTC 12.9"
         );
-        let problem = Some(NoCuda::NvrtcNotFound { searched: vec!["here".into()] });
+        let limited = DeviceInfo { has_time_limit: true, ..whole.clone() }.to_string();
+        assert!(limited.ends_with("NVRTC 12.9, ends what computes for seconds"), "{limited}");
+        let problem =
+            Some(NoCuda::NvrtcNotFound { searched: vec!["here".into()], driver: (13, 1) });
         let unusable = DeviceInfo { nvrtc_version: None, memory_free: None, problem, ..whole };
         let line = unusable.to_string();
         assert!(line.contains("132 multiprocessors, 141.0 GiB, driver for CUDA 13.1; nothing can"));

@@ -299,6 +299,7 @@ impl Idle {
             clock_hertz: 1e9,
             memory_bytes_per_second: 1e9,
             driver_version: (13, 0),
+            has_time_limit: false,
         };
         Idle { properties, next: Mutex::new(4096) }
     }

@@ -51,6 +51,8 @@ pub(crate) struct Properties {
     pub(crate) memory_bytes_per_second: f64,
     /// Major and minor version of CUDA that the driver speaks.
     pub(crate) driver_version: (u32, u32),
+    /// Whether the system ends kernels after some seconds, as on a card that drives a display.
+    pub(crate) has_time_limit: bool,
 }
 
 /// A device as the rest of the crate sees it.
@@ -105,6 +107,9 @@ pub(crate) trait Driver: Send + Sync {
     ) -> Result<(), DriverError>;
 }
 
+/// `CUDA_ERROR_LAUNCH_TIMEOUT`.
+const LAUNCH_TIMEOUT: i32 = 702;
+
 /// What a device refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DriverError {
@@ -123,7 +128,13 @@ impl fmt::Display for DriverError {
                 write!(f, "the device has no {requested} bytes of memory left")
             }
             DriverError::Lost { call, code, text } => {
-                write!(f, "the device is lost: {call} returned {code} ({text})")
+                write!(f, "the device is lost: {call} returned {code} ({text})")?;
+                match *code {
+                    LAUNCH_TIMEOUT => {
+                        write!(f, ", because a card with a display may not compute for seconds")
+                    }
+                    _ => Ok(()),
+                }
             }
             DriverError::Failed { call, code, text } => {
                 write!(f, "{call} returned {code} ({text})")

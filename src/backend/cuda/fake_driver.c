@@ -26,6 +26,9 @@
 #ifndef INIT
 #define INIT 0
 #endif
+#ifndef TIME_LIMIT
+#define TIME_LIMIT 0
+#endif
 #ifndef MEMORY
 #define MEMORY (1 << 28)
 #endif
@@ -191,6 +194,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {
     case 13: *value = 1980000; return OK;
     case 16: *value = 132; return OK;
+    case 17: *value = TIME_LIMIT; return OK;
     case 36: *value = 3201000; return OK;
     case 37: *value = 6144; return OK;
     case 75: *value = 9; return OK;

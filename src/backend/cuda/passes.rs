@@ -45,6 +45,8 @@ impl Summed for RFactor {
     fn take(&mut self, numbers: &[f64]) {
         let count = self.r.len();
         self.r.copy_from_slice(&numbers[..count]);
+        // Below the diagonal lies the sum of the weights; without parameters there is no room for it.
+        self.weight = self.r.get_mut(1).map_or(0.0, std::mem::take);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
+use crate::threads;
 use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -95,7 +96,7 @@ impl Printed {
         let solver = || wanted.map(|text| device.kernels(text)).transpose();
         let (passes, solver) = match device.is_loaded(&texts.passes) || wanted.is_none() {
             true => (device.kernels(&texts.passes), solver()),
-            false => rayon::join(|| device.kernels(&texts.passes), solver),
+            false => threads::join(|| device.kernels(&texts.passes), solver),
         };
         let ((passes, origin), solver) = (passes?, solver?.map(|(kernels, _)| kernels));
         let factor = OnceLock::new();

@@ -58,6 +58,8 @@ macro_rules! kernels {
 }
 pub(super) use kernels;
 
+/// Numbers with names, for every unit.
+pub(crate) const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// The functions of error functions that CUDA lacks, in models that have them.
 const FADDEEVA: &[(&str, &str)] = kernels!["faddeeva.cuh"];
@@ -120,14 +122,12 @@ pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
 pub(crate) fn solver(free: usize, params: usize) -> String {
     let sums = super::state::sums(free);
     let mut text = format!(
-        "typedef long long i64;
-[[maybe_unused]] constexpr int PARAMS = {params};
+        "[[maybe_unused]] constexpr int PARAMS = {params};
 constexpr int FREE = {free};
 constexpr int SUMS = {sums};
-constexpr double INFINITE = __builtin_bit_cast(double, 0x7ff0000000000000LL);
-constexpr double NOT_A_NUMBER = __builtin_bit_cast(double, 0x7ff8000000000000LL);
 "
     );
+    include(&mut text, NUMBERS);
     include(&mut text, SOLVER);
     include(&mut text, STEP);
     text
@@ -139,6 +139,7 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     debug_assert_eq!(spec.columns.len(), spec.program.columns.len());
     let model = codegen::generate(spec.program, &spec.columns, spec.response, spec.arithmetic);
     let mut text = constants(spec, model.uniforms);
+    include(&mut text, NUMBERS);
     include(&mut text, PRELUDE);
     let has = |wanted: fn(Node) -> bool| spec.program.nodes.iter().any(|&node| wanted(node));
     if has(|node| matches!(node, Node::Binary(op, ..) if op.is_faddeeva())) {

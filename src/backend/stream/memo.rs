@@ -9,6 +9,8 @@ use crate::normal::{Grouped, Normal, RFactor};
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) loss: Loss,
+    /// What no point weighs more than, in row units.
+    pub(crate) most_weight: f64,
     pub(crate) params: Vec<f64>,
     pub(crate) columns: Vec<f64>,
 }
@@ -17,6 +19,7 @@ impl PartialEq for Question {
     fn eq(&self, other: &Question) -> bool {
         let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         self.loss == other.loss
+            && self.most_weight == other.most_weight
             && bits(&self.params) == bits(&other.params)
             && bits(&self.columns) == bits(&other.columns)
     }

@@ -2,9 +2,9 @@
 
 use super::answered::Answered;
 use super::memo::{Answer, Memo, Question, Unfinished};
-use crate::backend::Fault;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::streamed::Streamed as Device;
+use crate::backend::{Fault, Patience, Stop};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -15,6 +15,7 @@ use crate::data::source::Chunk;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::StreamPoints;
 use crate::data::survey::Survey;
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal};
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 /// How the world follows the passes.
 pub(crate) trait Watch: Send {
     /// After each chunk: how many passes were begun, chunks and points of this one so far. Breaks to stop.
-    fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<()>>;
+    fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<Stop>>;
 
     /// Keeps what there is: after each pass, and where one was stopped.
     ///
@@ -84,8 +85,8 @@ pub(crate) struct Passes<'a> {
     pub(crate) begun: usize,
     /// Time that chunks were worked on.
     pub(crate) working: Duration,
-    /// Whether a pass was stopped: no other is begun.
-    stopped: bool,
+    /// Why a pass was stopped, if one was: no other is begun.
+    stopped: Option<Stop>,
     /// What a pass failed with that could not say so: the next one says it.
     pub(crate) failed: Option<Fault>,
 }
@@ -95,8 +96,35 @@ pub(crate) struct Passes<'a> {
 pub(crate) struct Evaluated<'a> {
     pub(crate) model: &'a Prepared,
     pub(crate) loss: Loss,
+    /// What no point weighs more than, in row units.
+    pub(crate) most_weight: f64,
     /// Where the fit starts, which says how large parameters are.
     pub(crate) start: &'a [f64],
+    /// How long passes may go on.
+    pub(crate) patience: Patience<'a>,
+}
+
+impl Evaluated<'_> {
+    /// What a pass is asked at these parameters.
+    pub(crate) fn question(&self, params: &[f64], columns: &[f64]) -> Question {
+        let Evaluated { loss, most_weight, .. } = *self;
+        Question { loss, most_weight, params: params.to_vec(), columns: columns.to_vec() }
+    }
+
+    /// Calls `work` with an evaluator of points, which has `scratch` and leaves it.
+    fn on<R>(
+        &self,
+        scratch: &mut Scratch,
+        points: &Points<'_>,
+        work: impl FnOnce(&mut Cpu<'_>) -> R,
+    ) -> R {
+        let Evaluated { model, loss, most_weight, start, patience } = *self;
+        let cpu = Cpu::of_part(std::mem::take(scratch), model, points, loss, start);
+        let mut cpu = cpu.within(patience).with_weights_of(most_weight);
+        let done = work(&mut cpu);
+        *scratch = cpu.into_scratch();
+        done
+    }
 }
 
 impl<'a> Passes<'a> {
@@ -116,7 +144,7 @@ impl<'a> Passes<'a> {
             scratch: Scratch::default(),
             begun: 0,
             working: Duration::ZERO,
-            stopped: false,
+            stopped: None,
             failed: None,
         }
     }
@@ -138,23 +166,28 @@ impl<'a> Passes<'a> {
         pass: &mut FirstPass,
         enough: usize,
     ) -> std::result::Result<(), Fault> {
-        let Evaluated { model, loss, start } = evaluated;
+        let Evaluated { model, start, .. } = evaluated;
         let free = model.free.len();
-        let question = Question { loss, params: start.to_vec(), columns: vec![1.0; free] };
+        let question = evaluated.question(start, &vec![1.0; free]);
         let (said, estimator) = (self.points, self.estimator);
         let mut scratch = std::mem::take(&mut self.scratch);
         let outcome = self.each_chunk(pass.next, |first, chunk| {
-            let points = pass.survey.add(said.of(chunk), first, estimator)?;
+            let mut survey = pass.survey.clone();
+            let points = survey.add(said.of(chunk), first, estimator)?;
+            evaluated
+                .on(&mut scratch, &points, |cpu| {
+                    cpu.add_normal(start, &question.columns, &mut pass.sums)
+                })
+                .map_err(|fault| at_offset(fault, first))?;
+            // All that was asked of these points is there, or a pass that goes on sees them again.
+            pass.survey = survey;
             pass.sample.add(&points);
-            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, &points, loss, start);
-            let done = cpu.add_normal(start, &question.columns, &mut pass.sums);
-            scratch = cpu.into_scratch();
-            done.map_err(|fault| at_offset(fault, first))?;
             pass.next = first + chunk.len() as u64;
             Ok(())
         });
         self.scratch = scratch;
-        if matches!(outcome, Err(Fault::Stopped)) {
+        if let Err(Fault::Stopped(stop)) = outcome {
+            self.stopped = Some(stop);
             self.watch.keep_first(pass)?;
         }
         outcome?;
@@ -199,7 +232,8 @@ impl<'a> Passes<'a> {
             next = first + given;
             Ok(())
         });
-        if matches!(outcome, Err(Fault::Stopped)) {
+        if let Err(Fault::Stopped(stop)) = outcome {
+            self.stopped = Some(stop);
             let (question, sums) = (question.clone(), S::unfinished(sums));
             self.memo.unfinished = Some(Unfinished { question, sums, next });
             self.keep()?;
@@ -258,13 +292,9 @@ impl<'a> Passes<'a> {
         skip: u64,
         mut work: impl FnMut(&mut Cpu<'_>, u64, u64) -> std::result::Result<(), Fault>,
     ) -> std::result::Result<(), Fault> {
-        let Evaluated { model, loss, start } = evaluated;
         let mut scratch = std::mem::take(&mut self.scratch);
         let outcome = self.each_points(skip, |first, points| {
-            let mut cpu = Cpu::of_part(std::mem::take(&mut scratch), model, points, loss, start);
-            let done = work(&mut cpu, first, points.len() as u64);
-            scratch = cpu.into_scratch();
-            done
+            evaluated.on(&mut scratch, points, |cpu| work(cpu, first, points.len() as u64))
         });
         self.scratch = scratch;
         outcome
@@ -290,7 +320,11 @@ impl<'a> Passes<'a> {
             0 => (overview.used as u64, used),
             _ => (overview.given(), seen),
         };
-        if got == expected { Ok(()) } else { Err(Error::SourceChanged { expected, got }.into()) }
+        if got == expected {
+            Ok(())
+        } else {
+            Err(Error::from(SourceChange::Points { expected, got }).into())
+        }
     }
 
     /// A single point of the kind of all others, in their units.
@@ -306,8 +340,7 @@ impl<'a> Passes<'a> {
     fn may_begin(&self) -> std::result::Result<(), Fault> {
         match &self.failed {
             Some(fault) => Err(fault.clone()),
-            None if self.stopped => Err(Fault::Stopped),
-            None => Ok(()),
+            None => self.stopped.map_or(Ok(()), |stop| Err(Fault::Stopped(stop))),
         }
     }
 
@@ -320,7 +353,7 @@ impl<'a> Passes<'a> {
         self.begun += 1;
         let _span = span!(DEBUG, "pass", number = self.begun);
         let (watch, pass, working) = (&mut self.watch, self.begun, &mut self.working);
-        let (mut chunks, mut stopped) = (0, false);
+        let (mut chunks, mut stopped) = (0, None);
         self.prefetch.for_each(skip, |first, chunk| {
             let _span = span!(DEBUG, "chunk", first = first, points = chunk.len());
             let begun = Instant::now();
@@ -328,8 +361,11 @@ impl<'a> Passes<'a> {
             *working += begun.elapsed();
             chunks += 1;
             let go_on = watch.chunk(pass, chunks, first + chunk.len() as u64)?;
-            stopped = go_on.is_break();
-            Ok::<_, Fault>(go_on)
+            stopped = go_on.break_value();
+            Ok::<_, Fault>(match stopped {
+                None => ControlFlow::Continue(()),
+                Some(_) => ControlFlow::Break(()),
+            })
         })?;
         self.stopped = stopped;
         self.may_begin()

@@ -1,11 +1,12 @@
 //! A stream as the solver sees it: an evaluator whose every new question is a pass over all points.
 
-use super::memo::Question;
 use super::passes::{Evaluated, Passes};
+use crate::backend::cpu::Cpu;
 use crate::backend::cuda::source::FEW_PARAMETERS;
 use crate::backend::cuda::streamed::Streamed as Device;
-use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
-use crate::normal::{Normal, RFactor};
+use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault, Stop};
+use crate::normal::{Normal, RFactor, heaviest_first};
+use crate::threads;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A model over the points of a stream.
@@ -55,9 +56,18 @@ impl<'e, 'a> Streamed<'e, 'a> {
         }
     }
 
-    fn question(&self, params: &[f64], columns: &[f64]) -> Question {
-        let loss = self.evaluated.loss;
-        Question { loss, params: params.to_vec(), columns: columns.to_vec() }
+    /// Looks at all points for what only tells how to go on; where that fails, the next pass says why.
+    fn look(&mut self, visit: impl FnMut(&mut Cpu<'_>)) {
+        if let Err(fault) = self.visit(visit) {
+            locked(self.passes).failed = Some(fault);
+        }
+    }
+
+    fn visit(&mut self, mut visit: impl FnMut(&mut Cpu<'_>)) -> Result<(), Fault> {
+        locked(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
+            visit(cpu);
+            Ok(())
+        })
     }
 }
 
@@ -68,7 +78,7 @@ pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Pa
 
 impl Evaluator for Streamed<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        let question = self.question(params, columns);
+        let question = self.evaluated.question(params, columns);
         if self.on_device(|passes, device| passes.answer_on(device, &question, out))? {
             return Ok(());
         }
@@ -76,7 +86,7 @@ impl Evaluator for Streamed<'_, '_> {
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
-        let question = self.question(params, columns);
+        let question = self.evaluated.question(params, columns);
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
         let done = out.n <= FEW_PARAMETERS
             && self.on_device(|passes, device| passes.answer_on(device, &question, out))?;
@@ -93,8 +103,58 @@ impl Evaluator for Streamed<'_, '_> {
         })
     }
 
+    fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
+        let mut all: Vec<f64> = Vec::new();
+        let known = locked(self.passes).known.as_ref().map(|(overview, _)| *overview);
+        // If fewer than `count` points were near the heaviest, squares would add up to less.
+        let most = known.map(|all| (count - 1) as f64 + all.used as f64 * level * level);
+        if known.zip(most).is_none_or(|(all, most)| all.heaviest > most) {
+            return all;
+        }
+        self.look(|cpu| {
+            all.extend(cpu.heaviest(count, f64::INFINITY));
+            all.sort_by(|a, b| b.total_cmp(a));
+            all.truncate(count);
+        });
+        all
+    }
+
+    fn limit_weights(&mut self, most: f64) -> Option<f64> {
+        if self.device.take().is_some() {
+            self.failed = Some("a few points outweigh all others by far".to_owned());
+        }
+        if self.evaluated.most_weight == most {
+            return None;
+        }
+        self.evaluated.most_weight = most;
+        let mut square = 0.0;
+        self.look(|cpu| square += cpu.limit_weights(most).unwrap_or(0.0));
+        Some(square)
+    }
+
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+        if self.evaluated.most_weight == f64::INFINITY {
+            return Ok(Vec::new());
+        }
+        let (mut rows, mut fault) = (Vec::new(), None);
+        self.visit(|cpu| match cpu.heavy_rows(params, columns) {
+            Ok(found) => rows.extend(found),
+            Err(found) => fault = Some(found),
+        })?;
+        fault.map_or_else(|| Ok(heaviest_first(&rows, columns.len() + 1)), Err)
+    }
+
+    fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        let mut exact = true;
+        locked(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
+            exact = exact && cpu.is_exact(params)?;
+            Ok(())
+        })?;
+        Ok(exact)
+    }
+
     fn threads(&self) -> usize {
-        rayon::current_num_threads()
+        threads::count()
     }
 
     fn scratch_bytes(&self) -> usize {
@@ -117,7 +177,7 @@ impl Evaluator for Streamed<'_, '_> {
             match &mut found {
                 Some(point) => {
                     point.index += first as usize;
-                    Err(Fault::Stopped)
+                    Err(Fault::Stopped(Stop::Asked))
                 }
                 None => Ok(()),
             }

@@ -1,11 +1,12 @@
 //! `dualfit fit`: one model, one table, one fit.
 
 use crate::arguments::FitArguments;
+use crate::destinations;
 use crate::interrupt::stop_on_interrupt;
 use crate::intervals::Intervals;
 use crate::json::{Document, printed};
 use crate::model::Model;
-use crate::output::{clear_progress, is_watched, print};
+use crate::output::{clear_progress, explain, is_watched, print, put};
 use crate::picture::{self, Look};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
@@ -13,7 +14,6 @@ use crate::said::refused_at;
 use crate::table::Table;
 use crate::{report, residuals};
 use dualfit::{CurveFit, Fit, MultiStart, Termination, progress};
-use std::fs;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
-    check(asked)?;
+    let on_stdout = check(asked)?;
     let table = Table::open(&asked.file, &asked.table)?;
     let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
     roles.hint_at_errors(&table);
-    let mut model = Model::new(&asked.model, &table, &roles.x)?;
+    let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
     let points = Points::take(&table, &roles, &asked.table)?;
     let token = stop_on_interrupt();
     model.curve = model.curve.cancel_token(token.clone());
@@ -61,7 +61,11 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     } else {
         let heading = report::heading(&table, &roles, &points, &model);
         let intervals = intervals.map_or_else(String::new, |found| found.table());
-        print(&format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit)))?;
+        let report = format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit));
+        match on_stdout {
+            true => explain(&report),
+            false => print(&report)?,
+        }
     }
     if let Some(path) = &asked.plot {
         let look = Look { band: asked.band, log_x: asked.log_x, log_y: asked.log_y };
@@ -69,7 +73,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     }
     if let Some(path) = &asked.save {
         let text = fit.to_json().map_err(at)?;
-        fs::write(path, text).map_err(|why| Refusal::unwritten(path, &why))?;
+        put(path, text.as_bytes())?;
     }
     if let Some(path) = &asked.residuals {
         residuals::write(path, &table, &roles, &points, &fit, asked.band)?;
@@ -90,8 +94,9 @@ fn watched(curve: &CurveFit) -> CurveFit {
     })
 }
 
-/// What can be said of the request before the table is read.
-fn check(asked: &FitArguments) -> Outcome<()> {
+/// What can be said of the request before the table is read; whether a result other than the report goes to
+/// standard output.
+fn check(asked: &FitArguments) -> Outcome<bool> {
     if let Some(path) = &asked.plot {
         picture::check(path)?;
     }
@@ -100,7 +105,12 @@ fn check(asked: &FitArguments) -> Outcome<()> {
             "--band {level}: say where to, with --plot or --residuals"
         )));
     }
-    Ok(())
+    let outputs = [
+        ("--plot", asked.plot.as_deref()),
+        ("--save", asked.save.as_deref()),
+        ("--residuals", asked.residuals.as_deref()),
+    ];
+    destinations::check(&[&asked.file], &outputs, asked.json)
 }
 
 /// A model of which all parameters are fixed was evaluated, as was asked. A search that was stopped may

@@ -5,7 +5,7 @@ use crate::output::note;
 use crate::refusal::{Outcome, Refusal};
 use crate::said::refused;
 use crate::words::nearest;
-use dualfit::{CurveFit, models};
+use dualfit::{CurveFit, Error, models};
 
 pub(crate) struct Form {
     pub(crate) curve: CurveFit,
@@ -22,10 +22,11 @@ impl Form {
             Ok(model) => return Form::of_library(&model, own.len()),
             Err(why) => why,
         };
-        if is_meant_for_library(text, &own) {
+        if is_one_name(text) && !own.iter().any(|name| name == text.trim()) {
             return Err(refused(&why));
         }
-        let curve = CurveFit::parse(text, &own).map_err(|why| refused(&why))?;
+        let curve =
+            CurveFit::parse(text, &own).map_err(|other| misunderstood(text, &why, &other))?;
         let known = models::names();
         for name in curve.parameters().iter().filter(|name| known.contains(&name.as_str())) {
             note(format!(
@@ -51,21 +52,47 @@ impl Form {
     }
 }
 
-/// Whether a text that the library does not understand was meant for it, and is no formula: a name alone
-/// that is no variable, or one before a parenthesis that is, or nearly is, a model's and no function's.
-fn is_meant_for_library(text: &str, variables: &[String]) -> bool {
+fn is_one_name(text: &str) -> bool {
+    matches!(&names_in(text)[..], [only] if only.text == text.trim())
+}
+
+/// What is wrong with a text that neither the library understands nor is a formula. It was meant for the
+/// library if it calls one of its models, or nearly one and no function.
+fn misunderstood(text: &str, by_library: &Error, as_formula: &Error) -> Refusal {
+    let known = models::names();
     let names = names_in(text);
-    let alone = text.trim();
-    if let [only] = &names[..]
-        && only.text == alone
-    {
-        return !variables.iter().any(|name| name == alone);
-    }
-    let is_model = |name: &Name<'_>| {
-        let is_function = || CurveFit::parse(&format!("{}(x)", name.text), ["x"]).is_ok();
-        name.is_called && nearest(name.text, models::names()).is_some() && !is_function()
+    let called = || names.iter().filter(|name| name.is_called).map(|name| name.text);
+    let model = called().find(|name| known.contains(name) && !is_function(name));
+    let function = called().find(|name| is_function(name) && !known.contains(name));
+    let is_nearly_model = |name: &Name<'_>| {
+        let is_near = nearest(name.text, known.iter().copied()).is_some();
+        name.is_called && is_near && !is_function(name.text)
     };
-    names.iter().any(is_model)
+    match (model, function) {
+        (Some(model), Some(function)) => Refusal::usage(format!(
+            "--model: {model} is a model of the library and {function} a function of formulas, which cannot be mixed; `dualfit models {model}` shows the model's formula"
+        )),
+        (Some(_), None) => refused(by_library),
+        _ if place_of(by_library, text).is_some_and(|name| is_nearly_model(&name))
+            && !as_formula.to_string().contains("did you mean") =>
+        {
+            refused(by_library)
+        }
+        _ => refused(as_formula),
+    }
+}
+
+/// The name at which an error in a text is.
+fn place_of<'a>(error: &Error, text: &'a str) -> Option<Name<'a>> {
+    let Error::Parse { column, .. } = error else { return None };
+    let (at, _) = text.char_indices().nth(column.checked_sub(1)?)?;
+    names_in(&text[at..]).into_iter().next()
+}
+
+/// Whether formulas may call it, with however many arguments.
+fn is_function(name: &str) -> bool {
+    let reads = |arguments| CurveFit::parse(&format!("{name}({arguments})"), ["x"]).is_ok();
+    ["x", "x, x", "x, x, x", "x < 1, x, x"].into_iter().any(reads)
 }
 
 /// A name in a text.
@@ -94,7 +121,7 @@ pub(crate) fn names_in(text: &str) -> Vec<Name<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_meant_for_library, names_in};
+    use super::{Form, names_in};
 
     #[test]
     fn names_are_found_between_operators() {
@@ -109,12 +136,16 @@ mod tests {
 
     #[test]
     fn a_text_is_meant_for_the_library_if_it_names_its_models() {
-        let meant = |text| is_meant_for_library(text, &["x".into()]);
+        let refused = |text: &str| Form::read(text, vec!["x".into()]).err().unwrap().message;
         for text in ["gausian", "gaussian(g_) + lorentz", "gauss(g_) + linear(bg_)", "anything"] {
-            assert!(meant(text), "{text}");
+            assert!(refused(text).contains("there is no model"), "{text}: {}", refused(text));
         }
-        for text in ["x", "a*exp(-b x)", "a*sin(x", "growth*x + exb(x)"] {
-            assert!(!meant(text), "{text}");
+        for text in ["a*exp(-b x)", "a*sin(x", "growth*x + exb(x)", "voigt(v_) + a*x"] {
+            let message = refused(text);
+            assert!(!message.contains("model `"), "{text}: {message}");
         }
+        assert!(refused("gaussian(g_)*exp(-x)").contains("cannot be mixed"));
+        assert!(Form::read("x + a", vec!["x".into()]).is_ok());
+        assert!(Form::read("a*voigt(x - c, s, g)", vec!["x".into()]).is_ok());
     }
 }

@@ -85,6 +85,7 @@ struct Quantity<'a> {
 #[derive(Serialize)]
 struct Statistics {
     points: usize,
+    effective_points: f64,
     estimated: usize,
     degrees_of_freedom: usize,
     rank: usize,
@@ -162,6 +163,7 @@ impl<'a> Found<'a> {
             correlation: by_rows(&|i, j| correlation[(i, j)]),
             statistics: Statistics {
                 points: fit.points(),
+                effective_points: fit.effective_points(),
                 estimated: fit.estimated(),
                 degrees_of_freedom: fit.degrees_of_freedom(),
                 rank: fit.rank(),

@@ -3,6 +3,7 @@
 mod arguments;
 mod batch;
 mod bench;
+mod destinations;
 mod devices;
 mod figures;
 mod fit;
@@ -22,6 +23,10 @@ mod residuals;
 mod said;
 mod shell;
 mod table;
+#[path = "../../threads.rs"]
+#[allow(unused, reason = "the library uses all of it")]
+mod threads;
+mod variables;
 mod words;
 
 use arguments::{Command, CommandLine};

@@ -11,8 +11,10 @@ use std::io;
 
 const TABLES: &str = "\
 Text tables separate their fields by commas, semicolons, tabs or spaces, which is found out, or said with
---delimiter. A first row that is not all numbers has the names of the columns; names may also stand in the last
-comment before the numbers. Lines that begin with # are comments. Empty fields, NA and nan are missing values.
+--delimiter. The last row of words above the numbers has the names of the columns, and a second one their units;
+names may also stand in the last comment before the numbers. What stands above that is passed over, with a note.
+Lines that begin with # are comments. Empty fields, NA and nan are missing values. Decimal commas and thousands that
+are set apart are read where one reading is possible; where two are, --decimal-comma or --thousands decides.
 NPY files hold an array of n rows and k columns, which are called by their numbers from 1. Columns of Parquet
 files are floating-point numbers or integers.";
 

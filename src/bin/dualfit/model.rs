@@ -1,10 +1,11 @@
 //! The model that was asked for, with all that was said of its parameters.
 
 use crate::arguments::{ModelArguments, words};
-use crate::form::{Form, names_in};
+use crate::form::Form;
 use crate::refusal::{Outcome, Refusal};
 use crate::said::misread;
 use crate::table::{Table, without_unit};
+use crate::variables;
 use crate::words::{did_you_mean, listed};
 use dualfit::{CurveFit, Estimator, Options, Start};
 
@@ -20,13 +21,25 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// `x`: the columns of the independent variables.
-    pub(crate) fn new(asked: &ModelArguments, table: &Table, x: &[usize]) -> Outcome<Model> {
+    /// `x`: the columns of the independent variables. `y`: those of the responses.
+    pub(crate) fn new(
+        asked: &ModelArguments,
+        table: &Table,
+        x: &[usize],
+        y: &[usize],
+    ) -> Outcome<Model> {
         let (mut start, fixed) = (values(&asked.start, "--start")?, fixed(&asked.fix)?);
         let bounds = bounds(&asked.bound)?;
+        let ties = formulas(&asked.tie, "--tie", "\"s2=2*s1\"")?;
         let said: Vec<&str> = start.iter().chain(&fixed.1).map(|(name, _)| name.as_str()).collect();
-        let own = variables(&asked.model, table, x, &said);
+        let own = variables::variables(&asked.model, table, x, &said);
         let Form { mut curve, variables, bounds: mut limits } = Form::read(&asked.model, own)?;
+        if limits.is_empty() {
+            let (others, parameters) = (bounds.iter().map(|(name, _)| name), curve.parameters());
+            let others = others.chain(&fixed.0).chain(ties.iter().map(|(name, _)| name));
+            let said: Vec<&str> = said.iter().copied().chain(others.map(String::as_str)).collect();
+            variables::check(&asked.model, parameters, &variables, table, (x, y), &said)?;
+        }
         let known = curve.parameters().to_vec();
         let names = |option: &'static str, names: &[String]| {
             let check = |name: &String| expect(option, name, &known, &variables);
@@ -52,9 +65,20 @@ impl Model {
             curve = curve.fix(name);
         }
         for (name, formula) in &formulas(&asked.derive, "--derive", "\"half_life=ln(2)/k\"")? {
+            let is_column = |other: &String| other == name || without_unit(other) == name;
+            let taken = match () {
+                () if known.contains(name) => "a parameter",
+                () if variables.contains(name) || table.names().iter().any(is_column) => "a column",
+                () => "",
+            };
+            if !taken.is_empty() {
+                return Err(Refusal::usage(format!(
+                    "--derive {name}: {taken} is called so; give the quantity a name of its own"
+                )));
+            }
             curve = curve.derive(name, formula).map_err(|why| misread("--derive", &why))?;
         }
-        for (name, formula) in &formulas(&asked.tie, "--tie", "\"s2=2*s1\"")? {
+        for (name, formula) in &ties {
             expect("--tie", name, &known, &variables)?;
             // A range that only a model of the library gave is the formula's to keep.
             if !said.iter().any(|other| other == name) {
@@ -175,25 +199,4 @@ fn taken(name: &str) -> &'static str {
         "pi" => "; in a formula pi is the number 3.141…, so call the parameter otherwise",
         _ => "",
     }
-}
-
-/// How the model calls each independent variable: by the column's name if that stands in its text; else
-/// `x`, or `x1`, `x2`, … if those do, or `x`, `y`, `z`. `said` are parameters, of which none is a variable.
-fn variables(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
-    let names = names_in(text);
-    let occurs = |name: &str| names.iter().any(|found| found.text == name && !found.is_called);
-    let mut found: Vec<String> = Vec::new();
-    for (i, &column) in x.iter().enumerate() {
-        let column = &table.names()[column];
-        let numbered = format!("x{}", i + 1);
-        let letter = ["x", "y", "z"].get(i).copied();
-        let usual = if x.len() == 1 { "x" } else { letter.unwrap_or(&numbered) };
-        let free = |name: &&str| occurs(name) && !found.iter().any(|other| other == name);
-        let candidates = [column, without_unit(column), &numbered, usual].into_iter().filter(free);
-        // If all of them are said to be parameters, that is what is wrong.
-        let mut others = candidates.clone().filter(|name| !said.contains(name));
-        let name = others.next().or(candidates.clone().next()).unwrap_or(usual);
-        found.push(name.to_owned());
-    }
-    found
 }

@@ -8,6 +8,7 @@ use crate::refusal::{Outcome, Refusal, plain};
 use clap::builder::styling::{AnsiColor, Style};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -19,10 +20,27 @@ pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Writes a result to stdout. Whoever has stopped reading has read enough.
+/// Writes a result to stdout.
 pub(crate) fn print(text: &str) -> Outcome<()> {
-    let mut stream = anstream::stdout().lock();
-    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+    written(&mut anstream::stdout().lock(), text.as_bytes())
+}
+
+/// Writes a result to a file, or to stdout where that is `-`.
+pub(crate) fn put(path: &Path, result: &[u8]) -> Outcome<()> {
+    match is_stdout(path) {
+        true => written(&mut std::io::stdout().lock(), result),
+        false => std::fs::write(path, result).map_err(|why| Refusal::unwritten(path, &why)),
+    }
+}
+
+/// Whether a path means standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Whoever has stopped reading has read enough.
+fn written(stream: &mut impl Write, bytes: &[u8]) -> Outcome<()> {
+    match stream.write_all(bytes).and_then(|()| stream.flush()) {
         Err(why) if why.kind() != ErrorKind::BrokenPipe => {
             Err(Refusal::file(format!("standard output cannot be written: {}", plain(&why))))
         }

@@ -1,5 +1,6 @@
 //! The picture of a fit: points, curve, band and residuals.
 
+use crate::output::{is_stdout, put};
 use crate::points::{Points, Roles};
 use crate::refusal::{FILE, Outcome, Refusal};
 use crate::said::refused;
@@ -10,6 +11,9 @@ use std::path::Path;
 
 /// Refuses a file of which the name says no kind of picture, before a long fit.
 pub(crate) fn check(path: &Path) -> Outcome<()> {
+    if is_stdout(path) {
+        return Ok(());
+    }
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     match extension.to_lowercase().as_str() {
         "svg" | "png" => Ok(()),
@@ -47,11 +51,16 @@ pub(crate) fn write(
     if let Some(level) = look.band {
         plot = plot.band(level);
     }
-    plot.save(path).map_err(|why| match &why {
+    let saved = match is_stdout(path) {
+        true => plot.to_svg().map(Some),
+        false => plot.save(path).map(|()| None),
+    };
+    let on_stdout = saved.map_err(|why| match &why {
         Error::Plot(PlotError::NotWritten { message, .. }) => Refusal {
             message: format!("{}: cannot be written: {message}", path.display()),
             code: FILE,
         },
         _ => Refusal::usage(format!("--plot {}: {}", path.display(), refused(&why).message)),
-    })
+    })?;
+    on_stdout.map_or(Ok(()), |svg| put(path, svg.as_bytes()))
 }

@@ -24,7 +24,12 @@ pub(crate) fn heading(table: &Table, roles: &Roles, points: &Points, model: &Mod
     if !left_out.is_empty() {
         data += &format!("; {left_out}");
     }
-    format!("{data}\nmodel: {}\n", model.text)
+    format!("{data}\nmodel: {}\n", on_a_line(&model.text))
+}
+
+/// A formula may be written on several lines.
+pub(crate) fn on_a_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What the library prints, with a newline at the end.

@@ -1,5 +1,6 @@
 //! The fitted points with what the model says of them, as CSV.
 
+use crate::output::put;
 use crate::points::{Points, Roles};
 use crate::refusal::{Outcome, Refusal};
 use crate::said::refused;
@@ -22,7 +23,8 @@ pub(crate) fn write(
     let model = fit.predict(x()).map_err(|why| refused(&why))?;
     let band = band.map(|level| fit.confidence_band(x(), level)).transpose();
     let band = band.map_err(|why| refused(&why))?;
-    let residuals: Vec<f64> = points.y.iter().zip(&model).map(|(y, f)| y - f).collect();
+    let residuals = points.data().and_then(|data| fit.residuals(&data));
+    let residuals = residuals.map_err(|why| refused(&why))?;
 
     let mut header: Vec<String> = roles.x.iter().map(|&column| name(table, column, "x")).collect();
     let mut columns = x();
@@ -54,11 +56,12 @@ fn name(table: &Table, column: usize, what: &str) -> String {
 /// Writes columns of one length under their names.
 fn table_of(path: &Path, header: &[String], columns: &[&[f64]]) -> Outcome<()> {
     let unwritten = |why: csv::Error| Refusal::unwritten(path, &why.into());
-    let mut file = Writer::from_path(path).map_err(unwritten)?;
-    file.write_record(header).map_err(unwritten)?;
+    let mut table = Writer::from_writer(Vec::new());
+    table.write_record(header).map_err(unwritten)?;
     for row in 0..columns.first().map_or(0, |column| column.len()) {
         let fields = columns.iter().map(|column| format!("{:?}", column[row]));
-        file.write_record(fields).map_err(unwritten)?;
+        table.write_record(fields).map_err(unwritten)?;
     }
-    file.flush().map_err(|why| Refusal::unwritten(path, &why))
+    let bytes = table.into_inner().map_err(|why| Refusal::unwritten(path, why.error()))?;
+    put(path, &bytes)
 }

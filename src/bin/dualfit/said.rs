@@ -5,7 +5,7 @@ use crate::points::{Points, Roles};
 use crate::refusal::{FILE, Refusal, USAGE};
 use crate::table::Table;
 use crate::words::counted;
-use dualfit::{Error, ModelError, StartError};
+use dualfit::{Error, ModelError, NameError, StartError};
 
 /// An error that has no place in a table.
 pub(crate) fn refused(error: &Error) -> Refusal {
@@ -42,6 +42,9 @@ pub(crate) fn refused(error: &Error) -> Refusal {
             "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
             shown(*lower, *upper)
         ),
+        Error::Name(NameError::Taken { name, taken }) => {
+            format!("--derive {name}: {taken} is called so; give the quantity a name of its own")
+        }
         Error::NoParameters => {
             "the model has no parameter to fit; names that are no columns are parameters".into()
         }
@@ -66,7 +69,9 @@ pub(crate) fn refused(error: &Error) -> Refusal {
             "{name} has no {requested} bytes of memory left, {free} are free; free some of it, or use --device cpu"
         ),
         Error::DeviceLost { name, message } => {
-            format!("{name} was lost: {message}; use --device auto or cpu")
+            format!(
+                "{name} was lost: {message}; run the program anew, or with --device auto or cpu"
+            )
         }
         Error::DeviceFailed { name, message } => {
             format!("{name} failed: {message}; use --device cpu")

@@ -8,7 +8,9 @@ use crate::backend::cuda::double::{Call, Faulty, Injected};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::late::Late;
 use crate::backend::cuda::pool::Pooled;
-use crate::{Backend, BatchData, BatchFit, BatchSigma, CancelToken, CurveFit, Error, Starts};
+use crate::{
+    Backend, BatchData, BatchFit, BatchSigma, CancelToken, Costs, CurveFit, Error, Starts,
+};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,6 +144,26 @@ fn a_batch_larger_than_the_memory_goes_through_it_in_chunks() {
         other => panic!("{other:?}"),
     }
     trial.assert_clean();
+}
+
+/// A launch has no more fits than are expected to take a part of a second, but as many as the device has at once.
+#[test]
+fn a_batch_of_much_work_takes_several_launches() {
+    let x = abscissae(POINTS);
+    let stack = decays(&x, 120);
+    let data = BatchData::shared(&x, &stack).unwrap();
+    let cpu = decay().backend(Backend::Cpu).fit_batch(&data, START).unwrap();
+    for (passes, chunks) in [(12.0, 1), (1e9, 3)] {
+        let Some(trial) = Trial::new(Injected::Nothing, usize::MAX) else { return };
+        let fitter = decay().costs(Costs { passes, ..Costs::default() });
+        let fitter = CurveFit { device: Some(trial.device.clone()), take_over: false, ..fitter };
+        let batch = fitter.fit_batch(&data, START).unwrap();
+        drop(fitter);
+        agree(&batch, &cpu);
+        let (_, course) = batch.made.device.as_ref().unwrap();
+        assert_eq!((course.chunks, course.by_host), (chunks, 0), "{course:?}");
+        trial.assert_clean();
+    }
 }
 
 /// Uploads of the next chunk meet kernels that run as late as they may, in memory that is used again and again.

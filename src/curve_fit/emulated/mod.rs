@@ -8,6 +8,9 @@ mod batch_resident;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
 mod faults;
+#[path = "../../../tests/support/questions.rs"]
+mod questions;
+mod same_answer;
 mod stream_faults;
 #[path = "../../../tests/support/streams.rs"]
 mod streams;

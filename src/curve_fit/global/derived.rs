@@ -1,6 +1,6 @@
 //! What the sets' models derive from their parameters, under names of the joint fit.
 
-use super::joint_fit::View;
+use super::layout::Member;
 use crate::model::Expression;
 
 /// A quantity of the joint fit.
@@ -14,16 +14,17 @@ pub(super) struct Asked<'v> {
 /// The quantities of all sets. What has one value for all, since its parameters are shared, comes once
 /// and keeps its name; of the others the set, counted from 1, is a part of it. `names`: those of the
 /// joint fit's parameters.
-pub(super) fn of_all<'v>(views: &'v [View], names: &[String]) -> Vec<Asked<'v>> {
+pub(super) fn of_all<'v>(members: &'v [Member], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
-    for (set, view) in views.iter().enumerate() {
-        for (name, formula) in &view.derived {
-            let own = |name: &String| view.names.iter().position(|n| n == name);
+    for (set, member) in members.iter().enumerate() {
+        for (name, formula) in &member.curve.derived {
+            let own = |name: &String| member.curve.names.iter().position(|n| n == name);
             let own: Option<Vec<usize>> = formula.parameters().iter().map(own).collect();
             let Some(own) = own else { continue };
-            let places: Vec<usize> = own.iter().map(|&i| view.params[i]).collect();
+            let places: Vec<usize> = own.iter().map(|&i| member.params[i]).collect();
             // A parameter that is a set's own has another name in the joint fit.
-            let is_common = own.iter().zip(&places).all(|(&i, &k)| view.names[i] == names[k]);
+            let is_common =
+                own.iter().zip(&places).all(|(&i, &k)| member.curve.names[i] == names[k]);
             let known = |(_, asked, _): &(usize, Asked<'_>, bool)| {
                 asked.name == *name && asked.places == places && asked.formula == formula
             };

@@ -3,7 +3,7 @@
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
 use crate::normal::small::fold_rows;
-use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::normal::{Normal, RFactor, Summary, heaviest_first, pair};
 
 /// One set.
 pub(super) struct Part<'e> {
@@ -54,6 +54,7 @@ impl Part<'_> {
                 spread[column * rows + i] = factor.at(i, j) * self.factor;
             }
         }
+        out.weight += factor.weight;
         fold_rows(&mut out.r, k, &mut spread, rows, rows);
     }
 }
@@ -123,6 +124,55 @@ impl Evaluator for JointEvaluator<'_> {
 
     fn scratch_bytes(&self) -> usize {
         self.parts.iter().map(|part| part.evaluator.scratch_bytes()).sum()
+    }
+
+    fn heaviest(&mut self, count: usize, _level: f64) -> Vec<f64> {
+        let mut all = Vec::new();
+        for part in &mut self.parts {
+            // How heavy they are beside those of other sets is not known in a set.
+            let own = part.evaluator.heaviest(count, f64::INFINITY);
+            all.extend(own.into_iter().map(|weight| weight * part.factor));
+        }
+        all.sort_by(|a, b| b.total_cmp(a));
+        all.truncate(count);
+        all
+    }
+
+    fn limit_weights(&mut self, most: f64) -> Option<f64> {
+        let limit = |part: &mut Part<'_>| {
+            let square = part.evaluator.limit_weights(most / part.factor);
+            square.map(|square| square * part.factor * part.factor)
+        };
+        self.parts.iter_mut().map(limit).sum()
+    }
+
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+        let k = columns.len() + 1;
+        let mut rows = Vec::new();
+        for (set, part) in self.parts.iter_mut().enumerate() {
+            part.take(params, columns);
+            let Part { evaluator, own, columns, free, factor, .. } = part;
+            let found = evaluator.heavy_rows(own, columns);
+            for row in found.map_err(|f| Self::joint(f, set, params))?.chunks(free.len() + 1) {
+                let mut spread = vec![0.0; k];
+                for (j, value) in row.iter().enumerate() {
+                    spread[free.get(j).copied().unwrap_or(k - 1)] = value * *factor;
+                }
+                rows.extend(spread);
+            }
+        }
+        Ok(heaviest_first(&rows, k))
+    }
+
+    fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        for (set, part) in self.parts.iter_mut().enumerate() {
+            part.own.iter_mut().zip(part.params).for_each(|(own, &k)| *own = params[k]);
+            let exact = part.evaluator.is_exact(&part.own);
+            if !exact.map_err(|f| Self::joint(f, set, params))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -1,10 +1,14 @@
 //! What a fit of several sets found.
 
+use crate::data::sigma::Spread;
 use crate::fit::Fit;
+use crate::fit::restricted::Seen;
 use crate::fit::significant::significant;
 use crate::model::Expression;
 use crate::model::native::Model;
+use crate::model::ties::Ties;
 use std::fmt;
+use std::sync::Arc;
 
 /// The result of a [`GlobalFit`](crate::GlobalFit), whether it converged or not.
 ///
@@ -19,10 +23,15 @@ pub struct JointFit {
 /// One set's model and where its parameters are.
 #[derive(Clone, Debug)]
 pub(super) struct View {
-    pub(super) model: Option<Model>,
+    /// With the formulas of tied parameters in their places.
+    pub(super) model: Model,
+    pub(super) ties: Arc<Ties>,
     pub(super) names: Vec<String>,
     pub(super) params: Vec<usize>,
     pub(super) derived: Vec<(String, Expression)>,
+    /// Points that count.
+    pub(super) points: usize,
+    pub(super) spread: Spread,
 }
 
 impl JointFit {
@@ -39,12 +48,18 @@ impl JointFit {
     }
 
     /// The fit as set `index`, counted from 0, sees it: its own model and parameters, under the model's
-    /// own names, with their covariance and what its model derives from them. It predicts and has bands for that set. Its statistics are
-    /// those of the joint fit, since no degrees of freedom belong to a set.
+    /// own names, with their covariance, their ties, and what its model derives from them. It predicts, has
+    /// bands and judges residuals for that set. [`rank`](Fit::rank), [`condition`](Fit::condition) and
+    /// [`estimated`](Fit::estimated) are those of its own parameters. Points, chi-square, degrees of freedom
+    /// and what is made of them are those of the joint fit, since no degrees of freedom belong to a set; the
+    /// report says so.
     pub fn set(&self, index: usize) -> Option<Fit> {
-        let view = self.views.get(index)?;
-        let mut fit = self.fit.restricted(view.model.clone()?, &view.names, &view.params);
-        fit.derive(&view.derived).ok()?;
+        let View { model, ties, names, params, points, spread, .. } = self.views.get(index)?;
+        let (set, sets) = (index + 1, self.views.len());
+        let (points, spread) = (*points, *spread);
+        let mut fit =
+            self.fit.restricted(&Seen { model, ties, names, params, set, sets, points, spread });
+        fit.derive(&self.views[index].derived).ok()?;
         Some(fit)
     }
 

@@ -1,6 +1,6 @@
 //! Which parameters a joint fit has, and which of them each set's model takes.
 
-use super::joint_fit::View;
+use super::derived::of_all;
 use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
 use crate::error::global::GlobalError;
@@ -25,13 +25,6 @@ impl Member {
     pub(super) fn free(&self, free: &[usize]) -> Vec<usize> {
         let own = self.curve.free_positions();
         own.iter().filter_map(|&i| free.iter().position(|&k| k == self.params[i])).collect()
-    }
-
-    pub(super) fn view(&self) -> View {
-        let model = self.curve.model.as_ref().ok().cloned();
-        let CurveFit { names, derived, .. } = &self.curve;
-        let (names, derived) = (names.clone(), derived.clone());
-        View { model, names, params: self.params.clone(), derived }
     }
 }
 
@@ -61,11 +54,11 @@ impl Layout {
                     );
                 }
                 for set in 0..sets {
-                    let name = |name: &String| match shared.contains(name) {
-                        true => name.clone(),
-                        false => format!("{name}_{}", set + 1),
-                    };
-                    layout.add(curve, curve.names.iter().map(name).collect(), true);
+                    let names = curve.names.iter().map(|name| match shared.contains(name) {
+                        true => Ok(name.clone()),
+                        false => own_name(name, set, &curve.names),
+                    });
+                    layout.add(curve, names.collect::<Result<_>>()?, true);
                 }
             }
             Models::Each(curves) if curves.len() != sets => {
@@ -83,6 +76,7 @@ impl Layout {
             member.model()?;
             member.curve.check().map_err(in_set(set))?;
         }
+        layout.check_derived()?;
         layout.free = layout.common(|member, i| member.curve.free_positions().contains(&i));
         Ok(layout)
     }
@@ -154,6 +148,26 @@ impl Layout {
         Ok(())
     }
 
+    /// # Errors
+    /// [`GlobalError::SameName`] if a quantity that a set derives is called as something else is.
+    fn check_derived(&self) -> Result<()> {
+        let mut taken: Vec<(String, String)> = self
+            .names
+            .iter()
+            .map(|name| (name.clone(), format!("the parameter `{name}`")))
+            .collect();
+        for asked in of_all(&self.members, &self.names) {
+            let of: Vec<&str> = asked.places.iter().map(|&k| self.names[k].as_str()).collect();
+            let what = format!("a derived quantity of {}", of.join(", "));
+            if let Some((name, first)) = taken.iter().find(|(name, _)| *name == asked.name) {
+                let (name, first) = (name.clone(), first.clone());
+                return Err(GlobalError::SameName { name, first, second: what }.into());
+            }
+            taken.push((asked.name, what));
+        }
+        Ok(())
+    }
+
     /// Positions of the parameters that `has` one of the models' own, by its position there.
     fn common(&self, has: impl Fn(&Member, usize) -> bool) -> Vec<usize> {
         let any = |&k: &usize| {
@@ -165,16 +179,37 @@ impl Layout {
         (0..self.names.len()).filter(any).collect()
     }
 
-    /// For each parameter whether no model depends on it.
-    pub(super) fn unused(&self) -> Result<Vec<bool>> {
-        let used = self.common(|member, i| match &member.curve.model {
-            Ok(Model::Traced(program)) => program.uses(i),
-            _ => true,
-        });
-        if !self.free.is_empty() && self.free.iter().all(|k| !used.contains(k)) {
+    /// For each parameter whether no model depends on it. `models`: those of the sets, with the formulas of
+    /// tied parameters in their places.
+    pub(super) fn unused(&self, models: &[&Model]) -> Result<Vec<bool>> {
+        let mut used = vec![false; self.names.len()];
+        for (member, model) in self.members.iter().zip(models) {
+            for (i, &k) in member.params.iter().enumerate() {
+                used[k] |= match model {
+                    Model::Traced(program) => program.uses(i),
+                    Model::Native(_) => true,
+                };
+            }
+        }
+        if !self.free.is_empty() && self.free.iter().all(|&k| !used[k]) {
             let names = self.free.iter().map(|&k| self.names[k].clone()).collect();
             return Err(Error::NoParameterDependence { names });
         }
-        Ok((0..self.names.len()).map(|k| !used.contains(&k)).collect())
+        Ok(used.into_iter().map(|used| !used).collect())
     }
+}
+
+/// What a set's own parameter is called among those of all sets.
+///
+/// # Errors
+/// [`GlobalError::SameName`] if another parameter of the model has that name: a value by it would be of
+/// both.
+fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
+    let own = format!("{name}_{}", set + 1);
+    if names.contains(&own) {
+        let first = format!("`{name}` of set {}", set + 1);
+        let second = format!("the model's parameter `{own}`");
+        return Err(GlobalError::SameName { name: own, first, second }.into());
+    }
+    Ok(own)
 }

@@ -11,7 +11,7 @@ mod supply;
 
 use super::start::Start;
 use super::tie::told_of_ties;
-use super::{CurveFit, ends};
+use super::{CurveFit, Ready, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
 use crate::data::points::Points;
@@ -25,7 +25,7 @@ use crate::model::ties::Ties;
 use crate::observe::span;
 use derived::Asked;
 use joint_fit::{JointFit, View};
-use layout::Layout;
+use layout::{Layout, Member};
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
@@ -179,12 +179,13 @@ impl Layout {
             let parameters = self.free.len();
             return Err(Error::TooFewPoints { points: whole.used, parameters });
         }
-        let unused = self.unused()?;
         let ready = self.members.iter().enumerate().map(|(set, member)| {
             let free = member.curve.free_positions();
             member.curve.ready(&free).map_err(in_set(set))
         });
         let ready = ready.collect::<Result<Vec<_>>>()?;
+        let models: Vec<&Model> = ready.iter().map(|ready| &ready.model).collect();
+        let unused = self.unused(&models)?;
         let ties: Vec<(&Ties, &[usize])> = self
             .members
             .iter()
@@ -211,7 +212,7 @@ impl Layout {
             })
             .collect();
         let supply = JointSupply { sets };
-        let model = model::joint(&self.members, &self.names)?;
+        let model = model::joint(&self.members, &models, &self.names)?;
         let prepared = match &model {
             Model::Traced(program) => Prepared::traced(program, &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
@@ -239,10 +240,19 @@ impl Layout {
             spent,
         };
         let mut fit = request.fit()?;
-        let views: Vec<View> = self.members.iter().map(|m| m.view()).collect();
-        for Asked { name, formula, places } in derived::of_all(&views, &self.names) {
+        for Asked { name, formula, places } in derived::of_all(&self.members, &self.names) {
             fit.derive_at(name, formula, &places);
         }
+        let view = |((member, ready), points): ((&Member, &Arc<Ready>), &Points<'_>)| View {
+            model: ready.model.clone(),
+            ties: ready.ties.clone(),
+            names: member.curve.names.clone(),
+            params: member.params.clone(),
+            derived: member.curve.derived.clone(),
+            points: points.used,
+            spread: points.spread(),
+        };
+        let views = self.members.iter().zip(&ready).zip(points).map(view).collect();
         let chi_squares = supply.chi_squares(&fit.params, first.loss)?;
         Ok(JointFit { fit, chi_squares, views })
     }

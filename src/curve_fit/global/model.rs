@@ -8,16 +8,16 @@ use crate::model::var::Var;
 use std::sync::Arc;
 
 /// The model of a joint fit, which predicts: its first independent variable is the set, counted from
-/// 1, the others are those of the models. Passes do not run it.
-pub(super) fn joint(members: &[Member], names: &[String]) -> Result<Model> {
-    let models = members.iter().map(Member::model).collect::<Result<Vec<_>>>()?;
+/// 1, the others are those of the `models`, one per set, with the formulas of tied parameters in their
+/// places. Passes do not run it.
+pub(super) fn joint(members: &[Member], models: &[&Model], names: &[String]) -> Result<Model> {
     let columns = 1 + models[0].columns();
     let programs = models.iter().map(|model| match model {
         Model::Traced(program) => Some(program),
         Model::Native(_) => None,
     });
     let Some(programs) = programs.collect::<Option<Vec<_>>>() else {
-        return Ok(native(members, &models, columns, names.len()));
+        return Ok(native(members, models, columns, names.len()));
     };
     let trace = |x: &[Var], p: &[Var]| {
         let (set, x) = (x[0], &x[1..]);
@@ -45,8 +45,11 @@ pub(super) fn joint(members: &[Member], names: &[String]) -> Result<Model> {
         }
     };
     let mut program = Program::trace(columns, names.len(), trace)?;
-    program.columns =
-        std::iter::once("set".to_owned()).chain(programs[0].columns.clone()).collect();
+    let mut set = "set".to_owned();
+    while programs[0].columns.contains(&set) || names.contains(&set) {
+        set.push('_');
+    }
+    program.columns = std::iter::once(set).chain(programs[0].columns.clone()).collect();
     program.params = names.to_vec();
     Ok(Model::Traced(Arc::new(program)))
 }

@@ -1,10 +1,10 @@
 //! The points of all sets, each where it is computed.
 
 use super::evaluator::{JointEvaluator, Part};
-use crate::backend::Evaluator;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
+use crate::backend::{Evaluator, Patience};
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
@@ -49,6 +49,7 @@ impl JointSupply<'_> {
                 loss,
                 arithmetic: Arithmetic::Double,
                 on_one_thread: false,
+                patience: Patience::default(),
             };
             let n = set.free.len();
             let mut normal = Normal::zero(n);

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::distributions::{check_level, joint};
 use crate::observe::span;
+use crate::threads;
 use rayon::prelude::*;
 
 /// Grid points along a parameter at most.
@@ -131,7 +132,7 @@ impl CurveFit {
             let refits = Refits::new(self, fit, data.clone(), &[positions[which]])?;
             Profile::walked(&refits, reach, level, dof)
         };
-        let (first, second) = rayon::join(|| single(0), || single(1));
+        let (first, second) = threads::join(|| single(0), || single(1));
         let profiles = [first?, second?];
         let refits = Refits::new(self, fit, data.clone(), &positions)?;
         let axis = |which: usize| -> Result<Vec<f64>> {
@@ -147,6 +148,7 @@ impl CurveFit {
             Ok((0..=last).map(at).collect())
         };
         let (a, b) = (axis(0)?, axis(1)?);
+        threads::ready();
         let rows: Vec<Vec<Option<Node>>> =
             b.par_iter().map(|&b| row(&refits, &profiles[1], &a, b)).collect();
         let nodes: Vec<Node> = rows.iter().flatten().flatten().cloned().collect();

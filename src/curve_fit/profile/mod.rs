@@ -11,6 +11,7 @@ pub(crate) mod contour;
 pub(crate) mod interval;
 mod neville;
 mod refits;
+mod scattered;
 mod squares;
 mod walk;
 
@@ -21,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::distributions::{check_level, half_width};
 use crate::observe::span;
+use crate::threads;
 use interval::{ProfileEnd, ProfileInterval};
 use refits::Refits;
 use walk::{Node, Side};
@@ -107,8 +109,8 @@ impl Profile {
     /// From refits that hold one parameter, to an excess (S − Ŝ)/s² of `reach`.
     fn walked(refits: &Refits<'_>, reach: f64, level: f64, dof: Option<f64>) -> Result<Profile> {
         let center = refits.center();
-        let side = |sign: f64| walk::outwards(refits, &center, sign, reach);
-        let (below, above) = rayon::join(|| side(-1.0), || side(1.0));
+        let side = |sign: f64| walk::side(refits, &center, sign, reach);
+        let (below, above) = threads::join(|| side(-1.0), || side(1.0));
         let Side { mut nodes, end: lower } = below;
         nodes.reverse();
         let mut best = nodes.len();

@@ -1,5 +1,6 @@
 //! Fits of the other parameters while one or two are held.
 
+use super::scattered::Scattered;
 use super::walk::Node;
 use crate::curve_fit::CurveFit;
 use crate::data::Data;
@@ -17,6 +18,9 @@ const SAME_COST: f64 = 1e-6;
 /// An excess below zero from which on a minimum is a better one, and not rounding.
 const BETTER: f64 = 1e-6;
 
+/// Of scattered starts, so many that cost the least are gone on from.
+const REFITTED: usize = 4;
+
 /// A model with some parameters held, the data, and the fit that they belong to.
 pub(super) struct Refits<'a> {
     held: CurveFit,
@@ -28,6 +32,7 @@ pub(super) struct Refits<'a> {
     unit: f64,
     /// Positions of the held parameters.
     positions: Vec<usize>,
+    scattered: Scattered,
 }
 
 impl<'a> Refits<'a> {
@@ -76,7 +81,8 @@ impl<'a> Refits<'a> {
         }
         let mut held = free.clone().changed();
         positions.iter().for_each(|&k| held.fixed[k] = true);
-        Ok(Refits { held, free, data, best, unit, positions: positions.to_vec() })
+        let scattered = Scattered::about(&best, &held)?;
+        Ok(Refits { held, free, data, best, unit, positions: positions.to_vec(), scattered })
     }
 
     /// The names of the held parameters.
@@ -110,30 +116,77 @@ impl<'a> Refits<'a> {
         Node { value: params[self.positions[0]], excess: 0.0, params }
     }
 
-    /// The fit with the held parameters at `values`, from a start for the others; from another one if it
-    /// fails. `None` if neither leads to a minimum.
+    /// The fit with the held parameters at `values`, from the first of the `starts` for the others that
+    /// leads to a minimum. Where none does, as when the best value of one is at infinity, the lowest of
+    /// their ends, that from the best fit and those from elsewhere. `None` if none leads anywhere.
     pub(super) fn at(&self, values: &[f64], starts: &[&[f64]]) -> Option<Node> {
-        starts.iter().find_map(|start| self.attempt(values, start))
+        let mut lowest: Option<Node> = None;
+        for start in starts.iter().copied().chain([self.best.params.as_slice()]) {
+            let start = self.moved(values, start);
+            // Far out a line is no guess of linear parameters, which may change by powers of ten.
+            let solved = || self.scattered.linear.fit(self.data.clone(), &start).ok();
+            let ends = [self.attempt(values, &start)]
+                .into_iter()
+                .chain(std::iter::once_with(|| self.attempt(values, &solved()?.params)));
+            for (node, converged) in ends.flatten() {
+                if converged {
+                    return Some(node);
+                }
+                lowest = lower(lowest, node);
+            }
+        }
+        match self.elsewhere(values, usize::MAX) {
+            Some(node) => lower(lowest, node),
+            None => lowest,
+        }
     }
 
-    fn attempt(&self, values: &[f64], start: &[f64]) -> Option<Node> {
-        let mut start: Vec<f64> = start
-            .iter()
-            .zip(&self.held.bounds)
-            .map(|(value, &(lower, upper))| value.clamp(lower, upper))
-            .collect();
+    /// The lowest of the fits from all of these starts.
+    pub(super) fn lowest(&self, values: &[f64], starts: &[&[f64]]) -> Option<Node> {
+        let ends = starts.iter().filter_map(|start| self.along(values, start));
+        ends.min_by(|a, b| a.excess.total_cmp(&b.excess))
+    }
+
+    /// The fit from this start alone.
+    pub(super) fn along(&self, values: &[f64], start: &[f64]) -> Option<Node> {
+        let found = self.attempt(values, &self.moved(values, start));
+        found.map(|(node, _)| node)
+    }
+
+    /// The lowest of fits from `count` scattered starts at most; `None` if there is no other place to begin
+    /// at. The linear parameters are solved for at each, and fits are made from the lowest ones.
+    pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<Node> {
+        let solved = self.scattered.starts.iter().take(count).filter_map(|start| {
+            let start = self.moved(values, start);
+            let fit = self.scattered.linear.fit(self.data.clone(), &start).ok()?;
+            fit.cost.is_finite().then_some((fit.cost, fit.params))
+        });
+        let mut solved: Vec<(f64, Vec<f64>)> = solved.collect();
+        solved.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let ends = solved.iter().take(REFITTED).filter_map(|(_, start)| self.along(values, start));
+        ends.min_by(|a, b| a.excess.total_cmp(&b.excess))
+    }
+
+    /// `start` within the bounds and with the held parameters at `values`.
+    fn moved(&self, values: &[f64], start: &[f64]) -> Vec<f64> {
+        let inside = start.iter().zip(&self.held.bounds);
+        let mut start: Vec<f64> =
+            inside.map(|(value, &(lower, upper))| value.clamp(lower, upper)).collect();
         for (&k, &value) in self.positions.iter().zip(values) {
             start[k] = value;
         }
-        let fit = self.held.fit(self.data.clone(), &start).ok()?;
-        let settled = fit.converged()
-            || matches!(fit.termination, Termination::AllFixed | Termination::NoProgress);
+        start
+    }
+
+    /// Where a fit ends, and whether that is a minimum for sure.
+    fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(Node, bool)> {
+        use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
+        let fit = self.held.fit(self.data.clone(), start).ok()?;
+        let converged = fit.converged() || fit.termination == AllFixed;
+        let ended = matches!(fit.termination, NoProgress | Degenerate | MaxEvaluations);
         let excess = 2.0 * (fit.cost - self.best.cost) / self.unit;
-        (settled && excess.is_finite()).then(|| Node {
-            value: values[0],
-            excess,
-            params: fit.params,
-        })
+        let node = Node { value: values[0], excess, params: fit.params };
+        ((converged || ended) && excess.is_finite()).then_some((node, converged))
     }
 
     /// The free fit from the lowest node, if that is a better minimum than the fit.
@@ -145,5 +198,13 @@ impl<'a> Refits<'a> {
         };
         let fit = self.free.fit(self.data.clone(), &node.params)?;
         Ok((fit.cost < self.best.cost).then_some(fit))
+    }
+}
+
+/// The lower of a node and another.
+fn lower(node: Option<Node>, other: Node) -> Option<Node> {
+    match node {
+        Some(node) if node.excess <= other.excess => Some(node),
+        _ => Some(other),
     }
 }

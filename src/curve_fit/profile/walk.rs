@@ -3,6 +3,7 @@
 use super::interval::ProfileEnd;
 use super::neville;
 use super::refits::Refits;
+use crate::threads;
 use rayon::prelude::*;
 
 /// Steps of τ, which grow with it from `WIDE` on.
@@ -19,11 +20,21 @@ const GAIN: f64 = 0.02;
 /// before, and would not get half way to the level if it went on so for ever. By then it is some thirty
 /// times as far from the best value as where it began to flatten.
 const FADES: usize = 5;
+/// Steps that will do where refits fail beyond.
+const FADES_HERE: usize = 3;
 const FADING: f64 = 0.75;
 /// A gain that may be rounding.
 const NO_GAIN: f64 = 1e-7;
 /// Times that a step is cut to a quarter where a refit fails.
 const CUTS: usize = 6;
+/// Times that lower minima of the others are looked for, and how much lower they are.
+const BRANCHES: usize = 4;
+const LOWER: f64 = 1e-6;
+/// Steps of τ that are a jump, below `WIDE`.
+const JUMP: f64 = 1.0;
+/// By which part the slope of τ changes at most where few starts will do, and how many.
+const STRAIGHT: f64 = 0.1;
+const FEW: usize = 12;
 /// The part of its distance from the best value that an end may be wrong by.
 const ACCURACY: f64 = 2e-7;
 /// Intervals over which τ rises by less are left as they are.
@@ -32,8 +43,10 @@ const LEVEL: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
 /// How much less wrong a polynomial is than one through nodes twice as far apart, at least.
 const HALVING: f64 = 16.0;
-/// Rounds of refinement, and nodes at most.
-const ROUNDS: usize = 5;
+/// Rounds of refinement, and nodes at most. A place where another minimum becomes the lowest has a corner,
+/// which takes the most.
+const ROUNDS: usize = 20;
+const SMOOTH: usize = 2;
 const MOST_REFINED: usize = 400;
 
 /// The fit with one parameter held.
@@ -59,14 +72,87 @@ pub(super) struct Side {
     pub(super) end: ProfileEnd,
 }
 
-/// Walks from the center in the direction `sign` until the excess is `reach`.
-pub(super) fn outwards(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64) -> Side {
+/// Walks from the center in the direction `sign` until the excess is `reach`. The lowest minimum of the
+/// others may be far from where the walk came from: it is looked for at some nodes and followed from there.
+pub(super) fn side(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64) -> Side {
+    let mut side = outwards(refits, center, sign, reach, Vec::new());
+    for _ in 0..BRANCHES {
+        if !lowered(refits, center, &mut side.nodes, reach) {
+            break;
+        }
+        if side.end == ProfileEnd::Found && side.nodes.last().is_some_and(|n| n.excess < reach) {
+            side = outwards(refits, center, sign, reach, side.nodes);
+        }
+    }
+    side
+}
+
+/// Looks for lower minima at some nodes, and follows what it finds to their neighbours as far as it is lower
+/// there. Whether it found any.
+fn lowered(refits: &Refits<'_>, center: &Node, nodes: &mut [Node], reach: f64) -> bool {
+    let Some(last) = nodes.len().checked_sub(1) else { return false };
+    let reaching = |part: f64| nodes.iter().position(|n| n.excess >= part * reach).unwrap_or(last);
+    // Where τ is a straight line the model is nearly linear, and another minimum is unlikely.
+    let slope = |node: &Node| node.tau() / (node.value - center.value).abs();
+    let (first, end) = (slope(&nodes[0]), slope(&nodes[last]));
+    let (mut places, count) = match (end / first - 1.0).abs() < STRAIGHT {
+        true => (vec![last], FEW),
+        false => ([0.1, 0.4, 1.0].map(reaching).to_vec(), usize::MAX),
+    };
+    places.dedup();
+    let mut any = false;
+    for place in places {
+        let found = refits.elsewhere(&[nodes[place].value], count);
+        let Some(found) = found.filter(|found| is_lower(found, &nodes[place])) else { continue };
+        any = true;
+        nodes[place] = found;
+        followed(refits, nodes, place);
+    }
+    // Where τ jumps, one of the neighbours followed another minimum.
+    for i in 1..=last {
+        if (nodes[i].tau() - nodes[i - 1].tau()).abs() > JUMP * (nodes[i].tau() / WIDE).max(1.0) {
+            any |= followed(refits, nodes, i - 1) | followed(refits, nodes, i);
+        }
+    }
+    any
+}
+
+fn is_lower(node: &Node, than: &Node) -> bool {
+    node.excess < than.excess - LOWER * (1.0 + than.excess)
+}
+
+/// Follows the minimum of the node at `place` to both sides as long as it is lower than what is known
+/// there. Whether it was anywhere.
+fn followed(refits: &Refits<'_>, nodes: &mut [Node], place: usize) -> bool {
+    let mut any = false;
+    for order in [(0..place).rev().collect::<Vec<_>>(), (place + 1..nodes.len()).collect()] {
+        let mut from = place;
+        for i in order {
+            let node = refits.along(&[nodes[i].value], &nodes[from].params);
+            let Some(node) = node.filter(|node| is_lower(node, &nodes[i])) else { break };
+            nodes[i] = node;
+            (from, any) = (i, true);
+        }
+    }
+    any
+}
+
+/// Goes on from `nodes`, or from the center.
+fn outwards(
+    refits: &Refits<'_>,
+    center: &Node,
+    sign: f64,
+    reach: f64,
+    mut nodes: Vec<Node>,
+) -> Side {
     let (lower, upper) = refits.bounds(0);
     let bound = if sign < 0.0 { lower } else { upper };
     let size = if center.value == 0.0 { 1.0 } else { center.value.abs() };
-    let mut step = refits.error(0).map_or(0.01 * size, |error| STEP * error);
-    let mut nodes: Vec<Node> = Vec::new();
-    let (mut cuts, mut doubled) = (0, Vec::new());
+    let mut step = match nodes.as_slice() {
+        [.., before, last] => (last.value - before.value).abs(),
+        _ => refits.error(0).map_or(0.01 * size, |error| STEP * error),
+    };
+    let (mut cuts, mut faded, mut doubled) = (0, false, Vec::new());
     let side = |nodes, end| Side { nodes, end };
     while nodes.len() < MOST {
         let last = nodes.last().unwrap_or(center);
@@ -84,14 +170,17 @@ pub(super) fn outwards(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64
         let before = nodes.len().checked_sub(2).map_or(center, |i| &nodes[i]);
         let start = extrapolated(before, last, value);
         let Some(node) = refits.at(&[value], &[&start, &last.params]) else {
+            faded |= has_faded(&doubled, reach.sqrt() - last.tau(), FADES_HERE);
             if cuts == CUTS {
-                return side(nodes, ProfileEnd::Failed);
+                return side(nodes, if faded { ProfileEnd::Open } else { ProfileEnd::Failed });
             }
             cuts += 1;
             step *= 0.25;
+            doubled.clear();
             continue;
         };
         let gained = node.tau() - last.tau();
+        faded &= gained < GAIN;
         let wanted = STEP * (node.tau() / WIDE).max(1.0);
         let taken = (node.value - last.value).abs();
         let factor = if gained > 0.0 { wanted / gained } else { GROWTH };
@@ -119,15 +208,21 @@ pub(super) fn outwards(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64
 /// Whether a profile that is `missing` so much of the level will not reach it, from what it gained in the
 /// last steps, each twice the one before.
 fn is_flat(gains: &[f64], missing: f64) -> bool {
-    let last = |count: usize| gains.len().checked_sub(count).map(|first| &gains[first..]);
+    let last = gains.len().checked_sub(FLAT).map(|first| &gains[first..]);
+    has_faded(gains, missing, FADES) || last.is_some_and(|gains| gains.iter().sum::<f64>() < GAIN)
+}
+
+/// Whether `count` gains at the end become less and less, so that their series will not make up half of
+/// what is missing.
+fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
+    let Some(gains) = gains.len().checked_sub(count).map(|first| &gains[first..]) else {
+        return false;
+    };
+    let [.., gain] = gains else { return false };
     let fades = |pair: &[f64]| pair[0] >= -NO_GAIN && pair[1] <= (FADING * pair[0]).max(NO_GAIN);
-    let fading = last(FADES).is_some_and(|gains| {
-        let [.., gain] = gains else { return false };
-        // The sum of the geometric series.
-        let ahead = gain.abs() * FADING / (1.0 - FADING);
-        gains.windows(2).all(fades) && ahead < 0.5 * missing
-    });
-    fading || last(FLAT).is_some_and(|gains| gains.iter().sum::<f64>() < GAIN)
+    // The sum of the geometric series.
+    let ahead = gain.abs() * FADING / (1.0 - FADING);
+    gains.windows(2).all(fades) && ahead < 0.5 * missing
 }
 
 /// The parameters at `value` on the line through two nodes.
@@ -144,7 +239,7 @@ fn extrapolated(before: &Node, last: &Node, value: f64) -> Vec<f64> {
 /// Puts nodes between those where what is interpolated may miss a level's end by more than `ACCURACY`
 /// of its distance.
 pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usize) {
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let wide = too_wide(nodes, *best);
         if wide.is_empty() || nodes.len() + wide.len() > MOST_REFINED {
             return;
@@ -153,8 +248,15 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usiz
             let (a, b) = (&nodes[i], &nodes[i + 1]);
             let start: Vec<f64> =
                 a.params.iter().zip(&b.params).map(|(a, b)| 0.5 * a + 0.5 * b).collect();
-            refits.at(&[0.5 * a.value + 0.5 * b.value], &[&start, &a.params, &b.params])
+            let (value, starts) =
+                ([0.5 * a.value + 0.5 * b.value], [&start[..], &a.params, &b.params]);
+            // What takes long is a corner between two minima.
+            match round < SMOOTH {
+                true => refits.at(&value, &starts),
+                false => refits.lowest(&value, &starts),
+            }
         };
+        threads::ready();
         let fresh: Vec<Node> = wide.par_iter().filter_map(middle).collect();
         if fresh.is_empty() {
             return;

@@ -2,8 +2,8 @@
 
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::stream::{Evaluated, FirstPass, Passes, Question, locked};
-use crate::backend::{Backend, Evaluator, Fault};
+use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
+use crate::backend::{Backend, Evaluator, Fault, Patience, Stopper, end_of};
 use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
@@ -25,8 +25,8 @@ use crate::fit::supply::{EvaluatorWish, Supply};
 use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::normal::Normal;
-use crate::solver::cancel::CancelToken;
 use crate::solver::minimise::Failure;
+use crate::solver::options::Options;
 use crate::solver::termination::Termination;
 use std::time::{Duration, Instant};
 
@@ -101,13 +101,15 @@ impl<'f> Course<'f> {
             token: curve.cancel.clone(),
             total: shape.points,
             begun: *begun,
+            until: end_of(*begun, curve.options.max_time),
         };
         let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
         let watch = Noting {
             notes: notes.clone(),
             observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
         };
-        let supply = StreamSupply::new(passes);
+        let until = end_of(asked.begun, asked.curve.options.max_time);
+        let supply = StreamSupply::new(passes, asked.curve.cancel.clone(), until);
         let course = Course {
             asked,
             supply,
@@ -153,9 +155,8 @@ impl<'f> Course<'f> {
             true => self.sampled(&first.sample),
             false => Opening::none(first.sample.len(), "none was asked for"),
         };
-        // A token ends the fits of the sample, too: they say nothing then that may be kept.
-        if self.subsample && self.asked.curve.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
-        {
+        // What breaks passes off ends the fits of the sample, too: they say nothing then that may be kept.
+        if self.subsample && self.patience().check().is_err() {
             passes.keep_first(&first)?;
             return Err(Error::StoppedInFirstPass);
         }
@@ -177,11 +178,11 @@ impl<'f> Course<'f> {
         let mut there = Normal::zero(columns.len());
         match self.evaluator(candidate)?.normal(candidate, &columns, &mut there) {
             Ok(()) => {}
-            Err(Fault::Stopped) => return Ok(own("the fit was stopped")),
+            Err(Fault::Stopped(_)) => return Ok(own("the fit was stopped")),
             Err(fault) => return Ok(own(forgiven(fault).map_err(|fault| self.refused(fault))?)),
         }
         let passes = locked(&self.supply.passes);
-        let start = Question { loss, params: self.asked.start.clone(), columns };
+        let start = self.evaluated().question(&self.asked.start, &columns);
         Ok(match opening.judge(passes.memo.recall(&start), &there, &points) {
             Ok(()) => Beginning {
                 refined: Some(candidate.clone()),
@@ -212,7 +213,8 @@ impl<'f> Course<'f> {
         if let Some(fault) = &passes.failed {
             return Err(self.refused(fault.clone()));
         }
-        if fit.termination != Termination::Stopped {
+        // What was broken off can go on.
+        if !matches!(fit.termination, Termination::Stopped | Termination::TimeLimit) {
             passes.forget()?;
         }
         let notes = noted(&self.notes, |notes| notes.clone());
@@ -286,7 +288,18 @@ impl<'f> Course<'f> {
 
     fn evaluated(&self) -> Evaluated<'_> {
         let Asked { curve, start, .. } = &self.asked;
-        Evaluated { model: self.prepared(), loss: curve.loss, start }
+        let most_weight = f64::INFINITY;
+        let (model, loss, patience) = (self.prepared(), curve.loss, self.patience());
+        Evaluated { model, loss, most_weight, start, patience }
+    }
+
+    /// How long passes that are no steps of the fit may go on.
+    fn patience(&self) -> Patience<'_> {
+        let CurveFit { options, cancel, .. } = self.asked.curve;
+        Patience {
+            until: end_of(self.asked.begun, options.max_time),
+            stopper: cancel.as_ref().map(|token| token as &dyn Stopper),
+        }
     }
 
     fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + 'e>> {
@@ -296,6 +309,7 @@ impl<'f> Course<'f> {
             loss: self.asked.curve.loss,
             arithmetic: Arithmetic::Double,
             on_one_thread: false,
+            patience: self.patience(),
         })
     }
 
@@ -311,6 +325,9 @@ impl<'f> Course<'f> {
             let sigma = self.said.sigma_of(y.get(1).map(Vec::as_slice));
             let y = y.first().ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
             let data = Data::new(x.iter().collect::<Vec<_>>(), y)?.sigma(sigma)?;
+            let until = self.patience().until;
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let alone = alone.clone().options(Options { max_time: left, ..alone.options });
             alone.fit(data.allow_infinite_x(self.said.infinite_x), start)
         };
         Opening::of(sample, &self.asked.start, &self.asked.free, &fit)

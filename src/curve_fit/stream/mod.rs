@@ -65,8 +65,9 @@ impl CurveFit {
     /// Chunks are read ahead on a thread of their own while others are worked on, on all cores. Memory stays
     /// within [`Stream::memory_limit`].
     ///
-    /// A token or an observer stops the fit after the chunk in work. It then carries the best parameters so
-    /// far and [`Termination::Stopped`](crate::Termination::Stopped), and goes on from its checkpoint, if it
+    /// A token, an observer or a limit of time stops the fit after the chunk in work. It then carries the best parameters so
+    /// far and [`Termination::Stopped`](crate::Termination::Stopped) or
+    /// [`TimeLimit`](crate::Termination::TimeLimit), and goes on from its checkpoint, if it
     /// has one, when it is called again.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Sources one after another, as one.
 
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 
 /// Sources of one shape, read one after another. Sources of different types are boxed:
@@ -113,6 +114,10 @@ impl<S: Source> Source for ChainSource<S> {
             }
         }
         Ok(skipped)
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.sources.iter().try_for_each(Source::unchanged)
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

@@ -2,7 +2,9 @@
 
 use super::chain::{add_shape, expect_shape};
 use super::format::digest::Digest;
+use super::format::stamp::Stamp;
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
@@ -16,6 +18,8 @@ use std::{fmt, fs};
 /// ```
 pub struct DirectorySource<S, F> {
     files: Vec<PathBuf>,
+    /// What each was like when it was opened first.
+    stamps: Vec<Stamp>,
     /// Points of each file, where they are known before they are read.
     points: Vec<Option<u64>>,
     open: F,
@@ -70,13 +74,17 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S
             return Err(SourceError::new("a list of files", "it is empty; give at least one"));
         };
         let (mut shape, mut points) = (None, Vec::with_capacity(files.len()));
+        let mut stamps = Vec::with_capacity(files.len());
         for file in &files {
+            let place = || file.display().to_string();
+            let cannot = |why| SourceError::new(place(), format!("it cannot be opened: {why}"));
+            stamps.push(Stamp::of(&fs::metadata(file).map_err(cannot)?));
             let of_file = open(file)?.shape();
             points.push(of_file.points);
-            add_shape(&mut shape, of_file, || file.display().to_string(), &first)?;
+            add_shape(&mut shape, of_file, place, &first)?;
         }
         let shape = shape.unwrap_or_else(|| Shape::new(0));
-        Ok(DirectorySource { files, points, open, shape, current: 0, source: None })
+        Ok(DirectorySource { files, stamps, points, open, shape, current: 0, source: None })
     }
 
     /// The file whose turn it is, opened if it is not; none after the last.
@@ -150,6 +158,13 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> Source for Direct
             }
         }
         Ok(skipped)
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        for (file, stamp) in self.files.iter().zip(&self.stamps) {
+            stamp.expect_at(file)?;
+        }
+        self.source.as_ref().map_or(Ok(()), Source::unchanged)
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

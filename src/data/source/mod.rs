@@ -20,6 +20,7 @@ pub(crate) mod strided;
 pub use chunk::{Chunk, Column, Shape, Width};
 pub use format::roles::ColumnKey;
 
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 
 /// Points that come in chunks and can be read again from the beginning.
@@ -68,6 +69,16 @@ pub trait Source: Send {
     /// # Errors
     /// What keeps it from being found.
     fn fingerprint(&self) -> Result<String, SourceError>;
+
+    /// Refuses points that are no longer those that there were when the source was made, as far as can be
+    /// told in no time: files tell it by their size, time of change and identity. A fit asks at the beginning
+    /// and at the end of every pass, where it compares fingerprints too. By default nothing is known.
+    ///
+    /// # Errors
+    /// What has changed.
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        Ok(())
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -85,6 +96,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
         (**self).skip(count)
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        (**self).unchanged()
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

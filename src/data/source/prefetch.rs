@@ -2,6 +2,7 @@
 //! buffers that go round.
 
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::model::program::panic_message;
@@ -21,6 +22,8 @@ pub(crate) struct Prefetch<'a> {
     /// Chunks that there are at most: one that is filled, one that is worked on, others in between.
     buffers: usize,
     spare: Vec<Chunk>,
+    /// What the points were recognised by before the first pass, where they can be.
+    known: Option<String>,
     pub(crate) spent: Spent,
 }
 
@@ -45,7 +48,15 @@ impl<'a> Prefetch<'a> {
         ahead: usize,
     ) -> Prefetch<'a> {
         let (spare, spent) = (Vec::new(), Spent::default());
-        Prefetch { source, shape, capacity, buffers: ahead + 2, spare, spent }
+        Prefetch {
+            source,
+            shape,
+            capacity,
+            buffers: ahead.saturating_add(2),
+            spare,
+            known: None,
+            spent,
+        }
     }
 
     /// Bytes that the buffers take.
@@ -58,7 +69,8 @@ impl<'a> Prefetch<'a> {
     }
 
     /// Calls `work` with each chunk, in order, and the number of its first point, until it breaks off.
-    /// The first `skip` points are passed over.
+    /// The first `skip` points are passed over. Where the system has no thread to read on, the caller's
+    /// reads in turn with the work.
     ///
     /// # Errors
     /// What the source or `work` say; [`Error::SourcePanicked`].
@@ -74,19 +86,24 @@ impl<'a> Prefetch<'a> {
             // The receiver is there.
             let _ = fill.send(buffer);
         }
-        let (source, capacity, spent) = (&mut *self.source, self.capacity, &mut self.spent);
-        let spare = &mut self.spare;
-        thread::scope(|scope| {
-            let reader = thread::Builder::new()
+        let (spent, spare) = (&mut self.spent, &mut self.spare);
+        let mut reader =
+            Reader { source: &mut *self.source, known: &mut self.known, capacity: self.capacity };
+        let to_read = &mut reader;
+        let done = thread::scope(|scope| {
+            let begun = thread::Builder::new()
                 .name("dualfit reader".into())
-                .spawn_scoped(scope, move || read_all(source, skip, capacity, &to_fill, &filled));
-            let reader = reader.map_err(|error| {
-                let message = format!("the system has no thread to read on: {error}");
-                E::from(Error::Source(SourceError::new("the source", message)))
-            })?;
+                .spawn_scoped(scope, move || to_read.read_all(skip, &to_fill, &filled));
+            let Ok(thread) = begun else { return None };
             let outcome = work_through(skip, fill, ready, spent, spare, &mut work);
             // Both ends of the queue are gone, so the reader ends with the read that it is at.
-            spent.reading += reader.join().unwrap_or_default();
+            spent.reading += thread.join().unwrap_or_default();
+            Some(outcome)
+        });
+        done.unwrap_or_else(|| {
+            let mut chunk = Chunk::new(&self.shape, self.capacity);
+            let outcome = reader.in_turn(skip, &mut chunk, &mut self.spent, &mut work);
+            self.spare.push(chunk);
             outcome
         })
     }
@@ -125,42 +142,110 @@ fn work_through<E: From<Error>>(
     }
 }
 
-/// Fills buffers until the points or the buffers end. Returns the time that it took.
-fn read_all(
-    source: &mut dyn Source,
-    skip: u64,
+/// Who reads a source.
+struct Reader<'r, 'a> {
+    source: &'r mut (dyn Source + 'a),
+    /// What the points were recognised by before the first pass.
+    known: &'r mut Option<String>,
     capacity: usize,
-    to_fill: &Receiver<Chunk>,
-    filled: &SyncSender<Result<Chunk>>,
-) -> Duration {
-    let mut reading = Duration::ZERO;
-    let read = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
-        let begun = Instant::now();
-        source.rewind()?;
-        let skipped = source.skip(skip)?;
-        reading += begun.elapsed();
-        if skipped != skip {
-            return Err(Error::SourceChanged { expected: skip, got: skipped });
-        }
-        while let Ok(mut chunk) = to_fill.recv() {
-            let _span = span!(DEBUG, "read", most = capacity);
+}
+
+impl Reader<'_, '_> {
+    /// Fills buffers until the points or the buffers end. Returns the time that it took.
+    fn read_all(
+        &mut self,
+        skip: u64,
+        to_fill: &Receiver<Chunk>,
+        filled: &SyncSender<Result<Chunk>>,
+    ) -> Duration {
+        let mut reading = Duration::ZERO;
+        let read = guarded(|| -> Result<()> {
             let begun = Instant::now();
-            let more = fill_chunk(source, &mut chunk, capacity)?;
+            self.begin(skip)?;
             reading += begun.elapsed();
-            if (!chunk.is_empty() && filled.send(Ok(chunk)).is_err()) || !more {
+            while let Ok(mut chunk) = to_fill.recv() {
+                let _span = span!(DEBUG, "read", most = self.capacity);
+                let begun = Instant::now();
+                let more = self.next(&mut chunk)?;
+                reading += begun.elapsed();
+                if (!chunk.is_empty() && filled.send(Ok(chunk)).is_err()) || !more {
+                    return Ok(());
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = read.flatten() {
+            // Nobody hears it if the work has ended already.
+            let _ = filled.send(Err(error));
+        }
+        reading
+    }
+
+    /// Fills a chunk and works on it, in turn.
+    fn in_turn<E: From<Error>>(
+        &mut self,
+        skip: u64,
+        chunk: &mut Chunk,
+        spent: &mut Spent,
+        work: &mut impl FnMut(u64, &Chunk) -> std::result::Result<ControlFlow<()>, E>,
+    ) -> std::result::Result<(), E> {
+        guarded(|| self.begin(skip)).flatten()?;
+        let (mut first, mut more) = (skip, true);
+        while more {
+            let begun = Instant::now();
+            more = guarded(|| self.next(chunk)).flatten()?;
+            spent.reading += begun.elapsed();
+            spent.waiting += begun.elapsed();
+            if chunk.is_empty() {
+                continue;
+            }
+            spent.chunks += 1;
+            spent.points += chunk.len() as u64;
+            if work(first, chunk)?.is_break() {
                 return Ok(());
             }
+            first += chunk.len() as u64;
         }
         Ok(())
-    }));
-    let error = match read {
-        Ok(Ok(())) => return reading,
-        Ok(Err(error)) => error,
-        Err(panic) => Error::SourcePanicked { message: panic_message(&*panic) },
-    };
-    // Nobody hears it if the work has ended already.
-    let _ = filled.send(Err(error));
-    reading
+    }
+
+    /// To the point number `skip`.
+    fn begin(&mut self, skip: u64) -> Result<()> {
+        self.source.unchanged()?;
+        if self.known.is_none() {
+            *self.known = self.source.fingerprint().ok();
+        }
+        let skipped = self.source.rewind().and_then(|()| self.source.skip(skip));
+        let skipped = skipped.map_err(|error| self.explained(error))?;
+        match skipped == skip {
+            true => Ok(()),
+            false => Err(SourceChange::Points { expected: skip, got: skipped }.into()),
+        }
+    }
+
+    /// Fills a chunk. Returns whether there may be more points; if not, they are those that there were when
+    /// the first pass began.
+    fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        let more = match fill_chunk(self.source, chunk, self.capacity) {
+            Err(Error::Source(error)) => return Err(self.explained(error)),
+            filled => filled?,
+        };
+        if !more {
+            self.source.unchanged()?;
+            if let Some(before) = &*self.known {
+                let after = self.source.fingerprint()?;
+                if after != *before {
+                    return Err(SourceChange::Contents { before: before.clone(), after }.into());
+                }
+            }
+        }
+        Ok(more)
+    }
+
+    /// What a reader meets in a file that is written to at the same time is no fault of the file's.
+    fn explained(&self, error: SourceError) -> Error {
+        self.source.unchanged().map_or_else(Error::from, |()| error.into())
+    }
 }
 
 /// What a call of a source gives, unless it panics.

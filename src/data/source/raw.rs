@@ -5,6 +5,7 @@ use super::format::file::DataFile;
 use super::format::number::{Encoding, NumberType};
 use super::format::roles::{Roles, choosing_columns};
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! A part of a source's points at even distances, as a source.
 
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use std::num::NonZeroU64;
 
@@ -109,6 +110,10 @@ impl<S: Source> Source for StridedSource<S> {
         let far = u128::from(self.wait) + u128::from(count - 1) * u128::from(self.every) + 1;
         let passed = self.source.skip(u64::try_from(far).unwrap_or(u64::MAX))?;
         Ok(self.passed(passed))
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.source.unchanged()
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

@@ -12,9 +12,11 @@ use crate::backend::cpu::abreast::{ABREAST, Abreast, Manner};
 use crate::data::Missing;
 use crate::data::batch::BatchSigma;
 use crate::data::estimator::Estimator;
-use crate::data::loss::Loss;
 use crate::data::points::Units;
+use crate::data::reach::is_far;
+use crate::solver::levels::has_heavy_points;
 use crate::solver::problem::Problem;
+use crate::solver::termination::Termination;
 use crate::solver::waiting::{Verdict, Waiting};
 
 /// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
@@ -36,6 +38,8 @@ struct Lane {
     solver: Waiting,
     /// Which fit of the part it is, if one is under way.
     fit: Option<usize>,
+    /// Whether it was evaluated at its start.
+    has_begun: bool,
     absolute: bool,
 }
 
@@ -44,7 +48,7 @@ impl<'a> Ranks<'a> {
     /// with no free parameter, with as many points as make no difference.
     pub(super) fn new(request: &BatchRequest<'a>) -> Option<Ranks<'a>> {
         let (data, prepared) = (request.data, request.prepared);
-        let two_stages = matches!(request.loss, Loss::Tukey { .. });
+        let two_stages = request.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
         if two_stages || long || prepared.free.is_empty() || request.options.max_time.is_some() {
             return None;
@@ -69,6 +73,7 @@ impl<'a> Ranks<'a> {
             problem: bench.problem.clone(),
             solver: Waiting::new(request.names.len(), prepared.free.len()),
             fit: None,
+            has_begun: false,
             absolute: false,
         };
         let lanes = (0..ABREAST).map(|_| lane()).collect();
@@ -111,13 +116,16 @@ impl<'a> Ranks<'a> {
     fn begin(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
         let (abreast, place) = (&mut self.abreast, &mut self.lanes[lane]);
         let begun = self.bench.with_points(request, out.first + index, |bench, points| {
-            let fits = points.units == Units::ORDINARY && points.len() <= MOST_POINTS;
+            let fits = points.units == Units::ORDINARY
+                && points.len() <= MOST_POINTS
+                && !has_heavy_points(points, bench.problem.free.len());
             if fits {
                 abreast.load(lane, points);
                 place.problem.copy_from(&bench.problem);
                 place.absolute = points.is_absolute();
                 place.solver.begin(&place.problem, request.options, request.begun);
                 place.fit = Some(index);
+                place.has_begun = false;
             }
             Ok(fits)
         });
@@ -131,21 +139,27 @@ impl<'a> Ranks<'a> {
     /// Takes the sums of a lane and, if that ends its fit, writes what was found.
     fn go_on(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
         let place = &mut self.lanes[lane];
-        let verdict = match self.abreast.read(lane, place.solver.normal()) {
+        let sums = place.solver.normal();
+        let read = self.abreast.read(lane, sums);
+        // Stages that lead from a start far away are those of a fit alone.
+        let far = !place.has_begun && is_far(request.loss, sums.cost, 1.0, place.problem.points);
+        place.has_begun = true;
+        let verdict = match read && !far {
             true => place.solver.evaluated(&place.problem, request.options, request.begun),
             false => Verdict::Alone,
         };
         match verdict {
             Verdict::Again => {}
+            // Whether it is exact, its points say one by one.
+            Verdict::Ended(Termination::ExactFit) | Verdict::Alone => {
+                place.fit = None;
+                self.bench.fit(request, index, out);
+            }
             Verdict::Ended(termination) => {
                 place.fit = None;
                 self.bench.problem.copy_from(&place.problem);
                 place.solver.report(termination, &mut self.bench.room.ends.best);
                 out.statuses[index] = self.end(request, lane, index, out);
-            }
-            Verdict::Alone => {
-                place.fit = None;
-                self.bench.fit(request, index, out);
             }
         }
     }
@@ -163,6 +177,6 @@ impl<'a> Ranks<'a> {
                 return status;
             }
         }
-        self.bench.write(self.lanes[lane].absolute, index, out)
+        self.bench.write(self.lanes[lane].absolute, request.loss, index, out)
     }
 }

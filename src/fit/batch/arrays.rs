@@ -19,6 +19,8 @@ pub(crate) struct Arrays {
     pub(crate) evaluations: Vec<u32>,
     /// Points that count.
     pub(crate) points: Vec<usize>,
+    /// How many count, by their weights.
+    pub(crate) weights: Vec<f64>,
     /// Directions that the data determine.
     pub(crate) ranks: Vec<u32>,
     /// One per parameter, or empty where no parameter has a bound.
@@ -39,6 +41,7 @@ pub(crate) struct Part<'a> {
     pub(crate) iterations: &'a mut [u32],
     pub(crate) evaluations: &'a mut [u32],
     pub(crate) points: &'a mut [usize],
+    pub(crate) weights: &'a mut [f64],
     pub(crate) ranks: &'a mut [u32],
     pub(crate) sides: &'a mut [Option<Side>],
     pub(crate) covariances: &'a mut [f64],
@@ -57,6 +60,7 @@ impl Arrays {
             iterations: vec![0; fits],
             evaluations: vec![0; fits],
             points: vec![0; fits],
+            weights: vec![f64::NAN; fits],
             ranks: vec![0; fits],
             sides: vec![None; wanted(bounded)],
             covariances: vec![f64::NAN; wanted(covariances) * width],
@@ -75,6 +79,7 @@ impl Arrays {
             iterations: &mut self.iterations,
             evaluations: &mut self.evaluations,
             points: &mut self.points,
+            weights: &mut self.weights,
             ranks: &mut self.ranks,
             sides: &mut self.sides,
             covariances: &mut self.covariances,
@@ -100,6 +105,7 @@ impl<'a> Part<'a> {
         let (iterations, iterations_rest) = self.iterations.split_at_mut(fits);
         let (evaluations, evaluations_rest) = self.evaluations.split_at_mut(fits);
         let (points, points_rest) = self.points.split_at_mut(fits);
+        let (weights, weights_rest) = self.weights.split_at_mut(fits);
         let (ranks, ranks_rest) = self.ranks.split_at_mut(fits);
         let at = wide(self.sides.len(), width);
         let (sides, sides_rest) = self.sides.split_at_mut(at);
@@ -115,6 +121,7 @@ impl<'a> Part<'a> {
             iterations,
             evaluations,
             points,
+            weights,
             ranks,
             sides,
             covariances,
@@ -129,6 +136,7 @@ impl<'a> Part<'a> {
             iterations: iterations_rest,
             evaluations: evaluations_rest,
             points: points_rest,
+            weights: weights_rest,
             ranks: ranks_rest,
             sides: sides_rest,
             covariances: covariances_rest,

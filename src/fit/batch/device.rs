@@ -9,12 +9,18 @@ use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
 use crate::backend::cuda::device::{Device, LoadError};
+use crate::backend::cuda::driver::Properties;
+use crate::data::batch::BatchSigma;
+use crate::data::loss::Loss;
 use crate::error::{Error, Result};
+use crate::fit::approach::judged;
 use crate::fit::execution::{failed, not_loaded};
 use crate::observe::span;
 use crate::solver::bounds::Side;
+use crate::solver::levels::has_heavy;
 use crate::solver::observe::{BatchProgress, asks_to_stop};
 use crate::solver::resident::termination_of;
+use crate::solver::termination::Termination;
 use std::sync::Arc;
 
 /// Bytes of a chunk at most: beyond this a device is busy long enough. The first upload overlaps with nothing,
@@ -22,6 +28,16 @@ use std::sync::Arc;
 const CHUNK: usize = 64 << 20;
 /// The same where an observer wants to hear of the fits, or a token may be cancelled.
 const WATCHED: usize = 16 << 20;
+/// Seconds that a launch is expected to take at most: a longer one gains nothing, and nobody is heard meanwhile.
+const SECONDS: f64 = 0.5;
+/// The same where somebody is to be heard, or the system ends kernels: after 2 s on Windows, and fits may well take
+/// ten times what is expected of them.
+const SECONDS_WATCHED: f64 = 0.1;
+
+/// Seconds that a launch is expected to take at most.
+pub(super) fn most_seconds(request: &BatchRequest<'_>, device: &Properties) -> f64 {
+    if request.is_watched() || device.has_time_limit { SECONDS_WATCHED } else { SECONDS }
+}
 
 /// A device that is to make a batch, and its kernels.
 pub(crate) struct OnDevice<'a> {
@@ -29,6 +45,8 @@ pub(crate) struct OnDevice<'a> {
     pub(crate) resident: Option<&'a Resident>,
     pub(crate) device: Arc<Device>,
     pub(crate) units: Units,
+    /// Fits of a launch at most.
+    pub(crate) fits: usize,
     /// Whether the CPU goes on if the device fails.
     pub(crate) take_over: bool,
 }
@@ -115,10 +133,9 @@ fn run_chunks(
     course: &mut Course,
 ) -> Result<()> {
     let mut found = Found::default();
-    let is_watched = request.observer.is_some() || request.cancel.is_some();
-    let bytes = if is_watched { WATCHED } else { CHUNK };
+    let bytes = if request.is_watched() { WATCHED } else { CHUNK };
     let end = rest.first + rest.len();
-    let mut pipeline = Pipeline::new(batch, &*on.device.driver, end, bytes);
+    let mut pipeline = Pipeline::new(batch, &*on.device.driver, end, bytes, on.fits);
     while rest.len() > 0 && !request.is_cancelled() {
         let _span = span!(DEBUG, "portion", first = rest.first);
         let range = match pipeline.next(rest.first, &mut found) {
@@ -155,6 +172,9 @@ fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<
         Kind::Ended(reason) => termination_of(reason),
     };
     let width = out.width;
+    if is_for_the_host(request, termination, (found, index * width), out.first + index) {
+        return;
+    }
     let row = index * width..(index + 1) * width;
     out.params[row.clone()].copy_from_slice(&found.params[row.clone()]);
     out.errors[row.clone()].copy_from_slice(&found.errors[row.clone()]);
@@ -163,10 +183,12 @@ fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<
         let square = row.start * width..row.end * width;
         out.covariances[square.clone()].copy_from_slice(&found.covariances[square]);
     }
-    let Counts { iterations, evaluations, points, rank, held, .. } = counts;
+    let Counts { iterations, evaluations, points, rank, held, weight, .. } = counts;
     out.iterations[index] = iterations;
     out.evaluations[index] = evaluations;
     out.points[index] = points;
+    let weight = if request.loss == Loss::Linear { points as f64 } else { weight };
+    out.weights[index] = weight;
     out.ranks[index] = rank;
     if !out.sides.is_empty() {
         for (j, &k) in request.prepared.free.iter().enumerate() {
@@ -178,8 +200,42 @@ fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<
             };
         }
     }
+    let estimated = request.prepared.free.len() - (held[0] | held[1]).count_ones() as usize;
+    let termination = judged(termination, request.loss, (weight, points), estimated);
     let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
     out.statuses[index] = FitStatus::of(termination, undetermined);
+}
+
+/// A parameter is beside a bound that is nearer than this part of its error.
+const BESIDE: f64 = 1e-6;
+
+/// Whether what the device found may be decided otherwise by what only the host has: second derivatives, a look
+/// at each point, levels of weights.
+fn is_for_the_host(
+    request: &BatchRequest<'_>,
+    termination: Termination,
+    (found, at): (&Found, usize),
+    fit: usize,
+) -> bool {
+    use Termination::{Degenerate, ExactFit, NoProgress};
+    let free = request.prepared.free.len();
+    let heavy = match request.data.sigma {
+        BatchSigma::PerPoint(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
+        BatchSigma::Shared(sigma) => has_heavy(sigma, free),
+        _ => false,
+    };
+    let beside = |&k: &usize| {
+        let (p, near) = (found.params[at + k], BESIDE * found.errors[at + k]);
+        let (lower, upper) = match request.starts.bounds_of(fit, request.names.len()) {
+            Some((lower, upper)) => (lower[k], upper[k]),
+            None => request.bounds[k],
+        };
+        let beside = |bound: f64| p != bound && (p - bound).abs() <= near;
+        near.is_finite() && (beside(lower) || beside(upper))
+    };
+    matches!(termination, NoProgress | Degenerate | ExactFit)
+        || heavy
+        || request.prepared.free.iter().any(beside)
 }
 
 /// Tells the observer that all fits before `finished` are done.

@@ -13,6 +13,7 @@ use super::one::Bench;
 use super::status::FitStatus;
 use crate::backend::cpu::Prepared;
 use crate::backend::cpu::abreast::ABREAST;
+use crate::backend::{Patience, Stopper, end_of};
 use crate::data::batch::{BatchData, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -21,6 +22,7 @@ use crate::observe::span;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, BatchProgress, asks_to_stop};
 use crate::solver::options::Options;
+use crate::threads;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -62,13 +64,26 @@ impl BatchRequest<'_> {
         if self.options.max_time.is_some() { Instant::now() } else { self.begun }
     }
 
+    /// How long the passes of a fit that begins may go on.
+    pub(super) fn patience(&self) -> Patience<'_> {
+        Patience {
+            until: end_of(self.clock(), self.options.max_time),
+            stopper: self.cancel.map(|token| token as &dyn Stopper),
+        }
+    }
+
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
+    /// Whether somebody is to be heard while the batch is made.
+    pub(super) fn is_watched(&self) -> bool {
+        self.observer.is_some() || self.cancel.is_some()
+    }
+
     /// Whether there are enough fits to keep all threads busy, so that none need be shared.
     pub(super) fn is_wide(&self) -> bool {
-        self.data.n_fits() >= 2 * rayon::current_num_threads()
+        self.data.n_fits() >= 2 * threads::count()
     }
 }
 
@@ -82,7 +97,7 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
         return Ok(());
     }
     let samples = request.data.samples.len() / request.data.n_fits();
-    let share = out.len().div_ceil(PORTIONS * rayon::current_num_threads());
+    let share = out.len().div_ceil(PORTIONS * threads::count());
     let crew = Crew {
         request,
         fits: request.data.n_fits(),
@@ -139,7 +154,7 @@ impl Crew<'_, '_> {
             self.make(part);
         } else {
             let (head, rest) = part.split(portions / 2 * self.portion);
-            rayon::join(|| self.divide(head), || self.divide(rest));
+            threads::join(|| self.divide(head), || self.divide(rest));
         }
     }
 

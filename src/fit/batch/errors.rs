@@ -30,6 +30,7 @@ pub(super) struct About<'a> {
     pub(super) columns: &'a [f64],
     pub(super) points: usize,
     pub(super) row_error: &'a dyn Fn(usize) -> f64,
+    pub(super) sharpened: Option<&'a RFactor>,
 }
 
 /// What the errors are written to: one number per parameter of the model, and the covariance matrix, or
@@ -50,7 +51,7 @@ impl Errors {
     pub(super) fn compute(&mut self, factor: &RFactor, about: &About<'_>, out: Out<'_>) -> usize {
         self.kept.clear();
         self.kept.extend((0..about.free.len()).filter(|&j| about.estimated[j]));
-        if !self.invert(factor) {
+        if about.sharpened.is_some() || !self.invert(factor) {
             return self.by_decomposition(factor, about, out);
         }
         let m = self.kept.len();
@@ -138,6 +139,7 @@ impl Errors {
     fn by_decomposition(&self, factor: &RFactor, about: &About<'_>, out: Out<'_>) -> usize {
         let found = Covariance::compute(&Inputs {
             spectrum: &Spectrum::of(factor, &self.kept),
+            sharpened: about.sharpened,
             free: about.free,
             estimated: about.estimated,
             columns: about.columns,

@@ -8,6 +8,7 @@ mod errors;
 mod one;
 mod pipeline;
 pub(crate) mod place;
+mod stage;
 pub(crate) mod status;
 mod summary;
 mod tied;
@@ -73,6 +74,13 @@ impl BatchFit {
     /// The cost of each fit: half the sum of squared weighted residuals, or of their loss.
     pub fn costs(&self) -> &[f64] {
         &self.arrays.costs
+    }
+
+    /// How many points of each fit count, by their weights; as
+    /// [`Fit::effective_points`](crate::Fit::effective_points). Where they are few for a single fit's
+    /// [warning](crate::Warning::FewPointsCount), the summary says of how many fits that is so.
+    pub fn effective_points(&self) -> &[f64] {
+        &self.arrays.weights
     }
 
     /// How each fit ended.

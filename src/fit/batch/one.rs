@@ -5,16 +5,18 @@ use super::arrays::Part;
 use super::engine::BatchRequest;
 use super::errors::{About, Errors, Out};
 use super::status::FitStatus;
-use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Scratch};
+use crate::backend::{Begun, Evaluator};
 use crate::data::batch::BatchSigma;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::values::Values;
+use crate::fit::approach::judged;
 use crate::fit::engine::WELL_CONDITIONED;
 use crate::normal::{Normal, RFactor, Summary};
 use crate::solver::bounds::Limits;
+use crate::solver::levels::{inside, last_step, sharpened};
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, Room};
 use crate::solver::observe::Observer;
@@ -23,19 +25,28 @@ use crate::solver::problem::{Problem, rounding_of};
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::cmp::Ordering;
+use std::time::Instant;
 
 /// All that fits need beside their data. A fit allocates nothing unless its Jacobian is
 /// ill-conditioned, it fails, or it has more points than any before it and they must be widened.
 pub(super) struct Bench<'a> {
     pub(super) problem: Problem,
     pub(super) room: Room,
-    /// Effects and counts of the first of two stages.
-    first: Work,
+    /// When the fit began.
+    begun: Instant,
+    /// Counts of the stages before.
+    pub(super) first: Work,
+    /// The normal equations at the start, where `is_known`, in columns without factors.
+    pub(super) known: Normal,
+    pub(super) is_known: bool,
+    pub(super) ones: Vec<f64>,
     scratch: Scratch,
     columns: Vec<Values<'a>>,
     y: Vec<f64>,
     model: LinearModel,
     factor: RFactor,
+    /// That with the full weights of heavy points.
+    sharpened: Option<RFactor>,
     errors: Errors,
     estimated: Vec<bool>,
     limits: Vec<(f64, f64)>,
@@ -58,12 +69,17 @@ impl<'a> Bench<'a> {
                 row_unit: 1.0,
             },
             room: Room::new(request.names.len(), n),
+            begun: request.begun,
             first: Work::default(),
+            known: Normal::zero(n),
+            is_known: false,
+            ones: vec![1.0; n],
             scratch: Scratch::default(),
             columns: Vec::with_capacity(request.data.columns.len()),
             y: Vec::new(),
             model: LinearModel::new(n),
             factor: RFactor::zero(n),
+            sharpened: None,
             errors: Errors::new(n),
             estimated: vec![true; n],
             limits: Vec::with_capacity(n),
@@ -169,26 +185,30 @@ impl<'a> Bench<'a> {
     ) -> Result<FitStatus, FitStatus> {
         let n = self.problem.free.len();
         let mut options = *request.options;
+        self.begun = request.clock();
         self.first = Work::default();
         let mut ended = None;
-        if let Loss::Tukey { scale } = request.loss {
-            ended = self.first_stage(request, points, scale)?;
+        if let Some(first) = request.loss.first() {
+            ended = self.first_stage(request, points, first)?;
         }
         options.max_evaluations = Some(options.evaluations(n));
         self.with_evaluator(request, points, request.loss, |bench, evaluator| {
-            bench.minimise(request, evaluator, &options, ended)?;
+            bench.stage(request, points, (request.loss, evaluator), &options, ended)?;
             if bench.room.ends.best.termination == Termination::Stopped {
                 return Err(FitStatus::NotRun);
             }
             if !bench.factor_of_end(request.loss) {
+                // What was reached in time gets its errors.
+                evaluator.take_time();
                 bench.factor_by(evaluator)?;
             }
-            Ok(bench.write(points.is_absolute(), index, out))
+            bench.sharpen(evaluator)?;
+            Ok(bench.write(points.is_absolute(), request.loss, index, out))
         })
     }
 
     /// Runs `work` with an evaluator of the points, whose scratch is kept.
-    fn with_evaluator<R>(
+    pub(super) fn with_evaluator<R>(
         &mut self,
         request: &BatchRequest<'_>,
         points: &Points<'_>,
@@ -197,7 +217,8 @@ impl<'a> Bench<'a> {
     ) -> Result<R, FitStatus> {
         let scratch = std::mem::take(&mut self.scratch);
         let start = &self.problem.start;
-        let mut evaluator = Cpu::reusing(scratch, request.prepared, points, loss, start);
+        let evaluator = Cpu::reusing(scratch, request.prepared, points, loss, start);
+        let mut evaluator = evaluator.within(request.patience());
         if request.is_wide() {
             evaluator = evaluator.on_one_thread();
         }
@@ -206,38 +227,37 @@ impl<'a> Bench<'a> {
         result
     }
 
-    /// For Tukey's loss, as in a single fit: with Cauchy's of the same scale, whose end is where the
-    /// second stage starts from. Returns why there is no more to do than to take the cost there.
+    /// As in a single fit: with the loss whose minimum the second stage starts from. Returns why there is
+    /// no more to do than to take the cost there.
     fn first_stage(
         &mut self,
         request: &BatchRequest<'_>,
         points: &Points<'_>,
-        scale: f64,
+        loss: Loss,
     ) -> Result<Option<Termination>, FitStatus> {
-        use Termination::{MaxEvaluations, Stopped, TimeLimit};
         let n = self.problem.free.len();
         let most = request.options.evaluations(n).saturating_sub(1);
         if n == 0 || most == 0 {
             return Ok(None);
         }
         let options = Options { max_evaluations: Some(most), ..*request.options };
-        self.with_evaluator(request, points, Loss::Cauchy { scale }, |bench, evaluator| {
-            bench.minimise(request, evaluator, &options, None)
+        self.with_evaluator(request, points, loss, |bench, evaluator| {
+            bench.stage(request, points, (loss, evaluator), &options, None)
         })?;
         let end = &self.room.ends.best;
         self.first = end.work;
         self.problem.start.clone_from(&end.params);
-        Ok(Some(end.termination).filter(|t| matches!(t, Stopped | MaxEvaluations | TimeLimit)))
+        Ok(Some(end.termination).filter(|reason| reason.is_limit()))
     }
 
-    fn minimise(
+    pub(super) fn minimise(
         &mut self,
         request: &BatchRequest<'_>,
-        evaluator: &mut Cpu<'_>,
+        evaluator: &mut dyn Evaluator,
         options: &Options,
         ended: Option<Termination>,
     ) -> Result<(), FitStatus> {
-        let (problem, work, begun) = (&self.problem, self.first, request.clock());
+        let (problem, work, begun) = (&self.problem, self.first, self.begun);
         match ended {
             Some(reason) => self.room.evaluate(evaluator, problem, options, begun, work, reason),
             None if problem.free.is_empty() => {
@@ -245,6 +265,10 @@ impl<'a> Bench<'a> {
             }
             None => {
                 let watch = request.cancel.map(|token| token as &Observer);
+                let (start, known) = (&problem.start, &self.known);
+                let mut from = Begun { inner: evaluator, start, known };
+                let evaluator: &mut dyn Evaluator =
+                    if self.is_known { &mut from } else { &mut *from.inner };
                 self.room.minimise(evaluator, problem, options, watch, begun, work)
             }
         }
@@ -257,8 +281,9 @@ impl<'a> Bench<'a> {
         let outcome = &self.room.ends.best;
         let sound =
             self.model.set_normal(&outcome.normal) && self.model.least_pivot > WELL_CONDITIONED;
-        // The normal equations of a robust fit carry the correction that suits the iteration.
-        let good = self.problem.free.is_empty() || (sound && loss == Loss::Linear);
+        // The normal equations of a robust fit carry the correction that suits the iteration, and do not
+        // know how many points count.
+        let good = loss == Loss::Linear && (sound || self.problem.free.is_empty());
         if good {
             self.model.write_factor(&mut self.factor);
         }
@@ -271,6 +296,20 @@ impl<'a> Bench<'a> {
         evaluator
             .factor(&outcome.params, &outcome.columns, &mut self.factor)
             .map_err(|fault| FitStatus::from(Failure::Backend(fault)))
+    }
+
+    /// Takes the full weights of heavy points into account, if there are any.
+    fn sharpen(&mut self, evaluator: &mut Cpu<'_>) -> Result<(), FitStatus> {
+        let end = &mut self.room.ends.best;
+        let heavy = evaluator.heavy_rows(&end.params, &end.columns);
+        let heavy = heavy.map_err(|fault| FitStatus::from(Failure::Backend(fault)))?;
+        self.sharpened = (!heavy.is_empty()).then(|| sharpened(&self.factor, &heavy));
+        if let Some(factor) = &self.sharpened {
+            let inside = inside(&self.problem, &end.params);
+            let step = last_step(factor, &inside, &self.problem, &end.columns, &end.params);
+            step.into_iter().flatten().for_each(|(k, to)| end.params[k] = to);
+        }
+        Ok(())
     }
 
     /// As [`factor_by`](Bench::factor_by), of a fit that was evaluated beside others.
@@ -286,10 +325,17 @@ impl<'a> Bench<'a> {
 
     /// Errors, active bounds and all other numbers of a fit at its end. `absolute`: whether errors of
     /// the parameters follow from what is known of y's alone.
-    pub(super) fn write(&mut self, absolute: bool, index: usize, out: &mut Part<'_>) -> FitStatus {
+    pub(super) fn write(
+        &mut self,
+        absolute: bool,
+        loss: Loss,
+        index: usize,
+        out: &mut Part<'_>,
+    ) -> FitStatus {
         let width = out.width;
         let row = index * width..(index + 1) * width;
         self.find_held(row.start, out.sides);
+        let sharpened = self.sharpened.take();
         let (problem, outcome) = (&self.problem, &self.room.ends.best);
         let unit = problem.row_unit;
         let row_error = |rank: usize| match problem.points.saturating_sub(rank) {
@@ -303,6 +349,7 @@ impl<'a> Bench<'a> {
             columns: &outcome.columns,
             points: problem.points,
             row_error: &row_error,
+            sharpened: sharpened.as_ref(),
         };
         let square = width * width;
         let covariance = match out.covariances.is_empty() {
@@ -317,8 +364,15 @@ impl<'a> Bench<'a> {
         out.evaluations[index] = saturating(outcome.work.evaluations);
         out.points[index] = problem.points;
         out.ranks[index] = saturating(rank);
+        let weight = match loss {
+            Loss::Linear => problem.points as f64,
+            _ => self.factor.weight,
+        };
+        out.weights[index] = weight;
+        let estimated = self.estimated.iter().filter(|&&estimated| estimated).count();
+        let reason = judged(outcome.termination, loss, (weight, problem.points), estimated);
         let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
-        FitStatus::of(outcome.termination, undetermined)
+        FitStatus::of(reason, undetermined)
     }
 
     /// Says which parameters a bound holds, and on which side; `at`: where those of this fit begin.
@@ -336,7 +390,7 @@ impl<'a> Bench<'a> {
         }
         let limits = Limits { limits: &self.limits };
         for (j, &k) in problem.free.iter().enumerate() {
-            if limits.holds(&self.q, &self.model, j) {
+            if limits.holds_firmly(&self.q, &self.model, outcome.cost, j) {
                 self.estimated[j] = false;
                 sides[at + k] = limits.side(&self.q, j);
             }
@@ -350,7 +404,7 @@ fn saturating(count: usize) -> u32 {
 
 /// The cost with all parameters fixed.
 fn evaluate_only(
-    evaluator: &mut Cpu<'_>,
+    evaluator: &mut dyn Evaluator,
     problem: &Problem,
     out: &mut Outcome,
 ) -> Result<(), Failure> {

@@ -17,7 +17,7 @@ pub(super) struct Pipeline<'a> {
     /// Bytes of a chunk at most, as asked for, and as there is memory.
     asked: usize,
     bytes: usize,
-    /// Fits of a chunk at most: fewer than there is room for, once memory was refused.
+    /// Fits of a chunk at most: fewer than there is room for, where each takes long or once memory was refused.
     fits: usize,
     under_way: Option<Result<Launched, DriverError>>,
 }
@@ -29,14 +29,15 @@ struct Launched {
 }
 
 impl<'a> Pipeline<'a> {
-    /// For the fits before `end`; `asked`: bytes of a chunk at most.
+    /// For the fits before `end`; `asked`: bytes of a chunk at most; `fits`: its fits at most, one at least.
     pub(super) fn new(
         batch: &'a Batch<'a>,
         driver: &'a dyn Driver,
         end: usize,
         asked: usize,
+        fits: usize,
     ) -> Pipeline<'a> {
-        let (bytes, fits) = (asked, usize::MAX);
+        let bytes = asked;
         Pipeline { batch, driver, end, asked, bytes, fits, under_way: None }
     }
 

@@ -1,6 +1,6 @@
 //! Where a batch is made: on the CPU, or on a device where that is asked for or likely to be faster.
 
-use super::device::{OnDevice, job};
+use super::device::{OnDevice, job, most_seconds};
 use super::engine::BatchRequest;
 use crate::backend::Backend;
 use crate::backend::choice::{Costs, Work};
@@ -11,6 +11,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::printed::Printed;
 use crate::error::{Error, Result};
 use crate::fit::pick::{Before, pick, worthwhile};
+use crate::threads;
 use std::sync::Arc;
 
 /// What a caller asks for.
@@ -78,7 +79,10 @@ impl<'a> Place<'a> {
             Err(reason) => return Ok(Place::on_cpu(reason)),
         };
         let resident = wish.device.and_then(|handed| handed.resident);
-        Ok(Place { reason, device: Some(OnDevice { resident, device, units, take_over }) })
+        let (work, size) = work(printed, request);
+        let seconds = most_seconds(request, device.properties());
+        let fits = wish.costs.fits_of_launch(&work, size, device.properties(), seconds);
+        Ok(Place { reason, device: Some(OnDevice { resident, device, units, fits, take_over }) })
     }
 }
 
@@ -114,21 +118,26 @@ fn sooner(
     request: &BatchRequest<'_>,
     units: &Units,
 ) -> std::result::Result<(Arc<Device>, String), String> {
-    let work = Work {
-        points: request.data.samples.len(),
-        bytes_per_point: bytes_per_sample(request.data),
-        units: printed.units,
-        uploaded: false,
-    };
-    let (fits, free) = (request.data.n_fits(), printed.free());
+    let (work, size) = work(printed, request);
     let before = Before {
-        on_cpu: costs.batch_on_cpu(&work, (fits, free), rayon::current_num_threads()),
+        on_cpu: costs.batch_on_cpu(&work, size, threads::count()),
         startup: costs.startup_seconds,
         compile: costs.batch_compile_seconds(),
     };
     worthwhile(
         &before,
         |device| units.are_loaded(device),
-        |device| costs.batch_on_device(&work, (fits, free), device.properties()),
+        |device| costs.batch_on_device(&work, size, device.properties()),
     )
+}
+
+/// The work of a batch, its fits and their free parameters.
+fn work(printed: &Printed, request: &BatchRequest<'_>) -> (Work, (usize, usize)) {
+    let work = Work {
+        points: request.data.samples.len(),
+        bytes_per_point: bytes_per_sample(request.data),
+        units: printed.units,
+        uploaded: false,
+    };
+    (work, (request.data.n_fits(), printed.free()))
 }

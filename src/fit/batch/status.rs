@@ -1,6 +1,6 @@
 //! How each fit of a batch ended.
 
-use crate::backend::{BadPoint, Fault};
+use crate::backend::{BadPoint, Fault, Stop};
 use crate::error::Error;
 use crate::solver::minimise::Failure;
 use crate::solver::termination::Termination;
@@ -111,6 +111,9 @@ impl FitStatus {
                 "no parameter has an effect at the start"
             }
             FitStatus::Failed(Termination::Degenerate) => "a parameter lost its effect",
+            FitStatus::Failed(Termination::BeyondScale) => {
+                "nearly all points beyond the scale of the loss"
+            }
             FitStatus::Failed(Termination::ModelNonFinite) => {
                 "model not finite around the best parameters"
             }
@@ -147,9 +150,12 @@ impl From<Failure> for FitStatus {
             Failure::Start(BadPoint { index, .. }) => FitStatus::NonFinite { point: index },
             Failure::Overflow => FitStatus::Overflow,
             Failure::Backend(Fault::Panicked { index, .. }) => FitStatus::Panicked { point: index },
+            Failure::Backend(Fault::Stopped(Stop::Late)) => {
+                FitStatus::Limit(Termination::TimeLimit)
+            }
             // Fits of a batch run without observer on points in memory, and a device's failure ends the
             // batch.
-            Failure::Backend(Fault::Device(_) | Fault::Points(_) | Fault::Stopped)
+            Failure::Backend(Fault::Device(_) | Fault::Points(_) | Fault::Stopped(Stop::Asked))
             | Failure::Device { .. }
             | Failure::Observer(_) => FitStatus::NotRun,
         }

@@ -1,6 +1,8 @@
 //! A batch in a few lines: how many fits ended how, and what the parameters are like.
 
 use super::BatchFit;
+use super::view::BatchFitView;
+use crate::fit::approach::is_little;
 use crate::fit::significant::significant;
 use std::fmt;
 
@@ -45,6 +47,13 @@ impl fmt::Display for BatchFit {
         for (kind, count) in self.counts() {
             let percent = 100.0 * count as f64 / fits as f64;
             writeln!(f, "  {count:>9}  {percent:>6.2} %  {kind}")?;
+        }
+        let few = |fit: &BatchFitView<'_>| {
+            fit.converged() && is_little(fit.effective_points(), fit.points(), fit.rank())
+        };
+        let few = self.iter().filter(few).count();
+        if few > 0 {
+            writeln!(f, "  of {few} that converged only few points count under the loss")?;
         }
         if let Some(fit) = self.first_bad() {
             writeln!(

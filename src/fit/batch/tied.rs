@@ -2,6 +2,7 @@
 
 use super::arrays::Arrays;
 use crate::model::ties::Ties;
+use crate::threads;
 use rayon::prelude::*;
 
 impl Arrays {
@@ -11,6 +12,7 @@ impl Arrays {
         if ties.is_empty() {
             return;
         }
+        threads::ready();
         let width = self.width;
         let params = self.params.par_chunks_mut(width);
         let errors = self.errors.par_chunks_mut(width);

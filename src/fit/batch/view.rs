@@ -81,6 +81,12 @@ impl<'a> BatchFitView<'a> {
         self.batch.arrays.points[self.index]
     }
 
+    /// How many points count, by their weights; as
+    /// [`Fit::effective_points`](crate::Fit::effective_points).
+    pub fn effective_points(&self) -> f64 {
+        self.batch.arrays.weights[self.index]
+    }
+
     /// Number of directions in the space of the free parameters that the data determine.
     pub fn rank(&self) -> usize {
         self.batch.arrays.ranks[self.index] as usize

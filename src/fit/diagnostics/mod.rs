@@ -23,12 +23,12 @@ const FULL: f64 = 1.0 - 1e-10;
 /// definitions are those of Cook and Weisberg, Residuals and Influence in Regression, 1982, sections 2.2
 /// and 3.1.
 ///
-/// Counts have Pearson's residuals (f − y)/√f. Correlated data have those of L⁻¹(f − y), which belong to
+/// Counts have Pearson's residuals (y − f)/√f. Correlated data have those of L⁻¹(y − f), which belong to
 /// combinations of points. Under a robust loss there is no leverage: `standardized` is r/s, and what needs
 /// hᵢ is NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
-    /// f − y, model minus observation, in the units of y.
+    /// y − f, observation minus model, in the units of y.
     pub residuals: Vec<f64>,
     /// rᵢ/(s√(1 − hᵢ)), internally studentised: of variance 1 if the model is right. NaN where hᵢ is 1.
     pub standardized: Vec<f64>,
@@ -81,8 +81,9 @@ impl Fit {
         if self.estimator == Estimator::Poisson {
             points.count_events()?;
         }
-        if points.used != self.points {
-            let (found, expected) = (self.points.to_string(), points.used.to_string());
+        let fitted = self.part.map_or(self.points, |part| part.points);
+        if points.used != fitted {
+            let (found, expected) = (fitted.to_string(), points.used.to_string());
             let what = "the number of points that count";
             return Err(UncertaintyError::OtherFit { what, found, expected }.into());
         }
@@ -93,12 +94,14 @@ impl Fit {
     /// The residual, the weighted residual and the leverage of every point.
     fn rows(&self, points: &Points<'_>) -> Result<Vec<(f64, f64, f64)>> {
         let unscaled = &self.covariance.unscaled;
+        // Of a set among several, whose rows may be smaller than the largest.
+        let factor = self.row_unit / points.units.row;
         let Some(correlation) = &points.correlation else {
             return self.linearised(&points.columns, points.len(), |i, value, gradient| {
-                let residual = value - points.y.at(i);
+                let residual = points.y.at(i) - value;
                 let weight = match self.estimator {
                     Estimator::Poisson => 1.0 / value.sqrt(),
-                    Estimator::LeastSquares => points.weight(i),
+                    Estimator::LeastSquares => factor * points.weight(i),
                 };
                 let root = weight * length(unscaled, gradient);
                 (residual, residual * weight, root * root)
@@ -110,7 +113,7 @@ impl Fit {
             let along = |c: usize| -> f64 {
                 unscaled.column(c).iter().zip(gradient).map(|(a, g)| a * g * unit).sum()
             };
-            let residual = value - points.y.at(i);
+            let residual = points.y.at(i) - value;
             (residual, (0..unscaled.ncols()).map(along).collect::<Vec<f64>>())
         })?;
         let whitened = |of: &dyn Fn(usize) -> f64| {
@@ -158,7 +161,7 @@ impl Fit {
                 true => t * ((dof - 1.0) / (dof - t * t)).sqrt(),
                 false => t,
             };
-            cooks_distance[i] = t * t * h / ((1.0 - h) * self.rank() as f64);
+            cooks_distance[i] = t * t * h / ((1.0 - h) * self.fitted_rank() as f64);
         }
         if let [column] = &points.columns[..] {
             order.sort_by(|&i, &j| column.at(i).total_cmp(&column.at(j)));

@@ -12,8 +12,11 @@
 //!
 //! Ends whose parameters agree to 100 `xtol` are one optimum, too. The factor 100 is for searches that
 //! converge linearly: they stop where the next step is small, and the sum of those to come is not.
+//!
+//! Ends that are one after an exchange of parameters that leaves the model as it is, like the amplitudes and rates
+//! of two equal terms, are one optimum. Which exchange it would be, the order of the values tells; whether the model
+//! stays as it is, [`Exchanges`] knows.
 
-use crate::normal::Normal;
 use crate::solver::minimise::Outcome;
 use crate::solver::options::Options;
 
@@ -24,8 +27,12 @@ const LOOSE: f64 = 100.0;
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖, as in the solver's own test.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Says whether the model stays as it is if the i-th free parameter takes the value of the `order[i]`-th.
+pub(super) type Exchanges<'a> = dyn Fn(&[usize]) -> bool + 'a;
+
 /// What decides which ends are one optimum.
 pub(super) struct Nearness<'a> {
+    pub(super) exchanges: &'a Exchanges<'a>,
     pub(super) options: &'a Options,
     /// Positions of the free parameters.
     pub(super) free: &'a [usize],
@@ -74,43 +81,70 @@ impl Nearness<'_> {
     }
 
     fn is_one(&self, a: &Outcome, b: &Outcome, most: f64) -> bool {
-        let least = LOOSE * self.options.xtol;
-        let agrees = |&k: &usize| {
-            let (p, q) = (a.params[k], b.params[k]);
-            (p - q).abs() <= least * p.abs().max(q.abs())
-        };
-        self.free.iter().all(agrees)
-            || (self.is_cheap(a, b, &a.normal, &a.columns, most)
-                && self.is_cheap(a, b, &b.normal, &b.columns, most))
+        let (p, q) = (self.values(a), self.values(b));
+        let itself: Vec<usize> = (0..p.len()).collect();
+        if self.is_one_by((a, &p), (b, &q), &itself, most) {
+            return true;
+        }
+        let (by_p, by_q) = (sorted(&p), sorted(&q));
+        let mut order = itself.clone();
+        by_p.iter().zip(&by_q).for_each(|(&i, &j)| order[i] = j);
+        order != itself
+            && self.is_one_by((a, &p), (b, &q), &order, most)
+            && (self.exchanges)(&order)
     }
 
-    /// Whether the way from `a` to `b` costs no more than `most` by these normal equations.
-    fn is_cheap(
+    /// The same where parameter i of `a` is compared with `order[i]` of `b`; `p` and `q` are their free parameters.
+    fn is_one_by(
         &self,
-        a: &Outcome,
-        b: &Outcome,
-        normal: &Normal,
-        columns: &[f64],
+        (a, p): (&Outcome, &[f64]),
+        (b, q): (&Outcome, &[f64]),
+        order: &[usize],
         most: f64,
     ) -> bool {
-        let difference = |(j, &k): (usize, &usize)| (a.params[k] - b.params[k]) / columns[j];
-        let delta: Vec<f64> = self.free.iter().enumerate().map(difference).collect();
-        // The sum of all terms' sizes says what rounding leaves of a direction without effect.
-        let (mut sum, mut size) = (0.0, 0.0);
-        for (i, x) in delta.iter().enumerate() {
-            for (j, y) in delta.iter().enumerate() {
-                let term = x * y * normal.jtj(i, j);
-                sum += term;
-                size += term.abs();
-            }
-        }
-        0.5 * sum <= most + LOOSE * f64::EPSILON * size
+        let least = LOOSE * self.options.xtol;
+        let difference: Vec<f64> = order.iter().zip(p).map(|(&j, p)| p - q[j]).collect();
+        let agrees =
+            |((&j, p), d): ((&usize, &f64), &f64)| d.abs() <= least * p.abs().max(q[j].abs());
+        // The same way as `b` sees it.
+        let mut there = vec![0.0; p.len()];
+        order.iter().zip(&difference).for_each(|(&j, d)| there[j] = *d);
+        order.iter().zip(p).zip(&difference).all(agrees)
+            || (is_cheap(&difference, a, most) && is_cheap(&there, b, most))
     }
+
+    fn values(&self, end: &Outcome) -> Vec<f64> {
+        self.free.iter().map(|&k| end.params[k]).collect()
+    }
+}
+
+/// Positions of values in ascending order.
+fn sorted(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
+    order
+}
+
+/// Whether a way costs no more than `most` by the normal equations of `end`.
+fn is_cheap(difference: &[f64], end: &Outcome, most: f64) -> bool {
+    let (normal, columns) = (&end.normal, &end.columns);
+    let delta: Vec<f64> = difference.iter().zip(columns).map(|(d, column)| d / column).collect();
+    // The sum of all terms' sizes says what rounding leaves of a direction without effect.
+    let (mut sum, mut size) = (0.0, 0.0);
+    for (i, x) in delta.iter().enumerate() {
+        for (j, y) in delta.iter().enumerate() {
+            let term = x * y * normal.jtj(i, j);
+            sum += term;
+            size += term.abs();
+        }
+    }
+    0.5 * sum <= most + LOOSE * f64::EPSILON * size
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::normal::Normal;
     use crate::solver::termination::Termination;
     use crate::solver::work::Work;
 
@@ -135,12 +169,22 @@ mod tests {
             columns: vec![1.0; 2],
             effects: Vec::new(),
             retried: false,
+            most_weight: f64::INFINITY,
         }
     }
 
     fn groups(options: &Options, variance: Option<f64>, ends: &[Outcome]) -> Vec<Vec<usize>> {
+        groups_with(&|_| false, options, variance, ends)
+    }
+
+    fn groups_with(
+        exchanges: &Exchanges<'_>,
+        options: &Options,
+        variance: Option<f64>,
+        ends: &[Outcome],
+    ) -> Vec<Vec<usize>> {
         let (free, degrees, square, rounding) = (&[0, 1][..], 25.0, 1.0, 0.0);
-        let nearness = Nearness { options, free, variance, degrees, square, rounding };
+        let nearness = Nearness { exchanges, options, free, variance, degrees, square, rounding };
         nearness.distinct(&ends.iter().collect::<Vec<_>>())
     }
 
@@ -193,6 +237,18 @@ mod tests {
         for (d, optima) in [(0.2, 1), (0.25, 2)] {
             assert_eq!(groups(&xtol, Some(1.0), &ends(d)).len(), optima, "{d}");
         }
+    }
+
+    #[test]
+    fn exchanged_ends_are_one_where_the_model_stays_as_it_is() {
+        let ends = [
+            end([1.0, 3.0], [1.0, 0.0, 4.0], 50.0),
+            end([3.001, 0.999], [4.0, 0.0, 1.0], 50.0),
+            end([3.1, 1.0], [4.0, 0.0, 1.0], 50.0),
+        ];
+        let of = |exchanges: &Exchanges<'_>| groups_with(exchanges, &NONE, Some(1.0), &ends);
+        assert_eq!(of(&|order| order == [1, 0]), [vec![0, 1], vec![2]]);
+        assert_eq!(of(&|_| false).len(), 3);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What fits from many starts found: the best of them, the distinct optima, and how each start ended.
 
 mod distinct;
+mod exchange;
 mod report;
 pub(crate) mod run;
 
@@ -25,8 +26,9 @@ pub struct Optima {
 /// hundredth of a standard error is far below what the data can tell, and separate minima of a
 /// sum of squares do not lie so close.
 ///
-/// Parameters decide, not curves: two peaks that have exchanged their places are two optima of one
-/// cost. If there are many of one cost without such a symmetry, the data leave a curved valley of
+/// Equal terms that have exchanged their parameters, like two peaks of a sum, are one optimum: the curve is the same.
+/// Other symmetries are not looked for: an amplitude that changes its sign while a phase moves by π makes two optima
+/// of one cost. If there are many of one cost without such a symmetry, the data leave a curved valley of
 /// solutions; the best fit's [`warnings`](Fit::warnings) then name parameters that are not determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
@@ -154,6 +156,16 @@ impl Optima {
         &self.distinct
     }
 
+    /// The probability that one more start ends in an optimum that none has reached, as Good and Turing estimate it
+    /// (I. J. Good, Biometrika 40, 1953): the part of the starts that converged whose optimum no other start
+    /// reached. `None` if no start converged. Starts that are drawn evenly meet less often than independent ones, so
+    /// for them it is an upper estimate.
+    ///
+    /// Where the best optimum itself was reached once the best fit has [`Warning::ReachedOnce`](crate::Warning).
+    pub fn chance_of_unseen(&self) -> Option<f64> {
+        chance_of_unseen(&self.distinct)
+    }
+
     /// All starts: the one given, those of [`MultiStart::also_from`](crate::MultiStart::also_from), and
     /// the drawn ones.
     pub fn trials(&self) -> &[Trial] {
@@ -169,4 +181,10 @@ impl Optima {
     pub fn evaluations(&self) -> usize {
         self.trials.iter().map(Trial::evaluations).sum()
     }
+}
+
+fn chance_of_unseen(distinct: &[Optimum]) -> Option<f64> {
+    let starts: usize = distinct.iter().map(Optimum::hits).sum();
+    let once = distinct.iter().filter(|optimum| optimum.hits() == 1).count();
+    (starts > 0).then(|| once as f64 / starts as f64)
 }

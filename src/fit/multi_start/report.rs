@@ -20,6 +20,15 @@ impl fmt::Display for Optima {
         if !self.distinct.is_empty() {
             self.table(f)?;
         }
+        if let Some(unseen) = self.chance_of_unseen().filter(|&unseen| unseen > 0.0) {
+            let once = self.distinct.iter().filter(|optimum| optimum.hits() == 1).count();
+            let one =
+                if once == 1 { "1 optimum was".to_owned() } else { format!("{once} optima were") };
+            write!(
+                f,
+                "\n\n{one} reached once: one more start finds a new one with a probability of at most about {unseen:.2}"
+            )?;
+        }
         self.unlucky(f)?;
         let lower = |cost: f64| cost < self.best.cost();
         if self.trials.iter().filter_map(|trial| trial.cost()).any(lower) {

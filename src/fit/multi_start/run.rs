@@ -4,12 +4,15 @@
 //! else each thread has starts of its own. A search is the same in either case, and so are its bits.
 
 use super::distinct::Nearness;
-use super::{End, Optima, Optimum, Trial};
+use super::exchange::Exchange;
+use super::{End, Optima, Optimum, Trial, chance_of_unseen};
 use crate::backend::cuda::source::Arithmetic;
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
+use crate::fit::warning::Warning;
 use crate::observe::span;
 use crate::solver::minimise::Outcome;
+use crate::threads;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -37,15 +40,17 @@ pub(crate) fn from_all(
         let _span = span!(DEBUG, "start", number = i);
         let begun = Instant::now();
         let request = Request { start: start.clone(), ..request.clone() };
-        let outcome = request.solve(begun).map(|(_, mut outcome)| {
+        let outcome = request.solve(begun).and_then(|(mut evaluator, outcome)| {
+            let mut outcome = request.judged(&mut *evaluator, outcome)?;
             request.ties.complete(&mut outcome.params);
-            (outcome, begun.elapsed())
+            Ok((outcome, begun.elapsed()))
         });
         if outcome.as_ref().is_err_and(|error| !is_of_start(error)) {
             stop.store(true, Relaxed);
         }
         Some(outcome)
     };
+    threads::ready();
     let searched: Vec<Option<Result<Searched>>> = match in_turn {
         true => starts.iter().enumerate().map(search).collect(),
         false => starts.par_iter().enumerate().map(search).collect(),
@@ -70,7 +75,7 @@ pub(crate) fn from_all(
         };
         trials.push(Trial { start, end });
     }
-    let distinct = optima(&request, &ends);
+    let distinct = optima(&request, &ends, &trials);
     let rank =
         |(_, end, _): &(usize, Outcome, Duration)| (!end.termination.is_converged(), end.cost);
     let order = |a: &_, b: &_| {
@@ -83,15 +88,22 @@ pub(crate) fn from_all(
     };
     let request = Request { start: trials[first].start.clone(), ..request };
     let mut evaluator = request.evaluator(request.loss, Arithmetic::Double)?;
-    let best = request.conclude(&mut *evaluator, outcome, time)?;
+    let mut best = request.conclude(&mut *evaluator, outcome, time)?;
+    best.warnings.extend(rarely_reached(&distinct));
     Ok(Optima { best, distinct, trials })
 }
 
 /// The distinct optima among the ends of trials.
-fn optima(request: &Request<'_>, ends: &[(usize, Outcome, Duration)]) -> Vec<Optimum> {
+fn optima(
+    request: &Request<'_>,
+    ends: &[(usize, Outcome, Duration)],
+    trials: &[Trial],
+) -> Vec<Optimum> {
     let problem = request.problem();
     let points = &request.points;
+    let exchange = Exchange::new(request, &problem.free, trials);
     let nearness = Nearness {
+        exchanges: &|order| exchange.changes_nothing(order),
         options: request.options,
         free: &problem.free,
         variance: points.absolute.then(|| points.units.row.powi(2)),
@@ -114,10 +126,19 @@ fn optima(request: &Request<'_>, ends: &[(usize, Outcome, Duration)]) -> Vec<Opt
     nearness.distinct(&converged).into_iter().map(optimum).collect()
 }
 
+/// What is doubtful where a single start reached the best optimum. One that is as hard to reach is missed by n starts
+/// with a probability of (1 − 1/n)ⁿ, more than a third, and by 3n further ones with e⁻³ = 5 %.
+fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
+    let starts: usize = distinct.iter().map(Optimum::hits).sum();
+    let unseen = chance_of_unseen(distinct)?;
+    let is_rare = starts > 1 && distinct.first()?.hits() == 1;
+    is_rare.then_some(Warning::ReachedOnce { starts, unseen, more: 3 * starts })
+}
+
 /// Whether a pass over the points has work for every thread.
 fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
     let threads = request.evaluator(request.loss, Arithmetic::Double)?.threads();
-    Ok(threads > 1 && threads >= rayon::current_num_threads())
+    Ok(threads > 1 && threads >= threads::count())
 }
 
 /// Whether another start may do better.
@@ -129,5 +150,6 @@ fn is_of_start(error: &Error) -> bool {
             | Error::ModelNotPositiveAtStart { .. }
             | Error::OverflowAtStart { .. }
             | Error::ModelPanicked { .. }
+            | Error::StoppedInFirstPass
     )
 }

@@ -10,7 +10,7 @@ use crate::data::overview::Overview;
 use crate::data::points::Units;
 use crate::data::sample::{Sample, SampleState};
 use crate::data::summary::Summary;
-use crate::data::survey::{Survey, WORDS};
+use crate::data::survey::{Survey, WORDS, pieces_of};
 use crate::normal::{Grouped, Normal, RFactor, pair};
 
 /// What was read.
@@ -64,7 +64,18 @@ fn read_first(from: &mut Reader<'_>, free: usize) -> Result<FirstPass, Malformed
     let sample = Sample::of_parts(columns, state)
         .ok_or_else(|| from.out_of_range("size of the sample", state.most as u64))?;
     let (survey, sums) = (Survey::of_words(words), read_normals(from, free)?);
-    Ok(FirstPass { survey, sample, sums, next: from.u64()? })
+    let next = from.u64()?;
+    check_pieces(from, sums.pieces(), next)?;
+    Ok(FirstPass { survey, sample, sums, next })
+}
+
+/// Refuses sums that are not of all points before number `next`: a pass is stopped between chunks, which
+/// are of whole pieces but for the last.
+fn check_pieces(from: &Reader<'_>, pieces: u64, next: u64) -> Result<(), Malformed> {
+    match pieces == pieces_of(next) {
+        true => Ok(()),
+        false => Err(from.out_of_range("number of pieces", pieces)),
+    }
 }
 
 /// What is to be kept, as bytes.
@@ -84,7 +95,7 @@ pub(crate) fn write(kept: &Kept<'_>, opening: &Opening) -> Vec<u8> {
             }
             Answer::Factor(factor) => {
                 out.u8(1);
-                out.f64s(&factor.r);
+                write_factor(&mut out, factor);
             }
         }
     }
@@ -100,8 +111,8 @@ pub(crate) fn write(kept: &Kept<'_>, opening: &Opening) -> Vec<u8> {
                 let (total, group, pieces) = sums.parts();
                 out.u8(1);
                 out.u64(pieces);
-                out.f64s(&total.r);
-                out.f64s(&group.r);
+                write_factor(out, total);
+                write_factor(out, group);
             }
         }
     });
@@ -130,14 +141,19 @@ pub(crate) fn read(bytes: &[u8], free: usize, estimator: Estimator) -> Result<Co
     }
     memo.unfinished = from.option(|from| {
         let (question, next) = (read_question(from)?, from.u64()?);
-        let sums = match from.flag()? {
-            false => Sums::Normal(read_normals(from, free)?),
+        let (sums, pieces) = match from.flag()? {
+            false => {
+                let sums = read_normals(from, free)?;
+                let pieces = sums.pieces();
+                (Sums::Normal(sums), pieces)
+            }
             true => {
                 let pieces = from.u64()?;
                 let parts = (read_factor(from, free)?, read_factor(from, free)?);
-                Sums::Factor(Grouped::from_parts(parts, pieces))
+                (Sums::Factor(Grouped::from_parts(parts, pieces)), pieces)
             }
         };
+        check_pieces(from, pieces, next)?;
         Ok(Unfinished { question, sums, next })
     })?;
     from.finish()?;
@@ -145,10 +161,12 @@ pub(crate) fn read(bytes: &[u8], free: usize, estimator: Estimator) -> Result<Co
 }
 
 fn write_overview(out: &mut Writer, overview: &Overview) {
-    let Overview { used, omitted, ignored, units, summary, absolute, darkest, .. } = *overview;
+    let Overview { used, omitted, ignored, units, summary, heaviest, absolute, darkest, .. } =
+        *overview;
     [used, omitted, ignored].into_iter().for_each(|count| out.size(count));
     [units.y, units.weight, units.row].into_iter().for_each(|unit| out.f64(unit));
     summary.numbers().into_iter().for_each(|number| out.f64(number));
+    out.f64(heaviest);
     out.flag(absolute);
     out.f64(darkest);
 }
@@ -160,6 +178,7 @@ fn read_overview(from: &mut Reader<'_>, estimator: Estimator) -> Result<Overview
         ignored: from.size()?,
         units: Units { y: from.f64()?, weight: from.f64()?, row: from.f64()? },
         summary: Summary::of_numbers([from.f64()?, from.f64()?, from.f64()?, from.f64()?]),
+        heaviest: from.f64()?,
         estimator,
         absolute: from.flag()?,
         darkest: from.f64()?,
@@ -196,6 +215,7 @@ fn write_question(out: &mut Writer, question: &Question) {
     };
     out.u8(kind);
     out.f64(scale);
+    out.f64(question.most_weight);
     out.f64s(&question.params);
     out.f64s(&question.columns);
 }
@@ -211,7 +231,8 @@ fn read_question(from: &mut Reader<'_>) -> Result<Question, Malformed> {
         5 => Loss::Tukey { scale },
         _ => return Err(from.out_of_range("loss", u64::from(kind))),
     };
-    Ok(Question { loss, params: from.f64s()?, columns: from.f64s()? })
+    let most_weight = from.f64()?;
+    Ok(Question { loss, most_weight, params: from.f64s()?, columns: from.f64s()? })
 }
 
 fn write_normal(out: &mut Writer, normal: &Normal) {
@@ -237,8 +258,14 @@ fn read_normals(from: &mut Reader<'_>, free: usize) -> Result<Grouped<Normal>, M
     Ok(Grouped::from_parts(parts, pieces))
 }
 
+fn write_factor(out: &mut Writer, factor: &RFactor) {
+    out.f64s(&factor.r);
+    out.f64(factor.weight);
+}
+
 fn read_factor(from: &mut Reader<'_>, free: usize) -> Result<RFactor, Malformed> {
-    Ok(RFactor { n: free, r: numbers(from, (free + 1) * (free + 1))? })
+    let r = numbers(from, (free + 1) * (free + 1))?;
+    Ok(RFactor { n: free, r, weight: from.f64()? })
 }
 
 /// An array of a length that is known.

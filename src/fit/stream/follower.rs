@@ -3,6 +3,7 @@
 use super::checkpoint::{Identity, Store};
 use super::contents;
 use super::opening::Opening;
+use crate::backend::Stop;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
@@ -54,13 +55,18 @@ pub(crate) struct Follower {
     /// Points of a whole pass, once they are known.
     pub(crate) total: Option<u64>,
     pub(crate) begun: Instant,
+    /// When the fit's time is over.
+    pub(crate) until: Option<Instant>,
 }
 
 impl Watch for Follower {
-    fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<()>> {
+    fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<Stop>> {
         let asked = noted(&self.notes, |notes| notes.stop);
         if asked || self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
-            return Ok(ControlFlow::Break(()));
+            return Ok(ControlFlow::Break(Stop::Asked));
+        }
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(ControlFlow::Break(Stop::Late));
         }
         let Some(observer) = &self.observer else { return Ok(ControlFlow::Continue(())) };
         let (cost, damping, step) = noted(&self.notes, |n| (n.cost, n.damping, n.step));
@@ -76,7 +82,7 @@ impl Watch for Follower {
         };
         match asks_to_stop(|| observer(&progress)) {
             Ok(false) => Ok(ControlFlow::Continue(())),
-            Ok(true) => Ok(ControlFlow::Break(())),
+            Ok(true) => Ok(ControlFlow::Break(Stop::Asked)),
             Err(message) => Err(Error::ObserverPanicked { message }),
         }
     }

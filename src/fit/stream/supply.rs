@@ -8,7 +8,7 @@ use crate::backend::cuda::printed::Printed;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
 use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
-use crate::backend::{Backend, Evaluator};
+use crate::backend::{Backend, Evaluator, Patience, Stopper};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -19,6 +19,8 @@ use crate::fit::execution::{Handed, failed, not_loaded};
 use crate::fit::pick::{Before, pick, worthwhile};
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorWish, Supply};
+use crate::solver::cancel::CancelToken;
+use crate::threads;
 use crate::{backend::choice::Costs, backend::choice::Work};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
@@ -29,6 +31,9 @@ const PASSES: f64 = 3.0;
 /// Points that are passed over.
 pub(crate) struct StreamSupply<'a> {
     pub(crate) passes: Mutex<Passes<'a>>,
+    /// What breaks passes off, between chunks and within those of a native model.
+    token: Option<CancelToken>,
+    until: Option<Instant>,
     /// Where passes after the first one run; known after that.
     place: OnceLock<Place<'a>>,
 }
@@ -57,8 +62,13 @@ pub(crate) struct PlaceWish<'a> {
 }
 
 impl<'a> StreamSupply<'a> {
-    pub(crate) fn new(passes: Passes<'a>) -> StreamSupply<'a> {
-        StreamSupply { passes: Mutex::new(passes), place: OnceLock::new() }
+    /// `token`, `until`: when passes are broken off.
+    pub(crate) fn new(
+        passes: Passes<'a>,
+        token: Option<CancelToken>,
+        until: Option<Instant>,
+    ) -> StreamSupply<'a> {
+        StreamSupply { passes: Mutex::new(passes), token, until, place: OnceLock::new() }
     }
 
     /// Chooses the place of the passes that follow, when all is known of the points.
@@ -110,7 +120,7 @@ impl<'a> StreamSupply<'a> {
         let rule = (wish.loss, points.estimator);
         let sooner = || {
             let before = Before {
-                on_cpu: wish.costs.on_cpu(&work, rayon::current_num_threads()),
+                on_cpu: wish.costs.on_cpu(&work, threads::count()),
                 startup: wish.costs.startup_seconds,
                 compile: wish.costs.compile_seconds,
             };
@@ -179,7 +189,11 @@ impl<'a> StreamSupply<'a> {
 
 impl Supply for StreamSupply<'_> {
     fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
-        let evaluated = Evaluated { model: wish.model, loss: wish.loss, start: wish.start };
+        let stopper = self.token.as_ref().map(|token| token as &dyn Stopper);
+        let patience = Patience { until: self.until, stopper };
+        let EvaluatorWish { model, loss, start, .. } = *wish;
+        let most_weight = f64::INFINITY;
+        let evaluated = Evaluated { model, loss, most_weight, start, patience };
         let streamed = Streamed::new(&self.passes, evaluated);
         let Some(on) = self.on_device() else { return Ok(Box::new(streamed)) };
         match self.device_passes(on, wish.loss) {

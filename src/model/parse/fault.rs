@@ -1,6 +1,8 @@
 //! What can be wrong with a formula, in words.
 
 use super::tokens::{Kind, Token};
+use crate::error::nearest::nearest;
+use crate::error::visible::visible;
 use crate::model::expression::Operation;
 
 /// What is wrong with a text. Results carry it boxed, so that a level of the parser, of which there
@@ -54,7 +56,12 @@ impl Fault {
             format!("{name} is not a function")
         } else {
             let functions: Vec<_> = Operation::functions().map(|(name, _)| name).collect();
-            format!("unknown function {name}; known functions are {}", functions.join(", "))
+            match nearest(callee.text, functions.iter().copied()) {
+                Some(meant) => format!("unknown function {name}; did you mean `{meant}`?"),
+                None => {
+                    format!("unknown function {name}; known functions are {}", functions.join(", "))
+                }
+            }
         };
         let product = format!("; to multiply, write {}*(…)", clip(callee.text));
         Fault::at(callee.column, message + &product)
@@ -72,8 +79,8 @@ fn found_text(found: Token<'_>) -> String {
 /// `text`, which may be very long, cut to forty characters.
 pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", visible(&text[..end])),
+        None => visible(text).into_owned(),
     }
 }
 

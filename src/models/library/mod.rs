@@ -25,6 +25,8 @@ use super::definition::Definition;
 use super::model::Model;
 use crate::error::Result;
 use crate::error::models::ModelError;
+use crate::error::nearest::nearest;
+use crate::error::visible::visible;
 
 /// All definitions, in the order in which they are listed.
 pub(crate) static ALL: &[&Definition] = &[
@@ -102,33 +104,12 @@ pub fn names() -> Vec<&'static str> {
 pub fn by_name(name: &str) -> Result<Model> {
     match ALL.iter().find(|definition| definition.name == name) {
         Some(definition) => Ok(Model::defined(definition, "")),
-        None => Err(ModelError::Unknown { name: clipped(name), nearest: nearest(name) }.into()),
+        None => {
+            Err(ModelError::Unknown { name: clipped(name), nearest: nearest(name, names()) }.into())
+        }
     }
 }
 
 fn clipped(name: &str) -> String {
-    name.chars().take(40).collect()
-}
-
-/// The known name with the fewest edits, if they are few.
-fn nearest(name: &str) -> Option<&'static str> {
-    let name: Vec<char> = name.to_lowercase().chars().take(40).collect();
-    let distance = |definition: &&&Definition| edits(&name, definition.name);
-    let best = ALL.iter().min_by_key(distance)?;
-    (edits(&name, best.name) <= 1 + name.len() / 4).then_some(best.name)
-}
-
-/// Insertions, deletions and replacements that make `to` of `from` (Levenshtein's distance).
-fn edits(from: &[char], to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=from.len()).collect();
-    for (i, target) in to.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, source) in from.iter().enumerate() {
-            let replaced = corner + usize::from(*source != target);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[from.len()]
+    visible(name).chars().take(40).collect()
 }

@@ -5,6 +5,7 @@
 //! | `cholesky` | `A = RᵀR` | the normal equations, and triangular solves |
 //! | `householder` | `[R; D] = Q S` | the damped step |
 //! | `fold_rows` | `[R; rows] = Q R'` | the pass over the data |
+//! | `givens` | `[R; row] = Q R'` | rows of very different size |
 //! | `jacobi_svd` | `A = U Σ Vᵀ` | covariance and rank |
 //!
 //! Every matrix is a slice of `n * n` numbers, column-major: element (i, j) is at `j * n + i`.
@@ -58,6 +59,7 @@ pub(crate) use by_size;
 
 mod cholesky;
 mod fold_rows;
+mod givens;
 mod householder;
 mod jacobi_svd;
 #[cfg(test)]
@@ -65,6 +67,7 @@ mod tests;
 
 pub(crate) use cholesky::{cholesky, is_regular, solve_upper, solve_upper_transposed};
 pub(crate) use fold_rows::fold_rows;
+pub(crate) use givens::rotate_in;
 pub(crate) use householder::damped;
 pub(crate) use jacobi_svd::jacobi_svd;
 

@@ -15,6 +15,7 @@ use crate::backend::cuda::printed::Printed;
 use crate::data::batch::{BatchData, Samples, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use crate::threads;
 use arrays::{Arrays, Resident};
 pub(crate) use chunk::Chunk;
 use rayon::prelude::*;
@@ -46,20 +47,16 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Whether each fit begins from the end of one with Cauchy's loss, as Tukey's asks for; two evaluations
+    /// Whether each fit begins from the end of one with another loss, as its own may ask for; two evaluations
     /// are the least for that.
     fn has_two_stages(&self) -> bool {
-        matches!(self.loss, Loss::Tukey { .. }) && self.rules.evaluations > 1
+        self.loss.first().is_some() && self.rules.evaluations > 1
     }
 
     /// The loss of each stage.
     fn losses(&self) -> Vec<Loss> {
-        match self.loss {
-            Loss::Tukey { scale } if self.has_two_stages() => {
-                vec![Loss::Cauchy { scale }, self.loss]
-            }
-            loss => vec![loss],
-        }
+        let first = self.loss.first().filter(|_| self.has_two_stages());
+        first.into_iter().chain([self.loss]).collect()
     }
 }
 
@@ -87,7 +84,7 @@ pub(crate) struct Found {
 }
 
 /// What the kernel counted of a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) kind: Kind,
     pub(crate) iterations: u32,
@@ -96,6 +93,8 @@ pub(crate) struct Counts {
     pub(crate) rank: u32,
     /// The free parameters, as bits, that a lower bound holds, and those that an upper one does.
     pub(crate) held: [u32; 2],
+    /// How many points count, by their weights; under a robust loss only.
+    pub(crate) weight: f64,
 }
 
 /// What became of a fit: `Kind` of `kernels/batch_begin.cuh`.
@@ -110,7 +109,7 @@ pub(crate) enum Kind {
 }
 
 /// Words of `counts` for each fit: `COUNTS` of `kernels/batch_errors.cuh`.
-const COUNTS: usize = 8;
+const COUNTS: usize = 10;
 const BAD_DATA: u32 = 32;
 
 impl Found {
@@ -128,6 +127,7 @@ impl Found {
             points: words[4] as usize,
             rank: words[5],
             held: [words[6], words[7]],
+            weight: f64::from_bits(u64::from(words[9]) << 32 | u64::from(words[8])),
         }
     }
 }
@@ -216,6 +216,7 @@ impl<'a> Batch<'a> {
         resident: Option<&'a Resident>,
     ) -> Result<Batch<'a>, LoadError> {
         let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
+        threads::ready();
         let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
         let upload = || -> Result<_, DriverError> {
             let data = match resident {

@@ -65,6 +65,7 @@ pub(super) fn describe(
             * bus
             / 8.0,
         driver_version,
+        has_time_limit: attribute(Attribute::CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT) != 0,
     };
     Ok((properties, total))
 }

@@ -97,7 +97,8 @@ fn threads_of_a_pool_upload_at_once() {
 
 #[test]
 fn the_device_is_described() {
-    with_driver("the_device_is_described", &["DEVICES=2", "VERSION=12040"], "1 passed", || {
+    let definitions = ["DEVICES=2", "VERSION=12040", "TIME_LIMIT=1"];
+    with_driver("the_device_is_described", &definitions, "1 passed", || {
         let driver = CudaDriver::new(1).unwrap();
         let expected = Properties {
             ordinal: 1,
@@ -107,6 +108,7 @@ fn the_device_is_described() {
             clock_hertz: 1.98e9,
             memory_bytes_per_second: 2.0 * 3.201e9 * 768.0,
             driver_version: (12, 4),
+            has_time_limit: true,
         };
         assert_eq!(*driver.properties(), expected);
         let beyond = CudaDriver::new(2).unwrap_err();

@@ -6,6 +6,9 @@
 //! return [`DriverError::Lost`]. Uploads ahead are made as late as they may be, at the next fence. What only a mistaken host does (a second release, a copy beyond a
 //! buffer) panics, because a device would let it pass.
 //!
+//! `DUALFIT_ROUNDING=other` makes it a card that rounds otherwise, for the suites of all devices
+//! (`cargo test --lib curve_fit::emulated`); what is held to the host's bits then differs.
+//!
 //! `DUALFIT_SANITIZE=1` compiles the kernels with the sanitizers of addresses and undefined
 //! behaviour; their runtime must be there first:
 //! `LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)"
@@ -92,6 +95,7 @@ impl Emulator {
             clock_hertz: 1e9,
             memory_bytes_per_second: 1e11,
             driver_version: (13, 0),
+            has_time_limit: false,
         };
         let seed = AtomicU64::new(settings.seed);
         let toolchain = Toolchain::shared()?;

@@ -53,6 +53,12 @@ const SANITIZERS: [&str; 4] = [
     "-fno-omit-frame-pointer",
 ];
 
+/// A card that rounds otherwise: operations are contracted (an expensive optimisation to GCC) where the processor has
+/// fused ones, and functions are off
+/// by a unit in the last place. It is what a suite for all devices has to bear.
+const OTHERWISE: [&str; 3] =
+    ["-ffp-contract=fast", "-fexpensive-optimizations", "-DCUDA_ON_CPU_ROUNDS_OTHERWISE"];
+
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: u64 = 48 << 10;
 
@@ -85,6 +91,7 @@ pub(crate) struct Toolchain {
     pub(super) version: String,
     folder: TempDir,
     sanitized: bool,
+    rounds_otherwise: bool,
     made: Mutex<HashMap<String, Made>>,
 }
 
@@ -127,7 +134,9 @@ impl Toolchain {
             fs::write(folder.path().join(name), text).map_err(no_folder)?;
         }
         let sanitized = std::env::var_os("DUALFIT_SANITIZE").is_some_and(|v| v == "1");
-        let toolchain = Toolchain { program, version, folder, sanitized, made: Mutex::default() };
+        let rounds_otherwise = std::env::var_os("DUALFIT_ROUNDING").is_some_and(|v| v == "other");
+        let made = Mutex::default();
+        let toolchain = Toolchain { program, version, folder, sanitized, rounds_otherwise, made };
         toolchain.precompile();
         Ok(toolchain)
     }
@@ -144,6 +153,13 @@ impl Toolchain {
         command.args(FLAGS);
         if self.sanitized {
             command.args(SANITIZERS);
+        }
+        if self.rounds_otherwise {
+            command.args(OTHERWISE);
+            #[cfg(target_arch = "x86_64")]
+            if std::is_x86_feature_detected!("fma") {
+                command.arg("-mfma");
+            }
         }
         command
     }

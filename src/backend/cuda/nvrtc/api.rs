@@ -2,6 +2,7 @@
 //!
 //! The signatures are those of `nvrtc.h` from CUDA 11.2 to 13, which has only added functions.
 
+use super::search::companions;
 use crate::backend::cuda::compiler::{CompileError, Image};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -57,6 +58,12 @@ impl fmt::Debug for Api {
 impl Api {
     /// Opens the library at this path, or of this name for the loader.
     pub(crate) fn open(file: &Path) -> Result<Api, String> {
+        for companion in companions(file) {
+            // SAFETY: as for NVRTC itself, to which it belongs. What cannot be loaded NVRTC will tell of.
+            if let Ok(library) = unsafe { Library::new(companion) } {
+                std::mem::forget(library);
+            }
+        }
         // SAFETY: the initialisers that run are those of a library that the user, the loader's
         // configuration, a toolkit or a wheel calls NVRTC.
         let library = unsafe { Library::new(file) }.map_err(|error| error.to_string())?;

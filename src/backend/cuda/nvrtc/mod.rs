@@ -126,7 +126,7 @@ fn choose(list: Candidates, capability: Version, driver: Version) -> Result<Nvrt
     }
     match portable {
         Some((_, nvrtc)) => Ok(nvrtc),
-        None => Err(too_new.unwrap_or(NoCuda::NvrtcNotFound { searched })),
+        None => Err(too_new.unwrap_or(NoCuda::NvrtcNotFound { searched, driver })),
     }
 }
 

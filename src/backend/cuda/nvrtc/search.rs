@@ -1,5 +1,6 @@
 //! Where NVRTC may be: what `DUALFIT_NVRTC` names, or what the loader finds, the folders of CUDA
-//! toolkits, and the wheels of the Python environments that are active or first in the search path.
+//! toolkits, and the environments of Python and conda that are active or first in the search path, with
+//! their wheels and PyTorch.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -44,13 +45,21 @@ fn collect(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Candidat
             found.add_folder(&toolkit.join(folder));
         }
     }
-    for packages in site_packages(variable, root) {
+    let environments = environments(variable, root);
+    for environment in &environments {
+        found.searched.push(environment.display().to_string());
+        for folder in TOOLKIT_FOLDERS {
+            found.add_folder(&environment.join(folder));
+        }
+    }
+    for packages in site_packages(&environments) {
         found.searched.push(packages.display().to_string());
         for wheel in entries(&packages.join("nvidia"), "cu") {
             for folder in ["lib", "bin", "bin/x86_64"] {
                 found.add_folder(&wheel.join(folder));
             }
         }
+        found.add_renamed(&packages.join("torch/lib"));
     }
     found
 }
@@ -65,10 +74,33 @@ impl Candidates {
             files.retain(|file| file.file_name() != Some(OsStr::new("libnvrtc.so")));
         }
         for file in files {
-            if !self.files.contains(&file) {
-                self.files.push(file);
-            }
+            self.add(file);
         }
+    }
+
+    /// Adds what lies in a folder of PyTorch, whose wheels put a hash into the names.
+    fn add_renamed(&mut self, folder: &Path) {
+        self.add_folder(folder);
+        let renamed = entries(folder, "libnvrtc-").into_iter();
+        let is_other = |file: &PathBuf| file.to_string_lossy().contains("libnvrtc-builtins");
+        renamed.filter(|file| !is_other(file) && file.is_file()).for_each(|file| self.add(file));
+    }
+
+    fn add(&mut self, file: PathBuf) {
+        if !self.files.contains(&file) {
+            self.files.push(file);
+        }
+    }
+}
+
+/// The libraries with NVRTC's own functions that lie beside it. NVRTC asks the loader for one of them by its
+/// name alone, which on Windows is not looked for in NVRTC's folder; one that is loaded already is found.
+pub(super) fn companions(nvrtc: &Path) -> Vec<PathBuf> {
+    match nvrtc.parent().filter(|_| nvrtc.is_absolute()) {
+        Some(folder) => {
+            entries(folder, if cfg!(windows) { "nvrtc-builtins" } else { "libnvrtc-builtins.so" })
+        }
+        None => Vec::new(),
     }
 }
 
@@ -87,9 +119,19 @@ fn names() -> Vec<String> {
     }
 }
 
-/// Where a toolkit has its libraries.
-const TOOLKIT_FOLDERS: [&str; 6] =
-    ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin", "bin/x64"];
+/// Where a toolkit or an environment of conda has its libraries: that of servers with ARM processors is `sbsa`,
+/// that of Jetson boards `aarch64`.
+const TOOLKIT_FOLDERS: [&str; 9] = [
+    "lib64",
+    "lib",
+    "targets/x86_64-linux/lib",
+    "targets/sbsa-linux/lib",
+    "targets/aarch64-linux/lib",
+    "bin",
+    "bin/x64",
+    "Library/bin",
+    "Library/bin/x64",
+];
 
 /// Folders of CUDA toolkits; what was looked for is added to `searched`.
 fn toolkits(
@@ -112,9 +154,9 @@ fn toolkits(
     found
 }
 
-/// The folders of packages of the Python environments that are active, of the first Python in the
-/// search path, of the user, and of the system.
-fn site_packages(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec<PathBuf> {
+/// The environments of Python or conda that are active, that of the first Python in the search path, the
+/// user's, and the system's.
+fn environments(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
         .into_iter()
         .filter_map(variable)
@@ -133,6 +175,11 @@ fn site_packages(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Ve
     }
     prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
     prefixes.push(root.join("usr/local"));
+    prefixes
+}
+
+/// The folders of packages of these environments.
+fn site_packages(prefixes: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for prefix in prefixes {
         let mut pythons = entries(&prefix.join("lib"), "python3");
@@ -243,6 +290,44 @@ mod tests {
         assert_eq!(files, ["b/my_nvrtc.so", "a/libnvrtc.so.13", "a/libnvrtc.so.12"]);
         assert_eq!(searched.len(), 2);
         assert!(searched[0].ends_with("b/my_nvrtc.so of DUALFIT_NVRTC"), "{searched:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn environments_of_conda_jetson_boards_and_pytorch_are_searched() {
+        let root = tree(&[
+            "conda/lib/libnvrtc.so.12",
+            "conda/lib/libnvrtc.so",
+            "conda/Library/bin/libnvrtc.so.11.2",
+            "jetson/targets/aarch64-linux/lib/libnvrtc.so.12",
+            "venv/bin/python3",
+            "venv/lib/python3.10/site-packages/torch/lib/libnvrtc-672ee683.so.11.2",
+            "venv/lib/python3.10/site-packages/torch/lib/libnvrtc-builtins-2dc4bf68.so.11.8",
+            "venv/lib/python3.10/site-packages/torch/lib/libnvrtc-builtins.so.11.8",
+            "venv/lib/python3.10/site-packages/torch/lib/libtorch.so",
+        ]);
+        let variables = [("CUDA_HOME", "jetson"), ("CONDA_PREFIX", "conda"), ("PATH", "venv/bin")];
+        let (files, searched) = found(root.path(), &variables);
+        assert_eq!(
+            files,
+            [
+                "jetson/targets/aarch64-linux/lib/libnvrtc.so.12",
+                "conda/lib/libnvrtc.so.12",
+                "conda/Library/bin/libnvrtc.so.11.2",
+                "venv/lib/python3.10/site-packages/torch/lib/libnvrtc-672ee683.so.11.2",
+            ]
+        );
+        assert!(searched.iter().any(|place| place.ends_with("conda")), "{searched:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_libraries_beside_nvrtc_are_known() {
+        let root = tree(&["a/libnvrtc.so.12", "a/libnvrtc-builtins.so.12.9", "a/libcublas.so.12"]);
+        let beside = companions(&root.path().join("a/libnvrtc.so.12"));
+        assert_eq!(beside, [root.path().join("a/libnvrtc-builtins.so.12.9")]);
+        // Where the loader looks for NVRTC it finds the others.
+        assert!(companions(Path::new("libnvrtc.so.12")).is_empty());
     }
 
     #[test]

@@ -147,7 +147,8 @@ fn files_that_are_no_nvrtc_are_named_with_the_reason() {
     std::fs::write(&text, "no library").unwrap();
     let files = vec![PathBuf::from("libnvrtc-of-no-one.so"), text.clone()];
     let list = Candidates { files, searched: vec!["somewhere".into()] };
-    let NoCuda::NvrtcNotFound { searched } = choose(list, (9, 0), NEWEST).unwrap_err() else {
+    let refused = choose(list, (9, 0), NEWEST).unwrap_err();
+    let NoCuda::NvrtcNotFound { searched, driver: NEWEST } = refused else {
         panic!("another reason");
     };
     assert_eq!(searched.len(), 2);

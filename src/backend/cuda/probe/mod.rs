@@ -5,10 +5,13 @@
 //! that the backend calls is looked up, and the driver is started and asked for its version and its
 //! devices. What was found is kept for the life of the process.
 
+mod container;
+
 use crate::error::no_cuda::{NoCuda, OLDEST};
 use libloading::Library;
 use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The driver's library under the names that cudarc tries, in its order.
@@ -100,6 +103,11 @@ fn ordinal(variable: Option<&OsStr>) -> Result<usize, NoCuda> {
     value.trim().parse().map_err(|_| NoCuda::DeviceVariable { value: value.into_owned() })
 }
 
+fn no_device() -> NoCuda {
+    let in_container = container::is_container(Path::new("/"));
+    NoCuda::NoDevice { visible: visible_devices(), in_container }
+}
+
 fn visible_devices() -> Option<String> {
     env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned())
 }
@@ -111,7 +119,8 @@ pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<Found, NoCuda> {
     let open = |name: &S| unsafe { Library::new(name.as_ref()) }.ok();
     let opened = libraries.iter().zip(names()).find_map(|(name, said)| Some((open(name)?, said)));
     let Some((library, name)) = opened else {
-        return Err(NoCuda::DriverLibraryNotFound { searched: names().collect() });
+        let in_container = container::is_container(Path::new("/"));
+        return Err(NoCuda::DriverLibraryNotFound { searched: names().collect(), in_container });
     };
     let found = start(&library, &name);
     // The driver keeps threads and exit handlers of its own: its code must stay where it is.
@@ -155,7 +164,7 @@ fn start(library: &Library, name: &str) -> Result<Found, NoCuda> {
         check(library, "cuDeviceGetCount", get_count(&mut count))?;
         match usize::try_from(count) {
             Ok(devices) if devices > 0 => Ok(Found { driver_version, devices }),
-            _ => Err(NoCuda::NoDevice { visible: visible_devices() }),
+            _ => Err(no_device()),
         }
     }
 }
@@ -164,7 +173,7 @@ fn start(library: &Library, name: &str) -> Result<Found, NoCuda> {
 fn check(library: &Library, call: &str, code: c_int) -> Result<(), NoCuda> {
     match code {
         0 => Ok(()),
-        NO_DEVICE => Err(NoCuda::NoDevice { visible: visible_devices() }),
+        NO_DEVICE => Err(no_device()),
         _ => Err(NoCuda::InitFailed { code, text: format!("{} in {call}", text(library, code)) }),
     }
 }

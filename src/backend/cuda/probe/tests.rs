@@ -13,7 +13,9 @@ fn refused(fake: &Fake) -> NoCuda {
 fn no_library_is_said_with_the_names_that_were_tried() {
     let names = ["libcuda-of-no-one.so", "libcuda-of-nobody.so.1"];
     let reason = probe(&names).unwrap_err();
-    assert_eq!(reason, NoCuda::DriverLibraryNotFound { searched: names.map(String::from).into() });
+    let searched = names.map(String::from).into();
+    let in_container = container::is_container(Path::new("/"));
+    assert_eq!(reason, NoCuda::DriverLibraryNotFound { searched, in_container });
     assert!(reason.to_string().contains("libcuda-of-nobody.so.1 cannot be loaded"), "{reason}");
 }
 
@@ -88,9 +90,9 @@ fn what_the_driver_answers_is_told() {
             NoCuda::DriverTooOld { driver: (10, 2), needs: (11, 2) },
             "install a newer driver",
         ),
-        (&["INIT=100"], NoCuda::NoDevice { visible: visible_devices() }, "sees no device"),
-        (&["DEVICES=0"], NoCuda::NoDevice { visible: visible_devices() }, "sees no device"),
-        (&["DEVICES=-1"], NoCuda::NoDevice { visible: visible_devices() }, "sees no device"),
+        (&["INIT=100"], no_device(), "sees no device"),
+        (&["DEVICES=0"], no_device(), "sees no device"),
+        (&["DEVICES=-1"], no_device(), "sees no device"),
         (
             &["INIT=803"],
             NoCuda::InitFailed { code: 803, text: "fake error 803 in cuInit".into() },
@@ -127,7 +129,7 @@ fn the_variables_mean_what_they_say() {
 
 #[test]
 fn hidden_devices_are_said_to_be_hidden() {
-    let hidden = NoCuda::NoDevice { visible: Some("-1".into()) }.to_string();
+    let hidden = NoCuda::NoDevice { visible: Some("-1".into()), in_container: true }.to_string();
     assert!(hidden.contains("CUDA_VISIBLE_DEVICES is `-1`; unset it"), "{hidden}");
     let visible = Some("0".to_owned());
     let beyond = NoCuda::OrdinalOutOfRange { ordinal: 1, count: 1, visible }.to_string();
@@ -135,16 +137,52 @@ fn hidden_devices_are_said_to_be_hidden() {
 }
 
 #[test]
+fn the_remedy_is_for_where_the_process_runs_and_for_its_driver() {
+    let searched = vec!["libcuda.so.1".to_owned()];
+    for (in_container, words, others) in [
+        (true, "`docker run --gpus all`", "install the driver"),
+        (false, "install the driver", "--gpus"),
+    ] {
+        let searched = searched.clone();
+        let text = NoCuda::DriverLibraryNotFound { searched, in_container }.to_string();
+        assert!(text.contains(words) && !text.contains(others), "{text}");
+        let text = NoCuda::NoDevice { visible: None, in_container }.to_string();
+        assert_eq!(text.contains("--gpus all"), in_container, "{text}");
+    }
+    for (driver, package) in [
+        ((11, 4), "`pip install nvidia-cuda-nvrtc-cu11`"),
+        ((12, 2), "`pip install nvidia-cuda-nvrtc-cu12`"),
+        ((13, 1), "`pip install \"nvidia-cuda-nvrtc==13.*\"`"),
+    ] {
+        let searched = searched.clone();
+        let text = NoCuda::NvrtcNotFound { searched, driver }.to_string();
+        assert!(text.contains(package), "{text}");
+        let text = NoCuda::NvrtcTooNew { nvrtc: (14, 0), driver }.to_string();
+        assert!(text.contains(package), "{text}");
+    }
+    for (code, is_lasting) in [(700, true), (719, true), (702, true), (999, false), (46, false)] {
+        let text = NoCuda::InitFailed { code, text: "said".into() }.to_string();
+        assert_eq!(text.contains("start a new process"), is_lasting, "{text}");
+    }
+}
+
+#[test]
 fn every_reason_is_one_sentence() {
     let reasons = [
-        NoCuda::DriverLibraryNotFound { searched: vec!["a".into(), "b".into()] },
+        NoCuda::DriverLibraryNotFound {
+            searched: vec!["a".into(), "b".into()],
+            in_container: false,
+        },
+        NoCuda::DriverLibraryNotFound { searched: vec!["a".into()], in_container: true },
         NoCuda::SymbolMissing { symbol: "cuInit".into(), library: "libcuda.so".into() },
         NoCuda::DriverTooOld { driver: (10, 2), needs: OLDEST },
         NoCuda::InitFailed { code: 1, text: "invalid".into() },
-        NoCuda::NoDevice { visible: None },
+        NoCuda::InitFailed { code: 702, text: "timeout".into() },
+        NoCuda::NoDevice { visible: None, in_container: false },
+        NoCuda::NoDevice { visible: None, in_container: true },
         NoCuda::OrdinalOutOfRange { ordinal: 3, count: 1, visible: None },
         NoCuda::DeviceVariable { value: "x".into() },
-        NoCuda::NvrtcNotFound { searched: vec!["a".into()] },
+        NoCuda::NvrtcNotFound { searched: vec!["a".into()], driver: (12, 4) },
         NoCuda::NvrtcTooNew { nvrtc: (13, 5), driver: (12, 2) },
         NoCuda::CompilerFailed { reason: "out of memory".into() },
         NoCuda::ForcedCpu,

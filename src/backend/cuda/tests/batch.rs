@@ -3,9 +3,8 @@
 //! `tests/data/kernels/batch.csv` has the registers for each model and architecture, for fits of 100 points. With
 //! `-- --nocapture` the table of `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
 
-use super::budget::{cases, timed, uses};
+use super::budget::{budgeted, cases, timed, uses};
 use crate::backend::cuda::batch::unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
-use crate::backend::cuda::nvrtc::tests::all;
 use crate::backend::cuda::source::{Spec, Storage};
 use crate::data::estimator::Estimator;
 use std::collections::BTreeMap;
@@ -32,35 +31,41 @@ fn spills(log: &str) -> Vec<(&str, u32)> {
         .collect()
 }
 
+/// The models by name, their units, and what is told of them.
+pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, Shape))> {
+    cases().into_iter().filter(|case| MODELS.contains(&case.name)).map(|case| {
+        let program = case.model.program().unwrap();
+        let spec = Spec {
+            estimator: Estimator::LeastSquares,
+            program: &program,
+            free: program.partials.len(),
+            columns: vec![Storage::F64; case.columns],
+            response: Storage::F64,
+            loss: case.loss,
+            arithmetic: case.arithmetic,
+        };
+        let bytes = bench_bytes(&spec);
+        let shape = Shape::new(POINTS, bytes).expect("a shape");
+        (case.name, batch_unit(&spec, shape), (bytes, shape))
+    })
+}
+
 #[test]
 fn the_kernel_of_batches_keeps_to_its_budget_of_registers_and_spills() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels/batch.csv");
     let write = std::env::var_os("DUALFIT_WRITE_BUDGET").is_some();
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let (mut found, mut wrong) = (BTreeMap::new(), Vec::new());
-    for nvrtc in all() {
+    for nvrtc in budgeted() {
         println!(
             "| model | bytes of a fit | lanes | threads | architecture | registers (spilled) | s |"
         );
-        for case in cases().into_iter().filter(|case| MODELS.contains(&case.name)) {
-            let program = case.model.program().unwrap();
-            let spec = Spec {
-                estimator: Estimator::LeastSquares,
-                program: &program,
-                free: program.partials.len(),
-                columns: vec![Storage::F64; case.columns],
-                response: Storage::F64,
-                loss: case.loss,
-                arithmetic: case.arithmetic,
-            };
-            let bytes = bench_bytes(&spec);
-            let shape = Shape::new(POINTS, bytes).expect("a shape");
-            let unit = batch_unit(&spec, shape);
+        for (name, unit, (bytes, shape)) in units() {
             for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
                 let (seconds, log) = timed(&nvrtc, &unit, capability);
                 let registers = uses(&log)[0].registers;
                 let spilled: u32 = spills(&log).iter().map(|(_, bytes)| bytes).sum();
-                let key = format!("{}; sm_{}{}", case.name, capability.0, capability.1);
+                let key = format!("{name}; sm_{}{}", capability.0, capability.1);
                 println!(
                     "| {key} | {bytes} | {} | {} | {registers} ({spilled}) | {seconds:.1} |",
                     shape.lanes, shape.threads

@@ -12,7 +12,7 @@ use crate::model::program::Program;
 const POINTS: usize = 20;
 const FITS: usize = 24;
 const PARAMS: usize = 3;
-const COUNTS: usize = 8;
+const COUNTS: usize = 10;
 
 fn program() -> Program {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).program().unwrap()

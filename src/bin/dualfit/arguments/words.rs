@@ -2,14 +2,27 @@
 
 use crate::refusal::{Outcome, Refusal};
 use crate::words::did_you_mean;
-use dualfit::{Backend, Loss};
+use dualfit::{Backend, CurveFit, Loss};
 
 /// A range; ±∞ where an end is open.
 pub(crate) type Range = (f64, f64);
 
-/// Parts that commas separate, of an option that may be given several times.
+/// Parts that commas separate which stand in no parentheses, of an option that may be given several times.
 pub(crate) fn parts(given: &[String]) -> impl Iterator<Item = &str> {
-    given.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
+    given.iter().flat_map(|text| cut(text)).map(str::trim).filter(|part| !part.is_empty())
+}
+
+fn cut(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let ends = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(ends).collect()
 }
 
 /// `name=value`. `option` and `example` are for the message.
@@ -26,13 +39,21 @@ pub(crate) fn assignment<'a>(
     }
 }
 
-/// A finite number.
+/// A finite number, or a formula of numbers: `ln(2)/3`.
 pub(crate) fn number(text: &str, option: &str, part: &str) -> Outcome<f64> {
-    match text.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(Refusal::usage(format!("{option} {part}: give a finite number"))),
-        Err(_) => Err(Refusal::usage(format!("{option} {part}: \"{}\" is no number", text.trim()))),
+    let text = text.trim();
+    match text.parse::<f64>().ok().or_else(|| constant(text)) {
+        Some(value) if value.is_finite() => Ok(value),
+        Some(_) => Err(Refusal::usage(format!("{option} {part}: give a finite number"))),
+        None => Err(Refusal::usage(format!("{option} {part}: \"{text}\" is no number"))),
     }
+}
+
+/// The value of a formula without any name in it.
+fn constant(text: &str) -> Option<f64> {
+    let formula = CurveFit::parse(text, [""; 0]).ok()?;
+    let program = formula.parameters().is_empty().then(|| formula.program().ok())??;
+    Some(program.evaluate(&[], &[]))
 }
 
 /// `0..1`, `0..` or `..1`.
@@ -100,7 +121,7 @@ pub(crate) fn backend(text: &str) -> Outcome<Backend> {
 
 #[cfg(test)]
 mod tests {
-    use super::{loss, range};
+    use super::{loss, number, parts, range};
     use dualfit::Loss;
 
     #[test]
@@ -113,6 +134,20 @@ mod tests {
         for wrong in ["1", "2..1", "a..b", "nan..1", "0-1"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn numbers_may_be_formulas() {
+        let read = |text| number(text, "--start", text).ok();
+        assert_eq!(read("-1.5e3"), Some(-1500.0));
+        assert_eq!(read("2*pi/8"), Some(std::f64::consts::FRAC_PI_4));
+        assert_eq!(read("max(1, 2)^2"), Some(4.0));
+        for wrong in ["two", "2*a", "1/0", "nan", "", "1 2"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        let given = ["a=1,b=atan2(1, (2)),c=0..1".to_owned(), "d=2".into()];
+        let all: Vec<&str> = parts(&given).collect();
+        assert_eq!(all, ["a=1", "b=atan2(1, (2))", "c=0..1", "d=2"]);
     }
 
     #[test]

@@ -7,19 +7,22 @@ mod results;
 mod written;
 
 use crate::arguments::BatchArguments;
+use crate::destinations;
+use crate::figures::visible;
 use crate::interrupt::stop_on_interrupt;
 use crate::json::printed;
 use crate::model::Model;
-use crate::output::{clear_progress, is_watched, print};
+use crate::output::{clear_progress, explain, is_watched, print};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
 use crate::said::refused_at;
 use crate::table::Table;
+use crate::threads;
 use dualfit::{BatchProgress, Fit, progress};
 use rayon::prelude::*;
 use results::Results;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -44,6 +47,8 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     if let Some(path) = &asked.out {
         written::check(path)?;
     }
+    let inputs: Vec<&Path> = asked.files.iter().map(PathBuf::as_path).collect();
+    let on_stdout = destinations::check(&inputs, &[("--out", asked.out.as_deref())], asked.json)?;
     let begun = Instant::now();
     let token = stop_on_interrupt();
     let tables: Vec<Outcome<Table>> =
@@ -63,7 +68,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
                 entries.push(Some(Entry { file, column: String::new(), outcome: Err(refusal) }));
             }
             Ok((table, columns, x, sigma)) => {
-                let mut model = Model::new(&asked.model, table, &x)?;
+                let mut model = Model::new(&asked.model, table, &x, &columns)?;
                 model.curve = model.curve.cancel_token(token.clone());
                 models.push(Some(model));
                 for y in columns {
@@ -75,6 +80,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         }
     }
     let watch = Watch::new(tasks.len());
+    threads::ready();
     let made: Vec<(usize, Entry)> = tasks
         .par_iter()
         .filter_map(|(at, task)| {
@@ -103,13 +109,14 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     }
     match asked.json {
         true => print(&printed(&results.document())?)?,
+        false if on_stdout => explain(&results.table(asked.out.as_deref())),
         false => print(&results.table(asked.out.as_deref()))?,
     }
     Ok(if results.converged() == entries.len() { DONE } else { NOT_CONVERGED })
 }
 
 fn name(path: &Path) -> String {
-    path.display().to_string()
+    visible(&path.display().to_string()).into_owned()
 }
 
 /// The columns that are fitted, each once.

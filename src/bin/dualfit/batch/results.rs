@@ -5,6 +5,7 @@ use crate::figures::{aligned, seconds, significant};
 use crate::json::{Formula, Found};
 use crate::model::Model;
 use crate::output::{BAD, GOOD, TITLE, styled};
+use crate::report::on_a_line;
 use crate::words::counted;
 use dualfit::Fit;
 use serde::Serialize;
@@ -82,7 +83,7 @@ impl<'a> Results<'a> {
             .iter()
             .map(|entry| row(label(entry), entry, names.len()))
             .collect();
-        let mut text = format!("model: {}\n\n", self.model.text);
+        let mut text = format!("model: {}\n\n", on_a_line(&self.model.text));
         for (i, line) in aligned(&titles, &rows).iter().enumerate() {
             let line = if i == 0 { styled(TITLE, line) } else { line.clone() };
             // Why a fit failed stands behind the columns, which it must not widen.
@@ -92,6 +93,7 @@ impl<'a> Results<'a> {
         }
         if shown < self.entries.len() {
             let file = out.map(|path| path.display().to_string()).unwrap_or_default();
+            let file = if file == "-" { "standard output".into() } else { file };
             text += &format!("and {} more, all in {file}\n", self.entries.len() - shown);
         }
         let (converged, all) = (self.converged(), self.entries.len());

@@ -3,15 +3,16 @@
 use super::Entry;
 use super::results::Results;
 use crate::json::printed;
+use crate::output::{is_stdout, put};
 use crate::refusal::{Outcome, Refusal};
 use csv::Writer;
-use std::fs;
 use std::path::Path;
 
 /// Whether the results can be written in the format that the file's name says.
 pub(super) fn check(path: &Path) -> Outcome<()> {
     match extension(path).as_str() {
         "csv" | "json" => Ok(()),
+        _ if is_stdout(path) => Ok(()),
         _ => Err(Refusal::usage(format!(
             "--out {}: the name says the format, so it ends in .csv or .json",
             path.display()
@@ -21,11 +22,8 @@ pub(super) fn check(path: &Path) -> Outcome<()> {
 
 pub(super) fn write(path: &Path, results: &Results<'_>) -> Outcome<()> {
     match extension(path).as_str() {
-        "json" => {
-            let text = printed(&results.document())?;
-            fs::write(path, text).map_err(|why| Refusal::unwritten(path, &why))
-        }
-        _ => rows(path, results).map_err(|why| Refusal::unwritten(path, &why.into())),
+        "json" => put(path, printed(&results.document())?.as_bytes()),
+        _ => put(path, &rows(results).map_err(|why| Refusal::unwritten(path, &why.into()))?),
     }
 }
 
@@ -33,9 +31,9 @@ fn extension(path: &Path) -> String {
     path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase()
 }
 
-fn rows(path: &Path, results: &Results<'_>) -> csv::Result<()> {
+fn rows(results: &Results<'_>) -> csv::Result<Vec<u8>> {
     let names = results.model.curve.parameters();
-    let mut file = Writer::from_path(path)?;
+    let mut table = Writer::from_writer(Vec::new());
     let mut header = ["file", "y", "converged"].map(String::from).to_vec();
     for name in names {
         header.extend([name.clone(), format!("{name}_error")]);
@@ -43,12 +41,11 @@ fn rows(path: &Path, results: &Results<'_>) -> csv::Result<()> {
     header.extend(
         ["points", "chi_square", "reduced_chi_square", "r_squared", "message"].map(String::from),
     );
-    file.write_record(&header)?;
+    table.write_record(&header)?;
     for entry in results.entries {
-        file.write_record(row(entry, names.len()))?;
+        table.write_record(row(entry, names.len()))?;
     }
-    file.flush()?;
-    Ok(())
+    table.into_inner().map_err(|why| why.into_error().into())
 }
 
 /// Empty fields where there is no number.

@@ -16,7 +16,10 @@ impl Table {
         let by_number = || number.filter(|n| (1..=names.len()).contains(n)).map(|n| vec![n - 1]);
         let mut found = same(&|name| name == asked);
         if found.is_empty() {
-            found = by_number().unwrap_or_else(|| same(&|name| name.eq_ignore_ascii_case(asked)));
+            found = by_number().unwrap_or_else(|| same(&|name| without_unit(name) == asked));
+        }
+        if found.is_empty() {
+            found = same(&|name| name.eq_ignore_ascii_case(asked));
         }
         if found.is_empty() {
             found = same(&|name| without_unit(name).eq_ignore_ascii_case(asked));

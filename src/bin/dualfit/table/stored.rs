@@ -1,5 +1,6 @@
 //! Tables that hold numbers as they are, NumPy's and Parquet's, read by the library's sources.
 
+use crate::figures::visible;
 use crate::refusal::{Outcome, Refusal};
 use dualfit::{Chunk, Column, NpySource, ParquetSource, Source, SourceError, Values};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,10 @@ impl Stored {
             // Columns are counted from 1 on the command line.
             Format::Npy => NpySource::open(path)
                 .map(|source| (1..=source.names().len()).map(|n| n.to_string()).collect()),
-            Format::Parquet => ParquetSource::open(path).map(|source| source.names().to_vec()),
+            Format::Parquet => ParquetSource::open(path).map(|source| {
+                let names = source.names().iter();
+                names.map(|name| visible(name).into_owned()).collect()
+            }),
         };
         let names = names.map_err(|why| unreadable(&why))?;
         Ok(Stored { path: path.to_path_buf(), format, names })

@@ -7,6 +7,7 @@ use super::format::file::DataFile;
 use super::format::guard::guarded;
 use super::format::roles::{Role, Roles, choosing_columns, expect_chunk};
 use super::{Chunk, Shape, Source, Width};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
@@ -171,6 +172,10 @@ impl Source for ArrowSource {
             }
         }
         Ok(skipped)
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.file.unchanged()
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

@@ -5,6 +5,7 @@ mod records;
 use super::format::file::DataFile;
 use super::format::roles::{Role, Roles, choosing_columns, expect_chunk};
 use super::{Chunk, Shape, Source, Width};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use records::Records;
 use std::path::Path;
@@ -199,6 +200,10 @@ impl Source for CsvSource {
             Some(error) if skipped < count => Err(error.clone()),
             _ => Ok(skipped),
         }
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.records.file().unchanged()
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

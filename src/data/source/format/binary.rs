@@ -215,6 +215,10 @@ macro_rules! reading_binary {
                 Ok(self.binary.skip(count))
             }
 
+            fn unchanged(&self) -> Result<(), SourceChange> {
+                self.files.iter().try_for_each(|file| file.unchanged())
+            }
+
             fn fingerprint(&self) -> Result<String, SourceError> {
                 let mut text = format!("{} {}", self.layout, self.roles.text());
                 for file in &self.files {

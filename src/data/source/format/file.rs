@@ -2,6 +2,8 @@
 //! error, and bytes that are appended after it was opened are not seen.
 
 use super::digest::Digest;
+use super::stamp::Stamp;
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use std::fs::{self, File};
 use std::io;
@@ -13,6 +15,7 @@ pub(crate) struct DataFile {
     path: PathBuf,
     file: File,
     length: u64,
+    stamp: Stamp,
 }
 
 impl DataFile {
@@ -24,8 +27,9 @@ impl DataFile {
             return Err(refused(path, remedy));
         }
         let file = File::open(path).map_err(cannot)?;
-        let length = file.metadata().map_err(cannot)?.len();
-        Ok(DataFile { path: path.to_path_buf(), file, length })
+        let metadata = file.metadata().map_err(cannot)?;
+        let (length, stamp) = (metadata.len(), Stamp::of(&metadata));
+        Ok(DataFile { path: path.to_path_buf(), file, length, stamp })
     }
 
     /// Bytes.
@@ -40,6 +44,16 @@ impl DataFile {
 
     pub(crate) fn error(&self, message: impl Into<String>) -> SourceError {
         refused(&self.path, message)
+    }
+
+    /// Whether it is as it was when it was opened, and still the file of its name. One that has no name any
+    /// more is what it was.
+    pub(crate) fn unchanged(&self) -> Result<(), SourceChange> {
+        let place = self.place();
+        for metadata in [self.file.metadata(), fs::metadata(&self.path)].into_iter().flatten() {
+            self.stamp.expect(&Stamp::of(&metadata), &place)?;
+        }
+        Ok(())
     }
 
     /// Some of the bytes from `offset`; none at the end that the file had when it was opened.

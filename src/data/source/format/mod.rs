@@ -7,3 +7,4 @@ pub(crate) mod file;
 pub(crate) mod guard;
 pub(crate) mod number;
 pub(crate) mod roles;
+pub(crate) mod stamp;

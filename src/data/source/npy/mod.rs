@@ -6,6 +6,7 @@ use super::format::binary::{Binary, Field, Table, reading_binary};
 use super::format::file::DataFile;
 use super::format::roles::{Roles, choosing_columns};
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use header::Header;
 use std::path::Path;

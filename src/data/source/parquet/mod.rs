@@ -8,6 +8,7 @@ use super::format::file::DataFile;
 use super::format::guard::guarded;
 use super::format::roles::{Role, Roles, choosing_columns, expect_chunk};
 use super::{Chunk, Shape, Source};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use column::{ColumnReader, Kind};
@@ -236,6 +237,10 @@ impl Source for ParquetSource {
             }
         }
         Ok(skipped)
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.file.unchanged()
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

@@ -1,8 +1,11 @@
 //! The file system as a checkpoint needs it: few operations, each of which may fail.
 
-use std::fs::{self, File};
+use super::limit::without_signal;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file that is open to be read.
 pub(crate) struct Readable<'a> {
@@ -11,7 +14,7 @@ pub(crate) struct Readable<'a> {
     pub(crate) length: u64,
 }
 
-/// A file that is being written.
+/// A file that is being written. As long as it is, no process takes it for abandoned.
 pub(crate) trait Writable {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Returns when the bytes are on the disk.
@@ -22,6 +25,13 @@ pub(crate) trait Fs {
     fn open(&self, path: &Path) -> io::Result<Readable<'_>>;
     /// A new file; an error if there is one.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>>;
+    /// The end of a name that no other file that is being written has.
+    fn unique(&self) -> String;
+    /// The files in a folder.
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
+    /// Whether nobody writes a file any more; that is not known of one of another process where the file
+    /// system has no locks.
+    fn is_abandoned(&self, path: &Path) -> io::Result<bool>;
     /// A second name for a file; an error if there is a file of that name.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Replaces what there is at `to`.
@@ -52,7 +62,32 @@ impl Fs for Disk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>> {
-        Ok(Box::new(File::create_new(path)?))
+        let file = File::create_new(path)?;
+        // Where there are no locks, nobody takes it for abandoned; and who does so before it is locked makes
+        // the save begin again.
+        let _ = file.try_lock();
+        Ok(Box::new(file))
+    }
+
+    fn unique(&self) -> String {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        format!("-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+    }
+
+    fn is_abandoned(&self, path: &Path) -> io::Result<bool> {
+        if !fs::symlink_metadata(path)?.is_file() {
+            return Ok(false);
+        }
+        match File::open(path)?.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -85,7 +120,7 @@ impl Fs for Disk {
 
 impl Writable for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes)
+        without_signal(|| self.write_all(bytes))
     }
 
     fn sync(&mut self) -> io::Result<()> {

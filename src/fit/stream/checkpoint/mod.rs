@@ -1,11 +1,14 @@
 //! The checkpoint of a fit: a file that says how far it has come, and the one before it.
 //!
 //! The newest is at the path that the user gave, the one before it at the same path with `.1`. A new
-//! one is written beside, and brought to the disk before it gets its name. Then the present one gets
+//! one is written beside, under a name of its own, and brought to the disk before it gets its name. Then the present one gets
 //! its second name `.1` as a link, and the new one is renamed over it. So there is at every moment a
 //! whole file at the path, also if power fails and the disk has seen the changes of names in another
 //! order. Where there are no links, the present one is renamed to `.1`, and for a moment is to be
 //! found there only.
+//!
+//! Several processes may make the same fit with one checkpoint: each one's are those of all. What a process
+//! that was killed leaves beside is removed by the next that saves, which finds it unlocked.
 //!
 //! A damaged file is as good as none if the one before it is sound; but it never takes the place of
 //! that one. A sound one of another fit, or a file that cannot be read and may be one, is not passed
@@ -16,6 +19,7 @@ pub(crate) mod bytes;
 mod format;
 mod fs;
 mod identity;
+mod limit;
 
 pub(crate) use identity::Identity;
 
@@ -27,11 +31,15 @@ use identity::Difference;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Where the checkpoints of a fit are kept. Readers may be many; a writer should be alone.
+/// Tries of a save that other processes come in the way of.
+const TRIES: usize = 8;
+
+/// Where the checkpoints of a fit are kept. Readers and writers may be many.
 #[derive(Clone, Debug)]
 pub(crate) struct Store<F: Fs = Disk> {
     newest: PathBuf,
     older: PathBuf,
+    /// What the names of files begin with that are being written.
     beside: PathBuf,
     fs: F,
 }
@@ -104,8 +112,7 @@ impl<F: Fs> Store<F> {
                 self.not_written(format!("{} cannot be removed: {error}", path.display()))
             })?;
         }
-        unless_absent(self.fs.remove(&self.beside))
-            .map_err(|error| self.not_written(error.to_string()))
+        self.remove_abandoned().map_err(|error| self.not_written(error.to_string()))
     }
 
     /// That contents that were loaded make no sense.
@@ -165,30 +172,70 @@ impl<F: Fs> Store<F> {
         // Names that a process gave before it was killed may not be on the disk yet, and must not
         // be lost among the changes that follow.
         self.fs.sync_folder(folder)?;
-        // Left by a process that was killed.
-        unless_absent(self.fs.remove(&self.beside))?;
-        let replaced = self
-            .write_beside(file)
-            .and_then(|()| if keep { self.keep_newest() } else { Ok(()) })
-            .and_then(|()| self.fs.rename(&self.beside, &self.newest));
-        if replaced.is_err() {
-            let _ = self.fs.remove(&self.beside);
+        // What is left of others that cannot be removed does no harm.
+        let _ = self.remove_abandoned();
+        let mut tries = 1;
+        loop {
+            let mut part = self.beside.as_os_str().to_owned();
+            part.push(self.fs.unique());
+            let part = PathBuf::from(part);
+            let replaced = self.replace_by(&part, file, keep);
+            match &replaced {
+                Ok(()) => return self.fs.sync_folder(folder),
+                // Another has the name, or took the file for abandoned before it was locked.
+                Err(error) if tries < TRIES && is_another(error) => tries += 1,
+                Err(_) => return replaced,
+            }
         }
-        replaced?;
-        self.fs.sync_folder(folder)
     }
 
-    fn write_beside(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.fs.create(&self.beside)?;
-        file.write(bytes)?;
-        file.sync()
+    fn replace_by(&self, part: &Path, file: &[u8], keep: bool) -> io::Result<()> {
+        let mut to = self.fs.create(part)?;
+        let written = to.write(file).and_then(|()| to.sync());
+        let replaced = written
+            .and_then(|()| if keep { self.keep_newest() } else { Ok(()) })
+            .and_then(|()| self.fs.rename(part, &self.newest));
+        if replaced.is_err() {
+            let _ = self.fs.remove(part);
+        }
+        replaced
     }
 
+    /// Keeps the newest as the older one, unless another process does it at this moment, or has ended the
+    /// fit and removed both.
     fn keep_newest(&self) -> io::Result<()> {
         self.remove_checkpoint(&self.older)?;
-        self.fs
-            .link(&self.newest, &self.older)
-            .or_else(|_| self.fs.rename(&self.newest, &self.older))
+        match self.fs.link(&self.newest, &self.older) {
+            Err(error) if !is_another(&error) => {
+                unless_absent(self.fs.rename(&self.newest, &self.older))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what processes that were killed have left beside.
+    fn remove_abandoned(&self) -> io::Result<()> {
+        let names = match self.fs.list(folder_of(&self.newest)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            names => names?,
+        };
+        for path in names.into_iter().filter(|path| self.is_beside(path)) {
+            match self.fs.is_abandoned(&path) {
+                Ok(true) => unless_absent(self.fs.remove(&path))?,
+                Ok(false) => {}
+                Err(error) => unless_absent(Err(error))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file of the folder has a name under which checkpoints are written.
+    fn is_beside(&self, path: &Path) -> bool {
+        let (Some(name), Some(first)) = (path.file_name(), self.beside.file_name()) else {
+            return false;
+        };
+        let rest = name.as_encoded_bytes().strip_prefix(first.as_encoded_bytes());
+        rest.is_some_and(|rest| rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-'))
     }
 
     /// Removes a file if there is one, and only if it begins as a checkpoint does.
@@ -214,6 +261,11 @@ fn unless_absent(done: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         done => done,
     }
+}
+
+/// Whether a file is there or not only because of another process.
+fn is_another(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -11,7 +11,7 @@ use crate::data::points::Points;
 use crate::model::Expression;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor, pair};
-use crate::solver::minimise::{Failure, Outcome, minimise};
+use crate::solver::minimise::{Failure, Outcome, minimise_by_the_loop};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::problem::Problem;
@@ -108,7 +108,7 @@ impl Case {
     pub(super) fn on_host(&self, observer: Option<&Observer>) -> Result<Outcome, Failure> {
         self.with(|evaluator, problem| {
             let begun = Instant::now();
-            minimise(evaluator, problem, &self.options, observer, begun, Work::default())
+            minimise_by_the_loop(evaluator, problem, &self.options, observer, begun)
         })
     }
 

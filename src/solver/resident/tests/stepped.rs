@@ -4,7 +4,7 @@ use crate::backend::cuda::compiler::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::resident::{Request, ResidentFit};
-use crate::backend::cuda::source::{SOLVER, include};
+use crate::backend::cuda::source::{NUMBERS, SOLVER, include};
 use crate::backend::cuda::state::{Layout, sums};
 use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
@@ -23,12 +23,8 @@ pub(super) enum By {
 /// The solver of the kernels, to be run by a warp or by one thread.
 fn solver_text(layout: &Layout) -> String {
     let Layout { n, p, words, .. } = layout;
-    let mut text = format!(
-        "typedef long long i64;
-         constexpr int PARAMS = {p}, FREE = {n}, SUMS = {};
-         constexpr double INFINITE = __builtin_huge_val(), NOT_A_NUMBER = __builtin_nan(\"\");\n",
-        sums(*n)
-    );
+    let mut text = format!("constexpr int PARAMS = {p}, FREE = {n}, SUMS = {};\n", sums(*n));
+    include(&mut text, NUMBERS);
     include(&mut text, SOLVER);
     text + &format!(
         "#line 1 \"tests.rs\"

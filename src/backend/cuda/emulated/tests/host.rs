@@ -65,13 +65,24 @@ fn writes_beside_a_buffer_are_found_at_its_release() {
 #[test]
 fn a_text_is_compiled_once() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
-    let text = "extern \"C\" __global__ void once(int* out) { int unused; *out = 1; }";
-    let first = device.compile(text, (9, 0)).unwrap();
-    assert!(first.log.contains("unused"), "{}", first.log);
-    let again = std::time::Instant::now();
-    assert_eq!(device.compile(text, (9, 0)).unwrap(), first);
-    assert!(again.elapsed().as_millis() < 50);
     assert!(device.identity().len() > "emulation by ".len());
+    // A compiler that keeps a list of its calls.
+    let folder = tempfile::tempdir().unwrap();
+    let (calls, program) = (folder.path().join("calls"), folder.path().join("compiler"));
+    let text =
+        format!("#!/bin/sh\necho \"$@\" >> {}\nexec ${{CXX:-c++}} \"$@\"\n", calls.display());
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let Ok(toolchain) = Toolchain::find(vec![program.into()]) else { panic!("no compiler") };
+    let units = || std::fs::read_to_string(&calls).unwrap().matches("unit0.cpp").count();
+
+    let text = "extern \"C\" __global__ void once(int* out) { int unused; *out = 1; }";
+    let first = toolchain.compile(text).unwrap();
+    assert!(first.log.contains("unused"), "{}", first.log);
+    assert_eq!(units(), 1);
+    assert_eq!(toolchain.compile(text).unwrap(), first);
+    assert_eq!(units(), 1);
 }
 
 #[test]

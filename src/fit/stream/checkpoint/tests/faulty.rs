@@ -3,7 +3,7 @@
 use super::super::fs::{Fs, Readable, Writable};
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What happens at a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +107,20 @@ impl<F: Fs> Fs for Faulty<F> {
         Ok(Box::new(Writing { file: self.inner.create(path)?, fs: self }))
     }
 
+    fn unique(&self) -> String {
+        self.inner.unique()
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.done("list")?;
+        self.inner.list(folder)
+    }
+
+    fn is_abandoned(&self, path: &Path) -> io::Result<bool> {
+        self.done("is_abandoned")?;
+        self.inner.is_abandoned(path)
+    }
+
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.done("link")?;
         self.inner.link(from, to)
@@ -135,6 +149,18 @@ impl<F: Fs> Fs for &F {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>> {
         (**self).create(path)
+    }
+
+    fn unique(&self) -> String {
+        (**self).unique()
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        (**self).list(folder)
+    }
+
+    fn is_abandoned(&self, path: &Path) -> io::Result<bool> {
+        (**self).is_abandoned(path)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -158,6 +158,19 @@ impl Fs for Memory {
         Ok(Box::new(Open { memory: self, number }))
     }
 
+    /// The same each time: there is one process, and what it leaves is removed before it writes again.
+    fn unique(&self) -> String {
+        "-1".into()
+    }
+
+    fn list(&self, _folder: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(self.state.borrow().names.keys().cloned().collect())
+    }
+
+    fn is_abandoned(&self, path: &Path) -> io::Result<bool> {
+        self.state.borrow().get(path).map(|_| true)
+    }
+
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.state.borrow_mut();
         let file = state.get(from)?;

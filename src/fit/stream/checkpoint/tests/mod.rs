@@ -29,6 +29,12 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Whether there is something beside the checkpoints of a store.
+fn has_parts(store: &Store) -> bool {
+    let beside = store.beside.file_name().unwrap().to_str().unwrap();
+    names(folder_of(&store.newest)).iter().any(|name| name.starts_with(beside))
+}
+
 #[test]
 fn what_is_saved_is_loaded_and_the_one_before_it_is_kept() {
     let (folder, mut store) = store();
@@ -66,11 +72,111 @@ fn files_of_a_killed_process_are_replaced() {
         assert!(store.load(&identity()).is_ok(), "what lies beside is no checkpoint");
         store.save(&identity(), b"contents").unwrap();
         assert_eq!(store.load(&identity()).unwrap().as_deref(), Some(&b"contents"[..]));
-        assert!(!store.beside.exists());
+        assert!(!has_parts(&store));
     }
     std::fs::write(&store.beside, b"FITCK").unwrap();
     store.remove().unwrap();
     assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn files_that_are_being_written_and_those_of_others_are_left() {
+    let (folder, mut store) = store();
+    let beside = |rest: &str| {
+        let mut path = store.beside.clone().into_os_string();
+        path.push(rest);
+        PathBuf::from(path)
+    };
+    let (live, dead, notes) = (beside("-1-0"), beside("-1-1"), beside(".txt"));
+    let writing = Disk.create(&live).unwrap();
+    [&dead, &notes].into_iter().for_each(|path| std::fs::write(path, b"FITCK").unwrap());
+    let there = |paths: [&Path; 3]| paths.map(Path::exists);
+    store.save(&identity(), b"contents").unwrap();
+    assert_eq!(there([&live, &dead, &notes]), [true, false, true]);
+    store.remove().unwrap();
+    assert_eq!(there([&live, &dead, &notes]), [true, false, true]);
+    drop(writing);
+    store.remove().unwrap();
+    assert_eq!(there([&live, &dead, &notes]), [false, false, true]);
+    assert_eq!(names(folder.path()).len(), 1);
+}
+
+/// Another process saves, or ends the fit, between any two calls of a save.
+#[test]
+fn others_that_save_or_remove_meanwhile_are_no_hindrance() {
+    let (folder, mut store) = store();
+    store.save(&identity(), b"older").unwrap();
+    store.save(&identity(), b"old").unwrap();
+    let remove = |path: &Path| unless_absent(std::fs::remove_file(path)).unwrap();
+    // The newest is gone when it is to be kept; then another has kept one already.
+    remove(&store.newest);
+    store.keep_newest().unwrap();
+    store.save(&identity(), b"new").unwrap();
+    std::fs::write(&store.older, format::file(&identity(), b"other's")).unwrap();
+    assert_eq!(
+        Disk.link(&store.newest, &store.older).unwrap_err().kind(),
+        ErrorKind::AlreadyExists
+    );
+    store.keep_newest().unwrap();
+    // What is written is taken for abandoned before it is locked.
+    let thief = Thief { left: 2.into() };
+    Store::on(&thief, &store.newest).save(&identity(), b"next").unwrap();
+    assert_eq!(thief.left.get(), 0);
+    assert_eq!(store.load(&identity()).unwrap().as_deref(), Some(&b"next"[..]));
+    assert_eq!(names(folder.path()), ["fit.checkpoint", "fit.checkpoint.1"]);
+    // Who finds no peace at all says so.
+    let thief = Thief { left: 1000.into() };
+    let stolen = Store::on(&thief, &store.newest).save(&identity(), b"last");
+    assert!(matches!(stolen, Err(CheckpointError::NotWritten { .. })), "{stolen:?}");
+}
+
+/// A disk on which another process takes files away as soon as they are made.
+struct Thief {
+    left: std::cell::Cell<usize>,
+}
+
+impl Fs for &Thief {
+    fn open(&self, path: &Path) -> io::Result<fs::Readable<'_>> {
+        Disk.open(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn fs::Writable + '_>> {
+        drop(Disk.create(path)?);
+        let stolen = std::fs::OpenOptions::new().write(true).open(path)?;
+        if self.left.get() > 0 {
+            self.left.set(self.left.get() - 1);
+            std::fs::remove_file(path)?;
+        }
+        Ok(Box::new(stolen))
+    }
+
+    fn unique(&self) -> String {
+        Disk.unique()
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        Disk.list(folder)
+    }
+
+    fn is_abandoned(&self, path: &Path) -> io::Result<bool> {
+        Disk.is_abandoned(path)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.link(from, to)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Disk.remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        Disk.sync_folder(folder)
+    }
 }
 
 #[test]
@@ -106,7 +212,7 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
 #[test]
 fn other_versions_are_refused_by_number() {
     let (_folder, mut store) = store();
-    for version in [0_u32, 2, u32::MAX] {
+    for version in [0_u32, 1, u32::MAX] {
         let mut file = format::file(&identity(), b"contents");
         file[8..12].copy_from_slice(&version.to_le_bytes());
         // Of what follows the length, another version may have made anything.
@@ -120,7 +226,7 @@ fn other_versions_are_refused_by_number() {
             error.to_string(),
             format!(
                 "the checkpoint {} belongs to another fit: its version of the format is {version}, \
-                 here it is 1; remove it, or give another path",
+                 here it is 2; remove it, or give another path",
                 store.newest.display()
             )
         );
@@ -141,7 +247,7 @@ fn the_format_is_fixed() {
     let file = format::file(&identity, b"xyz");
     let expected = [
         &b"FITCKPT1"[..],
-        &[1, 0, 0, 0],
+        &[2, 0, 0, 0],
         &[33, 0, 0, 0, 0, 0, 0, 0],
         &[1, 0, 0, 0, 0, 0, 0, 0],
         &[5, 0, 0, 0, 0, 0, 0, 0],

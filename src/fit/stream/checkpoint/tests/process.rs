@@ -35,6 +35,9 @@ fn child() {
     match task {
         "save" => save_for_ever(Path::new(path)),
         "full" => fill(Path::new(path)),
+        "together" => save_together(Path::new(path)),
+        #[cfg(unix)]
+        "limited" => save_beyond_the_limit(Path::new(path)),
         task => panic!("{task}"),
     }
 }
@@ -112,6 +115,63 @@ fn readers_see_whole_files_while_another_writes() {
         is_done.store(true, Ordering::Relaxed);
     });
     assert_eq!(store.load(&identity()).unwrap(), Some(contents(100)));
+}
+
+/// Saves with others, and removes what is there now and then.
+fn save_together(path: &Path) {
+    let mut store = Store::new(path);
+    for next in 1..=30 {
+        store.save(&identity(), &contents(next)).unwrap();
+        store.load(&identity()).unwrap().iter().for_each(|loaded| {
+            number(loaded);
+        });
+        if next % 10 == 0 {
+            store.remove().unwrap();
+        }
+    }
+}
+
+#[test]
+fn many_processes_save_on_one_checkpoint() {
+    let (folder, store) = store();
+    let children: Vec<Child> = (0..4)
+        .map(|_| {
+            let mut command = program("together", &store.newest);
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    store.remove().unwrap();
+    assert!(names(folder.path()).is_empty());
+}
+
+/// Saves more bytes than a file of this process may have.
+#[cfg(unix)]
+fn save_beyond_the_limit(path: &Path) {
+    let mut store = Store::new(path);
+    store.save(&identity(), &contents(1)).unwrap();
+    let limit = libc::rlimit { rlim_cur: 2048, rlim_max: 2048 };
+    // SAFETY: the limit is a whole structure, and only read.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
+    for _ in 0..3 {
+        let error = store.save(&identity(), &contents(6)).unwrap_err();
+        assert!(error.to_string().contains("File too large"), "{error}");
+        assert_eq!(store.load(&identity()).unwrap(), Some(contents(1)));
+        assert_eq!(names(folder_of(path)), ["fit.checkpoint"]);
+    }
+    println!("\nthe file was too large");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_of_size_is_said_and_leaves_no_part() {
+    let (_folder, store) = store();
+    let output = program("limited", &store.newest).output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(out.contains("\nthe file was too large\n"), "{:?}: {out}{err}", output.status);
 }
 
 /// Fills the disk of a folder, and saves.

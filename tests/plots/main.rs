@@ -2,8 +2,11 @@
 
 #![cfg(feature = "plot")]
 
+mod picture;
+
 use dualfit::plot::{ContourPlot, FitPlot, MapPlot, ProfilePlot};
 use dualfit::{ContourOptions, CurveFit, Data, Error, Fit, PlotError, Sigma};
+use picture::Picture;
 use std::f64::consts::TAU;
 use std::path::PathBuf;
 
@@ -21,20 +24,34 @@ fn fit(data: &Data<'_>) -> Fit {
     decay().fit(data.clone(), [1.0, 1.0, 1.0]).unwrap()
 }
 
-/// Every tag is closed, and all numbers are within the picture; returns how often each tag occurs.
+/// How often each tag occurs in a picture, which is read as XML.
 fn well_formed(svg: &str) -> impl Fn(&str) -> usize + '_ {
-    let mut open: Vec<&str> = Vec::new();
-    for tag in svg.split('<').skip(1) {
-        let (inside, text) = tag.split_once('>').unwrap_or_else(|| panic!("<{tag} has no end"));
-        assert!(!text.contains('&') || text.contains(';'), "{text}");
-        match inside.strip_prefix('/') {
-            Some(name) => assert_eq!(open.pop(), Some(name.trim())),
-            None if inside.ends_with('/') => {}
-            None => open.push(inside.split_whitespace().next().unwrap()),
-        }
-    }
-    assert!(open.is_empty() && !svg.contains("NaN") && !svg.contains("inf,"), "{open:?}");
+    Picture::of(svg);
     move |tag| svg.matches(&format!("<{tag} ")).count()
+}
+
+/// What was read back lies within so many tenths of a pixel of where it belongs: the ticks, which are
+/// rounded to one, are some way from it.
+const NEAR: f64 = 4.0;
+
+/// Every point and the whole curve are where the numbers at the axes say.
+#[track_caller]
+fn drawn_as_given(svg: &str, fit: &Fit, x: &[f64], y: &[f64], (log_x, log_y): (bool, bool)) {
+    let picture = Picture::of(svg);
+    let (across, up) = (picture.across(log_x), picture.up(log_y));
+    for (i, &(cx, cy)) in picture.discs[..x.len()].iter().enumerate() {
+        let place = (across.place(x[i]), up.place(y[i]));
+        let near = (cx - place.0).abs() < NEAR && (cy - place.1).abs() < NEAR;
+        assert!(near, "point {i}: {cx} {cy} and not {place:?}");
+    }
+    let curve = picture.line("#D55E00 16");
+    assert!(curve.len() > 1);
+    for (cx, cy) in curve {
+        let model = fit.predict(&[across.value(cx)]).unwrap()[0];
+        let steep = fit.predict(&[across.value(cx + 2.0), across.value(cx - 2.0)]).unwrap();
+        let slack = (up.place(steep[0]) - up.place(steep[1])).abs();
+        assert!((cy - up.place(model)).abs() < NEAR + slack, "{cx} {cy}: {}", up.place(model));
+    }
 }
 
 #[test]
@@ -66,33 +83,75 @@ fn every_point_has_its_mark() {
     assert!(svg.len() < 60_000, "{}", svg.len());
 }
 
-/// The band is where the fit says that it is: read back from the picture.
 #[test]
-fn the_curve_lies_where_the_axes_say() {
+fn points_and_curve_lie_where_the_axes_say() {
     let (x, y) = points(50);
     let data = Data::new(&x, &y).unwrap();
     let fit = fit(&data);
-    let svg = FitPlot::new(&fit, &data).to_svg().unwrap();
-    // Two numbered ticks of the vertical axis, as text and height.
-    let tick = |label: &str| -> f64 {
-        let before = svg.split(&format!("\n{label}\n")).next().unwrap();
-        let tag = before.rsplit("<text ").next().unwrap();
-        tag.split(" y=\"")
-            .nth(1)
-            .or_else(|| tag.split("y=\"").nth(1))
-            .unwrap()
-            .split('"')
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap()
-    };
-    let (one, two) = (tick("1.0"), tick("2.0"));
-    let curve = svg.split("stroke=\"#D55E00\"").nth(1).unwrap();
-    let first = curve.split("points=\"").nth(1).unwrap().split(' ').next().unwrap();
-    let height: f64 = first.split(',').nth(1).unwrap().parse().unwrap();
-    let value = 1.0 + (height - one) / (two - one);
-    assert!((value - fit.predict(&x[..1]).unwrap()[0]).abs() < 5e-3, "{value}");
+    let plain = FitPlot::new(&fit, &data).legend(false);
+    drawn_as_given(&plain.to_svg().unwrap(), &fit, &x, &y, (false, false));
+}
+
+/// The band is where the fit says that it is, and its ends are.
+#[test]
+fn bands_lie_where_the_axes_say() {
+    let (x, y) = points(50);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let svg = FitPlot::new(&fit, &data).legend(false).band(0.95).to_svg().unwrap();
+    let picture = Picture::of(&svg);
+    let (across, up) = (picture.across(false), picture.up(false));
+    let [area] = &picture.areas[..] else { panic!("{}", picture.areas.len()) };
+    for &(cx, cy) in area {
+        let band = fit.confidence_band(&[across.value(cx)], 0.95).unwrap();
+        let off = |end: f64| (cy - up.place(end)).abs();
+        assert!(off(band.lower[0]).min(off(band.upper[0])) < 3.0 * NEAR, "{cx} {cy}");
+    }
+}
+
+/// y − model, as [`Fit::residuals`] has it: above zero where the point is above the curve.
+#[test]
+fn residuals_are_drawn_with_their_sign() {
+    let (x, mut y) = points(30);
+    y[7] += 0.5;
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    let svg = FitPlot::new(&fit, &data).legend(false).residuals(true).to_svg().unwrap();
+    let picture = Picture::of(&svg);
+    let residuals = fit.residuals(&data).unwrap();
+    assert!(residuals[7] > 0.3, "{residuals:?}");
+    // The line at zero is a thin one in the colour of the curve.
+    let zero = picture.line("#D55E00 9").last().unwrap().1;
+    let panel = &picture.discs[30..];
+    let unit = (zero - panel[7].1) / residuals[7];
+    for (residual, (_, cy)) in residuals.iter().zip(panel) {
+        assert!((zero - cy - unit * residual).abs() < NEAR, "{residual} {cy}");
+    }
+    assert!(unit > 0.0);
+}
+
+/// Whatever a table calls its columns, the picture is XML and shows no more lines than it has.
+#[test]
+fn names_do_not_break_the_picture() {
+    let (x, y) = points(30);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = fit(&data);
+    for (name, shown) in [
+        ("a\u{1}b", "a\\u{1}b"),
+        ("two\nlines", "two\\nlines"),
+        ("\u{202e}drawkcab", "\\u{202e}drawkcab"),
+        ("\u{ffff}\u{85}\u{0}", "\\u{ffff}\\u{85}\\u{0}"),
+        ("<&>\"']]>", "<&>\"']]>"),
+        ("T₂ / µs", "T₂ / µs"),
+    ] {
+        let plot = FitPlot::new(&fit, &data).x_label(name).y_label(name).title(name);
+        let svg = plot.component(name, &x, &y).to_svg().unwrap();
+        let picture = Picture::of(&svg);
+        let shown = picture.texts.iter().filter(|text| text.text == shown).count();
+        assert_eq!(shown, 4, "{name:?}: {:?}", picture.texts);
+        let map = MapPlot::new([1.0, 2.0, 3.0, 4.0], 2).unwrap().label(name).title(name);
+        Picture::of(&map.to_svg().unwrap());
+    }
 }
 
 #[test]
@@ -121,8 +180,8 @@ fn any_range_can_be_drawn() {
         let y: Vec<f64> = y.iter().map(|y| y_zero + y_unit * y).collect();
         let data = Data::new(&x, &y).unwrap();
         let level = CurveFit::parse("c + 0*x", ["x"]).unwrap().fit(data.clone(), [y[0]]).unwrap();
-        let svg = FitPlot::new(&level, &data).band(0.9).residuals(true).to_svg().unwrap();
-        let _ = well_formed(&svg);
+        let plot = FitPlot::new(&level, &data).band(0.9).residuals(true).legend(false);
+        drawn_as_given(&plot.to_svg().unwrap(), &level, &x, &y, (false, false));
     }
     let (x, y) = points(40);
     let x: Vec<f64> = x.iter().map(|x| x + 1e-6).collect();
@@ -130,7 +189,8 @@ fn any_range_can_be_drawn() {
     let fit = fit(&data);
     for (log_x, log_y) in [(true, false), (false, true), (true, true)] {
         let plot = FitPlot::new(&fit, &data).log_x(log_x).log_y(log_y).band(0.95).residuals(true);
-        let _ = well_formed(&plot.to_svg().unwrap());
+        let svg = plot.legend(false).to_svg().unwrap();
+        drawn_as_given(&svg, &fit, &x, &y, (log_x, log_y));
     }
 }
 

@@ -1,0 +1,108 @@
+//! What is asked of points one by one: bad ones, heavy ones, whether the model passes through all.
+
+use super::machine::{Block, Inputs};
+use super::worker::Worker;
+use super::{Cpu, Pass};
+use crate::backend::{BadPoint, Fault};
+
+/// Units in the last place within which a value of the model is that of a point.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
+impl Cpu<'_> {
+    /// Calls `visit` for every point that counts, with its index and the outputs there, the value first;
+    /// as long as it returns true.
+    fn each_point(
+        &mut self,
+        params: &[f64],
+        mut visit: impl FnMut(usize, &dyn Fn(usize) -> f64) -> bool,
+    ) -> Result<(), Fault> {
+        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        // Rare passes take the surer way.
+        let pass = Pass::plain(self.model, params, &mut uniforms);
+        let mut goes_on = true;
+        let each = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
+            let output = |o: usize| worker.machine.source(pass.outputs[o], inputs);
+            let mut i = 0;
+            while goes_on && i < output(0).len() {
+                goes_on = visit(block.index(i), &|o| output(o)[i]);
+                i += 1;
+            }
+        };
+        Worker::with(|worker| self.blocks(pass, (0, self.points.len()), worker, each))
+    }
+
+    /// The largest weighted partials; as [`Evaluator::magnitudes`](crate::backend::Evaluator::magnitudes).
+    pub(super) fn largest_partials(
+        &mut self,
+        params: &[f64],
+        out: &mut [f64],
+    ) -> Result<(), Fault> {
+        out.fill(0.0);
+        let points = self.points;
+        self.each_point(params, |i, output| {
+            let weight = points.weight(i);
+            let larger = |(o, largest): (usize, &mut f64)| {
+                *largest = largest.max((output(1 + o) * weight).abs());
+            };
+            out.iter_mut().enumerate().for_each(larger);
+            true
+        })
+    }
+
+    pub(super) fn first_not_finite(&mut self, params: &[f64]) -> Option<BadPoint> {
+        let (points, outputs) = (self.points, self.model.outputs());
+        let mut found = None;
+        let visit = |i: usize, output: &dyn Fn(usize) -> f64| {
+            let impossible = !points.allows(i, output(0));
+            let bad = (0..outputs).find(|&o| !output(o).is_finite() || (o == 0 && impossible));
+            found = bad.map(|o| BadPoint {
+                index: i,
+                x: points.columns.iter().map(|c| c.at(i)).collect(),
+                value: output(o),
+                partial: o.checked_sub(1),
+            });
+            found.is_none()
+        };
+        self.each_point(params, visit).ok()?;
+        found
+    }
+
+    /// As [`Evaluator::heavy_rows`](crate::backend::Evaluator::heavy_rows).
+    pub(super) fn rows_beyond(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+    ) -> Result<Vec<f64>, Fault> {
+        let (points, most) = (self.points, self.most_weight);
+        if most == f64::INFINITY {
+            return Ok(Vec::new());
+        }
+        let mut rows: Vec<(f64, Vec<f64>)> = Vec::new();
+        self.each_point(params, |i, output| {
+            let weight = points.weight(i);
+            if weight > most {
+                let partial = |(j, column): (usize, &f64)| output(1 + j) * column * weight;
+                let mut row: Vec<f64> = columns.iter().enumerate().map(partial).collect();
+                row.push((output(0) - points.y.at(i)) * weight);
+                rows.push((weight, row));
+            }
+            true
+        })?;
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(rows.into_iter().flat_map(|(_, row)| row).collect())
+    }
+
+    /// As [`Evaluator::is_exact`](crate::backend::Evaluator::is_exact).
+    pub(super) fn passes_through(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        let (points, free) = (self.points, &self.model.free);
+        let mut exact = true;
+        self.each_point(params, |i, output| {
+            let (f, y) = (output(0), points.y.at(i));
+            let terms: f64 = (1..).zip(free).map(|(o, &k)| (output(o) * params[k]).abs()).sum();
+            let size = y.abs().max(terms).max(f64::MIN_POSITIVE);
+            exact = (f - y).abs() <= ROUNDING * size;
+            exact
+        })?;
+        Ok(exact)
+    }
+}

@@ -1,0 +1,86 @@
+//! Where results go, so that nothing that is read is written over, and nothing written twice.
+
+use crate::output::is_stdout;
+use crate::refusal::{Outcome, Refusal};
+use same_file::Handle;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Links that point to links, at most.
+const LINKS: usize = 40;
+
+/// A file, whatever the ways are that lead to it.
+#[derive(PartialEq)]
+enum Place {
+    File(Handle),
+    /// A file that there is not yet, or that may not be read.
+    Name(PathBuf),
+}
+
+/// `outputs`: the options and the paths behind them; `-` is standard output. Says whether one of them goes
+/// there, so that the report must go elsewhere.
+pub(crate) fn check(
+    inputs: &[&Path],
+    outputs: &[(&'static str, Option<&Path>)],
+    json: bool,
+) -> Outcome<bool> {
+    let given = || outputs.iter().filter_map(|(option, path)| path.map(|path| (*option, path)));
+    let mut on_stdout: Vec<&str> = if json { vec!["--json"] } else { Vec::new() };
+    on_stdout.extend(given().filter(|(_, path)| is_stdout(path)).map(|(option, _)| option));
+    if let [first, second, ..] = on_stdout[..] {
+        return Err(Refusal::usage(format!(
+            "{first} and {second} both go to standard output; give one of them a file"
+        )));
+    }
+    let read = inputs.iter().map(|path| match is_stdout(path) {
+        true => ("standard input".to_owned(), piped(Handle::stdin())),
+        false => (path.display().to_string(), place(path)),
+    });
+    let read: Vec<(String, Option<Place>)> = read.collect();
+    let mut written = vec![("standard output".to_owned(), piped(Handle::stdout()))];
+    for (option, path) in given().filter(|(_, path)| !is_stdout(path)) {
+        let shown = format!("{option} {}", path.display());
+        let Some(place) = place(path) else { continue };
+        let same = |other: &Option<Place>| other.as_ref() == Some(&place);
+        if let Some((other, _)) = read.iter().find(|(_, other)| same(other)) {
+            return Err(Refusal::usage(format!(
+                "{shown}: it is {other}, the table that is read; write to another file"
+            )));
+        }
+        if let Some((other, _)) = written.iter().find(|(_, other)| same(other)) {
+            return Err(Refusal::usage(format!(
+                "{shown}: {other} is the same file; write to another one"
+            )));
+        }
+        written.push((shown, Some(place)));
+    }
+    Ok(!json && !on_stdout.is_empty())
+}
+
+/// `None` of what is no file, such as a terminal or `/dev/null`: that can be read and written.
+fn place(path: &Path) -> Option<Place> {
+    match fs::metadata(path) {
+        Ok(about) if !about.is_file() => None,
+        Ok(_) => Handle::from_path(path).ok().map(Place::File).or_else(|| name(path)),
+        Err(_) => name(path),
+    }
+}
+
+/// The name that a path to nothing comes to, through links that point to nothing yet.
+fn name(path: &Path) -> Option<Place> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = path.parent().map_or(target.clone(), |folder| folder.join(&target));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+    Some(Place::Name(folder.join(path.file_name()?)))
+}
+
+/// Of a stream of the program's, if it is a file.
+fn piped(stream: std::io::Result<Handle>) -> Option<Place> {
+    let handle = stream.ok()?;
+    let is_file = handle.as_file().metadata().is_ok_and(|about| about.is_file());
+    is_file.then_some(Place::File(handle))
+}

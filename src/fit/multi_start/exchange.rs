@@ -1,0 +1,74 @@
+//! Whether parameters can change places and the model stays as it is, like those of two equal terms.
+//!
+//! The cost tells: where it is the same before and after the exchange at several starts, which have nothing to do
+//! with each other, the exchange is one of the model and not of a place. This holds for every kind of model and loss.
+
+use super::Trial;
+use crate::backend::cuda::source::Arithmetic;
+use crate::fit::engine::Request;
+use crate::normal::Normal;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Starts at which an exchange is tried.
+const STARTS: usize = 6;
+/// The part of a cost that the order of a sum of equal terms may change.
+const ROUNDING: f64 = 1e-9;
+
+/// What is known of exchanges of free parameters.
+pub(super) struct Exchange<'a> {
+    request: &'a Request<'a>,
+    free: &'a [usize],
+    starts: Vec<&'a [f64]>,
+    known: RefCell<HashMap<Vec<usize>, bool>>,
+}
+
+impl<'a> Exchange<'a> {
+    /// `trials`: those that converged are tried, since the model has a value and a slope at their starts.
+    pub(super) fn new(request: &'a Request<'a>, free: &'a [usize], trials: &'a [Trial]) -> Self {
+        let converged = trials.iter().filter(|trial| trial.converged());
+        let starts = converged.map(Trial::start).collect();
+        Exchange { request, free, starts, known: RefCell::default() }
+    }
+
+    /// Whether the model stays as it is if the i-th free parameter takes the value of the `order[i]`-th.
+    pub(super) fn changes_nothing(&self, order: &[usize]) -> bool {
+        if let Some(&known) = self.known.borrow().get(order) {
+            return known;
+        }
+        let found = self.compare(order).unwrap_or(false);
+        self.known.borrow_mut().insert(order.to_vec(), found);
+        found
+    }
+
+    /// `None` where the model cannot be evaluated.
+    fn compare(&self, order: &[usize]) -> Option<bool> {
+        let request = self.request;
+        let mut evaluator = request.evaluator(request.loss, Arithmetic::Double).ok()?;
+        let mut normal = Normal::zero(self.free.len());
+        let columns = vec![1.0; self.free.len()];
+        let mut cost = |params: &[f64]| {
+            evaluator.normal(params, &columns, &mut normal).ok().map(|()| normal.cost)
+        };
+        let mut tried = 0;
+        for &start in &self.starts {
+            let mut exchanged = start.to_vec();
+            for (&to, &from) in self.free.iter().zip(order) {
+                exchanged[to] = start[self.free[from]];
+            }
+            if exchanged == start {
+                continue;
+            }
+            let (here, there) = (cost(start)?, cost(&exchanged)?);
+            let apart = (here - there).abs();
+            if apart.is_nan() || apart > ROUNDING * here.abs() {
+                return Some(false);
+            }
+            tried += 1;
+            if tried == STARTS {
+                break;
+            }
+        }
+        Some(tried > 0)
+    }
+}

@@ -1,0 +1,171 @@
+//! Points that outweigh all others, level by level.
+//!
+//! Up to n points, n the number of free parameters, may have errors so small that they act as constraints:
+//! the model passes through them whatever the others say. With their full weights the cost is a narrow
+//! curved valley that steps can only crawl along, and rounding of the heavy residuals hides all that the
+//! others have to say. What the minimum is does not depend on those weights once they are large: a weight
+//! w times that of the others moves it by about 1/w² of an error. So the search begins with weights that
+//! leave the valley wide, goes on from there with the largest that rounding allows, and leaves what is
+//! beyond to the end: the heavy rows then sharpen the last factor ([`sharpened`]).
+
+use super::minimise::{Failure, Outcome};
+use super::problem::Problem;
+use crate::backend::Evaluator;
+use crate::data::points::Points;
+use crate::normal::RFactor;
+use crate::normal::small::{rotate_in, solve_upper};
+
+/// Heavy are points that weigh so many times what the (n + 1)-th heaviest does: from about there on a fit
+/// that sets out beside such a point takes many times the usual evaluations.
+const HEAVY: f64 = 1e4;
+/// The weight of the first level, in weights of the (n + 1)-th heaviest point: the valley is wide.
+const WIDE: f64 = 1e2;
+/// That of the next, and the last if the model passes through all heavy points: the minimum is within 1e-12
+/// of an error of where it belongs, and the rounding of heavy residuals is 1e-10 of a point's own value.
+const NARROW: f64 = 1e6;
+
+/// The part of a parameter that the last step may change it by.
+const LAST: f64 = 1e-7;
+
+/// The part of a heavy residual that a step leaves of it at most if the model passes through the point.
+const PASSED: f64 = 1e-3;
+/// From a level whose heavy points contradict each other to the next: there they count by their own weights.
+const RISE: f64 = 1e4;
+
+/// Weights of the points of a fit of which a few outweigh all others.
+#[derive(Clone, Copy)]
+pub(super) struct Heavy {
+    /// The largest.
+    first: f64,
+    /// The (n + 1)-th largest, n the number of free parameters.
+    base: f64,
+}
+
+impl Heavy {
+    /// `None` for ordinary points. `n`: free parameters.
+    pub(super) fn of(evaluator: &mut dyn Evaluator, n: usize) -> Option<Heavy> {
+        Heavy::among(&evaluator.heaviest(n + 1, 1.0 / HEAVY))
+    }
+
+    /// Of weights in descending order.
+    fn among(weights: &[f64]) -> Option<Heavy> {
+        let (&first, &base) = weights.first().zip(weights.last())?;
+        (base > 0.0 && first > HEAVY * base).then_some(Heavy { first, base })
+    }
+
+    /// What no point weighs more than at the first level.
+    pub(super) fn widest(self) -> f64 {
+        WIDE * self.base
+    }
+
+    /// The same at the level after one that ended at `outcome`; `None` if that was the last.
+    pub(super) fn after(
+        self,
+        evaluator: &mut dyn Evaluator,
+        problem: &Problem,
+        outcome: &Outcome,
+    ) -> Result<Option<f64>, Failure> {
+        let most = outcome.most_weight;
+        let next = match most < NARROW * self.base {
+            true => NARROW * self.base,
+            false if most == f64::INFINITY || is_settled(evaluator, problem, outcome)? => {
+                return Ok(None);
+            }
+            false => RISE * most,
+        };
+        Ok(Some(if next < self.first { next } else { f64::INFINITY }))
+    }
+}
+
+/// Whether some of the points outweigh the others in a fit of `n` free parameters.
+pub(crate) fn has_heavy_points(points: &Points<'_>, n: usize) -> bool {
+    Heavy::among(&points.heaviest(n + 1, 1.0 / HEAVY)).is_some()
+}
+
+/// The same of standard deviations.
+pub(crate) fn has_heavy(sigma: &[f64], n: usize) -> bool {
+    let least = sigma.iter().copied().fold(f64::INFINITY, f64::min);
+    sigma.len() > n && sigma.iter().filter(|&&s| s <= HEAVY * least).nth(n).is_none()
+}
+
+/// Whether full weights would leave the end of a level where it is: the model passes through all heavy
+/// points, and how heavy each is says nothing.
+fn is_settled(
+    evaluator: &mut dyn Evaluator,
+    problem: &Problem,
+    outcome: &Outcome,
+) -> Result<bool, Failure> {
+    let Outcome { params, columns, .. } = outcome;
+    let rows = evaluator.heavy_rows(params, columns)?;
+    let mut factor = RFactor::zero(problem.free.len());
+    evaluator.factor(params, columns, &mut factor)?;
+    let inside = inside(problem, params);
+    let step = last_step(&sharpened(&factor, &rows), &inside, problem, columns, params);
+    let Some(step) = step else { return Ok(false) };
+    // What is left of a heavy residual after that step; bounds may keep the model from all of them.
+    let n = problem.free.len();
+    let is_passed = |row: &[f64]| {
+        let change = |&(k, to): &(usize, f64)| {
+            let j = problem.free.binary_search(&k).unwrap_or(0);
+            row[j] * (to - params[k]) / columns[j]
+        };
+        let left = row[n] + step.iter().map(change).sum::<f64>();
+        left.abs() <= (PASSED * row[n].abs()).max((2.0 * outcome.cost).sqrt())
+    };
+    Ok(rows.chunks_exact(n + 1).all(is_passed))
+}
+
+/// The free parameters that are on no bound.
+pub(crate) fn inside(problem: &Problem, params: &[f64]) -> Vec<usize> {
+    let is_inside = |&j: &usize| {
+        let k = problem.free[j];
+        let (lower, upper) = problem.bounds[k];
+        params[k] > lower && params[k] < upper
+    };
+    (0..problem.free.len()).filter(is_inside).collect()
+}
+
+/// The factor of [J r] with the full weights of the points whose `rows`, n + 1 numbers each and the
+/// heaviest first, have a limited one in `factor`.
+pub(crate) fn sharpened(factor: &RFactor, rows: &[f64]) -> RFactor {
+    let k = factor.n + 1;
+    let mut out = RFactor::zero(factor.n);
+    rows.chunks_exact(k).for_each(|row| rotate_in(&mut out.r, k, &mut row.to_vec()));
+    for i in 0..k {
+        let mut row: Vec<f64> =
+            (0..k).map(|j| if i <= j { factor.at(i, j) } else { 0.0 }).collect();
+        rotate_in(&mut out.r, k, &mut row);
+    }
+    out
+}
+
+/// The full step that this factor says, of the free parameters `kept`, as parameters and where they go: with
+/// it the model passes through heavy points to rounding, where limited weights left it 1e-12 of an error
+/// away. `None` where it is more than that, or leaves the bounds.
+pub(crate) fn last_step(
+    factor: &RFactor,
+    kept: &[usize],
+    problem: &Problem,
+    columns: &[f64],
+    params: &[f64],
+) -> Option<Vec<(usize, f64)>> {
+    let (n, m) = (factor.n, kept.len());
+    let wanted: Vec<usize> = kept.iter().copied().chain([n]).collect();
+    let r = factor.columns(&wanted);
+    let upper: Vec<f64> = (0..m).flat_map(|j| r[j * (m + 1)..][..m].to_vec()).collect();
+    let mut step = r[m * (m + 1)..][..m].to_vec();
+    if (0..m).any(|j| upper[j * m + j] == 0.0) {
+        return None;
+    }
+    solve_upper(&upper, m, &mut step);
+    let moved = kept.iter().zip(&step).map(|(&j, d)| {
+        let k = problem.free[j];
+        (k, params[k] - d * columns[j])
+    });
+    let small = |&(k, to): &(usize, f64)| {
+        let (lower, upper) = problem.bounds[k];
+        (to - params[k]).abs() <= LAST * params[k].abs() && (lower..=upper).contains(&to)
+    };
+    let moved: Vec<(usize, f64)> = moved.collect();
+    moved.iter().all(small).then_some(moved)
+}

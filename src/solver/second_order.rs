@@ -1,0 +1,304 @@
+//! What the second derivatives say of an end at which the linear model of the residuals does not decide.
+//!
+//! Steps and stopping rules take JᵀJ for the Hessian of the cost. Where columns of J vanish or coincide
+//! at the minimum while residuals do not, what is left out, Σ rᵢ∇²fᵢ, decides alone: a model that is even
+//! in a parameter with its best value 0, two terms that become equal. The linear model then promises falls
+//! that never come, and a minimum looks like a failure; or it sees no slope at a saddle. Differences of
+//! the gradient, which every evaluation gives exactly, have the whole Hessian.
+
+use super::bounds::{Limits, Side};
+use super::minimise::{Failure, OnHost};
+use super::run::Next;
+use super::search::Search;
+use super::termination::Termination;
+use crate::backend::Fault;
+use crate::normal::Summary;
+use crate::normal::small::is_regular;
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
+
+/// Differences are over this part of a parameter's size: the cube root of ε, which balances what they
+/// leave out against rounding.
+const DIFFERENCE: f64 = 6e-6;
+/// A curvature below this part of the largest, of parameters scaled to curvature 1, is 0 to the accuracy
+/// of differences.
+const FLAT: f64 = 1e-7;
+/// A parameter whose change by its own size, or by that of its start, changes the cost by less than this part
+/// has no effect.
+const NO_EFFECT: f64 = 1e-8;
+/// The size of a parameter that is 0 and of which nothing else is known.
+const FROM_ZERO: f64 = 0.01;
+/// A parameter is beside a bound that is nearer than this part of its size.
+const CREEPING: f64 = 1e-6;
+/// Newton steps towards a minimum that the Gauss-Newton steps could not reach.
+const NEWTON_STEPS: usize = 4;
+/// Lengths that are tried down from a saddle, in sizes of the parameter that changes most.
+const DESCENTS: [f64; 5] = [1e-3, 1e-2, 0.1, 0.5, 1.0];
+/// A fall of the cost by this part is more than rounding of sums.
+const FALL: f64 = 1e-12;
+
+/// The Hessian of the cost by some of the free parameters, scaled to curvatures of 1 on its diagonal.
+struct Curvature {
+    /// The free parameters.
+    of: Vec<usize>,
+    /// The change of each parameter that stands for 1.
+    unit: Vec<f64>,
+    eigen: SymmetricEigen<f64, nalgebra::Dyn>,
+    /// Whether a change of a parameter by its own size is seen in the cost, for all of them.
+    determined: bool,
+}
+
+impl OnHost<'_> {
+    /// What an end is worth that the linear model does not decide; other ends stay what they are.
+    pub(super) fn look_again(&mut self, reason: Termination) -> Result<Next, Failure> {
+        if !self.search.is_doubtful(reason) || self.search.interrupted().is_some() {
+            return Ok(Next::End(reason));
+        }
+        match self.decide(reason) {
+            Err(Failure::Backend(Fault::Stopped(by))) => Ok(Next::End(self.search.stopped(by))),
+            decided => decided,
+        }
+    }
+
+    fn decide(&mut self, reason: Termination) -> Result<Next, Failure> {
+        let Some(curvature) = self.curvature()? else { return Ok(Next::End(reason)) };
+        let lowest = curvature.eigen.eigenvalues.min();
+        if lowest < -FLAT * curvature.eigen.eigenvalues.amax() {
+            return Ok(self.below(&curvature)?.map_or(Next::End(reason), Next::From));
+        }
+        // In a flat valley there may be lower places far along it.
+        let strict = lowest > FLAT * curvature.eigen.eigenvalues.amax();
+        let converged =
+            reason.is_converged() || (curvature.determined && strict && self.newton(&curvature)?);
+        if !converged {
+            return Ok(Next::End(reason));
+        }
+        self.set_on_bounds(&curvature.of)?;
+        Ok(Next::End(if reason.is_converged() { reason } else { Termination::Cost }))
+    }
+
+    /// Sets parameters on the bounds that they are beside, where that costs nothing: one that enters as its
+    /// square, and comes to its bound 0 as slowly as to any other minimum, belongs there.
+    fn set_on_bounds(&mut self, of: &[usize]) -> Result<(), Failure> {
+        let beside = |&j: &usize| self.search.bound_beside(j).map(|bound| (j, bound));
+        let moved: Vec<(usize, f64)> = of.iter().filter_map(beside).collect();
+        if moved.is_empty() || self.gradient_at(&moved, of)?.is_none() {
+            return Ok(());
+        }
+        let state = &self.search.state;
+        if state.trial.normal.cost <= state.normal.cost + self.search.noise() {
+            self.search.exchange();
+        }
+        Ok(())
+    }
+
+    /// The Hessian at the present point; `None` where the model has no value beside it, or no parameter
+    /// has an effect.
+    fn curvature(&mut self) -> Result<Option<Curvature>, Failure> {
+        let of = self.search.undecided();
+        let sizes: Vec<f64> = of.iter().map(|&j| self.search.natural_size(j)).collect();
+        let m = of.len();
+        let mut hessian = DMatrix::zeros(m, m);
+        for (c, (&j, &size)) in of.iter().zip(&sizes).enumerate() {
+            let at = self.search.state.q[j];
+            let (low, high) = self.search.state.limits[j];
+            let (below, above) =
+                ((at - DIFFERENCE * size).max(low), (at + DIFFERENCE * size).min(high));
+            let mut gradients = [DVector::zeros(m), DVector::zeros(m)];
+            for (gradient, to) in gradients.iter_mut().zip([below, above]) {
+                let Some(found) = self.gradient_at(&[(j, to)], &of)? else { return Ok(None) };
+                *gradient = found;
+            }
+            let [first, second] = gradients;
+            let column = (second - first) / (above - below);
+            (0..m).for_each(|r| hessian[(r, c)] = column[r] * sizes[r] * size);
+        }
+        if !hessian.iter().all(|v| v.is_finite()) {
+            return Ok(None);
+        }
+        hessian = 0.5 * (&hessian + hessian.transpose());
+        let seen = NO_EFFECT * self.search.state.normal.cost;
+        // A start far out, where its effect was huge, makes a parameter's size small beside it.
+        let reach = |i: usize| {
+            let begun = self.search.problem.start[self.search.problem.free[of[i]]];
+            (begun / self.search.state.columns[of[i]] / sizes[i]).abs().max(1.0)
+        };
+        let determined = (0..m).all(|j| hessian[(j, j)] * reach(j).powi(2) > seen) && m > 0;
+        // What has no curvature of its own keeps its size.
+        let largest = hessian.amax();
+        let root = |j: usize| match hessian[(j, j)].abs() {
+            h if h > FLAT * FLAT * largest => h.sqrt(),
+            _ => largest.sqrt(),
+        };
+        let roots: Vec<f64> = (0..m).map(root).collect();
+        if m == 0 || largest == 0.0 {
+            return Ok(None);
+        }
+        let scaled = DMatrix::from_fn(m, m, |i, j| hessian[(i, j)] / (roots[i] * roots[j]));
+        let unit = sizes.iter().zip(&roots).map(|(size, root)| size / root).collect();
+        Ok(Some(Curvature { of, unit, eigen: scaled.symmetric_eigen(), determined }))
+    }
+
+    /// Evaluates with some free parameters elsewhere, and returns the slopes by the parameters `of`;
+    /// `None` where the model has no value, or a limit ends the fit.
+    fn gradient_at(
+        &mut self,
+        moved: &[(usize, f64)],
+        of: &[usize],
+    ) -> Result<Option<DVector<f64>>, Failure> {
+        let search = &mut self.search;
+        if search.interrupted().is_some() {
+            return Ok(None);
+        }
+        let state = &mut *search.state;
+        state.trial.params.copy_from_slice(&state.params);
+        state.trial.q.copy_from_slice(&state.q);
+        for &(j, to) in moved {
+            let (lower, upper) = search.problem.bounds[search.problem.free[j]];
+            let value = (to * state.columns[j]).clamp(lower, upper);
+            state.trial.params[search.problem.free[j]] = value;
+            state.trial.q[j] = value / state.columns[j];
+        }
+        self.evaluator.normal(&state.trial.params, &state.columns, &mut state.trial.normal)?;
+        search.evaluated();
+        let normal = &self.search.state.trial.normal;
+        let slopes = || DVector::from_iterator(of.len(), of.iter().map(|&j| normal.jtr(j)));
+        Ok(normal.is_finite().then(slopes))
+    }
+
+    /// Newton's steps with this Hessian, as long as they lower the cost or rounding hides what they do.
+    /// Returns whether what is left to gain is within the tolerances.
+    fn newton(&mut self, curvature: &Curvature) -> Result<bool, Failure> {
+        let Curvature { of, unit, eigen, .. } = curvature;
+        let least = FLAT * eigen.eigenvalues.amax();
+        let slopes = of.iter().map(|&j| self.search.state.normal.jtr(j));
+        let mut slopes = DVector::from_iterator(of.len(), slopes);
+        let mut promised = f64::INFINITY;
+        for step in 0..=NEWTON_STEPS {
+            let scaled = DVector::from_fn(of.len(), |i, _| slopes[i] * unit[i]);
+            let mut along = eigen.eigenvectors.tr_mul(&scaled);
+            let fall: f64 = along
+                .iter_mut()
+                .zip(eigen.eigenvalues.iter())
+                .map(|(a, &l)| {
+                    let part = 0.5 * *a * *a / l.max(least);
+                    *a /= -l.max(least);
+                    part
+                })
+                .sum();
+            let tolerance = match self.search.options.ftol {
+                0.0 => 0.0,
+                ftol => (ftol * self.search.state.normal.cost).max(self.search.noise()),
+            };
+            // A fall that does not shrink, or a last step that rounding swallows, ends it.
+            if fall <= tolerance && (step == NEWTON_STEPS || fall >= 0.25 * promised) {
+                return Ok(true);
+            }
+            if step == NEWTON_STEPS || self.search.interrupted().is_some() {
+                return Ok(fall <= tolerance);
+            }
+            promised = fall;
+            let changes = &eigen.eigenvectors * along;
+            // Nothing pulls those on their bounds off them.
+            let moved: Vec<(usize, f64)> = (0..of.len())
+                .filter(|&i| self.search.side(of[i]).is_none())
+                .map(|i| (of[i], self.search.state.q[of[i]] + changes[i] * unit[i]))
+                .collect();
+            let Some(found) = self.gradient_at(&moved, of)? else { return Ok(fall <= tolerance) };
+            let state = &self.search.state;
+            if state.trial.normal.cost > state.normal.cost + self.search.noise() {
+                return Ok(fall <= tolerance);
+            }
+            slopes = found;
+            self.search.exchange();
+        }
+        Ok(false)
+    }
+
+    /// Parameters at which the cost is lower than at this saddle, if there are any within the bounds.
+    fn below(&mut self, curvature: &Curvature) -> Result<Option<Vec<f64>>, Failure> {
+        let Curvature { of, unit, eigen, .. } = curvature;
+        let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
+        let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
+        let sizes = of.iter().map(|&j| self.search.natural_size(j));
+        let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());
+        let largest = relative.fold(0.0, f64::max);
+        let cost = self.search.state.normal.cost;
+        let mut best = cost - (FALL * cost).max(self.search.noise());
+        let mut found = None;
+        for length in DESCENTS {
+            for sign in [1.0, -1.0] {
+                let along = |i: usize| sign * length / largest * changes[i];
+                let moved: Vec<(usize, f64)> =
+                    (0..of.len()).map(|i| (of[i], self.search.state.q[of[i]] + along(i))).collect();
+                if self.gradient_at(&moved, of)?.is_some() {
+                    let trial = &self.search.state.trial;
+                    if trial.normal.cost < best {
+                        best = trial.normal.cost;
+                        found = Some(trial.params.clone());
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Search<'_> {
+    /// Whether the linear model does not say what the present point is: nothing lowered the cost, a
+    /// column vanished or depends on others, or a bound holds a parameter that has no slope.
+    pub(super) fn is_doubtful(&self, reason: Termination) -> bool {
+        use Termination::{Cost, Degenerate, Gradient, NoProgress, Step};
+        match reason {
+            NoProgress | Degenerate => true,
+            Gradient | Cost | Step => {
+                let model = &self.state.model;
+                let beside = |j: usize| self.bound_beside(j).is_some();
+                self.is_held_by_nothing()
+                    || !is_regular(&model.r, model.n)
+                    || (0..self.state.q.len()).any(beside)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a parameter sits on a bound that the cost does not push it against.
+    fn is_held_by_nothing(&self) -> bool {
+        (0..self.state.q.len()).any(|j| {
+            self.side(j).is_some() && !self.problem.unused[j] && !self.is_pushed_outwards(j)
+        })
+    }
+
+    /// The bound that parameter j is beside, but not on.
+    fn bound_beside(&self, j: usize) -> Option<f64> {
+        let (q, (low, high)) = (self.state.q[j], self.state.limits[j]);
+        let near =
+            |bound: &f64| q != *bound && (q - bound).abs() <= CREEPING * self.natural_size(j);
+        [low, high].into_iter().find(near)
+    }
+
+    fn side(&self, j: usize) -> Option<Side> {
+        Limits { limits: &self.state.limits }.side(&self.state.q, j)
+    }
+
+    /// Whether the cost falls beyond the bound that parameter j sits on, by more than rounding.
+    fn is_pushed_outwards(&self, j: usize) -> bool {
+        let (model, cost) = (&self.state.model, self.state.normal.cost);
+        model.norms[j] > 0.0
+            && Limits { limits: &self.state.limits }.holds_firmly(&self.state.q, model, cost, j)
+    }
+
+    /// The free parameters but those that their bounds hold and those that do not occur in the model.
+    fn undecided(&self) -> Vec<usize> {
+        let open = |&j: &usize| !self.problem.unused[j] && !self.is_pushed_outwards(j);
+        (0..self.state.q.len()).filter(open).collect()
+    }
+
+    /// What a change of q[j] is compared with where its column may vanish: q[j] or, if that is larger,
+    /// the standard error that it had where its effect was largest.
+    fn natural_size(&self, j: usize) -> f64 {
+        let scale = self.state.scale[j].max(self.state.model.norms[j]);
+        let own = self.state.q[j].abs();
+        let size = if scale > 0.0 { own.max(self.deviation() / scale) } else { own };
+        if size > 0.0 { size } else { FROM_ZERO / self.state.columns[j] }
+    }
+}
