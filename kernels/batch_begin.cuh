@@ -113,6 +113,13 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
     return !g.any(wrong);
 }
 
+// The largest cost of so many points that are at most a scale away, as `Loss::bulk`.
+__device__ __forceinline__ double bulk_of(const Batch& batch, i64 points) {
+    if (LOSS != SOFT_L1 && LOSS != HUBER) return INFINITE;
+    const double scale = batch.data.loss_scale;
+    return 0.5 * double(points) * (scale * scale);
+}
+
 // What a fit has taken before.
 struct Before {
     i64 iterations, evaluations;
@@ -154,6 +161,7 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
         s.gtol = batch.gtol;
         s.initial_radius = batch.initial_radius;
         s.square = look.square;
+        s.bulk = bulk_of(batch, look.used);
         // 16 units in the last place of each value.
         s.rounding = (16.0 * EPSILON) * (16.0 * EPSILON) * look.square;
         s.floor = batch.floor;

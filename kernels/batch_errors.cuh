@@ -180,7 +180,7 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     last_factor(g, batch, span, bench);
     unsigned low = 0, high = 0;
     bool doubtful = false;
-    const double residual = sqrt(2.0 * cost_of(s.present));
+    const double residual = residual_of(s);
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) {
         if (!is_held(s, j)) continue;

@@ -4,13 +4,16 @@
 // Rounding of a cost: this many units in the last place of |y| |r|.
 constexpr double ROUNDING = 4.0 * EPSILON;
 
-__device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * cost_of(s.present)); }
+// The cost, of which outliers take no more than the other points could.
+__device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
+
+__device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * bulk_of_cost(s)); }
 
 // What a change of q[j] is compared with: q[j] or, if that is larger, the standard error that it
 // would have alone in the model.
 __device__ __noinline__ double size_of(const State& s, int j) {
     const i64 points = s.points_counted > 1 ? s.points_counted : 1;
-    const double deviation = sqrt(2.0 * cost_of(s.present) / double(points));
+    const double deviation = residual_of(s) / sqrt(double(points));
     return fmax(fabs(s.present.q[j]), deviation / s.norms[j]);
 }
 
@@ -20,7 +23,8 @@ __device__ __noinline__ double noise_of(const State& s) {
     double terms = 0.0;
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) terms = fmax(terms, s.norms[j] * fabs(s.present.q[j]));
-    return ROUNDING * residual * fmax(sqrt(s.square) + residual, terms);
+    const double values = residual * fmax(sqrt(s.square) + residual, terms);
+    return ROUNDING * fmax(values, cost_of(s.present));
 }
 
 // Why the present point is an end whatever a step would do, or NONE.
@@ -105,14 +109,14 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
 
 // Whether a full step would change the cost, or the parameters, by no more than the tolerances.
 __device__ __noinline__ Reason full_step_is_small(const State& s) {
-    if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * cost_of(s.present), noise_of(s))) return COST;
+    if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * bulk_of_cost(s), noise_of(s))) return COST;
     return s.change <= s.xtol ? STEP : NONE;
 }
 
 // Whether the step just taken changed cost or parameters by no more than the tolerances.
 __device__ __noinline__ Reason step_was_small(const State& s) {
     // The cost is that of the new point; that of the old one is larger by the actual fall.
-    const double tolerance = s.ftol * (cost_of(s.present) + s.actual);
+    const double tolerance = s.ftol * (bulk_of_cost(s) + s.actual);
     if (s.actual <= tolerance && s.predicted <= tolerance && s.ratio <= 2.0) return COST;
     bool within = true;
 #pragma unroll 1

@@ -39,8 +39,9 @@ __device__ __forceinline__ LossTerms loss_terms(Term z) {
         at.gradient = t;
         at.curvature = (one - 3 * z * z) * t * t;
     } else if constexpr (LOSS == TUKEY) {
-        Term u = z < one ? one - z : 0;
-        at.rho = (one - u * u * u) / 3;
+        Term within = z < one ? z : one, u = one - within;
+        // (1 - u^3) / 3, which would lose the digits of a small z.
+        at.rho = within * (u + within * within / 3);
         at.gradient = u * u;
         at.curvature = u * (one - 5 * z);
     }

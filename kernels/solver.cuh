@@ -130,7 +130,7 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
         s.effects[j] = s.norms[j] * fabs(s.present.q[j]);
     }
     g.sync();
-    const double length = scaled_norm(s.present.q, s.scale, FREE), residual = residual_of(s);
+    const double length = scaled_norm(s.present.q, s.scale, FREE), residual = sqrt(2.0 * cost_of(s.present));
     const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
     g.sync();
     if (g.rank == 0) {
@@ -266,7 +266,7 @@ __device__ __noinline__ Phase accepted(Group g, State& s) {
 
 // Whether the cost after a full step is known without an evaluation.
 __device__ __forceinline__ bool is_known_beyond(const State& s) {
-    return s.fall <= LAST_FALL * cost_of(s.present) && noise_of(s) <= LAST_NOISE * cost_of(s.present);
+    return s.fall <= LAST_FALL * bulk_of_cost(s) && noise_of(s) <= LAST_NOISE * bulk_of_cost(s);
 }
 
 // Takes the step that is not worth an evaluation, from the best point.
@@ -285,7 +285,7 @@ __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
 // digits stand still.
 template <class Group>
 __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
-    const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * cost_of(s.present);
+    const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
     // Linear convergence goes on as it went from the point before.
     const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
     const bool settled = still || (swift && is_known_beyond(s));
@@ -307,7 +307,7 @@ __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
 
 template <class Group>
 __device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
-    const double highest = cost_of(s.present) * (1.0 + LAST_DIGITS) + noise_of(s);
+    const double highest = cost_of(s.present) + LAST_DIGITS * bulk_of_cost(s) + noise_of(s);
     if (!all_finite(g, s.trial.sums, SUMS) || !(cost_of(s.trial) <= highest)) return SETTLE;
     copy_point(g, s.trial, s.present);
     return linearise(g, s, w, WEIGH);

@@ -113,6 +113,7 @@ struct State {
     double initial_radius;
     double rounding;  // a sum of squares that is nothing
     double square;    // sum of squares of the weighted response
+    double bulk;      // the largest cost that is not outliers' alone
     double floor;     // of the robust correction while iterating
     double columns[FREE];
     double lower[FREE];

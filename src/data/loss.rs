@@ -68,6 +68,19 @@ impl Loss {
         }
     }
 
+    /// The largest cost of so many points that are at most a scale away, in units in which the scale is
+    /// multiplied by `unit`. Under a loss that grows without end outliers' cost may be any number of times
+    /// that; it tells neither how far the other points are nor how well their cost is known, and a part of
+    /// it is no tolerance. Under other losses, and under none, all of the cost counts: infinite.
+    pub(crate) fn bulk(self, points: usize, unit: f64) -> f64 {
+        match self {
+            Loss::SoftL1 { scale } | Loss::Huber { scale } => {
+                0.5 * points as f64 * (scale * unit).powi(2)
+            }
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Checks that the scale is a positive number.
     ///
     /// # Errors

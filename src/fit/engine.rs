@@ -310,6 +310,7 @@ impl Request<'_> {
             rounding: rounding_of(square),
             square,
             points: self.points.used,
+            loss: self.loss,
             row_unit: row,
         }
     }
@@ -416,7 +417,7 @@ impl Request<'_> {
         let mut at_bound = vec![None; self.names.len()];
         let mut estimated = vec![true; n];
         for j in 0..n {
-            let held = limits.holds_firmly(&q, &model, outcome.cost, j);
+            let held = limits.holds_firmly(&q, &model, outcome.cost.min(problem.bulk()), j);
             estimated[j] = !held;
             at_bound[problem.free[j]] = limits.side(&q, j).filter(|_| held);
         }

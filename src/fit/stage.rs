@@ -80,6 +80,7 @@ impl Way<'_, '_> {
         if let Some(reason) = ended {
             return evaluate(&mut **evaluator, problem, options, *begun, work, reason);
         }
+        problem.loss = Loss::Cauchy { scale: self.scale };
         // A loop on a device begins with an evaluation of its own.
         work.other_passes += usize::from(evaluator.resident().is_some());
         let mut from = Begun { inner: &mut **evaluator, start: &problem.start, known };
@@ -107,6 +108,7 @@ impl Stages for Way<'_, '_> {
         let until = request.end(self.begun);
         let evaluator = request.evaluator_until(until, loss, self.arithmetic);
         let mut evaluator = evaluator.map_err(refused)?;
+        problem.loss = loss;
         let (ftol, xtol) = (options.ftol.max(ROUGH), options.xtol.max(ROUGH));
         let options = Options { max_evaluations: Some(most), ftol, xtol, ..**options };
         // The pass that told the distance is of no use on another scale.

@@ -29,7 +29,7 @@ impl Search<'_> {
                 Termination::Degenerate
             });
         }
-        let residual = (2.0 * self.state.normal.cost).sqrt();
+        let residual = self.residual();
         let cosine = |&j: &usize| {
             self.state.model.gradient[j].abs() / (self.state.model.norms[j] * residual)
         };
@@ -94,7 +94,7 @@ impl Search<'_> {
     /// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
     pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.options;
-        if ftol > 0.0 && prospect.fall <= (ftol * self.state.normal.cost).max(self.noise()) {
+        if ftol > 0.0 && prospect.fall <= (ftol * self.bulk()).max(self.noise()) {
             Some(Termination::Cost)
         } else if prospect.change <= xtol {
             Some(Termination::Step)

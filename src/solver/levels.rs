@@ -110,7 +110,9 @@ fn is_settled(
             row[j] * (to - params[k]) / columns[j]
         };
         let left = row[n] + step.iter().map(change).sum::<f64>();
-        left.abs() <= (PASSED * row[n].abs()).max((2.0 * outcome.cost).sqrt())
+        let little = (PASSED * row[n].abs()).max((2.0 * outcome.cost).sqrt());
+        // Only where a robust loss is linear does a limited weight stand for a larger one.
+        left.abs() <= little.min(PASSED * problem.scale())
     };
     Ok(rows.chunks_exact(n + 1).all(is_passed))
 }

@@ -265,7 +265,7 @@ impl Search<'_> {
         let Options { ftol, xtol, .. } = *self.options;
         let step = &self.state.step;
         // The cost is that of the new point; that of the old one is larger by the actual fall.
-        let tolerance = ftol * (self.state.normal.cost + step.actual);
+        let tolerance = ftol * (self.bulk() + step.actual);
         if step.actual <= tolerance && step.predicted <= tolerance && step.ratio <= 2.0 {
             Some(Termination::Cost)
         } else if self.within(xtol) {
@@ -278,9 +278,10 @@ impl Search<'_> {
     /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits
     /// stand still: the cost is flat there and says nothing of them.
     fn refine(&mut self) -> Next {
+        let cost = self.bulk();
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
-        let still = change <= LAST_DIGITS && fall <= LAST_DIGITS * state.normal.cost;
+        let still = change <= LAST_DIGITS && fall <= LAST_DIGITS * cost;
         // Linear convergence goes on as it went from the point before.
         let swift = change * change <= LAST_CHANGE * state.refinement.change;
         state.refinement.change = change;
@@ -323,12 +324,12 @@ impl Search<'_> {
 
     /// Whether the cost after a full step is known without an evaluation.
     fn is_known_beyond(&self) -> bool {
-        let cost = self.state.normal.cost;
+        let cost = self.bulk();
         self.state.prospect.fall <= LAST_FALL * cost && self.noise() <= LAST_NOISE * cost
     }
 
     fn refined(&mut self) -> Next {
-        let highest = self.state.normal.cost * (1.0 + LAST_DIGITS) + self.noise();
+        let highest = self.state.normal.cost + LAST_DIGITS * self.bulk() + self.noise();
         let trial = &self.state.trial.normal;
         if !(trial.is_finite() && trial.cost <= highest) {
             return Next::Go(Phase::Settle);

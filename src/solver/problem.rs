@@ -1,5 +1,7 @@
 //! What is minimised: which parameters move, where they begin, what limits them.
 
+use crate::data::loss::Loss;
+
 /// The parameters of one fit. All arrays have one value per parameter of the model, fixed or free.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
@@ -16,11 +18,23 @@ pub(crate) struct Problem {
     pub(crate) square: f64,
     /// Number of points that count.
     pub(crate) points: usize,
+    /// That under which the cost is taken.
+    pub(crate) loss: Loss,
     /// The power of two that weighted residuals are multiplied with.
     pub(crate) row_unit: f64,
 }
 
 impl Problem {
+    /// The largest cost that is not outliers' alone, as [`Loss::bulk`].
+    pub(crate) fn bulk(&self) -> f64 {
+        self.loss.bulk(self.points, self.row_unit)
+    }
+
+    /// The scale of the loss in row units; infinite where there is none.
+    pub(crate) fn scale(&self) -> f64 {
+        self.loss.scale().map_or(f64::INFINITY, |scale| scale * self.row_unit)
+    }
+
     /// Becomes a copy of a problem of the same model, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Problem) {
         self.unused.clone_from(&other.unused);
@@ -30,6 +44,7 @@ impl Problem {
         self.rounding = other.rounding;
         self.square = other.square;
         self.points = other.points;
+        self.loss = other.loss;
         self.row_unit = other.row_unit;
     }
 }

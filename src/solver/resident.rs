@@ -197,6 +197,7 @@ impl<'a> ResidentRun<'a> {
         state.set(&layout.initial_radius, [options.initial_radius]);
         state.set(&layout.rounding, [problem.rounding]);
         state.set(&layout.square, [problem.square]);
+        state.set(&layout.bulk, [problem.bulk()]);
         state.set(&layout.floor, [ITERATION_FLOOR]);
         state.set(&layout.columns, self.columns.iter().copied());
         state.set(&layout.lower, problem.free.iter().map(|&k| problem.bounds[k].0));

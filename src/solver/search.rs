@@ -186,9 +186,19 @@ impl<'a> Search<'a> {
         self.state.work.iterations == self.state.earlier
     }
 
+    /// The cost, of which outliers take no more than the other points could.
+    pub(super) fn bulk(&self) -> f64 {
+        self.state.normal.cost.min(self.problem.bulk())
+    }
+
+    /// ‖r‖ of that cost.
+    pub(super) fn residual(&self) -> f64 {
+        (2.0 * self.bulk()).sqrt()
+    }
+
     /// The root mean square of the residuals, √(2C/n).
     pub(super) fn deviation(&self) -> f64 {
-        (2.0 * self.state.normal.cost / self.problem.points.max(1) as f64).sqrt()
+        self.residual() / (self.problem.points.max(1) as f64).sqrt()
     }
 
     /// What a change of q[j] is compared with: q[j] itself or, if that is larger, the standard error
@@ -200,10 +210,11 @@ impl<'a> Search<'a> {
 
     /// The uncertainty of the cost by rounding of the model's values.
     pub(super) fn noise(&self) -> f64 {
-        let residual = (2.0 * self.state.normal.cost).sqrt();
+        let residual = self.residual();
         let effect = |j: usize| self.state.model.norms[j] * self.state.q[j].abs();
         let terms = (0..self.state.q.len()).map(effect).fold(0.0, f64::max);
-        ROUNDING * residual * (self.problem.square.sqrt() + residual).max(terms)
+        let values = residual * (self.problem.square.sqrt() + residual).max(terms);
+        ROUNDING * values.max(self.state.normal.cost)
     }
 }
 

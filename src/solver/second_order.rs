@@ -22,17 +22,29 @@ const DIFFERENCE: f64 = 6e-6;
 /// A curvature below this part of the largest, of parameters scaled to curvature 1, is 0 to the accuracy
 /// of differences.
 const FLAT: f64 = 1e-7;
-/// A parameter whose change by its own size, or by that of its start, changes the cost by less than this part
-/// has no effect.
+/// The size of a parameter here is a change, of it alone, that changes the cost by this part or little less.
+const SEEN: f64 = 1e-3;
+/// Sizes are sought up to so many times that of the parameter or its start.
+const FARTHEST: f64 = 10.0;
+/// Trials of a size at most: from there any size in the range of f64 is found.
+const TRIALS: usize = 24;
+/// A parameter has lost its effect if a change of it that the cost shows on one side changes the cost by less
+/// than this part on the other.
 const NO_EFFECT: f64 = 1e-8;
 /// The size of a parameter that is 0 and of which nothing else is known.
 const FROM_ZERO: f64 = 0.01;
+/// A change of the cost by so many times its rounding is more than that.
+const NOISY: f64 = 100.0;
 /// A parameter is beside a bound that is nearer than this part of its size.
 const CREEPING: f64 = 1e-6;
 /// Newton steps towards a minimum that the Gauss-Newton steps could not reach.
 const NEWTON_STEPS: usize = 4;
-/// Lengths that are tried down from a saddle, in sizes of the parameter that changes most.
-const DESCENTS: [f64; 5] = [1e-3, 1e-2, 0.1, 0.5, 1.0];
+/// Hessians that they are taken with at most.
+const HESSIANS: usize = 8;
+/// A step that does not lower the cost is shortened so often.
+const SHORTENINGS: i32 = 5;
+/// Lengths that are tried down from a saddle or along a valley, in sizes of the parameter that changes most.
+const DESCENTS: [f64; 5] = [1e-2, 0.1, 0.5, 2.0, 10.0];
 /// A fall of the cost by this part is more than rounding of sums.
 const FALL: f64 = 1e-12;
 
@@ -43,8 +55,30 @@ struct Curvature {
     /// The change of each parameter that stands for 1.
     unit: Vec<f64>,
     eigen: SymmetricEigen<f64, nalgebra::Dyn>,
-    /// Whether a change of a parameter by its own size is seen in the cost, for all of them.
+    /// The size of each parameter: a change of it alone that the cost shows.
+    sizes: Vec<f64>,
+    /// Whether the cost shows every parameter on both sides of where it is.
     determined: bool,
+}
+
+/// Where Newton's steps led.
+enum Walk {
+    /// What is left to gain is within the tolerances.
+    Arrived,
+    /// The cost is lower there, and another Hessian may lead further.
+    Lower,
+    Stuck,
+}
+
+impl Curvature {
+    /// Eigenvalues up to this one are 0 to the accuracy of differences.
+    fn flat(&self) -> f64 {
+        FLAT * self.eigen.eigenvalues.amax()
+    }
+
+    fn is_saddle(&self) -> bool {
+        self.eigen.eigenvalues.min() < -self.flat()
+    }
 }
 
 impl OnHost<'_> {
@@ -60,20 +94,40 @@ impl OnHost<'_> {
     }
 
     fn decide(&mut self, reason: Termination) -> Result<Next, Failure> {
-        let Some(curvature) = self.curvature()? else { return Ok(Next::End(reason)) };
-        let lowest = curvature.eigen.eigenvalues.min();
-        if lowest < -FLAT * curvature.eigen.eigenvalues.amax() {
-            return Ok(self.below(&curvature)?.map_or(Next::End(reason), Next::From));
+        for _ in 0..HESSIANS {
+            let Some(curvature) = self.curvature()? else { break };
+            if curvature.is_saddle() {
+                let least = (FALL * self.search.state.normal.cost).max(self.search.noise());
+                return Ok(self.below(&curvature, least)?.map_or(Next::End(reason), Next::From));
+            }
+            if reason.is_converged() {
+                self.set_on_bounds(&curvature.of)?;
+                break;
+            }
+            if !curvature.determined {
+                break;
+            }
+            match self.newton(&curvature)? {
+                Walk::Arrived => {}
+                Walk::Lower => continue,
+                Walk::Stuck => break,
+            }
+            // In a flat valley there may be lower places along it.
+            if let Some(lower) = self.below(&curvature, self.tolerance())? {
+                return Ok(Next::From(lower));
+            }
+            self.set_on_bounds(&curvature.of)?;
+            return Ok(Next::End(Termination::Cost));
         }
-        // In a flat valley there may be lower places far along it.
-        let strict = lowest > FLAT * curvature.eigen.eigenvalues.amax();
-        let converged =
-            reason.is_converged() || (curvature.determined && strict && self.newton(&curvature)?);
-        if !converged {
-            return Ok(Next::End(reason));
+        Ok(Next::End(reason))
+    }
+
+    /// A fall of the cost that is no progress.
+    fn tolerance(&self) -> f64 {
+        match self.search.options.ftol {
+            0.0 => 0.0,
+            ftol => (ftol * self.search.bulk()).max(self.search.noise()),
         }
-        self.set_on_bounds(&curvature.of)?;
-        Ok(Next::End(if reason.is_converged() { reason } else { Termination::Cost }))
     }
 
     /// Sets parameters on the bounds that they are beside, where that costs nothing: one that enters as its
@@ -95,8 +149,14 @@ impl OnHost<'_> {
     /// has an effect.
     fn curvature(&mut self) -> Result<Option<Curvature>, Failure> {
         let of = self.search.undecided();
-        let sizes: Vec<f64> = of.iter().map(|&j| self.search.natural_size(j)).collect();
         let m = of.len();
+        let mut sizes = Vec::with_capacity(m);
+        let mut determined = m > 0;
+        for &j in &of {
+            let (size, on_both_sides) = self.size_in_cost(j, &of)?;
+            sizes.push(size);
+            determined &= on_both_sides;
+        }
         let mut hessian = DMatrix::zeros(m, m);
         for (c, (&j, &size)) in of.iter().zip(&sizes).enumerate() {
             let at = self.search.state.q[j];
@@ -116,13 +176,6 @@ impl OnHost<'_> {
             return Ok(None);
         }
         hessian = 0.5 * (&hessian + hessian.transpose());
-        let seen = NO_EFFECT * self.search.state.normal.cost;
-        // A start far out, where its effect was huge, makes a parameter's size small beside it.
-        let reach = |i: usize| {
-            let begun = self.search.problem.start[self.search.problem.free[of[i]]];
-            (begun / self.search.state.columns[of[i]] / sizes[i]).abs().max(1.0)
-        };
-        let determined = (0..m).all(|j| hessian[(j, j)] * reach(j).powi(2) > seen) && m > 0;
         // What has no curvature of its own keeps its size.
         let largest = hessian.amax();
         let root = |j: usize| match hessian[(j, j)].abs() {
@@ -135,7 +188,62 @@ impl OnHost<'_> {
         }
         let scaled = DMatrix::from_fn(m, m, |i, j| hessian[(i, j)] / (roots[i] * roots[j]));
         let unit = sizes.iter().zip(&roots).map(|(size, root)| size / root).collect();
-        Ok(Some(Curvature { of, unit, eigen: scaled.symmetric_eigen(), determined }))
+        Ok(Some(Curvature { of, unit, eigen: scaled.symmetric_eigen(), sizes, determined }))
+    }
+
+    /// A change of parameter j alone that changes the cost by almost [`SEEN`], within a factor of ten; the
+    /// largest that is sought if the cost shows none. And whether both sides show it.
+    fn size_in_cost(&mut self, j: usize, of: &[usize]) -> Result<(f64, bool), Failure> {
+        let state = &self.search.state;
+        let begun = self.search.problem.start[self.search.problem.free[j]] / state.columns[j];
+        let mut size = self.search.natural_size(j);
+        let most = FARTHEST * size.max(begun.abs());
+        let (mut hidden, mut seen) = (None, None);
+        let mut least = 0.0;
+        let mut factor = 10.0;
+        for _ in 0..TRIALS {
+            let [low, high] = self.changes(j, size, of)?;
+            let shown = low.max(high) > SEEN;
+            *(if shown { &mut seen } else { &mut hidden }) = Some(size);
+            // Of the smallest change that the cost shows or, if it shows none, of the largest.
+            if shown || seen.is_none() {
+                least = low.min(high);
+            }
+            size = match (hidden, seen) {
+                (Some(low), Some(high)) if high <= 10.0 * low => break,
+                (Some(low), Some(high)) => f64::sqrt(low) * f64::sqrt(high),
+                (Some(low), None) if low >= most => break,
+                (Some(low), None) => (factor * low).min(most),
+                (None, _) => size / factor,
+            };
+            if hidden.is_none() != seen.is_none() {
+                factor *= factor;
+            }
+            if !(size > f64::MIN_POSITIVE && size.is_finite()) {
+                break;
+            }
+        }
+        Ok((hidden.unwrap_or(size), least > NO_EFFECT))
+    }
+
+    /// By which part the cost changes where parameter j is lower and higher by this much: infinite where
+    /// there is no cost, and where a bound forbids it.
+    fn changes(&mut self, j: usize, by: f64, of: &[usize]) -> Result<[f64; 2], Failure> {
+        let state = &self.search.state;
+        let (at, cost, (low, high)) = (state.q[j], state.normal.cost, state.limits[j]);
+        let one = cost.max(NOISY / SEEN * self.search.noise());
+        let mut found = [f64::INFINITY; 2];
+        for (found, to) in found.iter_mut().zip([(at - by).max(low), (at + by).min(high)]) {
+            if self.gradient_at(&[(j, to)], of)?.is_some() {
+                *found = (self.search.state.trial.normal.cost - cost).abs() / one;
+            }
+        }
+        if at <= low {
+            found[0] = found[1];
+        } else if at >= high {
+            found[1] = found[0];
+        }
+        Ok(found)
     }
 
     /// Evaluates with some free parameters elsewhere, and returns the slopes by the parameters `of`;
@@ -166,10 +274,10 @@ impl OnHost<'_> {
     }
 
     /// Newton's steps with this Hessian, as long as they lower the cost or rounding hides what they do.
-    /// Returns whether what is left to gain is within the tolerances.
-    fn newton(&mut self, curvature: &Curvature) -> Result<bool, Failure> {
+    fn newton(&mut self, curvature: &Curvature) -> Result<Walk, Failure> {
         let Curvature { of, unit, eigen, .. } = curvature;
-        let least = FLAT * eigen.eigenvalues.amax();
+        let flat = curvature.flat();
+        let begun = self.search.state.normal.cost;
         let slopes = of.iter().map(|&j| self.search.state.normal.jtr(j));
         let mut slopes = DVector::from_iterator(of.len(), slopes);
         let mut promised = f64::INFINITY;
@@ -180,59 +288,88 @@ impl OnHost<'_> {
                 .iter_mut()
                 .zip(eigen.eigenvalues.iter())
                 .map(|(a, &l)| {
-                    let part = 0.5 * *a * *a / l.max(least);
-                    *a /= -l.max(least);
+                    if l <= flat {
+                        *a = 0.0;
+                        return 0.0;
+                    }
+                    let part = 0.5 * *a * *a / l;
+                    *a /= -l;
                     part
                 })
                 .sum();
-            let tolerance = match self.search.options.ftol {
-                0.0 => 0.0,
-                ftol => (ftol * self.search.state.normal.cost).max(self.search.noise()),
+            let tolerance = self.tolerance();
+            let left = match self.search.state.normal.cost < begun - tolerance {
+                true => Walk::Lower,
+                false => Walk::Stuck,
             };
+            let arrived = fall <= tolerance;
             // A fall that does not shrink, or a last step that rounding swallows, ends it.
-            if fall <= tolerance && (step == NEWTON_STEPS || fall >= 0.25 * promised) {
-                return Ok(true);
+            let enough = step == NEWTON_STEPS || fall >= 0.25 * promised;
+            if (arrived && enough) || self.search.interrupted().is_some() {
+                return Ok(if arrived { Walk::Arrived } else { Walk::Stuck });
             }
-            if step == NEWTON_STEPS || self.search.interrupted().is_some() {
-                return Ok(fall <= tolerance);
+            if step == NEWTON_STEPS {
+                return Ok(left);
             }
             promised = fall;
             let changes = &eigen.eigenvectors * along;
+            let changes: Vec<f64> = changes.iter().zip(unit).map(|(c, unit)| c * unit).collect();
+            match self.go(of, &changes, arrived)? {
+                Some(found) => slopes = found,
+                None if arrived => return Ok(Walk::Arrived),
+                None => return Ok(left),
+            }
+        }
+        Ok(Walk::Stuck)
+    }
+
+    /// Goes along these changes, by a shorter way if the cost rises and the end is not `near`; returns the
+    /// slopes there, or `None` if that leads nowhere.
+    fn go(
+        &mut self,
+        of: &[usize],
+        changes: &[f64],
+        near: bool,
+    ) -> Result<Option<DVector<f64>>, Failure> {
+        for shortening in 0..=if near { 0 } else { SHORTENINGS } {
+            let part = 0.25f64.powi(shortening);
             // Nothing pulls those on their bounds off them.
             let moved: Vec<(usize, f64)> = (0..of.len())
                 .filter(|&i| self.search.side(of[i]).is_none())
-                .map(|i| (of[i], self.search.state.q[of[i]] + changes[i] * unit[i]))
+                .map(|i| (of[i], self.search.state.q[of[i]] + part * changes[i]))
                 .collect();
-            let Some(found) = self.gradient_at(&moved, of)? else { return Ok(fall <= tolerance) };
-            let state = &self.search.state;
-            if state.trial.normal.cost > state.normal.cost + self.search.noise() {
-                return Ok(fall <= tolerance);
+            let found = self.gradient_at(&moved, of)?;
+            let highest = self.search.state.normal.cost + self.search.noise();
+            if found.is_some() && self.search.state.trial.normal.cost <= highest {
+                self.search.exchange();
+                return Ok(found);
             }
-            slopes = found;
-            self.search.exchange();
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Parameters at which the cost is lower than at this saddle, if there are any within the bounds.
-    fn below(&mut self, curvature: &Curvature) -> Result<Option<Vec<f64>>, Failure> {
-        let Curvature { of, unit, eigen, .. } = curvature;
-        let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
-        let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
-        let sizes = of.iter().map(|&j| self.search.natural_size(j));
-        let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());
-        let largest = relative.fold(0.0, f64::max);
-        let cost = self.search.state.normal.cost;
-        let mut best = cost - (FALL * cost).max(self.search.noise());
+    /// Parameters at which the cost is lower than here by more than `least`, along a direction in which it is
+    /// curved downwards or not at all, if there are any within the bounds.
+    fn below(&mut self, curvature: &Curvature, least: f64) -> Result<Option<Vec<f64>>, Failure> {
+        let Curvature { of, unit, eigen, sizes, .. } = curvature;
+        let mut best = self.search.state.normal.cost - least;
         let mut found = None;
-        for length in DESCENTS {
-            for sign in [1.0, -1.0] {
-                let along = |i: usize| sign * length / largest * changes[i];
-                let moved: Vec<(usize, f64)> =
-                    (0..of.len()).map(|i| (of[i], self.search.state.q[of[i]] + along(i))).collect();
-                if self.gradient_at(&moved, of)?.is_some() {
+        for (k, _) in eigen.eigenvalues.iter().enumerate().filter(|&(_, &l)| l <= curvature.flat())
+        {
+            let down = eigen.eigenvectors.column(k);
+            let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
+            let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());
+            let largest = relative.fold(0.0, f64::max);
+            for length in DESCENTS {
+                for sign in [1.0, -1.0] {
+                    let along = |i: usize| {
+                        let j = of[i];
+                        (j, self.search.state.q[j] + sign * length / largest * changes[i])
+                    };
+                    let moved: Vec<(usize, f64)> = (0..of.len()).map(along).collect();
+                    let known = self.gradient_at(&moved, of)?.is_some();
                     let trial = &self.search.state.trial;
-                    if trial.normal.cost < best {
+                    if known && trial.normal.cost < best {
                         best = trial.normal.cost;
                         found = Some(trial.params.clone());
                     }
@@ -282,7 +419,7 @@ impl Search<'_> {
 
     /// Whether the cost falls beyond the bound that parameter j sits on, by more than rounding.
     fn is_pushed_outwards(&self, j: usize) -> bool {
-        let (model, cost) = (&self.state.model, self.state.normal.cost);
+        let (model, cost) = (&self.state.model, self.bulk());
         model.norms[j] > 0.0
             && Limits { limits: &self.state.limits }.holds_firmly(&self.state.q, model, cost, j)
     }
@@ -298,7 +435,8 @@ impl Search<'_> {
     fn natural_size(&self, j: usize) -> f64 {
         let scale = self.state.scale[j].max(self.state.model.norms[j]);
         let own = self.state.q[j].abs();
-        let size = if scale > 0.0 { own.max(self.deviation() / scale) } else { own };
+        let deviation = (2.0 * self.state.normal.cost / self.problem.points.max(1) as f64).sqrt();
+        let size = if scale > 0.0 { own.max(deviation / scale) } else { own };
         if size > 0.0 { size } else { FROM_ZERO / self.state.columns[j] }
     }
 }

@@ -61,9 +61,10 @@ pub(super) fn correct(
             (lane::atan(z), t, (1.0 - 3.0 * z * z) * t * t)
         }),
         Loss::Tukey { scale } => each(scale, floor, residual, row, sums, |z| {
-            let inside = z < 1.0;
-            let u = if inside { 1.0 - z } else { 0.0 };
-            ((1.0 - u * u * u) / 3.0, u * u, u * (1.0 - 5.0 * z))
+            let within = if z < 1.0 { z } else { 1.0 };
+            let u = 1.0 - within;
+            // (1 − u³)/3, which would lose the digits of a small z.
+            (within * (u + within * within / 3.0), u * u, u * (1.0 - 5.0 * z))
         }),
     }
 }

@@ -256,6 +256,30 @@ fn rho(loss: Loss, z: f64) -> [f64; 3] {
     }
 }
 
+/// The cost of residuals far below the scale is half the sum of their squares, to the last digits.
+#[test]
+fn small_residuals_cost_alike_under_every_loss() {
+    let data = Sums::new(300);
+    let data = Data::new(&data.x, &data.y).expect("data");
+    let points = Points::validate(&data).expect("points");
+    let cost = |loss| sums(&points, loss, kernels::detect(), 300).0.cost;
+    let plain = cost(Loss::Linear);
+    for scale in [1e3, 1e6, 1e12] {
+        for loss in [
+            Loss::SoftL1 { scale },
+            Loss::Huber { scale },
+            Loss::Cauchy { scale },
+            Loss::Arctan { scale },
+            Loss::Tukey { scale },
+        ] {
+            // What the loss leaves off is of the order of z, the largest (r/C)².
+            let largest = 2.0 * plain / scale / scale;
+            let found = cost(loss);
+            assert!((found / plain - 1.0).abs() < largest + 1e-14, "{loss:?}: {found} {plain}");
+        }
+    }
+}
+
 #[test]
 fn sums_are_those_of_the_definition() {
     let n = 5000;

@@ -105,6 +105,7 @@ layout! { n, p:
     initial_radius: 1,
     rounding: 1,
     square: 1,
+    bulk: 1,
     floor: 1,
     columns: n,
     lower: n,

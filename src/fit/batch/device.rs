@@ -172,7 +172,7 @@ fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<
         Kind::Ended(reason) => termination_of(reason),
     };
     let width = out.width;
-    if is_for_the_host(request, termination, (found, index * width), out.first + index) {
+    if is_for_the_host(request, termination, (found, index), out.first + index) {
         return;
     }
     let row = index * width..(index + 1) * width;
@@ -214,11 +214,16 @@ const BESIDE: f64 = 1e-6;
 fn is_for_the_host(
     request: &BatchRequest<'_>,
     termination: Termination,
-    (found, at): (&Found, usize),
+    (found, index): (&Found, usize),
     fit: usize,
 ) -> bool {
     use Termination::{Degenerate, ExactFit, NoProgress};
     let free = request.prepared.free.len();
+    let at = index * request.names.len();
+    let Counts { rank, held, points, .. } = found.counts(index);
+    let open = free - (held[0] | held[1]).count_ones() as usize;
+    // Where the columns of enough points depend on each other, the end may be a saddle.
+    let deficient = termination.is_converged() && (rank as usize) < open && open <= points;
     let heavy = match request.data.sigma {
         BatchSigma::PerPoint(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
         BatchSigma::Shared(sigma) => has_heavy(sigma, free),
@@ -235,6 +240,7 @@ fn is_for_the_host(
     };
     matches!(termination, NoProgress | Degenerate | ExactFit)
         || heavy
+        || deficient
         || request.prepared.free.iter().any(beside)
 }
 

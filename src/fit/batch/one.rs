@@ -66,6 +66,7 @@ impl<'a> Bench<'a> {
                 rounding: 0.0,
                 square: 0.0,
                 points: 0,
+                loss: request.loss,
                 row_unit: 1.0,
             },
             room: Room::new(request.names.len(), n),
@@ -389,8 +390,9 @@ impl<'a> Bench<'a> {
             self.q.push(outcome.params[k] / c);
         }
         let limits = Limits { limits: &self.limits };
+        let bulk = outcome.cost.min(problem.bulk());
         for (j, &k) in problem.free.iter().enumerate() {
-            if limits.holds_firmly(&self.q, &self.model, outcome.cost, j) {
+            if limits.holds_firmly(&self.q, &self.model, bulk, j) {
                 self.estimated[j] = false;
                 sides[at + k] = limits.side(&self.q, j);
             }

@@ -30,6 +30,7 @@ impl Bench<'_> {
             ended = approach(&mut way)?;
             self.is_known = ended.is_none();
         }
+        self.problem.loss = loss;
         let done = self.minimise(request, evaluator, options, ended);
         self.is_known = false;
         done
@@ -64,6 +65,7 @@ impl Stages for Way<'_, '_> {
             return Ok(Termination::MaxEvaluations);
         }
         let loss = Loss::Cauchy { scale: scales * self.scale };
+        bench.problem.loss = loss;
         let (ftol, xtol) = (options.ftol.max(ROUGH), options.xtol.max(ROUGH));
         let options = Options { max_evaluations: Some(most), ftol, xtol, ..**options };
         bench.with_evaluator(request, points, loss, |bench, evaluator| {

@@ -99,6 +99,7 @@ impl Case {
             rounding: (16.0 * f64::EPSILON).powi(2) * points.summary.square,
             square: points.summary.square,
             points: points.used,
+            loss: self.loss,
             row_unit: 1.0,
         };
         let mut cpu = Cpu::new(&prepared, &points, self.loss, &self.start);
