@@ -18,10 +18,15 @@ fn succeed(command: &mut Command) -> Output {
 
 /// cudarc's folder, and its features in this crate.
 fn cudarc() -> (PathBuf, Vec<String>) {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let program = |name: &str, otherwise: &str| {
+        Command::new(std::env::var(name).unwrap_or_else(|_| otherwise.into()))
+    };
+    // What other systems need need not be there.
+    let host = succeed(program("RUSTC", "rustc").args(["--print", "host-tuple"])).stdout;
     let output = succeed(
-        Command::new(cargo)
+        program("CARGO", "cargo")
             .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+            .args(["--filter-platform", std::str::from_utf8(&host).unwrap().trim()])
             .current_dir(env!("CARGO_MANIFEST_DIR")),
     );
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();

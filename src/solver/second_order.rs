@@ -43,7 +43,7 @@ const NEWTON_STEPS: usize = 4;
 const HESSIANS: usize = 8;
 /// A step that does not lower the cost is shortened so often.
 const SHORTENINGS: i32 = 5;
-/// Lengths that are tried down from a saddle or along a valley, in sizes of the parameter that changes most.
+/// Lengths that are tried down from a saddle, in sizes of the parameter that changes most.
 const DESCENTS: [f64; 5] = [1e-2, 0.1, 0.5, 2.0, 10.0];
 /// A fall of the cost by this part is more than rounding of sums.
 const FALL: f64 = 1e-12;
@@ -79,6 +79,10 @@ impl Curvature {
     fn is_saddle(&self) -> bool {
         self.eigen.eigenvalues.min() < -self.flat()
     }
+
+    fn is_strict(&self) -> bool {
+        self.eigen.eigenvalues.min() > self.flat()
+    }
 }
 
 impl OnHost<'_> {
@@ -97,24 +101,20 @@ impl OnHost<'_> {
         for _ in 0..HESSIANS {
             let Some(curvature) = self.curvature()? else { break };
             if curvature.is_saddle() {
-                let least = (FALL * self.search.state.normal.cost).max(self.search.noise());
-                return Ok(self.below(&curvature, least)?.map_or(Next::End(reason), Next::From));
+                return Ok(self.below(&curvature)?.map_or(Next::End(reason), Next::From));
             }
             if reason.is_converged() {
                 self.set_on_bounds(&curvature.of)?;
                 break;
             }
-            if !curvature.determined {
+            // In a flat valley there may be lower places along it, however far.
+            if !(curvature.determined && curvature.is_strict()) {
                 break;
             }
             match self.newton(&curvature)? {
                 Walk::Arrived => {}
                 Walk::Lower => continue,
                 Walk::Stuck => break,
-            }
-            // In a flat valley there may be lower places along it.
-            if let Some(lower) = self.below(&curvature, self.tolerance())? {
-                return Ok(Next::From(lower));
             }
             self.set_on_bounds(&curvature.of)?;
             return Ok(Next::End(Termination::Cost));
@@ -276,7 +276,6 @@ impl OnHost<'_> {
     /// Newton's steps with this Hessian, as long as they lower the cost or rounding hides what they do.
     fn newton(&mut self, curvature: &Curvature) -> Result<Walk, Failure> {
         let Curvature { of, unit, eigen, .. } = curvature;
-        let flat = curvature.flat();
         let begun = self.search.state.normal.cost;
         let slopes = of.iter().map(|&j| self.search.state.normal.jtr(j));
         let mut slopes = DVector::from_iterator(of.len(), slopes);
@@ -288,10 +287,6 @@ impl OnHost<'_> {
                 .iter_mut()
                 .zip(eigen.eigenvalues.iter())
                 .map(|(a, &l)| {
-                    if l <= flat {
-                        *a = 0.0;
-                        return 0.0;
-                    }
                     let part = 0.5 * *a * *a / l;
                     *a /= -l;
                     part
@@ -348,28 +343,24 @@ impl OnHost<'_> {
         Ok(None)
     }
 
-    /// Parameters at which the cost is lower than here by more than `least`, along a direction in which it is
-    /// curved downwards or not at all, if there are any within the bounds.
-    fn below(&mut self, curvature: &Curvature, least: f64) -> Result<Option<Vec<f64>>, Failure> {
+    /// Parameters at which the cost is lower than at this saddle, if there are any within the bounds.
+    fn below(&mut self, curvature: &Curvature) -> Result<Option<Vec<f64>>, Failure> {
         let Curvature { of, unit, eigen, sizes, .. } = curvature;
-        let mut best = self.search.state.normal.cost - least;
+        let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
+        let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
+        let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());
+        let largest = relative.fold(0.0, f64::max);
+        let cost = self.search.state.normal.cost;
+        let mut best = cost - (FALL * cost).max(self.search.noise());
         let mut found = None;
-        for (k, _) in eigen.eigenvalues.iter().enumerate().filter(|&(_, &l)| l <= curvature.flat())
-        {
-            let down = eigen.eigenvectors.column(k);
-            let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
-            let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());
-            let largest = relative.fold(0.0, f64::max);
-            for length in DESCENTS {
-                for sign in [1.0, -1.0] {
-                    let along = |i: usize| {
-                        let j = of[i];
-                        (j, self.search.state.q[j] + sign * length / largest * changes[i])
-                    };
-                    let moved: Vec<(usize, f64)> = (0..of.len()).map(along).collect();
-                    let known = self.gradient_at(&moved, of)?.is_some();
+        for length in DESCENTS {
+            for sign in [1.0, -1.0] {
+                let along = |i: usize| sign * length / largest * changes[i];
+                let moved: Vec<(usize, f64)> =
+                    (0..of.len()).map(|i| (of[i], self.search.state.q[of[i]] + along(i))).collect();
+                if self.gradient_at(&moved, of)?.is_some() {
                     let trial = &self.search.state.trial;
-                    if known && trial.normal.cost < best {
+                    if trial.normal.cost < best {
                         best = trial.normal.cost;
                         found = Some(trial.params.clone());
                     }

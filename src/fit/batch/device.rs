@@ -221,7 +221,8 @@ fn is_for_the_host(
     let free = request.prepared.free.len();
     let at = index * request.names.len();
     let Counts { rank, held, points, .. } = found.counts(index);
-    let open = free - (held[0] | held[1]).count_ones() as usize;
+    let unused = request.prepared.free.iter().filter(|&&k| request.unused[k]).count();
+    let open = free - unused - (held[0] | held[1]).count_ones() as usize;
     // Where the columns of enough points depend on each other, the end may be a saddle.
     let deficient = termination.is_converged() && (rank as usize) < open && open <= points;
     let heavy = match request.data.sigma {
