@@ -48,17 +48,21 @@ const DESCENTS: [f64; 5] = [1e-2, 0.1, 0.5, 2.0, 10.0];
 /// A fall of the cost by this part is more than rounding of sums.
 const FALL: f64 = 1e-12;
 
-/// The Hessian of the cost by some of the free parameters, scaled to curvatures of 1 on its diagonal.
-struct Curvature {
-    /// The free parameters.
+/// The free parameters that no bound holds and that occur in the model.
+struct Undecided {
     of: Vec<usize>,
+    /// The size of each: a change of it alone that the cost shows.
+    sizes: Vec<f64>,
+    /// Whether the cost shows each of them on both sides of where it is.
+    on_both_sides: bool,
+}
+
+/// The Hessian of the cost by these parameters, scaled to curvatures of 1 on its diagonal.
+struct Curvature<'a> {
+    by: &'a Undecided,
     /// The change of each parameter that stands for 1.
     unit: Vec<f64>,
     eigen: SymmetricEigen<f64, nalgebra::Dyn>,
-    /// The size of each parameter: a change of it alone that the cost shows.
-    sizes: Vec<f64>,
-    /// Whether the cost shows every parameter on both sides of where it is.
-    determined: bool,
 }
 
 /// Where Newton's steps led.
@@ -70,7 +74,7 @@ enum Walk {
     Stuck,
 }
 
-impl Curvature {
+impl Curvature<'_> {
     /// Eigenvalues up to this one are 0 to the accuracy of differences.
     fn flat(&self) -> f64 {
         FLAT * self.eigen.eigenvalues.amax()
@@ -98,17 +102,18 @@ impl OnHost<'_> {
     }
 
     fn decide(&mut self, reason: Termination) -> Result<Next, Failure> {
+        let by = self.undecided()?;
         for _ in 0..HESSIANS {
-            let Some(curvature) = self.curvature()? else { break };
+            let Some(curvature) = self.curvature(&by)? else { break };
             if curvature.is_saddle() {
                 return Ok(self.below(&curvature)?.map_or(Next::End(reason), Next::From));
             }
             if reason.is_converged() {
-                self.set_on_bounds(&curvature.of)?;
+                self.set_on_bounds(&by.of)?;
                 break;
             }
             // In a flat valley there may be lower places along it, however far.
-            if !(curvature.determined && curvature.is_strict()) {
+            if !(by.on_both_sides && curvature.is_strict()) {
                 break;
             }
             match self.newton(&curvature)? {
@@ -116,7 +121,7 @@ impl OnHost<'_> {
                 Walk::Lower => continue,
                 Walk::Stuck => break,
             }
-            self.set_on_bounds(&curvature.of)?;
+            self.set_on_bounds(&by.of)?;
             return Ok(Next::End(Termination::Cost));
         }
         Ok(Next::End(reason))
@@ -145,27 +150,31 @@ impl OnHost<'_> {
         Ok(())
     }
 
+    fn undecided(&mut self) -> Result<Undecided, Failure> {
+        let of = self.search.undecided();
+        let mut by = Undecided { sizes: Vec::with_capacity(of.len()), of, on_both_sides: true };
+        for &j in &by.of {
+            let (size, on_both_sides) = self.size_in_cost(j, &by.of)?;
+            by.sizes.push(size);
+            by.on_both_sides &= on_both_sides;
+        }
+        Ok(by)
+    }
+
     /// The Hessian at the present point; `None` where the model has no value beside it, or no parameter
     /// has an effect.
-    fn curvature(&mut self) -> Result<Option<Curvature>, Failure> {
-        let of = self.search.undecided();
+    fn curvature<'u>(&mut self, by: &'u Undecided) -> Result<Option<Curvature<'u>>, Failure> {
+        let Undecided { of, sizes, .. } = by;
         let m = of.len();
-        let mut sizes = Vec::with_capacity(m);
-        let mut determined = m > 0;
-        for &j in &of {
-            let (size, on_both_sides) = self.size_in_cost(j, &of)?;
-            sizes.push(size);
-            determined &= on_both_sides;
-        }
         let mut hessian = DMatrix::zeros(m, m);
-        for (c, (&j, &size)) in of.iter().zip(&sizes).enumerate() {
+        for (c, (&j, &size)) in of.iter().zip(sizes).enumerate() {
             let at = self.search.state.q[j];
             let (low, high) = self.search.state.limits[j];
             let (below, above) =
                 ((at - DIFFERENCE * size).max(low), (at + DIFFERENCE * size).min(high));
             let mut gradients = [DVector::zeros(m), DVector::zeros(m)];
             for (gradient, to) in gradients.iter_mut().zip([below, above]) {
-                let Some(found) = self.gradient_at(&[(j, to)], &of)? else { return Ok(None) };
+                let Some(found) = self.gradient_at(&[(j, to)], of)? else { return Ok(None) };
                 *gradient = found;
             }
             let [first, second] = gradients;
@@ -188,7 +197,7 @@ impl OnHost<'_> {
         }
         let scaled = DMatrix::from_fn(m, m, |i, j| hessian[(i, j)] / (roots[i] * roots[j]));
         let unit = sizes.iter().zip(&roots).map(|(size, root)| size / root).collect();
-        Ok(Some(Curvature { of, unit, eigen: scaled.symmetric_eigen(), sizes, determined }))
+        Ok(Some(Curvature { by, unit, eigen: scaled.symmetric_eigen() }))
     }
 
     /// A change of parameter j alone that changes the cost by almost [`SEEN`], within a factor of ten; the
@@ -274,8 +283,8 @@ impl OnHost<'_> {
     }
 
     /// Newton's steps with this Hessian, as long as they lower the cost or rounding hides what they do.
-    fn newton(&mut self, curvature: &Curvature) -> Result<Walk, Failure> {
-        let Curvature { of, unit, eigen, .. } = curvature;
+    fn newton(&mut self, curvature: &Curvature<'_>) -> Result<Walk, Failure> {
+        let Curvature { by: Undecided { of, .. }, unit, eigen } = curvature;
         let begun = self.search.state.normal.cost;
         let slopes = of.iter().map(|&j| self.search.state.normal.jtr(j));
         let mut slopes = DVector::from_iterator(of.len(), slopes);
@@ -344,8 +353,8 @@ impl OnHost<'_> {
     }
 
     /// Parameters at which the cost is lower than at this saddle, if there are any within the bounds.
-    fn below(&mut self, curvature: &Curvature) -> Result<Option<Vec<f64>>, Failure> {
-        let Curvature { of, unit, eigen, sizes, .. } = curvature;
+    fn below(&mut self, curvature: &Curvature<'_>) -> Result<Option<Vec<f64>>, Failure> {
+        let Curvature { by: Undecided { of, sizes, .. }, unit, eigen } = curvature;
         let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
         let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
         let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());

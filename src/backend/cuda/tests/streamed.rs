@@ -28,10 +28,12 @@ use crate::normal::{Normal, RFactor};
 use std::sync::{Arc, LazyLock};
 
 /// One compiler and one cache for all tests, so that kernels are compiled once.
-static SHARED: LazyLock<Option<(Arc<Emulator>, &'static Cache)>> = LazyLock::new(|| {
-    let emulator = emulator_or_skip(Settings { multiprocessors: 2, ..Settings::default() })?;
-    Some((emulator, Box::leak(Box::new(Cache::in_memory()))))
-});
+static SHARED: LazyLock<Option<(Arc<Emulator>, &'static Cache)>> =
+    LazyLock::new(|| Some((emulator()?, Box::leak(Box::new(Cache::in_memory())))));
+
+fn emulator() -> Option<Arc<Emulator>> {
+    emulator_or_skip(Settings { multiprocessors: 2, ..Settings::default() })
+}
 
 /// What a device does as late as it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +53,15 @@ pub(super) struct Trial {
 impl Trial {
     /// `None` where there is no C++ compiler.
     pub(super) fn new(lazy: Lazy, injected: Injected, memory: usize) -> Option<Trial> {
-        let (emulator, cache) = SHARED.as_ref()?;
+        let (compiler, cache) = SHARED.as_ref()?;
+        // A device of its own: the fences of a test beside this one would make its uploads.
+        let own = emulator()?;
         let inner: Arc<dyn Driver> = match lazy {
-            Lazy::Uploads => emulator.clone(),
-            Lazy::Kernels => Arc::new(Late::new(emulator.clone())),
+            Lazy::Uploads => own,
+            Lazy::Kernels => Arc::new(Late::new(own)),
         };
         let driver = Arc::new(Faulty::new(inner, injected).with_memory(memory));
-        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
+        let device = Arc::new(Device::new(driver.clone(), compiler.clone(), cache));
         Some(Trial { driver, device })
     }
 
