@@ -23,7 +23,7 @@ use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, evaluate, minimise};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
-use crate::solver::problem::{Problem, rounding_of};
+use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::sync::Arc;
@@ -299,19 +299,15 @@ impl Request<'_> {
     }
 
     pub(super) fn problem(&self) -> Problem {
-        let summary = &self.points.summary;
-        let row = self.points.units.row;
-        let square = summary.square;
         Problem {
             unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
             free: self.prepared.free.clone(),
             start: self.start.clone(),
             bounds: self.bounds.to_vec(),
-            rounding: rounding_of(square),
-            square,
+            square: self.points.summary.square,
             points: self.points.used,
             loss: self.loss,
-            row_unit: row,
+            row_unit: self.points.units.row,
         }
     }
 

@@ -6,7 +6,7 @@ use super::linear_model::LinearModel;
 use super::observe::Observer;
 use super::options::Options;
 use super::phases::Want;
-use super::problem::{Problem, rounding_of};
+use super::problem::Problem;
 use super::resident::minimise_resident;
 use super::run::{Ends, Next, Run, Scaling, best_of_runs};
 use super::search::Search;
@@ -216,7 +216,6 @@ impl Room {
         let mut done = work;
         loop {
             level.square = evaluator.limit_weights(most).unwrap_or(problem.square);
-            level.rounding = rounding_of(level.square);
             let search = Search::new(&level, options, observer, begun, done, state);
             best_of_runs(&mut OnHost::new(evaluator, search), &level, ends)?;
             ends.best.most_weight = most;

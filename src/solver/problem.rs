@@ -12,8 +12,6 @@ pub(crate) struct Problem {
     pub(crate) start: Vec<f64>,
     /// Lower and upper bounds, ±∞ where there are none.
     pub(crate) bounds: Vec<(f64, f64)>,
-    /// The sum of squares that rounding alone leaves: a fit this good is exact.
-    pub(crate) rounding: f64,
     /// The sum of squares of the weighted response, in row units.
     pub(crate) square: f64,
     /// Number of points that count.
@@ -30,6 +28,12 @@ impl Problem {
         self.loss.bulk(self.points, self.row_unit)
     }
 
+    /// The sum of squares that rounding alone leaves, of each value 16 units in the last place: a fit this
+    /// good is exact.
+    pub(crate) fn rounding(&self) -> f64 {
+        (16.0 * f64::EPSILON).powi(2) * self.square
+    }
+
     /// The scale of the loss in row units; infinite where there is none.
     pub(crate) fn scale(&self) -> f64 {
         self.loss.scale().map_or(f64::INFINITY, |scale| scale * self.row_unit)
@@ -41,16 +45,9 @@ impl Problem {
         self.free.clone_from(&other.free);
         self.start.clone_from(&other.start);
         self.bounds.clone_from(&other.bounds);
-        self.rounding = other.rounding;
         self.square = other.square;
         self.points = other.points;
         self.loss = other.loss;
         self.row_unit = other.row_unit;
     }
-}
-
-/// The sum of squares that rounding alone leaves of values with this sum of squares: of each 16 units in
-/// the last place.
-pub(crate) fn rounding_of(square: f64) -> f64 {
-    (16.0 * f64::EPSILON).powi(2) * square
 }

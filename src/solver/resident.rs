@@ -195,7 +195,7 @@ impl<'a> ResidentRun<'a> {
         state.set(&layout.xtol, [options.xtol]);
         state.set(&layout.gtol, [options.gtol]);
         state.set(&layout.initial_radius, [options.initial_radius]);
-        state.set(&layout.rounding, [problem.rounding]);
+        state.set(&layout.rounding, [problem.rounding()]);
         state.set(&layout.square, [problem.square]);
         state.set(&layout.bulk, [problem.bulk()]);
         state.set(&layout.floor, [ITERATION_FLOOR]);

@@ -43,7 +43,7 @@ impl<'a> Search<'a> {
     /// Goes to `start`, which is then to be evaluated as the trial point.
     pub(super) fn set_out(&mut self, start: &[f64], scaling: Scaling) {
         self.state.scaling = scaling;
-        self.state.rounding = self.problem.rounding;
+        self.state.rounding = self.problem.rounding();
         self.state.earlier = self.state.work.iterations;
         self.state.params.copy_from_slice(start);
         self.state.trial.params.copy_from_slice(start);

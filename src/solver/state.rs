@@ -167,7 +167,6 @@ impl State {
         self.params.copy_from_slice(&problem.start);
         self.effects.clear();
         self.stopped = false;
-        self.rounding = problem.rounding;
         self.work = work;
         self.earlier = work.iterations;
     }

@@ -200,7 +200,7 @@ fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<
             };
         }
     }
-    let estimated = request.prepared.free.len() - (held[0] | held[1]).count_ones() as usize;
+    let estimated = request.prepared.free.len() - counts.number_held();
     let termination = judged(termination, request.loss, (weight, points), estimated);
     let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
     out.statuses[index] = FitStatus::of(termination, undetermined);
@@ -220,11 +220,12 @@ fn is_for_the_host(
     use Termination::{Degenerate, ExactFit, NoProgress};
     let free = request.prepared.free.len();
     let at = index * request.names.len();
-    let Counts { rank, held, points, .. } = found.counts(index);
+    let counts = found.counts(index);
     let unused = request.prepared.free.iter().filter(|&&k| request.unused[k]).count();
-    let open = free - unused - (held[0] | held[1]).count_ones() as usize;
+    let open = free - unused - counts.number_held();
     // Where the columns of enough points depend on each other, the end may be a saddle.
-    let deficient = termination.is_converged() && (rank as usize) < open && open <= points;
+    let deficient =
+        termination.is_converged() && (counts.rank as usize) < open && open <= counts.points;
     let heavy = match request.data.sigma {
         BatchSigma::PerPoint(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
         BatchSigma::Shared(sigma) => has_heavy(sigma, free),

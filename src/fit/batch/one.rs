@@ -21,7 +21,7 @@ use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::{Failure, Outcome, Room};
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
-use crate::solver::problem::{Problem, rounding_of};
+use crate::solver::problem::Problem;
 use crate::solver::termination::Termination;
 use crate::solver::work::Work;
 use std::cmp::Ordering;
@@ -63,7 +63,6 @@ impl<'a> Bench<'a> {
                 free: free.clone(),
                 start: vec![0.0; request.names.len()],
                 bounds: request.bounds.to_vec(),
-                rounding: 0.0,
                 square: 0.0,
                 points: 0,
                 loss: request.loss,
@@ -171,7 +170,6 @@ impl<'a> Bench<'a> {
         }
         let (square, row) = (points.summary.square, points.units.row);
         self.problem.square = square;
-        self.problem.rounding = rounding_of(square);
         self.problem.points = points.used;
         self.problem.row_unit = row;
         Ok(())

@@ -109,7 +109,7 @@ fn optima(
         variance: points.absolute.then(|| points.units.row.powi(2)),
         degrees: points.used.saturating_sub(problem.free.len()).max(1) as f64,
         square: problem.square,
-        rounding: problem.rounding,
+        rounding: problem.rounding(),
     };
     let converged = ends.iter().filter(|(_, end, _)| end.termination.is_converged());
     let (positions, converged): (Vec<usize>, Vec<&Outcome>) =

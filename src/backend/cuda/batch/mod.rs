@@ -97,6 +97,13 @@ pub(crate) struct Counts {
     pub(crate) weight: f64,
 }
 
+impl Counts {
+    /// Free parameters that a bound holds.
+    pub(crate) fn number_held(&self) -> usize {
+        (self.held[0] | self.held[1]).count_ones() as usize
+    }
+}
+
 /// What became of a fit: `Kind` of `kernels/batch_begin.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

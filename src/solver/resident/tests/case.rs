@@ -96,7 +96,6 @@ impl Case {
             free,
             start: self.start.clone(),
             bounds: self.bounds.clone(),
-            rounding: (16.0 * f64::EPSILON).powi(2) * points.summary.square,
             square: points.summary.square,
             points: points.used,
             loss: self.loss,
