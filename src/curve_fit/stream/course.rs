@@ -1,9 +1,8 @@
 //! The course of a fit over a stream: a first pass, a start from a sample, steps to the end.
 
+use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
-use crate::backend::cuda::source::Arithmetic;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
-use crate::backend::{Backend, Evaluator, Fault, Patience, Stopper, end_of};
 use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
@@ -15,18 +14,21 @@ use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
+use crate::fit::search::View;
 use crate::fit::stream::checkpoint::Store;
 use crate::fit::stream::contents::{self, Contents};
 use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
 use crate::fit::stream::opening::{Opening, forgiven};
 use crate::fit::stream::stats::StreamStats;
 use crate::fit::stream::supply::{PlaceWish, StreamSupply};
-use crate::fit::supply::{EvaluatorWish, Supply};
+use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::normal::Normal;
-use crate::solver::minimise::Failure;
+use crate::solver::evaluator::Evaluator;
 use crate::solver::options::Options;
+use crate::solver::outcome::{Failure, Fault};
+use crate::solver::patience::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
 use std::time::{Duration, Instant};
 
@@ -265,6 +267,8 @@ impl<'f> Course<'f> {
             options: &curve.options,
             observer: Some(&self.watch),
             starts_refined,
+            linear: Vec::new(),
+            scales: &curve.scales,
             on_one_thread: false,
             prepare_time: self.prepare_time,
             spent,
@@ -303,11 +307,9 @@ impl<'f> Course<'f> {
     }
 
     fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + 'e>> {
-        self.supply.evaluator(&EvaluatorWish {
+        self.supply.evaluator(&EvaluatorOptions {
             model: self.prepared(),
-            start,
-            loss: self.asked.curve.loss,
-            arithmetic: Arithmetic::Double,
+            view: View::of(self.asked.curve.loss, start),
             on_one_thread: false,
             patience: self.patience(),
         })

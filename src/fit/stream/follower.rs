@@ -3,13 +3,13 @@
 use super::checkpoint::{Identity, Store};
 use super::contents;
 use super::opening::Opening;
-use crate::backend::Stop;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{
     Observe, Observer, Progress, StreamObserver, StreamProgress, asks_to_stop,
 };
+use crate::solver::patience::Stop;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

@@ -12,13 +12,13 @@
 //!    than the errors of the sample make likely. A feature that the sample missed shows here: points that
 //!    the sample knows nothing of pull the parameters farther than that.
 
-use crate::backend::Fault;
 use crate::data::overview::Overview;
 use crate::data::sample::{Part, Sample};
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::normal::small::{cholesky, solve_upper_transposed};
 use crate::normal::{Normal, Summary};
+use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
 
 /// A sample must be smaller than the points by this factor for its fit to be worth while.
