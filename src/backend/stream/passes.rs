@@ -20,6 +20,7 @@ use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal};
 use crate::observe::span;
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,7 @@ pub(crate) struct Kept<'a> {
 }
 
 /// The first pass on the way: what it has seen, and the first point that it has not.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,

@@ -1,6 +1,6 @@
 //! Which columns of a file are x, y and sigma.
 
-use crate::data::source::chunk::{Chunk, Shape, Width};
+use crate::data::source::chunk::{Chunk, Column, Shape, Width};
 use crate::error::source::SourceError;
 
 /// How a column of a file is called: by its name, or by its number from 0.
@@ -65,6 +65,27 @@ pub(crate) enum Role {
     X(usize),
     Y,
     Sigma,
+}
+
+/// Where the values of a column of a chunk go.
+pub(crate) enum Target<'a> {
+    F64(&'a mut Vec<f64>),
+    F32(&'a mut Vec<f32>),
+}
+
+impl<'a> Target<'a> {
+    /// The column of a chunk that has a role, if there is one.
+    pub(crate) fn of(chunk: &'a mut Chunk, role: Role) -> Option<Target<'a>> {
+        let column = match role {
+            Role::X(i) => chunk.x.get_mut(i)?,
+            Role::Y => &mut chunk.y,
+            Role::Sigma => return chunk.sigma.as_mut().map(Target::F64),
+        };
+        Some(match column {
+            Column::F64(out) => Target::F64(out),
+            Column::F32(out) => Target::F32(out),
+        })
+    }
 }
 
 /// The columns of a file by what they are. Until something else is said, x is the first and y the
@@ -193,13 +214,13 @@ pub(crate) fn expect_chunk(chunk: &Chunk, roles: &Roles, place: &str) -> Result<
 }
 
 /// The methods that choose columns, the same for every format: `roles`, `place()` and `restart()` are
-/// the type's own.
+/// the type's own, or those of its field `$reader`.
 macro_rules! choosing_columns {
-    ($source:ty) => {
+    ($source:ty $(, $reader:ident)?) => {
         impl $source {
             /// The names of the file's columns, in its order; their numbers from 0, where it has none.
             pub fn names(&self) -> &[String] {
-                self.roles.names()
+                self$(.$reader)?.roles.names()
             }
 
             /// The independent variables: columns by name or by number from 0, in the order in which
@@ -211,9 +232,9 @@ macro_rules! choosing_columns {
                 mut self,
                 columns: impl IntoIterator<Item = K>,
             ) -> Result<Self, $crate::error::source::SourceError> {
-                let place = self.place();
-                self.roles.set_x(columns, &place)?;
-                self.restart()?;
+                let place = self$(.$reader)?.place();
+                self$(.$reader)?.roles.set_x(columns, &place)?;
+                self$(.$reader)?.restart()?;
                 Ok(self)
             }
 
@@ -225,9 +246,9 @@ macro_rules! choosing_columns {
                 mut self,
                 column: impl $crate::data::source::ColumnKey,
             ) -> Result<Self, $crate::error::source::SourceError> {
-                let place = self.place();
-                self.roles.set_y(column, &place)?;
-                self.restart()?;
+                let place = self$(.$reader)?.place();
+                self$(.$reader)?.roles.set_y(column, &place)?;
+                self$(.$reader)?.restart()?;
                 Ok(self)
             }
 
@@ -239,15 +260,55 @@ macro_rules! choosing_columns {
                 mut self,
                 column: impl $crate::data::source::ColumnKey,
             ) -> Result<Self, $crate::error::source::SourceError> {
-                let place = self.place();
-                self.roles.set_sigma(column, &place)?;
-                self.restart()?;
+                let place = self$(.$reader)?.place();
+                self$(.$reader)?.roles.set_sigma(column, &place)?;
+                self$(.$reader)?.restart()?;
                 Ok(self)
             }
         }
     };
 }
 pub(crate) use choosing_columns;
+
+/// A source whose field `reader` reads a file: the methods that choose columns, and all of [`Source`].
+///
+/// [`Source`]: crate::data::source::Source
+macro_rules! file_source {
+    ($source:ty) => {
+        $crate::data::source::format::roles::choosing_columns!($source, reader);
+
+        impl $crate::data::source::Source for $source {
+            fn shape(&self) -> $crate::data::source::Shape {
+                self.reader.shape()
+            }
+
+            fn rewind(&mut self) -> Result<(), $crate::error::source::SourceError> {
+                self.reader.rewind()
+            }
+
+            fn read(
+                &mut self,
+                chunk: &mut $crate::data::source::Chunk,
+                most: usize,
+            ) -> Result<usize, $crate::error::source::SourceError> {
+                self.reader.read(chunk, most)
+            }
+
+            fn skip(&mut self, count: u64) -> Result<u64, $crate::error::source::SourceError> {
+                self.reader.skip(count)
+            }
+
+            fn unchanged(&self) -> Result<(), $crate::error::changed::SourceChange> {
+                self.reader.unchanged()
+            }
+
+            fn fingerprint(&self) -> Result<String, $crate::error::source::SourceError> {
+                self.reader.fingerprint()
+            }
+        }
+    };
+}
+pub(crate) use file_source;
 
 #[cfg(test)]
 mod tests {
