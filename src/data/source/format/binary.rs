@@ -62,55 +62,57 @@ pub(crate) struct Encoding {
     pub(crate) big_endian: bool,
 }
 
-/// [`Encoding::append`], for one type of the column.
-macro_rules! decode {
-    ($encoding:expr, $rows:expr, $stride:expr, $offset:expr, $out:expr, $to:ty) => {{
-        macro_rules! each {
-            ($from:ty) => {
-                if $encoding.big_endian {
-                    each($rows, $stride, $offset, $out, |b| <$from>::from_be_bytes(b) as $to)
-                } else {
-                    each($rows, $stride, $offset, $out, |b| <$from>::from_le_bytes(b) as $to)
-                }
-            };
-        }
-        match $encoding.number {
-            NumberType::I8 => each!(i8),
-            NumberType::U8 => each!(u8),
-            NumberType::I16 => each!(i16),
-            NumberType::U16 => each!(u16),
-            NumberType::I32 => each!(i32),
-            NumberType::U32 => each!(u32),
-            NumberType::I64 => each!(i64),
-            NumberType::U64 => each!(u64),
-            NumberType::F32 => each!(f32),
-            NumberType::F64 => each!(f64),
-        }
-    }};
+/// Rows of `stride` bytes with a number at `offset`.
+struct Rows<'a> {
+    bytes: &'a [u8],
+    stride: usize,
+    offset: usize,
 }
 
 impl Encoding {
-    /// Appends the numbers at `offset` of every `stride` bytes of `rows`.
-    fn append(self, rows: &[u8], stride: usize, offset: usize, out: Target<'_>) {
+    fn append(self, rows: &Rows<'_>, out: Target<'_>) {
         match out {
-            Target::F64(out) => decode!(self, rows, stride, offset, out, f64),
-            Target::F32(out) => decode!(self, rows, stride, offset, out, f32),
+            Target::F64(out) => self.decode(rows, out, |value| value),
+            // Only numbers that it holds exactly are kept in single precision.
+            Target::F32(out) => self.decode(rows, out, |value| value as f32),
         }
     }
-}
 
-fn each<T, const N: usize>(
-    rows: &[u8],
-    stride: usize,
-    offset: usize,
-    out: &mut Vec<T>,
-    convert: impl Fn([u8; N]) -> T,
-) {
-    if stride == N {
-        out.extend(rows.as_chunks::<N>().0.iter().map(|&bytes| convert(bytes)));
-    } else {
-        let value = |row: &[u8]| row.get(offset..).and_then(|row| row.first_chunk()).copied();
-        out.extend(rows.chunks_exact(stride).map(|row| convert(value(row).unwrap_or([0; N]))));
+    fn decode<V>(self, rows: &Rows<'_>, out: &mut Vec<V>, keep: impl Fn(f64) -> V) {
+        match self.number {
+            NumberType::I8 => self.each(rows, out, |b| keep(i8::from_le_bytes(b).into())),
+            NumberType::U8 => self.each(rows, out, |b| keep(u8::from_le_bytes(b).into())),
+            NumberType::I16 => self.each(rows, out, |b| keep(i16::from_le_bytes(b).into())),
+            NumberType::U16 => self.each(rows, out, |b| keep(u16::from_le_bytes(b).into())),
+            NumberType::I32 => self.each(rows, out, |b| keep(i32::from_le_bytes(b).into())),
+            NumberType::U32 => self.each(rows, out, |b| keep(u32::from_le_bytes(b).into())),
+            NumberType::I64 => self.each(rows, out, |b| keep(i64::from_le_bytes(b) as f64)),
+            NumberType::U64 => self.each(rows, out, |b| keep(u64::from_le_bytes(b) as f64)),
+            NumberType::F32 => self.each(rows, out, |b| keep(f32::from_le_bytes(b).into())),
+            NumberType::F64 => self.each(rows, out, |b| keep(f64::from_le_bytes(b))),
+        }
+    }
+
+    /// `convert` takes the bytes of a number, the lowest first.
+    fn each<V, const N: usize>(
+        self,
+        rows: &Rows<'_>,
+        out: &mut Vec<V>,
+        convert: impl Fn([u8; N]) -> V,
+    ) {
+        let value = |mut bytes: [u8; N]| {
+            if self.big_endian {
+                bytes.reverse();
+            }
+            convert(bytes)
+        };
+        if rows.stride == N {
+            out.extend(rows.bytes.as_chunks().0.iter().map(|&bytes| value(bytes)));
+        } else {
+            let at = |row: &[u8]| row.get(rows.offset..).and_then(|row| row.first_chunk()).copied();
+            let each = rows.bytes.chunks_exact(rows.stride);
+            out.extend(each.map(|row| value(at(row).unwrap_or([0; N]))));
+        }
     }
 }
 
@@ -220,7 +222,7 @@ impl Binary {
                     held = None;
                     let read = file.read_exact(start + offset as u64, &mut self.buffer);
                     read.map_err(|(_, error)| at(0, error))?;
-                    encoding.append(&self.buffer, bytes, 0, out);
+                    encoding.append(&Rows { bytes: &self.buffer, stride: bytes, offset: 0 }, out);
                 }
                 out => {
                     if held != Some((number, start)) {
@@ -229,7 +231,7 @@ impl Binary {
                         read.map_err(|(done, error)| at(done / stride, error))?;
                         held = Some((number, start));
                     }
-                    encoding.append(&self.buffer, stride, offset, out);
+                    encoding.append(&Rows { bytes: &self.buffer, stride, offset }, out);
                 }
             }
         }

@@ -177,22 +177,15 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
 
-/// Identity, size and time of change of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    /// Device and number on it, where a system tells them.
-    identity: Option<(u64, u64)>,
-    bytes: u64,
-    changed: Option<SystemTime>,
-}
+/// What a file is known by without a look at its contents, in words: identity, size and time of change.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamp([String; 3]);
 
 impl Stamp {
+    const WHAT: [&str; 3] = ["identity", "size", "time of change"];
+
     pub(crate) fn of(metadata: &Metadata) -> Stamp {
-        Stamp {
-            identity: identity(metadata),
-            bytes: metadata.len(),
-            changed: metadata.modified().ok(),
-        }
+        Stamp([identity(metadata), format!("{} bytes", metadata.len()), time(metadata.modified())])
     }
 
     /// Refuses the file that is at `path` by now, if it is another one or is not there.
@@ -215,41 +208,37 @@ impl Stamp {
     /// # Errors
     /// With the first thing that differs.
     pub(crate) fn expect(&self, present: &Stamp, place: &str) -> Result<(), SourceChange> {
-        if self == present {
-            return Ok(());
+        for ((what, before), after) in Stamp::WHAT.into_iter().zip(&self.0).zip(&present.0) {
+            if before != after {
+                let (before, after) = (before.clone(), after.clone());
+                return Err(SourceChange::File { place: place.into(), what, before, after });
+            }
         }
-        let (what, before, after) = if self.identity != present.identity {
-            let text = |stamp: &Stamp| {
-                stamp.identity.map_or("unknown".into(), |(device, file)| format!("{device}:{file}"))
-            };
-            ("identity", text(self), text(present))
-        } else if self.bytes != present.bytes {
-            let text = |stamp: &Stamp| format!("{} bytes", stamp.bytes);
-            ("size", text(self), text(present))
-        } else {
-            ("time of change", time(self.changed), time(present.changed))
-        };
-        Err(SourceChange::File { place: place.into(), what, before, after })
+        Ok(())
     }
 }
 
 /// In seconds since 1970.
-fn time(changed: Option<SystemTime>) -> String {
-    match changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()) {
-        Some(since) => format!("{}.{:09} s", since.as_secs(), since.subsec_nanos()),
-        None => "unknown".into(),
+fn time(changed: io::Result<SystemTime>) -> String {
+    match changed.map(|time| time.duration_since(UNIX_EPOCH)) {
+        Ok(Ok(since)) => format!("{}.{:09} s", since.as_secs(), since.subsec_nanos()),
+        Ok(Err(before)) => format!("{:?} before 1970", before.duration()),
+        Err(_) => "unknown".into(),
     }
 }
 
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
+/// The file's device and its number there, where a system tells them.
+fn identity(metadata: &Metadata) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        format!("{}:{}", metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        "unknown".into()
+    }
 }
 
 /// A SHA-256 of parts; each part's length goes in before it, so that no two lists of parts are alike.
