@@ -147,7 +147,7 @@ pub use data::source::chain::ChainSource;
 #[cfg(feature = "csv")]
 pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
 pub use data::source::directory::DirectorySource;
-pub use data::source::format::number::NumberType;
+pub use data::source::format::binary::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};
 pub use data::source::npy::NpySource;
 #[cfg(feature = "parquet")]

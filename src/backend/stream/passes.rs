@@ -21,6 +21,7 @@ use crate::normal::{Grouped, Normal};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::{Patience, Stop};
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,7 @@ pub(crate) struct Kept<'a> {
 }
 
 /// The first pass on the way: what it has seen, and the first point that it has not.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,

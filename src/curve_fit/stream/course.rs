@@ -16,7 +16,7 @@ use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
 use crate::fit::search::View;
 use crate::fit::stream::checkpoint::Store;
-use crate::fit::stream::contents::{self, Contents};
+use crate::fit::stream::contents::Contents;
 use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
 use crate::fit::stream::opening::{Opening, forgiven};
 use crate::fit::stream::stats::StreamStats;
@@ -76,7 +76,7 @@ impl<'f> Course<'f> {
         asked: Asked<'f>,
         stream: Stream<'f>,
         shape: Shape,
-    ) -> Result<(Course<'f>, Option<Contents>)> {
+    ) -> Result<(Course<'f>, Option<Contents<'static>>)> {
         let prepare_time = asked.begun.elapsed();
         let Asked { curve, model, free, start, begun, .. } = &asked;
         let capacity = stream.capacity(&shape)?;
@@ -88,13 +88,13 @@ impl<'f> Course<'f> {
             let identity = curve.identity(model, start, &prefetch, &said, subsample)?;
             let store = Store::new(&path);
             if let Some(bytes) = store.load(&identity)? {
-                let read = contents::read(&bytes, free.len(), curve.estimator);
-                resumed = Some(read.map_err(|why| store.malformed(why))?);
+                let read = Contents::from_bytes(&bytes, free.len());
+                resumed = Some(read.map_err(|why| store.corrupt(why))?);
             }
             keeper = Some(Keeper { store, identity, required });
         }
-        if let Some(Contents::Opened(opened)) = &resumed {
-            resumed_passes = opened.memo.answers.len();
+        if let Some(Contents::Opened { memo, .. }) = &resumed {
+            resumed_passes = memo.answers.len();
         }
         let follower = Follower {
             keeper,
@@ -128,18 +128,17 @@ impl<'f> Course<'f> {
 
     /// Sees all points, unless a checkpoint knows of them, and finds out what a sample of at most `most`
     /// points says of the start.
-    pub(super) fn open(&self, resumed: Option<Contents>, most: usize) -> Result<Opening> {
+    pub(super) fn open(&self, resumed: Option<Contents<'_>>, most: usize) -> Result<Opening> {
         let mut passes = locked(&self.supply.passes);
         let free = self.asked.free.len();
         let mut first = match resumed {
-            Some(Contents::Opened(opened)) => {
-                let contents::Opened { overview, distinct, opening, memo } = *opened;
+            Some(Contents::Opened { overview, distinct, opening, memo }) => {
                 passes.known = Some((overview, distinct));
-                passes.memo = memo;
-                noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
-                return Ok(opening);
+                passes.memo = memo.into_owned();
+                noted(&self.notes, |notes| notes.opening = Some(opening.clone().into_owned()));
+                return Ok(opening.into_owned());
             }
-            Some(Contents::First(first)) => *first,
+            Some(Contents::First(first)) => first.into_owned(),
             None => {
                 let sample = Sample::new(self.shape.x.len(), self.shape.sigma, most);
                 FirstPass::new(sample, free)

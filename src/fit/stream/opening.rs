@@ -20,6 +20,7 @@ use crate::normal::small::{cholesky, solve_upper_transposed};
 use crate::normal::{Normal, Summary};
 use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
 
 /// A sample must be smaller than the points by this factor for its fit to be worth while.
 const LEAST_STRETCH: u64 = 4;
@@ -32,7 +33,7 @@ const SLACK: f64 = 2.0;
 pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
 
 /// What a sample said of the start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     /// Where the fit may begin in place of the caller's start.
     pub(crate) candidate: Option<Vec<f64>>,
