@@ -4,3 +4,4 @@ mod any_nvcc;
 mod examples;
 mod guide;
 mod layering;
+mod paths;
