@@ -1,10 +1,10 @@
-//! Imports run one way: error → observe → threads → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
+//! Imports run one way: error → observe → threads → math → model → data → normal → backend → solver → fit → front → models → plot → progress.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 14] = [
     "error",
     "observe",
     "threads",
@@ -19,7 +19,6 @@ const ROOMS: [&str; 15] = [
     "models",
     "plot",
     "progress",
-    "bin",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,12 +1,6 @@
 //! Numbers as people read them.
 
-#[path = "../../fit/significant.rs"]
-mod significant;
-#[path = "../../error/visible.rs"]
-mod visible;
-
-pub(crate) use significant::significant;
-pub(crate) use visible::visible;
+pub(crate) use dualfit::shared::{significant, visible};
 
 /// A time as it is read fastest: `52 µs`, `3.1 ms`, `0.42 s`.
 pub(crate) fn seconds(value: f64) -> String {

@@ -4,7 +4,7 @@ use crate::arguments::FitArguments;
 use crate::destinations;
 use crate::interrupt::stop_on_interrupt;
 use crate::intervals::Intervals;
-use crate::json::{Document, printed};
+use crate::json::{document, printed};
 use crate::model::Model;
 use crate::output::{clear_progress, explain, is_watched, print, put};
 use crate::picture::{self, Look};
@@ -56,8 +56,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     };
 
     if asked.json {
-        let document = Document::new(&table, &roles, &points, &model, &fit, intervals.as_ref());
-        print(&printed(&document)?)?;
+        print(&printed(&document(&table, &roles, &points, &model, &fit, intervals.as_ref())))?;
     } else {
         let heading = report::heading(&table, &roles, &points, &model);
         let intervals = intervals.map_or_else(String::new, |found| found.table());

@@ -4,7 +4,7 @@ use crate::support::{DECAY, LINE, Place, value};
 
 /// Calls of all functions that the guide lists, as it writes their arguments.
 fn calls() -> Vec<String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let guide = std::fs::read_to_string(folder.join("docs/guide/models.md")).unwrap();
     let list = guide.split("## Formulas as text").nth(1).unwrap();
     let list = list.split("\n## ").next().unwrap();

@@ -9,7 +9,7 @@ use std::process::Command;
 const COMMANDS: [&str; 7] = ["fit", "batch", "models", "devices", "bench", "completions", "man"];
 
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn page() -> String {

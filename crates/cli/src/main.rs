@@ -23,9 +23,6 @@ mod residuals;
 mod said;
 mod shell;
 mod table;
-#[path = "../../threads.rs"]
-#[allow(unused, reason = "the library uses all of it")]
-mod threads;
 mod variables;
 mod words;
 

@@ -1,14 +1,14 @@
-//! The results of a batch as a table for a person and as a JSON document.
+//! The results of a batch as a table for a person, as a JSON document and as CSV.
 
 use super::Entry;
 use crate::figures::{aligned, seconds, significant};
-use crate::json::{Formula, Found};
+use crate::json::{formula, found, joined, printed};
 use crate::model::Model;
 use crate::output::{BAD, GOOD, TITLE, styled};
 use crate::report::on_a_line;
 use crate::words::counted;
 use dualfit::Fit;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Rows printed where a file has them all.
@@ -20,42 +20,48 @@ pub(crate) struct Results<'a> {
     pub(crate) seconds: f64,
 }
 
-#[derive(Serialize)]
-pub(crate) struct Document<'a> {
-    dualfit: &'static str,
-    model: Formula<'a>,
-    converged: usize,
-    fits: Vec<One<'a>>,
-}
-
-#[derive(Serialize)]
-struct One<'a> {
-    file: &'a str,
-    y: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    #[serde(flatten)]
-    found: Option<Found<'a>>,
-}
-
-impl<'a> Results<'a> {
+impl Results<'_> {
     pub(crate) fn converged(&self) -> usize {
         self.entries.iter().filter(|entry| entry.converged()).count()
     }
 
-    pub(crate) fn document(&self) -> Document<'a> {
-        let one = |entry: &'a Entry| One {
-            file: &entry.file,
-            y: &entry.column,
-            error: entry.outcome.as_ref().err().map(|refusal| refusal.message.as_str()),
-            found: entry.outcome.as_ref().ok().map(|fit| Found::new(self.model, fit)),
+    /// The document of `dualfit batch --json`.
+    pub(crate) fn document(&self) -> String {
+        let one = |entry: &Entry| {
+            let origin = json!({ "file": entry.file, "y": entry.column });
+            joined(
+                origin,
+                match &entry.outcome {
+                    Err(refusal) => json!({ "error": refusal.message }),
+                    Ok(fit) => found(self.model, fit),
+                },
+            )
         };
-        Document {
-            dualfit: env!("CARGO_PKG_VERSION"),
-            model: Formula::of(self.model),
-            converged: self.converged(),
-            fits: self.entries.iter().map(one).collect(),
+        printed(&json!({
+            "dualfit": env!("CARGO_PKG_VERSION"),
+            "model": formula(self.model),
+            "converged": self.converged(),
+            "fits": self.entries.iter().map(one).collect::<Value>(),
+        }))
+    }
+
+    /// The results as CSV, a row per fit.
+    pub(crate) fn csv(&self) -> csv::Result<Vec<u8>> {
+        let names = self.model.curve.parameters();
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let mut header = ["file", "y", "converged"].map(String::from).to_vec();
+        for name in names {
+            header.extend([name.clone(), format!("{name}_error")]);
         }
+        header.extend(
+            ["points", "chi_square", "reduced_chi_square", "r_squared", "message"]
+                .map(String::from),
+        );
+        table.write_record(&header)?;
+        for entry in self.entries {
+            table.write_record(record(entry, names.len()))?;
+        }
+        table.into_inner().map_err(|why| why.into_error().into())
     }
 
     /// `out`: the file that has all rows, if there is one.
@@ -132,6 +138,28 @@ fn row(label: String, entry: &Entry, parameters: usize) -> Vec<String> {
             }
             let reduced = fit.reduced_chi_square();
             row.push(reduced.map_or_else(|| "-".into(), |value| significant(value, 5)));
+        }
+    }
+    row
+}
+
+/// A row of the CSV; empty fields where there is no number.
+fn record(entry: &Entry, parameters: usize) -> Vec<String> {
+    let number = |value: f64| if value.is_nan() { String::new() } else { format!("{value:?}") };
+    let optional = |value: Option<f64>| value.map_or_else(String::new, number);
+    let mut row = vec![entry.file.clone(), entry.column.clone(), entry.converged().to_string()];
+    match &entry.outcome {
+        Err(refusal) => {
+            row.resize(row.len() + 2 * parameters + 4, String::new());
+            row.push(refusal.message.clone());
+        }
+        Ok(fit) => {
+            for (value, error) in fit.params().iter().zip(fit.std_errors()) {
+                row.extend([number(*value), number(error)]);
+            }
+            row.extend([fit.points().to_string(), number(fit.chi_square())]);
+            row.extend([optional(fit.reduced_chi_square()), optional(fit.r_squared())]);
+            row.push(fit.termination().to_string());
         }
     }
     row

@@ -1,9 +1,6 @@
 //! Names that were meant: the nearest of those that there are, and lists that stay short.
 
-#[path = "../../error/nearest.rs"]
-mod nearest;
-
-pub(crate) use nearest::nearest;
+pub(crate) use dualfit::shared::nearest;
 
 /// ` (did you mean "time"?)`, or nothing.
 pub(crate) fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> String {

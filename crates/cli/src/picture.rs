@@ -1,6 +1,6 @@
 //! The picture of a fit: points, curve, band and residuals.
 
-use crate::output::{is_stdout, put};
+use crate::output::{extension, is_stdout, put};
 use crate::points::{Points, Roles};
 use crate::refusal::{FILE, Outcome, Refusal};
 use crate::said::refused;
@@ -14,8 +14,7 @@ pub(crate) fn check(path: &Path) -> Outcome<()> {
     if is_stdout(path) {
         return Ok(());
     }
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    match extension.to_lowercase().as_str() {
+    match extension(path).as_str() {
         "svg" | "png" => Ok(()),
         _ => Err(Refusal::usage(format!(
             "--plot {}: the name says the kind of picture, so it ends in .svg or .png",

@@ -38,6 +38,11 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// What a file's name ends with, in lower case.
+pub(crate) fn extension(path: &Path) -> String {
+    path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase()
+}
+
 /// Whoever has stopped reading has read enough.
 fn written(stream: &mut impl Write, bytes: &[u8]) -> Outcome<()> {
     match stream.write_all(bytes).and_then(|()| stream.flush()) {

@@ -4,21 +4,18 @@
 //! wrong with the request, its model above all, ends the batch before the first fit.
 
 mod results;
-mod written;
 
 use crate::arguments::BatchArguments;
 use crate::destinations;
 use crate::figures::visible;
 use crate::interrupt::stop_on_interrupt;
-use crate::json::printed;
 use crate::model::Model;
-use crate::output::{clear_progress, explain, is_watched, print};
+use crate::output::{clear_progress, explain, extension, is_stdout, is_watched, print, put};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
 use crate::said::refused_at;
 use crate::table::Table;
-use crate::threads;
-use dualfit::{BatchProgress, Fit, progress};
+use dualfit::{BatchProgress, Fit, progress, shared};
 use rayon::prelude::*;
 use results::Results;
 use std::ops::ControlFlow;
@@ -44,8 +41,14 @@ struct Task {
 }
 
 pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
-    if let Some(path) = &asked.out {
-        written::check(path)?;
+    let is_json = asked.out.as_deref().is_some_and(|path| extension(path) == "json");
+    if let Some(path) = asked.out.as_deref().filter(|path| !is_stdout(path))
+        && !["csv", "json"].contains(&extension(path).as_str())
+    {
+        return Err(Refusal::usage(format!(
+            "--out {}: the name says the format, so it ends in .csv or .json",
+            path.display()
+        )));
     }
     let inputs: Vec<&Path> = asked.files.iter().map(PathBuf::as_path).collect();
     let on_stdout = destinations::check(&inputs, &[("--out", asked.out.as_deref())], asked.json)?;
@@ -80,7 +83,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         }
     }
     let watch = Watch::new(tasks.len());
-    threads::ready();
+    shared::ready();
     let made: Vec<(usize, Entry)> = tasks
         .par_iter()
         .filter_map(|(at, task)| {
@@ -105,10 +108,11 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let Some(model) = models.iter().flatten().next() else { return Ok(DONE) };
     let results = Results { model, entries: &entries, seconds: begun.elapsed().as_secs_f64() };
     if let Some(path) = &asked.out {
-        written::write(path, &results)?;
+        let csv = || results.csv().map_err(|why| Refusal::unwritten(path, &why.into()));
+        put(path, &if is_json { results.document().into_bytes() } else { csv()? })?;
     }
     match asked.json {
-        true => print(&printed(&results.document())?)?,
+        true => print(&results.document())?,
         false if on_stdout => explain(&results.table(asked.out.as_deref())),
         false => print(&results.table(asked.out.as_deref()))?,
     }
