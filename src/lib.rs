@@ -146,7 +146,7 @@ pub use data::sigma::Sigma;
 pub use data::source::arrow::ArrowSource;
 pub use data::source::chain::ChainSource;
 #[cfg(feature = "csv")]
-pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
+pub use data::source::csv::{CsvOptions, CsvSource, Delimiter, Thousands};
 pub use data::source::directory::DirectorySource;
 pub use data::source::format::number::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};
@@ -208,6 +208,8 @@ pub use solver::termination::Termination;
 /// What the program `dualfit` shares with the library; no part of the interface, and free to change.
 #[doc(hidden)]
 pub mod shared {
+    #[cfg(feature = "csv")]
+    pub use crate::data::source::csv::no_text;
     pub use crate::error::nearest::nearest;
     pub use crate::error::visible::visible;
     pub use crate::fit::significant::significant;

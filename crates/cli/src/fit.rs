@@ -2,23 +2,16 @@
 
 use crate::arguments::FitArguments;
 use crate::destinations;
-use crate::interrupt::stop_on_interrupt;
-use crate::intervals::Intervals;
 use crate::json::{document, printed};
 use crate::model::Model;
-use crate::output::{clear_progress, explain, is_watched, print, put};
-use crate::picture::{self, Look};
+use crate::output::{explain, print, put};
 use crate::points::{Points, Roles};
-use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
-use crate::said::refused_at;
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
+use crate::report::{self, Intervals};
 use crate::table::Table;
-use crate::{report, residuals};
-use dualfit::{CurveFit, Fit, MultiStart, Termination, progress};
-use std::ops::ControlFlow;
-use std::time::Duration;
-
-/// How long a fit must take before its progress is shown.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::watch::{clear_progress, stop_on_interrupt, watched};
+use crate::written;
+use dualfit::{Fit, MultiStart, Termination};
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     let on_stdout = check(asked)?;
@@ -26,11 +19,11 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
     roles.hint_at_errors(&table);
     let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
-    let points = Points::take(&table, &roles, &asked.table)?;
+    let points = Points::take(&table, roles, &asked.table)?;
     let token = stop_on_interrupt();
     model.curve = model.curve.cancel_token(token.clone());
 
-    let at = |why| refused_at(&why, &table, &roles, &points);
+    let at = |why| refused_at(&why, &points);
     let data = points.data().map_err(at)?;
     // What shows the progress goes before the result is printed.
     let curve = watched(&model.curve);
@@ -56,9 +49,9 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     };
 
     if asked.json {
-        print(&printed(&document(&table, &roles, &points, &model, &fit, intervals.as_ref())))?;
+        print(&printed(&document(&points, &model, &fit, intervals.as_ref())))?;
     } else {
-        let heading = report::heading(&table, &roles, &points, &model);
+        let heading = report::heading(&points, &model);
         let intervals = intervals.map_or_else(String::new, |found| found.table());
         let report = format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit));
         match on_stdout {
@@ -67,37 +60,23 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         }
     }
     if let Some(path) = &asked.plot {
-        let look = Look { band: asked.band, log_x: asked.log_x, log_y: asked.log_y };
-        picture::write(path, &table, &roles, &points, &fit, look)?;
+        written::picture(path, &points, &fit, asked)?;
     }
     if let Some(path) = &asked.save {
         let text = fit.to_json().map_err(at)?;
         put(path, text.as_bytes())?;
     }
     if let Some(path) = &asked.residuals {
-        residuals::write(path, &table, &roles, &points, &fit, asked.band)?;
+        written::residuals(path, &points, &fit, asked.band)?;
     }
     Ok(exit_code(&fit, token.is_cancelled()))
-}
-
-/// Shows on a terminal how far a fit is that takes long.
-fn watched(curve: &CurveFit) -> CurveFit {
-    let curve = curve.clone();
-    if !is_watched() {
-        return curve;
-    }
-    let line = progress::fit_line();
-    curve.observe(move |progress| match progress.elapsed > PATIENCE {
-        true => line(progress),
-        false => ControlFlow::Continue(()),
-    })
 }
 
 /// What can be said of the request before the table is read; whether a result other than the report goes to
 /// standard output.
 fn check(asked: &FitArguments) -> Outcome<bool> {
     if let Some(path) = &asked.plot {
-        picture::check(path)?;
+        written::check_picture(path)?;
     }
     if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
         return Err(Refusal::usage(format!(

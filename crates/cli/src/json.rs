@@ -1,21 +1,19 @@
 //! A fit as a JSON document. Numbers that are not finite are null.
 
-use crate::intervals::Intervals;
 use crate::model::Model;
-use crate::points::{Points, Roles};
-use crate::table::Table;
+use crate::points::Points;
+use crate::report::Intervals;
 use dualfit::{Fit, Side};
 use serde_json::{Value, json};
 
 /// The document of `dualfit fit --json`.
 pub(crate) fn document(
-    table: &Table,
-    roles: &Roles,
-    points: &Points,
+    points: &Points<'_>,
     model: &Model,
     fit: &Fit,
     intervals: Option<&Intervals>,
 ) -> Value {
+    let Points { table, roles, .. } = points;
     let called = |column: usize| table.called(column);
     let origin = json!({
         "dualfit": env!("CARGO_PKG_VERSION"),

@@ -2,29 +2,22 @@
 
 mod arguments;
 mod batch;
-mod bench;
 mod destinations;
-mod devices;
-mod figures;
 mod fit;
 mod form;
-mod interrupt;
-mod intervals;
 mod json;
+mod machine;
 mod manual;
 mod model;
 mod models;
 mod output;
-mod picture;
 mod points;
 mod refusal;
 mod report;
-mod residuals;
-mod said;
-mod shell;
 mod table;
-mod variables;
+mod watch;
 mod words;
+mod written;
 
 use arguments::{Command, CommandLine};
 use clap::Parser;
@@ -47,10 +40,10 @@ fn run(command: &Command) -> Outcome<u8> {
     match command {
         Command::Fit(asked) => fit::run(asked),
         Command::Batch(asked) => batch::run(asked),
-        Command::Bench { points, repeat } => bench::run(points, *repeat),
+        Command::Bench { points, repeat } => machine::bench(points, *repeat),
         Command::Models { model } => models::run(model.as_deref()),
-        Command::Devices { bandwidth } => devices::run(*bandwidth),
-        Command::Completions { shell } => shell::run(*shell),
+        Command::Devices { bandwidth } => machine::devices(*bandwidth),
+        Command::Completions { shell } => manual::completions(*shell),
         Command::Man { command } => manual::run(command.as_deref()),
     }
 }
@@ -74,23 +67,12 @@ fn misread(error: &clap::Error) -> Outcome<u8> {
 
 /// What clap says is wrong and what it advises, without the usage.
 fn on_one_line(text: &str) -> String {
-    let said = text.lines().take_while(|line| !line.starts_with("Usage:"));
-    let said = said.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more"));
-    let mut parts = Vec::new();
-    let mut last = String::new();
-    for line in said {
-        let line = line.strip_prefix("error: ").unwrap_or(line);
-        let line = line.strip_prefix("tip: ").unwrap_or(line);
-        if last.ends_with(':') {
-            last = format!("{last} {line}");
-        } else {
-            parts.extend((!last.is_empty()).then_some(std::mem::take(&mut last)));
-            last = line.to_owned();
-        }
+    let said = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let said = said.filter(|line| !line.is_empty() && !line.starts_with("For more"));
+    let plain = said.map(|line| line.trim_start_matches("error: ").trim_start_matches("tip: "));
+    let line = plain.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
+    match line.contains("; ") {
+        true => line,
+        false => line + "; `dualfit --help` and `dualfit COMMAND --help` say what there is",
     }
-    parts.push(last);
-    if parts.len() == 1 {
-        parts.push("`dualfit --help` and `dualfit COMMAND --help` say what there is".into());
-    }
-    parts.join("; ")
 }

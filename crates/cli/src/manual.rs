@@ -1,10 +1,12 @@
-//! `dualfit man`: the manual pages, from the definition of the command line.
+//! `dualfit man` and `dualfit completions`: the manual pages and what a shell is told, from the definition of
+//! the command line.
 
 use crate::arguments::{BATCH_EXAMPLES, CommandLine, EXIT_CODES, FIT_EXAMPLES};
 use crate::output::print;
 use crate::refusal::{DONE, Outcome, Refusal};
 use crate::words::{did_you_mean, listed};
 use clap::{Command, CommandFactory};
+use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io;
@@ -15,8 +17,8 @@ Text tables separate their fields by commas, semicolons, tabs or spaces, which i
 names may also stand in the last comment before the numbers. What stands above that is passed over, with a note.
 Lines that begin with # are comments. Empty fields, NA and nan are missing values. Decimal commas and thousands that
 are set apart are read where one reading is possible; where two are, --decimal-comma or --thousands decides.
-NPY files hold an array of n rows and k columns, which are called by their numbers from 1. Columns of Parquet
-files are floating-point numbers or integers.";
+NPY files hold an array of n rows and k columns, which are called by their numbers from 1. Columns of Parquet and
+Arrow files are floating-point numbers or integers.";
 
 const ENVIRONMENT: &str = "\
 NO_COLOR              if set, nothing is coloured
@@ -25,6 +27,13 @@ DUALFIT_DEVICE        the device of --device auto; 0 by default
 DUALFIT_NVRTC         the library NVRTC, or its folder
 DUALFIT_CACHE_DIR     the folder of compiled kernels; off keeps them in memory
 CUDA_VISIBLE_DEVICES  the devices that the driver shows";
+
+pub(crate) fn completions(shell: Shell) -> Outcome<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), "dualfit", &mut text);
+    print(&String::from_utf8_lossy(&text))?;
+    Ok(DONE)
+}
 
 /// The page in roff; of a command, if one is named.
 pub(crate) fn run(command: Option<&str>) -> Outcome<u8> {

@@ -1,11 +1,10 @@
 //! The model that was asked for, with all that was said of its parameters.
 
 use crate::arguments::{ModelArguments, words};
-use crate::form::Form;
+use crate::form::{Form, check_names, variables_of};
+use crate::refusal::misread;
 use crate::refusal::{Outcome, Refusal};
-use crate::said::misread;
 use crate::table::{Table, without_unit};
-use crate::variables;
 use crate::words::{did_you_mean, listed};
 use dualfit::{CurveFit, Estimator, Options, Start};
 
@@ -28,52 +27,43 @@ impl Model {
         x: &[usize],
         y: &[usize],
     ) -> Outcome<Model> {
-        let (mut start, fixed) = (values(&asked.start, "--start")?, fixed(&asked.fix)?);
-        let bounds = bounds(&asked.bound)?;
+        let mut start = pairs(&asked.start, "--start", "a=2,b=0.5", words::number)?;
+        let bounds = pairs(&asked.bound, "--bound", "b=0..1", words::range)?;
         let ties = formulas(&asked.tie, "--tie", "\"s2=2*s1\"")?;
-        let said: Vec<&str> = start.iter().chain(&fixed.1).map(|(name, _)| name.as_str()).collect();
-        let own = variables::variables(&asked.model, table, x, &said);
+        // Those that are kept at a value, and those that are kept at their start.
+        let (at_values, at_starts): (Vec<String>, Vec<String>) =
+            words::parts(&asked.fix).map(String::from).partition(|part| part.contains('='));
+        let values = pairs(&at_values, "--fix", "c=0.1", words::number)?;
+        let fixed: Vec<String> = names_of(&values).map(String::from).chain(at_starts).collect();
+        let said: Vec<&str> = names_of(&start).chain(names_of(&values)).collect();
+        let own = variables_of(&asked.model, table, x, &said);
         let Form { mut curve, variables, bounds: mut limits } = Form::read(&asked.model, own)?;
         if limits.is_empty() {
-            let (others, parameters) = (bounds.iter().map(|(name, _)| name), curve.parameters());
-            let others = others.chain(&fixed.0).chain(ties.iter().map(|(name, _)| name));
-            let said: Vec<&str> = said.iter().copied().chain(others.map(String::as_str)).collect();
-            variables::check(&asked.model, parameters, &variables, table, (x, y), &said)?;
+            let others = names_of(&bounds).chain(names_of(&ties));
+            let others = others.chain(fixed.iter().map(String::as_str));
+            let said: Vec<&str> = said.iter().copied().chain(others).collect();
+            let parameters = curve.parameters();
+            check_names(&asked.model, parameters, &variables, table, (x, y), &said)?;
         }
         let known = curve.parameters().to_vec();
-        let names = |option: &'static str, names: &[String]| {
-            let check = |name: &String| expect(option, name, &known, &variables);
-            names.iter().try_for_each(check)
-        };
-        names("--start", &firsts(&start))?;
-        names("--bound", &firsts(&bounds))?;
-        names("--fix", &fixed.0)?;
-        start.retain(|(name, _)| !fixed.1.iter().any(|(other, _)| other == name));
-        start.extend(fixed.1);
-        let said = firsts(&bounds);
+        let named = names_of(&start).map(|name| ("--start", name));
+        let named = named.chain(names_of(&bounds).map(|name| ("--bound", name)));
+        for (option, name) in named.chain(fixed.iter().map(|name| ("--fix", name.as_str()))) {
+            expect(option, name, &known, &variables)?;
+        }
+        start.retain(|(name, _)| names_of(&values).all(|other| other != name));
+        start.extend(values);
         for (name, (low, high)) in &bounds {
             curve = curve.bound(name, *low..=*high);
-            let outside = |(n, v): &&(String, f64)| n == name && !(*low..=*high).contains(v);
-            if let Some((_, value)) = start.iter().find(outside) {
-                return Err(Refusal::usage(format!(
-                    "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
-                    shown(*low, *high)
-                )));
-            }
         }
-        for name in &fixed.0 {
+        for name in &fixed {
             curve = curve.fix(name);
         }
         for (name, formula) in &formulas(&asked.derive, "--derive", "\"half_life=ln(2)/k\"")? {
             let is_column = |other: &String| other == name || without_unit(other) == name;
-            let taken = match () {
-                () if known.contains(name) => "a parameter",
-                () if variables.contains(name) || table.names().iter().any(is_column) => "a column",
-                () => "",
-            };
-            if !taken.is_empty() {
+            if variables.contains(name) || table.names.iter().any(is_column) {
                 return Err(Refusal::usage(format!(
-                    "--derive {name}: {taken} is called so; give the quantity a name of its own"
+                    "--derive {name}: a column is called so; give the quantity a name of its own"
                 )));
             }
             curve = curve.derive(name, formula).map_err(|why| misread("--derive", &why))?;
@@ -81,7 +71,7 @@ impl Model {
         for (name, formula) in &ties {
             expect("--tie", name, &known, &variables)?;
             // A range that only a model of the library gave is the formula's to keep.
-            if !said.iter().any(|other| other == name) {
+            if names_of(&bounds).all(|other| other != name) {
                 curve = curve.bound(name, ..);
             }
             curve = curve.tie(name, formula);
@@ -95,8 +85,7 @@ impl Model {
         let options = Options { max_evaluations: asked.max_evaluations, ..Options::default() };
         curve = curve.options(options).backend(words::backend(&asked.device)?);
         limits.extend(bounds);
-        let (text, fixed) = (asked.model.clone(), fixed.0);
-        Ok(Model { text, variables, curve, start, bounds: limits, fixed })
+        Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })
     }
 
     /// The bounds of a parameter, as said last; ±∞ for none.
@@ -122,56 +111,35 @@ pub(crate) fn shown(low: f64, high: f64) -> String {
     format!("{}..{}", end(low), end(high))
 }
 
-fn firsts<T>(pairs: &[(String, T)]) -> Vec<String> {
-    pairs.iter().map(|(name, _)| name.clone()).collect()
+fn names_of<T>(pairs: &[(String, T)]) -> impl Iterator<Item = &str> + Clone {
+    pairs.iter().map(|(name, _)| name.as_str())
 }
 
-/// Values of parameters by name.
-type Values = Vec<(String, f64)>;
+/// What is said of parameters by their names.
+type Said<T> = Vec<(String, T)>;
 
-fn values(given: &[String], option: &str) -> Outcome<Values> {
-    let read = |part| {
-        let (name, value) = words::assignment(part, option, "a=2,b=0.5")?;
-        Ok((name.to_owned(), words::number(value, option, part)?))
+/// `name=value,name=value`, where `read` understands a value.
+fn pairs<T>(
+    given: &[String],
+    option: &str,
+    example: &str,
+    read: impl Fn(&str, &str, &str) -> Outcome<T>,
+) -> Outcome<Said<T>> {
+    let pair = |part| {
+        let (name, value) = words::assignment(part, option, example)?;
+        Ok((name.to_owned(), read(value, option, part)?))
     };
-    words::parts(given).map(read).collect()
-}
-
-fn bounds(given: &[String]) -> Outcome<Vec<(String, words::Range)>> {
-    let read = |part| {
-        let (name, ends) = words::assignment(part, "--bound", "b=0..1")?;
-        Ok((name.to_owned(), words::range(ends, "--bound", part)?))
-    };
-    words::parts(given).map(read).collect()
+    words::parts(given).map(pair).collect()
 }
 
 /// Names and formulas, each of which can be read.
-fn formulas(
-    given: &[String],
-    option: &'static str,
-    example: &str,
-) -> Outcome<Vec<(String, String)>> {
+fn formulas(given: &[String], option: &str, example: &str) -> Outcome<Said<String>> {
     let read = |part: &String| {
         let (name, formula) = words::assignment(part, option, example)?;
         CurveFit::parse(formula, [""; 0]).map_err(|why| misread(option, &why))?;
         Ok((name.to_owned(), formula.to_owned()))
     };
     given.iter().map(read).collect()
-}
-
-/// The names of fixed parameters, and the values of those that have one there.
-fn fixed(given: &[String]) -> Outcome<(Vec<String>, Values)> {
-    let (mut names, mut with_values) = (Vec::new(), Vec::new());
-    for part in words::parts(given) {
-        if part.contains('=') {
-            let (name, value) = words::assignment(part, "--fix", "c=0.1")?;
-            with_values.push((name.to_owned(), words::number(value, "--fix", part)?));
-            names.push(name.to_owned());
-        } else {
-            names.push(part.to_owned());
-        }
-    }
-    Ok((names, with_values))
 }
 
 fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> Outcome<()> {

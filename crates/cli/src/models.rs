@@ -1,9 +1,9 @@
 //! `dualfit models`: the models of the library, and what there is to know of one.
 
-use crate::figures::significant;
 use crate::output::{TITLE, print, styled};
+use crate::refusal::refused;
 use crate::refusal::{DONE, Outcome};
-use crate::said::refused;
+use crate::words::significant;
 use dualfit::models;
 
 /// The model that needs a degree, of which no list has a formula.
@@ -39,30 +39,19 @@ fn shown(text: &str) -> Outcome<String> {
     let formula = model.formula().map_err(|why| refused(&why))?;
     let mut said =
         format!("{} over {}\n  {formula}\n", styled(TITLE, &model), model.variables().join(", "));
-    let rows: Vec<Vec<String>> = model
-        .parameters()
-        .into_iter()
-        .zip(model.bounds())
-        .map(|(name, (low, high))| vec![format!("  {name}"), range(low, high)])
-        .collect();
-    section(&mut said, "parameters", &rows);
-    let derived = model.derived().into_iter();
-    let rows: Vec<Vec<String>> =
-        derived.map(|(name, formula)| vec![format!("  {name}"), formula]).collect();
-    section(&mut said, "derived", &rows);
+    let bounds = model.bounds().into_iter().map(|(low, high)| range(low, high));
+    let parameters = model.parameters().into_iter().zip(bounds).collect();
+    for (title, rows) in [("parameters", parameters), ("derived", model.derived())] {
+        let rows: Vec<(String, String)> = rows;
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max();
+        if let Some(width) = width {
+            said += &format!("\n{}\n", styled(TITLE, title));
+            for (name, about) in rows {
+                said += &format!("  {name:width$}  {about}\n");
+            }
+        }
+    }
     Ok(said)
-}
-
-fn section(text: &mut String, title: &str, rows: &[Vec<String>]) {
-    if rows.is_empty() {
-        return;
-    }
-    *text += &format!("\n{}\n", styled(TITLE, title));
-    let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or_default();
-    for row in rows {
-        *text += format!("{:width$}  {}", row[0], row[1]).trim_end();
-        text.push('\n');
-    }
 }
 
 /// The range of a parameter in words; the least positive number stands for everything above 0.

@@ -68,19 +68,6 @@ fn say(style: Style, kind: &str, text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{style}{kind}:{style:#} {text}");
 }
 
-/// Takes away the line that showed a progress, so that the result does not stand behind it.
-pub(crate) fn clear_progress() {
-    if is_watched() {
-        // It is no colour, which anstream might take out.
-        let _ = write!(std::io::stderr(), "\r\x1b[2K");
-    }
-}
-
-/// Whether a person looks at stderr, so that a bar may move there.
-pub(crate) fn is_watched() -> bool {
-    std::io::IsTerminal::is_terminal(&std::io::stderr())
-}
-
 /// Shows a text on stderr.
 pub(crate) fn explain(text: &str) {
     let _ = anstream::stderr().write_all(text.as_bytes());

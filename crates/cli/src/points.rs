@@ -32,11 +32,11 @@ impl Roles {
         let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
         let y = match y {
             Some(name) => table.find(name)?,
-            None => (0..table.names().len()).find(free).ok_or_else(|| {
+            None => (0..table.names.len()).find(free).ok_or_else(|| {
                 Refusal::usage(format!(
                     "{}: has {} and none is left for y; is the --delimiter right?",
                     table.name,
-                    counted(table.names().len(), "column")
+                    counted(table.names.len(), "column")
                 ))
             })?,
         };
@@ -45,31 +45,20 @@ impl Roles {
 
     /// Mentions a column that looks like the errors of y and is not used.
     pub(crate) fn hint_at_errors(&self, table: &Table) {
-        const NAMES: [&str; 12] = [
-            "sigma",
-            "err",
-            "error",
-            "errors",
-            "yerr",
-            "y_err",
-            "std",
-            "sd",
-            "uncertainty",
-            "dy",
-            "stderr",
-            "s",
-        ];
-        let y = without_unit(&table.names()[self.y]).to_lowercase();
+        const NAMES: &str = "sigma err error errors yerr y_err std sd uncertainty dy stderr s";
+        let y = without_unit(&table.names[self.y]).to_lowercase();
         let of_y = ["err", "error", "sigma", "std", "sd"].map(|word| format!("{y}_{word}"));
-        let is_error = |name: &str| NAMES.contains(&name) || of_y.iter().any(|known| known == name);
+        let is_error = |name: &str| {
+            NAMES.split(' ').any(|known| known == name) || of_y.iter().any(|known| known == name)
+        };
         let looks = |&column: &usize| {
             let used = self.x.contains(&column) || self.y == column;
-            !used && is_error(&without_unit(&table.names()[column]).to_lowercase())
+            !used && is_error(&without_unit(&table.names[column]).to_lowercase())
         };
         if self.sigma.is_none()
-            && let Some(column) = (0..table.names().len()).find(looks)
+            && let Some(column) = (0..table.names.len()).find(looks)
         {
-            let (name, y) = (&table.names()[column], table.called(self.y));
+            let (name, y) = (&table.names[column], table.called(self.y));
             note(format!(
                 "column \"{name}\" is not used; with --sigma \"{name}\" it gives the standard deviations of {y}"
             ));
@@ -77,20 +66,26 @@ impl Roles {
     }
 }
 
-pub(crate) struct Points {
+pub(crate) struct Points<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) roles: Roles,
     pub(crate) x: Vec<Vec<f64>>,
     pub(crate) y: Vec<f64>,
     pub(crate) sigma: Option<Vec<f64>>,
     relative: bool,
     /// For each point its row in the table.
-    pub(crate) rows: Vec<usize>,
+    rows: Vec<usize>,
     /// Rows left out because a value was missing, and because they were out of range.
     pub(crate) missing: usize,
     pub(crate) outside: usize,
 }
 
-impl Points {
-    pub(crate) fn take(table: &Table, roles: &Roles, asked: &TableArguments) -> Outcome<Points> {
+impl<'a> Points<'a> {
+    pub(crate) fn take(
+        table: &'a Table,
+        roles: Roles,
+        asked: &TableArguments,
+    ) -> Outcome<Points<'a>> {
         let mut used = roles.x.clone();
         used.push(roles.y);
         used.extend(roles.sigma);
@@ -102,64 +97,49 @@ impl Points {
             used.push(if alone { roles.x[0] } else { table.find(name)? });
         }
         let columns = table.columns(&used)?;
-        let roles_used = roles.x.len() + 1 + usize::from(roles.sigma.is_some());
-        let mut points = Points {
-            x: vec![Vec::new(); roles.x.len()],
-            y: Vec::new(),
-            sigma: roles.sigma.map(|_| Vec::new()),
-            relative: asked.relative,
-            rows: Vec::new(),
-            missing: 0,
-            outside: 0,
-        };
-        let mut first_missing = None;
-        for row in 0..columns.first().map_or(0, Vec::len) {
-            let value = |column: usize| columns[column][row];
-            if ranges.iter().any(|&(at, (low, high))| !(low..=high).contains(&value(at))) {
-                points.outside += 1;
-                continue;
-            }
+        let (y, roles_used) =
+            (roles.x.len(), roles.x.len() + 1 + usize::from(roles.sigma.is_some()));
+        let (mut rows, mut missing, mut outside, mut first_missing) = (Vec::new(), 0, 0, None);
+        for row in 0..columns[y].len() {
+            let value = |at: usize| columns[at][row];
             // An infinite sigma is a point without weight, which is known.
-            let known =
-                |at: usize| value(at).is_finite() || (at > roles.x.len() && !value(at).is_nan());
-            if let Some(at) = (0..roles_used).find(|&at| !known(at)) {
-                points.missing += 1;
+            let known = |at: usize| value(at).is_finite() || (at > y && !value(at).is_nan());
+            if ranges.iter().any(|&(at, (low, high))| !(low..=high).contains(&value(at))) {
+                outside += 1;
+            } else if let Some(at) = (0..roles_used).find(|&at| !known(at)) {
+                missing += 1;
                 first_missing.get_or_insert((row, used[at], value(at)));
-                continue;
+            } else {
+                rows.push(row);
             }
-            for (i, column) in points.x.iter_mut().enumerate() {
-                column.push(value(i));
-            }
-            points.y.push(value(roles.x.len()));
-            if let Some(sigma) = &mut points.sigma {
-                let s = value(roles.x.len() + 1);
-                if s <= 0.0 {
-                    let place = table.place(row, used[roles.x.len() + 1]);
-                    return Err(Refusal::usage(format!(
-                        "{place}: sigma is {s}; a standard deviation is positive: correct it, or set a least one"
-                    )));
-                }
-                sigma.push(s);
-            }
-            points.rows.push(row);
+        }
+        let kept = |at: usize| -> Vec<f64> { rows.iter().map(|&row| columns[at][row]).collect() };
+        let sigma = roles.sigma.map(|_| kept(y + 1));
+        if let Some((point, s)) = sigma.iter().flatten().enumerate().find(|(_, s)| **s <= 0.0) {
+            let place = table.place(rows[point], used[y + 1]);
+            return Err(Refusal::usage(format!(
+                "{place}: sigma is {s}; a standard deviation is positive: correct it, or set a least one"
+            )));
         }
         if let Some((row, column, value)) = first_missing.filter(|_| !asked.skip_missing) {
             let (place, called) = (table.place(row, column), table.called(column));
             let what = if value.is_nan() { "has no value" } else { "is infinite" };
             return Err(Refusal::usage(format!(
                 "{place}: {called} {what} ({}); fill it in, or say --skip-missing",
-                counted(points.missing, "such row")
+                counted(missing, "such row")
             )));
         }
-        if points.y.is_empty() {
+        if rows.is_empty() {
             return Err(Refusal::usage(format!(
                 "{}: no row is left: {} missing values, {} out of range; widen --range or choose other columns",
                 table.name,
-                lacking(points.missing),
-                lies(points.outside),
+                plural(missing, "row has", "rows have"),
+                plural(outside, "lies", "lie"),
             )));
         }
-        Ok(points)
+        let (x, y) = ((0..y).map(kept).collect(), kept(y));
+        let relative = asked.relative;
+        Ok(Points { table, roles, x, y, sigma, relative, rows, missing, outside })
     }
 
     /// As the library takes them.
@@ -171,6 +151,12 @@ impl Points {
             Some(sigma) if self.relative => data.sigma(Sigma::Relative(sigma)),
             Some(sigma) => data.sigma(Sigma::Absolute(sigma)),
         }
+    }
+
+    /// Where the response of a point stands.
+    pub(crate) fn place(&self, point: usize) -> String {
+        let row = self.rows.get(point).copied().unwrap_or_default();
+        self.table.place(row, self.roles.y)
     }
 
     /// What was left out, in words; empty if nothing was.
@@ -186,10 +172,6 @@ impl Points {
     }
 }
 
-fn lacking(rows: usize) -> String {
-    format!("{} {}", counted(rows, "row"), if rows == 1 { "has" } else { "have" })
-}
-
-fn lies(rows: usize) -> String {
-    format!("{} {}", rows, if rows == 1 { "lies" } else { "lie" })
+fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

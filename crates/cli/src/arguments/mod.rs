@@ -5,7 +5,8 @@
 
 pub(crate) mod words;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+use dualfit::{CsvOptions, Delimiter, Thousands};
 use std::path::PathBuf;
 
 /// What the program's exit code says.
@@ -78,7 +79,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct FitArguments {
-    /// The table: CSV, TSV, text, NPY or Parquet; `-` is text on standard input.
+    /// The table: CSV, TSV, text, NPY, Parquet or Arrow; `-` is text on standard input.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
@@ -209,14 +210,14 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "COLUMN=LOW..HIGH")]
     pub(crate) range: Vec<String>,
     /// What separates the fields of a text table [default: found out].
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub(crate) delimiter: Option<Delimiter>,
+    #[arg(long, value_parser = ["comma", "semicolon", "tab", "space"], value_name = "WHICH")]
+    pub(crate) delimiter: Option<String>,
     /// Decimals are written with a comma: 12,5 [default: found out where one reading is possible].
     #[arg(long)]
     pub(crate) decimal_comma: bool,
     /// What sets the thousands apart in numbers: 1,234.5 or 1.234,5.
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub(crate) thousands: Option<Thousands>,
+    #[arg(long, value_parser = ["comma", "point", "space", "apostrophe"], value_name = "WHICH")]
+    pub(crate) thousands: Option<String>,
     /// Lines of a text that are passed over before its table [default: found out].
     #[arg(long, value_name = "N")]
     pub(crate) skip_rows: Option<usize>,
@@ -226,31 +227,28 @@ pub(crate) struct TableArguments {
     pub(crate) header_rows: Option<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Delimiter {
-    Comma,
-    Semicolon,
-    Tab,
-    Space,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Thousands {
-    Comma,
-    Point,
-    Space,
-    Apostrophe,
-}
-
-impl Thousands {
-    /// The characters that stand for it.
-    pub(crate) fn signs(self) -> &'static [char] {
-        match self {
-            Thousands::Comma => &[','],
-            Thousands::Point => &['.'],
-            // Also one that does not break, one that is thin, and one that is both.
-            Thousands::Space => &[' ', '\u{a0}', '\u{2009}', '\u{202f}'],
-            Thousands::Apostrophe => &['\'', '\u{2019}'],
+impl TableArguments {
+    /// How the text of a table is written, as far as it is said.
+    pub(crate) fn text(&self) -> CsvOptions {
+        let delimiter = self.delimiter.as_deref().map(|said| match said {
+            "comma" => Delimiter::Comma,
+            "semicolon" => Delimiter::Semicolon,
+            "tab" => Delimiter::Tab,
+            _ => Delimiter::Whitespace,
+        });
+        let thousands = self.thousands.as_deref().map(|said| match said {
+            "comma" => Thousands::Comma,
+            "point" => Thousands::Point,
+            "space" => Thousands::Space,
+            _ => Thousands::Apostrophe,
+        });
+        CsvOptions {
+            delimiter,
+            thousands,
+            decimal_comma: self.decimal_comma.then_some(true),
+            skip_rows: self.skip_rows,
+            header_rows: self.header_rows,
+            ..CsvOptions::detected()
         }
     }
 }

@@ -76,35 +76,33 @@ pub(crate) fn range(text: &str, option: &str, part: &str) -> Outcome<Range> {
     Ok((low, high))
 }
 
-const LOSSES: [&str; 5] = ["huber", "soft-l1", "cauchy", "arctan", "tukey"];
+const LOSSES: [(&str, fn(f64) -> Loss); 5] = [
+    ("huber", |scale| Loss::Huber { scale }),
+    ("soft-l1", |scale| Loss::SoftL1 { scale }),
+    ("cauchy", |scale| Loss::Cauchy { scale }),
+    ("arctan", |scale| Loss::Arctan { scale }),
+    ("tukey", |scale| Loss::Tukey { scale }),
+];
 
 /// `huber:1.5`.
 pub(crate) fn loss(text: &str) -> Outcome<Loss> {
+    let refused = |why: String| Err(Refusal::usage(format!("--loss {text}: {why}")));
     let (name, scale) = text.split_once(':').unwrap_or((text, ""));
     let named = name.trim().to_lowercase().replace('_', "-");
-    if !LOSSES.contains(&named.as_str()) {
-        let near = did_you_mean(&named, LOSSES);
-        let message =
-            format!("--loss {text}: there is no such loss{near}; there are {}", LOSSES.join(", "));
-        return Err(Refusal::usage(message));
-    }
+    let Some((_, loss)) = LOSSES.iter().find(|(name, _)| *name == named) else {
+        let names = LOSSES.map(|(name, _)| name);
+        let near = did_you_mean(&named, names);
+        return refused(format!("there is no such loss{near}; there are {}", names.join(", ")));
+    };
     if scale.trim().is_empty() {
-        let message = format!(
-            "--loss {text}: say beyond which residual a point is an outlier, in sigmas or in the units of y: {named}:1.5"
-        );
-        return Err(Refusal::usage(message));
+        return refused(format!(
+            "say beyond which residual a point is an outlier, in sigmas or in the units of y: {named}:1.5"
+        ));
     }
-    let scale = number(scale, "--loss", text)?;
-    if scale <= 0.0 {
-        return Err(Refusal::usage(format!("--loss {text}: the scale must be positive")));
+    match number(scale, "--loss", text)? {
+        scale if scale <= 0.0 => refused("the scale must be positive".into()),
+        scale => Ok(loss(scale)),
     }
-    Ok(match named.as_str() {
-        "huber" => Loss::Huber { scale },
-        "soft-l1" => Loss::SoftL1 { scale },
-        "cauchy" => Loss::Cauchy { scale },
-        "arctan" => Loss::Arctan { scale },
-        _ => Loss::Tukey { scale },
-    })
 }
 
 /// `auto`, `cpu`, or a device's number.

@@ -7,24 +7,18 @@ mod results;
 
 use crate::arguments::BatchArguments;
 use crate::destinations;
-use crate::figures::visible;
-use crate::interrupt::stop_on_interrupt;
 use crate::model::Model;
-use crate::output::{clear_progress, explain, extension, is_stdout, is_watched, print, put};
+use crate::output::{explain, extension, is_stdout, print, put};
 use crate::points::{Points, Roles};
-use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal};
-use crate::said::refused_at;
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
 use crate::table::Table;
-use dualfit::{BatchProgress, Fit, progress, shared};
+use crate::watch::{clear_progress, counting, stop_on_interrupt};
+use crate::words::visible;
+use dualfit::{Fit, shared};
 use rayon::prelude::*;
 use results::Results;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-/// How long a batch must take before its progress is shown.
-const PATIENCE: Duration = Duration::from_millis(500);
+use std::time::Instant;
 
 /// What is fitted, and what came of it.
 pub(crate) struct Entry {
@@ -82,18 +76,18 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
             }
         }
     }
-    let watch = Watch::new(tasks.len());
+    let count = counting(tasks.len());
     shared::ready();
     let made: Vec<(usize, Entry)> = tasks
         .par_iter()
         .filter_map(|(at, task)| {
             let (table, model) = (tables[task.table].as_ref().ok()?, models[task.table].as_ref()?);
             let entry = fitted(task, table, model, asked);
-            watch.count_one();
+            count();
             Some((*at, entry))
         })
         .collect();
-    drop(watch);
+    drop(count);
     clear_progress();
     for (at, entry) in made {
         entries[at] = Some(entry);
@@ -155,38 +149,9 @@ fn responses(
 }
 
 fn fitted(task: &Task, table: &Table, model: &Model, asked: &BatchArguments) -> Entry {
-    let roles = &task.roles;
-    let outcome = Points::take(table, roles, &asked.table).and_then(|points| {
+    let outcome = Points::take(table, task.roles.clone(), &asked.table).and_then(|points| {
         let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
-        fit.map_err(|why| refused_at(&why, table, roles, &points))
+        fit.map_err(|why| refused_at(&why, &points))
     });
-    Entry { file: table.name.clone(), column: table.called(roles.y), outcome }
-}
-
-/// Shows on a terminal how far a batch is that takes long.
-struct Watch {
-    bar: Option<Box<Bar>>,
-    finished: Mutex<usize>,
-    n_fits: usize,
-    begun: Instant,
-}
-
-type Bar = dyn Fn(BatchProgress) -> ControlFlow<()> + Send + Sync;
-
-impl Watch {
-    fn new(n_fits: usize) -> Watch {
-        let bar = is_watched().then(|| Box::new(progress::batch_bar()) as Box<Bar>);
-        Watch { bar, finished: Mutex::new(0), n_fits, begun: Instant::now() }
-    }
-
-    fn count_one(&self) {
-        let Some(bar) = &self.bar else { return };
-        let Ok(mut finished) = self.finished.lock() else { return };
-        *finished += 1;
-        let elapsed = self.begun.elapsed();
-        if elapsed > PATIENCE {
-            // What the bar answers is to go on.
-            let _ = bar(BatchProgress { finished: *finished, n_fits: self.n_fits, elapsed });
-        }
-    }
+    Entry { file: table.name.clone(), column: table.called(task.roles.y), outcome }
 }

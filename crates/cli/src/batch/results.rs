@@ -1,12 +1,12 @@
 //! The results of a batch as a table for a person, as a JSON document and as CSV.
 
 use super::Entry;
-use crate::figures::{aligned, seconds, significant};
 use crate::json::{formula, found, joined, printed};
 use crate::model::Model;
-use crate::output::{BAD, GOOD, TITLE, styled};
-use crate::report::on_a_line;
+use crate::output::{BAD, GOOD, styled};
 use crate::words::counted;
+use crate::words::on_a_line;
+use crate::words::{aligned, seconds, significant};
 use dualfit::Fit;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -91,7 +91,6 @@ impl Results<'_> {
             .collect();
         let mut text = format!("model: {}\n\n", on_a_line(&self.model.text));
         for (i, line) in aligned(&titles, &rows).iter().enumerate() {
-            let line = if i == 0 { styled(TITLE, line) } else { line.clone() };
             // Why a fit failed stands behind the columns, which it must not widen.
             let why = i.checked_sub(1).and_then(|i| self.entries[i].complaint());
             let why = why.map_or_else(String::new, |why| format!("  {}", styled(BAD, why)));

@@ -19,12 +19,12 @@ fn refuses(run: &Run, code: i32, message: &str) {
 #[test]
 fn files_that_are_no_tables() {
     let words = |contents: &[u8], message: &str| refuses(&fit("f.csv", contents, &[]), 3, message);
-    words(b"", "f.csv: is empty; a table has rows of numbers");
-    words(b"# a comment\n\n", "f.csv: is empty; a table has rows of numbers");
+    words(b"", "f.csv: it is empty; a table has at least one row");
+    words(b"# a comment\n\n", "f.csv: it is empty; a table has at least one row");
     words(b"t,v\n", "f.csv: has a row of names and no numbers below it; give at least one row");
     words(
         b"\x7fELF\x02\0\0\0",
-        "f.csv: is no text; tables are CSV, TSV, other text, NPY or Parquet",
+        "f.csv: is no text; tables are CSV, TSV, other text, NPY, Parquet or Arrow",
     );
     words(
         b"PK\x03\x04",
@@ -81,7 +81,7 @@ fn fields_that_are_no_numbers() {
     refuses(
         &fit("f.csv", named, &[]),
         2,
-        "f.csv:2:1: column \"t\" holds words, as \"a\"; choose columns of numbers with --x and --y",
+        "f.csv:2:1: column \"t\" holds words, as \"a\"; choose columns of numbers",
     );
     refuses(
         &fit("f.dat", "time volt ampere\n1 2\n3 4\n", &[]),
@@ -122,8 +122,8 @@ fn columns_that_are_not_there() {
     );
     refuses(
         &fit("f.csv", "v\n1\n2\n", &[]),
-        2,
-        "f.csv: has 1 column and none is left for y; is the --delimiter right?",
+        3,
+        "f.csv: it has 1 column(s); at least two are needed, x and y",
     );
 }
 

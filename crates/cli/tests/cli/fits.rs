@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 fn example(name: &str) -> Place {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/data");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data");
     Place::with(name, fs::read(folder.join(name)).unwrap())
 }
 

@@ -88,7 +88,7 @@ fn a_number_that_can_be_two_is_asked_about() {
     slope("f.csv", torn, &["--delimiter", "comma", "--thousands", "space"]);
     assert_eq!(
         refused(LINE, &["--decimal-comma", "--thousands", "comma"]),
-        "error: --decimal-comma --thousands comma: a comma cannot mark decimals and thousands\n"
+        "error: f.csv: --decimal-comma and --thousands comma: a comma cannot mark decimals and thousands\n"
     );
 }
 
@@ -179,7 +179,7 @@ fn no_number_is_passed_over() {
     assert!(said.contains("f.csv:8: the row has 1 field where line 1 has 2"), "{said}");
     assert_eq!(
         refused(LINE, &["--skip-rows", "9"]),
-        "error: --skip-rows 9: f.csv has 7 lines, and none is left\n"
+        "error: f.csv:7: is the last line, so --skip-rows 9 leaves no table\n"
     );
 }
 
@@ -228,7 +228,7 @@ fn endless_inputs_end() {
     assert_eq!(
         run.err,
         "error: standard input: a line is longer than 16 MiB; is it a table with a row in each line?\n\
-         error: standard input: is no text; tables are CSV, TSV, other text, NPY or Parquet\n"
+         error: standard input: is no text; tables are CSV, TSV, other text, NPY, Parquet or Arrow\n"
     );
 }
 
@@ -244,5 +244,5 @@ fn an_array_through_a_named_pipe_is_refused() {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", &script]).current_dir(place.folder()).env("DUALFIT_FORCE_CPU", "1");
     let run = crate::support::ended(command);
-    assert!(run.err.contains("p: holds an array or Parquet"), "{run:?}");
+    assert!(run.err.contains("p: holds an array, Parquet or Arrow"), "{run:?}");
 }

@@ -108,7 +108,7 @@ fn arrays_of_numpy_are_tables() {
     let run = place.run_on(&bytes, &["fit", "-", "-m", "s*x"]);
     assert_eq!(
         run.err,
-        "error: standard input: holds an array or Parquet; only text can come this way, so give the file's name\n"
+        "error: standard input: holds an array, Parquet or Arrow; only text can come this way, so give the file's name\n"
     );
     let nan = [bytes, f64::NAN.to_le_bytes().to_vec()].concat();
     let mut nan = nan;
@@ -160,4 +160,17 @@ fn parquet_files_are_tables() {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.err.starts_with("error: l.parquet, column name: "), "{run:?}");
     assert_eq!(run.err.lines().count(), 1);
+}
+
+#[test]
+fn arrow_files_and_streams_are_tables() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/files/");
+    for name in ["plain.arrow", "stream.arrows"] {
+        let place = Place::with(name, std::fs::read(format!("{folder}{name}")).unwrap());
+        let columns = ["--x", "count", "--y", "signal", "--skip-missing"];
+        let document = place.json(&[&["fit", name, "-m", "s*x + o"], &columns[..]].concat());
+        // The signal is 100 - 7·i, of which every fifth value is missing, and the count 11·i.
+        assert!((value(&document, "s") + 7.0 / 11.0).abs() < 1e-9, "{name}: {document}");
+        assert_eq!(document["data"]["rows_missing"], 7);
+    }
 }

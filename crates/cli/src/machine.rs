@@ -1,9 +1,9 @@
-//! `dualfit bench`: how long fits of a decay take on this machine.
+//! `dualfit devices` and `dualfit bench`: what there is to compute with, and how long fits of a decay take on it.
 
-use crate::figures::{aligned, seconds};
 use crate::output::{TITLE, note, print, styled};
+use crate::refusal::refused;
 use crate::refusal::{DONE, Outcome, Refusal};
-use crate::said::refused;
+use crate::words::{aligned, seconds};
 use dualfit::{Backend, CurveFit, Data, Device, Fit};
 use std::time::Instant;
 
@@ -13,7 +13,40 @@ const NOISE: f64 = 0.05;
 /// Points of a fit at most: three columns of them take memory.
 const MOST_POINTS: usize = 1 << 28;
 
-pub(crate) fn run(sizes: &[usize], repeat: u32) -> Outcome<u8> {
+/// Which CUDA devices there are and how fast they move data, or why there is none.
+pub(crate) fn devices(bandwidth: bool) -> Outcome<u8> {
+    let mut text = String::new();
+    let devices = dualfit::devices().unwrap_or_else(|reason| {
+        text += &format!("No CUDA device: fits run on the CPU.\n{reason}\n");
+        Vec::new()
+    });
+    for device in &devices {
+        text += &format!("{device}\n");
+    }
+    if bandwidth && !devices.is_empty() {
+        let title = ["device", "to device", "to host", "copy in device", "read in device"];
+        let title = title.map(|name| format!("{name:>14}")).join(" ");
+        text += &format!("\n{}\n", styled(TITLE, title));
+        for device in &devices {
+            let rates = device.bandwidth().map(|found| {
+                let rates = [
+                    found.host_to_device,
+                    found.device_to_host,
+                    found.device_to_device,
+                    found.memory_read,
+                ];
+                rates.map(|rate| format!("{:>9.1} GB/s", 1e-9 * rate)).join(" ")
+            });
+            let rates = rates.unwrap_or_else(|reason| reason.to_string());
+            text += &format!("{:>14} {rates}\n", device.ordinal);
+        }
+    }
+    print(&text)?;
+    Ok(DONE)
+}
+
+/// How long fits take.
+pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
     if let Some(wrong) = sizes.iter().find(|size| !(10..=MOST_POINTS).contains(size)) {
         let message = format!("--points {wrong}: a size is between 10 and {MOST_POINTS}");
         return Err(Refusal::usage(message));
@@ -71,10 +104,7 @@ fn told(
     if let Some(device) = device {
         text += &format!("{device}\n");
     }
-    for (i, line) in table.iter().enumerate() {
-        let line = if i == 0 { format!("\n{}", styled(TITLE, line)) } else { line.clone() };
-        text += &format!("{line}\n");
-    }
+    text += &format!("\n{}\n", table.join("\n"));
     if device.is_some() {
         text += "\nThe first fit on the device compiles or loads its kernels. Fits on the device copy their points\nthere; resident ones find them there.\n";
     }
