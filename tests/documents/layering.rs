@@ -1,4 +1,4 @@
-//! Imports run one way: error → observe → threads → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
+//! Imports run one way: error → observe → threads → math → model → data → normal → solver → backend → fit → front → models → plot → progress.
 
 use super::paths::Crate;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 14] = [
     "error",
     "observe",
     "threads",
@@ -14,14 +14,13 @@ const ROOMS: [&str; 15] = [
     "model",
     "data",
     "normal",
-    "backend",
     "solver",
+    "backend",
     "fit",
     "curve_fit",
     "models",
     "plot",
     "progress",
-    "bin",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -2,7 +2,7 @@
 
 use crate::readers::damage::{Folder, cut_everywhere, refused};
 use crate::readers::points::{Point, check, rest};
-use dualfit::{CsvOptions, CsvSource, Delimiter, Source, SourceError};
+use dualfit::{CsvOptions, CsvSource, Delimiter, Source, SourceError, Thousands};
 use std::path::Path;
 
 fn table(n: usize) -> (Vec<Point>, Vec<[f64; 4]>) {
@@ -40,7 +40,8 @@ fn tables_are_read_by_name_and_by_number() {
             (Delimiter::Whitespace, b' '),
             (Delimiter::Whitespace, b'\t'),
         ] {
-            let options = CsvOptions { delimiter, header: false, ..Default::default() };
+            let delimiter = Some(delimiter);
+            let options = CsvOptions { delimiter, header_rows: Some(0), ..Default::default() };
             let path = folder.write("t.txt", written(&rows, byte, false));
             let opened = CsvSource::open_with(&path, options);
             if n == 0 {
@@ -73,7 +74,8 @@ fn whatever_people_write_is_read() {
     let point = |y| (vec![f64::NAN], y, None);
     let expected = [point(1.0), point(1.0), point(1.0), point(1.0), point(f64::INFINITY)];
     check(open(nan), &expected);
-    let options = CsvOptions { delimiter: Delimiter::Whitespace, ..Default::default() };
+    let delimiter = Some(Delimiter::Whitespace);
+    let options = CsvOptions { delimiter, ..Default::default() };
     let text = "  t  \t y\n\n 1    2 \n   \n# no\n-3.5\t \t4e-3\r\n";
     let source = CsvSource::open_with(folder.write("t.txt", text), options).unwrap();
     check(source, &[(vec![1.0], 2.0, None), (vec![-3.5], 4e-3, None)]);
@@ -87,12 +89,12 @@ fn errors_say_file_line_and_column() {
         ("\n\n# only this\n", "bad: it is empty"),
         ("t\n1\n", "bad: it has 1 column(s)"),
         ("t,z\n1,2\n", "there is no column `y`; there are: `t`, `z`"),
-        ("t,y\n1,2\n\n3,abc\n", "bad, row 4, column y: `abc` is not a number"),
-        ("t,y\n1,2\n1 2,3\n", "bad, row 3, column t: `1 2` is not a number"),
-        ("t,y\n1,2\n3\n", "bad, row 3: it has 1 fields where the first row has 2"),
-        ("t,y\n1,2\n3,4,\n", "bad, row 3: it has 3 fields"),
-        ("t,y\n1,2\n0x10,4\n", "row 3, column t: `0x10`"),
-        ("t,y\n1,2\n1,\"4\n5,6\n", "row 3, column y"),
+        ("t,y\n1,2\n\n3,abc\n", "bad:4:3: \"abc\" in column \"y\" is no number"),
+        ("t,y\n1,2\n1 2,3\n", "bad:3:1: \"1 2\" in column \"t\" is no number"),
+        ("t,y\n1,2\n3\n", "bad:3: the row has 1 field where line 1 has 2"),
+        ("t,y\n1,2\n3,4,5\n", "bad:3: the row has 3 fields"),
+        ("t,y\n1,2\n0x10,4\n", "bad:3:1: \"0x10\" in column \"t\""),
+        ("t,y\n1,2\n1,\"4\n5,6\n", "bad:3:3: \"4\\n5,6\" in column \"y\""),
     ] {
         let said = said(text);
         assert!(said.contains(why), "{text:?}: {said}");
@@ -108,7 +110,7 @@ fn rows_before_an_error_are_given_and_the_error_stays() {
         assert_eq!(source.read(&mut chunk, 10), Ok(2));
         for _ in 0..3 {
             let said = source.read(&mut chunk, 10).unwrap_err().to_string();
-            assert!(said.contains("t.csv, row 4, column y: `x`"), "{said}");
+            assert!(said.contains("t.csv:4:3: \"x\" in column \"y\""), "{said}");
         }
         assert_eq!(chunk.len(), 2);
         chunk.truncate(0);
@@ -156,7 +158,7 @@ impl Source for Cut {
 fn rows_without_end_are_refused_before_they_fill_the_memory() {
     let endless = ["t,y\n1,2\n3,\"", &"4".repeat(40 << 20)].concat();
     let said = refused(endless, |path| CsvSource::open(path));
-    assert!(said.contains("row 3: a row that begins here is longer than 16 MiB"), "{said}");
+    assert!(said.contains("bad:3: a row that begins here is longer than 16 MiB"), "{said}");
     let bytes: Vec<u8> =
         (0..100_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     refused(bytes, |path| CsvSource::open(path));
@@ -174,4 +176,47 @@ fn a_file_that_shrinks_is_an_error() {
     folder.write("t.csv", &text);
     source.rewind().unwrap();
     assert_eq!(rest(&mut source, 1000).unwrap().len(), 20_000);
+}
+
+#[test]
+fn how_a_table_is_written_is_found_out() {
+    let folder = Folder::new();
+    let expected = [(vec![0.5], 1234.0, None), (vec![1.5], -2345.5, None)];
+    for (text, notes) in [
+        ("t,y\n.5,1234\n1.5,-2345.5\n", &[][..]),
+        ("Lambda 25\n\nt [s]\ty\ns\tmV\n0.5\t1234\n1.5\t-2345.5\t\n", &["passed over", "units"]),
+        ("0,5;1.234,0\n1,5;-2.345,5\n", &["decimals", "thousands"]),
+        ("# made by hand\n# t y\n0.5 1234\n1.5 -2345.5\n", &[]),
+    ] {
+        let file = folder.write("t.txt", text);
+        let source = CsvSource::open_with(&file, CsvOptions::detected()).unwrap();
+        assert_eq!(source.notes().len(), notes.len(), "{text}: {:?}", source.notes());
+        for (note, words) in source.notes().iter().zip(notes) {
+            assert!(note.contains(words), "{text}: {note}");
+        }
+        assert_eq!(source.has_names(), text.contains('t'), "{text}");
+        check(source, &expected);
+        let source = CsvSource::from_bytes("memory", text.as_bytes(), CsvOptions::detected());
+        check(source.unwrap(), &expected);
+    }
+    let twofold = "t;y\n1;1,100\n2;2,800\n";
+    let mut source =
+        CsvSource::from_bytes("m", twofold.as_bytes(), CsvOptions::detected()).unwrap();
+    let said = rest(&mut source, 10).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "m:2:3: \"1,100\" may have a decimal comma or set thousands apart; say `decimal_comma` or `thousands: Comma`"
+    );
+    assert_eq!([0, 1].map(|point| source.place_of(point, 1)), ["m:2:3", "m:3:3"]);
+    let options = CsvOptions { thousands: Some(Thousands::Comma), ..CsvOptions::detected() };
+    let source = CsvSource::from_bytes("m", twofold.as_bytes(), options).unwrap();
+    check(source, &[(vec![1.0], 1100.0, None), (vec![2.0], 2800.0, None)]);
+    for (bytes, why) in [
+        (&b"PK\x03\x04"[..], "is a spreadsheet or an archive"),
+        (b"\xff\xfet\0", "UTF-16"),
+        (b"6\n1,2\n3,4\n", "say `skip_rows: 1` if the table begins below it"),
+    ] {
+        let refused = CsvSource::from_bytes("m", bytes, CsvOptions::detected());
+        assert!(refused.unwrap_err().to_string().contains(why), "{why}");
+    }
 }

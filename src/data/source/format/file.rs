@@ -139,25 +139,20 @@ impl DataFile {
 pub(crate) struct FileReader {
     file: std::sync::Arc<DataFile>,
     offset: u64,
-    /// What the file said, which would lose its place in an error of input and output.
-    pub(crate) error: Option<SourceError>,
 }
 
 #[cfg(feature = "csv")]
 impl FileReader {
     pub(crate) fn new(file: std::sync::Arc<DataFile>, offset: u64) -> FileReader {
-        FileReader { file, offset, error: None }
+        FileReader { file, offset }
     }
 }
 
 #[cfg(feature = "csv")]
 impl io::Read for FileReader {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_some(self.offset, bytes).map_err(|error| {
-            let message = io::Error::other(error.message.clone());
-            self.error = Some(error);
-            message
-        })?;
+        let read = self.file.read_some(self.offset, bytes);
+        let read = read.map_err(|error| io::Error::other(error.message))?;
         self.offset += read as u64;
         Ok(read)
     }

@@ -163,12 +163,6 @@ impl Roles {
         used
     }
 
-    /// Number of columns of the file.
-    #[cfg(feature = "csv")]
-    pub(crate) fn count(&self) -> usize {
-        self.names.len()
-    }
-
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
