@@ -15,7 +15,7 @@ use super::{CurveFit, Ready, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
 use crate::data::points::Points;
-use crate::error::global::GlobalError;
+use crate::error::GlobalError;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;

@@ -4,7 +4,7 @@ use super::in_set;
 use super::layout::{Layout, Member};
 use crate::curve_fit::start::Start;
 use crate::data::points::Points;
-use crate::error::start::StartError;
+use crate::error::names::position;
 use crate::error::{Error, Result};
 use std::time::Duration;
 
@@ -90,8 +90,7 @@ impl Layout {
         let of_a_model = |name| self.members.iter().any(|m| m.curve.names.contains(name));
         for (name, value) in pairs {
             if !self.names.contains(name) && !of_a_model(name) {
-                let known = self.names.clone();
-                return Err(StartError::UnknownName { name: name.clone(), known }.into());
+                position(&self.names, name, "correct the name in the start")?;
             }
             if !value.is_finite() {
                 let (name, value) = (name.clone(), *value);
