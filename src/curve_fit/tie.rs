@@ -62,7 +62,7 @@ impl CurveFit {
 
     /// The ties in the order of their evaluation.
     pub(super) fn placed_ties(&self) -> Result<Ties> {
-        Ok(Ties::among(&self.names, &self.ties)?)
+        Ties::among(&self.names, &self.ties)
     }
 
     /// The model with the formulas of tied parameters in their places.

@@ -1,9 +1,8 @@
 //! A program as LaTeX: the algebra that a person would write.
 //!
-//! Nodes are visited in order, so that depth costs no stack. Each becomes a product with a sign
-//! ([`Term`]), in which equal factors are powers and quotients are one fraction; a sum is a factor. What
-//! is large and used more than once gets a name, u₁, u₂, …, so that the text is never much longer than
-//! the program.
+//! Nodes are visited in order, so that depth costs no stack. Each becomes a sum of products
+//! ([`Sum`]), in which equal factors are powers and quotients are one fraction. What is large and used
+//! more than once gets a name, u₁, u₂, …, so that the text is never much longer than the program.
 
 mod symbol;
 mod term;
@@ -12,7 +11,7 @@ use super::op::{Binary, Id, Node, Unary};
 use super::optimise::without_dead_code;
 use super::program::Program;
 pub(crate) use symbol::{escaped, symbols};
-use term::{Form, Term, parentheses};
+use term::{Form, Sum, parentheses};
 
 /// Operations from which on an expression that is used twice gets a name.
 const LARGE: usize = 8;
@@ -26,7 +25,7 @@ impl Program {
     /// environment. Needs the package `amsmath`.
     ///
     /// The algebra is that of the program: operations are written as they are done but for the order of
-    /// factors and of terms of which the first has a minus, and a constant that has the value of 2π, √2 or the like is written so.
+    /// factors and terms, and a constant that has the value of 2π, √2 or the like is written so.
     pub fn latex(&self) -> String {
         let Some(&output) = self.outputs.first() else { return String::new() };
         let (nodes, outputs) = without_dead_code(&self.nodes, &[output]);
@@ -61,7 +60,9 @@ struct Writer<'a> {
     /// Edges to each node that have not been followed.
     uses: Vec<usize>,
     shared: Vec<bool>,
-    found: Vec<Option<Term>>,
+    /// Whether each differs between points.
+    varies: Vec<bool>,
+    found: Vec<Option<Sum>>,
 }
 
 impl<'a> Writer<'a> {
@@ -95,43 +96,57 @@ impl<'a> Writer<'a> {
             sizes.push(if named[i] { 1 } else { size });
         }
         let (definitions, found) = (Vec::new(), vec![None; nodes.len()]);
-        Writer { columns, params, function, part, definitions, uses, shared: named, found }
+        Writer {
+            columns,
+            params,
+            function,
+            part,
+            definitions,
+            uses,
+            shared: named,
+            varies: Vec::new(),
+            found,
+        }
     }
 
     fn value(&mut self, nodes: &[Node], output: Id) -> String {
         self.uses[output as usize] += 1;
         for (i, &node) in nodes.iter().enumerate() {
-            let term = self.term(node);
+            let mut operands = node.operands();
+            let varies =
+                matches!(node, Node::Column(_)) || operands.any(|id| self.varies[id as usize]);
+            let term = self.term(node).varying(varies);
+            self.varies.push(varies);
             self.found[i] = Some(if self.shared[i] { self.named(&term) } else { term });
         }
         self.take(output).text()
     }
 
     /// An operand, moved where nothing else needs it.
-    fn take(&mut self, id: Id) -> Term {
+    fn take(&mut self, id: Id) -> Sum {
         let i = id as usize;
         self.uses[i] = self.uses[i].saturating_sub(1);
         let found = if self.uses[i] == 0 { self.found[i].take() } else { self.found[i].clone() };
-        found.unwrap_or_else(|| Term::number(f64::NAN))
+        found.unwrap_or_else(|| Sum::number(f64::NAN))
     }
 
-    fn named(&mut self, term: &Term) -> Term {
+    fn named(&mut self, term: &Sum) -> Sum {
         let name = format!("{}_{{{}}}", self.part, self.definitions.len() + 1);
         self.definitions.push((name.clone(), term.text()));
-        Term::atom(name, Form::Part)
+        Sum::atom(name, Form::Part).varying(term.varies())
     }
 
     /// An operand that goes into a fraction, a power or the like, where its text is written out.
-    fn operand(&mut self, id: Id) -> Term {
+    fn operand(&mut self, id: Id) -> Sum {
         let term = self.take(id);
         if term.length() > LONG { self.named(&term) } else { term }
     }
 
-    fn term(&mut self, node: Node) -> Term {
+    fn term(&mut self, node: Node) -> Sum {
         match node {
-            Node::Const(bits) => Term::number(f64::from_bits(bits)),
-            Node::Column(i) => Term::atom(text(self.columns, i), Form::Column(i)),
-            Node::Param(i) => Term::atom(text(self.params, i), Form::Parameter(i)),
+            Node::Const(bits) => Sum::number(f64::from_bits(bits)),
+            Node::Column(i) => Sum::atom(text(self.columns, i), Form::Column(i)),
+            Node::Param(i) => Sum::atom(text(self.params, i), Form::Parameter(i)),
             Node::Unary(op, a) => unary(op, self.operand(a)),
             Node::Binary(Binary::Add, a, b) => self.take(a).plus(self.take(b)),
             Node::Binary(Binary::Sub, a, b) => self.take(a).minus(self.take(b)),
@@ -142,7 +157,7 @@ impl<'a> Writer<'a> {
             Node::Select(m, a, b) => {
                 let [m, a, b] = [m, a, b].map(|id| self.operand(id).text());
                 let rows = format!("{a} & \\text{{if }} {m} \\\\ {b} & \\text{{otherwise}}");
-                Term::atom(format!("\\begin{{cases}} {rows} \\end{{cases}}"), Form::Open)
+                Sum::atom(format!("\\begin{{cases}} {rows} \\end{{cases}}"), Form::Open)
             }
         }
     }
@@ -152,18 +167,18 @@ fn text(symbols: &[String], index: u32) -> String {
     symbols.get(index as usize).cloned().unwrap_or_default()
 }
 
-fn unary(op: Unary, a: Term) -> Term {
+fn unary(op: Unary, a: Sum) -> Sum {
     let fenced =
-        |[open, close]: [&str; 2]| Term::atom(format!("{open}{}{close}", a.text()), Form::Call);
+        |[open, close]: [&str; 2]| Sum::atom(format!("{open}{}{close}", a.text()), Form::Call);
     let function = match op {
         Unary::Neg => return a.negated(),
         Unary::Sqrt => return fenced(["\\sqrt{", "}"]),
         Unary::Cbrt => return fenced(["\\sqrt[3]{", "}"]),
         Unary::Abs => return fenced(["\\left| ", " \\right|"]),
         Unary::Floor => return fenced(["\\left\\lfloor ", " \\right\\rfloor"]),
-        Unary::ExpM1 => return a.called("\\exp").minus(Term::number(1.0)),
-        Unary::Ln1p => return Term::number(1.0).plus(a).called("\\ln"),
-        Unary::Not => return Term::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open),
+        Unary::ExpM1 => return a.called("\\exp").minus(Sum::number(1.0)),
+        Unary::Ln1p => return Sum::number(1.0).plus(a).called("\\ln"),
+        Unary::Not => return Sum::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open),
         Unary::Exp | Unary::Ln | Unary::Sin | Unary::Cos | Unary::Tan => format!("\\{}", op.name()),
         Unary::Sinh | Unary::Cosh | Unary::Tanh => format!("\\{}", op.name()),
         Unary::Asin => "\\arcsin".into(),
@@ -179,13 +194,13 @@ fn unary(op: Unary, a: Term) -> Term {
     a.called(&function)
 }
 
-fn binary(op: Binary, a: Term, b: Term) -> Term {
+fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
     let between = |sign: &str, form: Form| {
-        let side = |operand: &Term| match operand.is_compound_condition() {
+        let side = |operand: &Sum| match operand.is_compound_condition() {
             true => operand.in_parentheses(),
             false => operand.text(),
         };
-        Term::atom(format!("{} {sign} {}", side(&a), side(&b)), form)
+        Sum::atom(format!("{} {sign} {}", side(&a), side(&b)), form)
     };
     match op {
         Binary::Lt => between("<", Form::Open),
@@ -199,7 +214,7 @@ fn binary(op: Binary, a: Term, b: Term) -> Term {
         Binary::Div => a.over(b),
         Binary::Pow => a.power(&b),
         Binary::Hypot => {
-            let two = Term::number(2.0);
+            let two = Sum::number(2.0);
             unary(Unary::Sqrt, a.power(&two).plus(b.power(&two)))
         }
         other => {
@@ -208,7 +223,7 @@ fn binary(op: Binary, a: Term, b: Term) -> Term {
                 _ => format!("\\operatorname{{{}}}", escaped(other.name())),
             };
             let arguments = parentheses(&format!("{}, {}", a.text(), b.text()), true);
-            Term::atom(format!("{function}{arguments}"), Form::Call)
+            Sum::atom(format!("{function}{arguments}"), Form::Call)
         }
     }
 }

@@ -177,17 +177,18 @@ impl Canvas {
                 piece.iter().map(|&(low, high)| (held(low), held(high))).unzip();
             let mut places = simplified(&low);
             places.extend(simplified(&high).into_iter().rev());
-            self.polygon(&places, color);
+            self.polygon(&places, color, "");
         }
     }
 
+    /// Its sides are not smoothed, so that there is no seam between it and a neighbour.
     pub(super) fn rectangle(&mut self, area: &Area, color: Color) {
-        self.polygon(&area.corners(), color);
+        self.polygon(&area.corners(), color, " shape-rendering=\"crispEdges\"");
     }
 
-    fn polygon(&mut self, places: &[Place], color: Color) {
+    fn polygon(&mut self, places: &[Place], color: Color, sides: &str) {
         let (fill, points) = (hex(color), points(places));
-        self.marks += &format!("<polygon fill=\"{fill}\" points=\"{points}\"/>\n");
+        self.marks += &format!("<polygon fill=\"{fill}\"{sides} points=\"{points}\"/>\n");
     }
 
     /// The sides of an area.

@@ -112,12 +112,13 @@ impl Mark {
                     let (top, bottom) = covered[at].unwrap_or((y, y));
                     covered[at] = Some((top.min(y), bottom.max(y)));
                 }
-                for (at, (top, bottom)) in
-                    covered.into_iter().enumerate().filter_map(|(i, c)| Some((i, c?)))
-                {
-                    let x = area.left + at as f64 + 0.5;
+                for (at, range) in covered.into_iter().enumerate() {
+                    let Some((top, bottom)) = range else { continue };
+                    let left = area.left + at as f64;
                     // At least as high as a small point.
-                    canvas.path(&[(x, top.min(bottom - 1.0)), (x, bottom)], ERROR_BAR, 1.0);
+                    let top = top.min(bottom - 1.0);
+                    let strip = Area { left, right: left + 1.0, top, bottom };
+                    canvas.rectangle(&strip, ERROR_BAR);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Products with their sign, and how they are written with no more parentheses than they need.
+//! Sums of products, and how they are written with no more parentheses than they need.
 
 use std::f64::consts::{E, LN_2, LN_10, PI, SQRT_2};
 
@@ -19,7 +19,7 @@ pub(super) enum Form {
     Part,
     /// Something to a power that is no whole number.
     Power,
-    /// A sum of terms, of which the first has no minus.
+    /// A sum of several terms.
     Sum,
     /// Something that has its own fences: a function, a root.
     Call,
@@ -38,19 +38,25 @@ struct Factor {
 
 /// A product: factors over factors, and a sign.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Term {
+struct Term {
     negative: bool,
     over: Vec<Factor>,
     under: Vec<Factor>,
+    /// Whether it differs between points.
+    varies: bool,
 }
+
+/// A sum of terms, one of them as a rule.
+#[derive(Clone, Debug)]
+pub(super) struct Sum(Vec<Term>);
 
 /// How many of the last factors an equal one is looked for among.
 const LOOKED_AT: usize = 16;
 /// Characters from which on a function stands beside a fraction, not in it.
 const WIDE: usize = 60;
 
-impl Term {
-    pub(super) fn number(value: f64) -> Term {
+impl Sum {
+    pub(super) fn number(value: f64) -> Sum {
         let (over, under) = written(value.abs());
         let factor = |base: String| {
             let form = match base.as_bytes() {
@@ -61,78 +67,158 @@ impl Term {
             Factor { base, form, power: 1 }
         };
         let factors = |texts: Vec<String>| texts.into_iter().map(factor).collect();
-        Term { negative: value < 0.0, over: factors(over), under: factors(under) }
+        let (negative, over, under) = (value < 0.0, factors(over), factors(under));
+        Sum(vec![Term { negative, over, under, varies: false }])
     }
 
-    pub(super) fn atom(base: String, form: Form) -> Term {
-        Term { over: vec![Factor { base, form, power: 1 }], ..Term::default() }
+    pub(super) fn atom(base: String, form: Form) -> Sum {
+        Sum(vec![Term::atom(base, form)])
+    }
+
+    /// The same, and whether it differs between points; the terms of a sum know that already.
+    pub(super) fn varying(mut self, varies: bool) -> Sum {
+        if let [term] = self.0.as_mut_slice() {
+            term.varies = varies;
+        }
+        self
+    }
+
+    pub(super) fn varies(&self) -> bool {
+        self.0.iter().any(|term| term.varies)
     }
 
     /// Characters that it takes, about.
     pub(super) fn length(&self) -> usize {
-        self.over.iter().chain(&self.under).map(|factor| 3 + factor.base.len()).sum()
+        let factors = self.0.iter().flat_map(|term| term.over.iter().chain(&term.under));
+        factors.map(|factor| 6 + factor.base.len()).sum()
     }
 
-    pub(super) fn negated(self) -> Term {
-        Term { negative: !self.negative, ..self }
+    pub(super) fn negated(self) -> Sum {
+        let term = self.into_term();
+        Sum(vec![Term { negative: !term.negative, ..term }])
     }
 
-    /// No sum begins with a minus: it is b − a, and −(a + b).
-    pub(super) fn plus(self, other: Term) -> Term {
-        match (self.negative, other.negative) {
-            (false, false) => self.joined(" + ", &other),
-            (false, true) => self.joined(" - ", &other.negated()),
-            (true, false) => other.joined(" - ", &self.negated()),
-            (true, true) => self.negated().joined(" + ", &other.negated()).negated(),
-        }
-    }
-
-    pub(super) fn minus(self, other: Term) -> Term {
-        self.plus(other.negated())
-    }
-
-    /// A sum or difference of two terms without signs.
-    fn joined(mut self, sign: &str, other: &Term) -> Term {
-        let mut text = match self.over.as_mut_slice() {
-            [sum] if sum.form == Form::Sum && self.under.is_empty() && sum.power == 1 => {
-                std::mem::take(&mut sum.base)
-            }
-            _ => self.product(),
-        };
-        text += sign;
-        match other.single() {
-            Some(sum) if sum.form == Form::Sum && sign == " + " => text += &sum.base,
-            _ => text += &other.product(),
-        }
-        Term::atom(text, Form::Sum)
-    }
-
-    pub(super) fn times(mut self, other: Term) -> Term {
-        self.negative ^= other.negative;
-        other.over.into_iter().for_each(|factor| gather(&mut self.over, factor));
-        other.under.into_iter().for_each(|factor| gather(&mut self.under, factor));
+    pub(super) fn plus(mut self, other: Sum) -> Sum {
+        self.0.extend(other.0);
         self
     }
 
-    pub(super) fn over(self, other: Term) -> Term {
-        self.times(Term { over: other.under, under: other.over, ..other })
+    pub(super) fn minus(mut self, other: Sum) -> Sum {
+        self.0.extend(other.0.into_iter().map(|term| Term { negative: !term.negative, ..term }));
+        self
     }
 
-    pub(super) fn power(self, exponent: &Term) -> Term {
-        if let Some(n) = exponent.integer()
-            && let Some(whole) = self.raised(n)
+    pub(super) fn times(self, other: Sum) -> Sum {
+        let (mut product, other) = (self.into_term(), other.into_term());
+        product.negative ^= other.negative;
+        other.over.into_iter().for_each(|factor| gather(&mut product.over, factor));
+        other.under.into_iter().for_each(|factor| gather(&mut product.under, factor));
+        Sum(vec![product])
+    }
+
+    pub(super) fn over(self, other: Sum) -> Sum {
+        let other = other.into_term();
+        self.times(Sum(vec![Term { over: other.under, under: other.over, ..other }]))
+    }
+
+    pub(super) fn power(self, exponent: &Sum) -> Sum {
+        let base = self.into_term();
+        if let Some((negative, n)) = exponent.integer()
+            && let Some(whole) = base.raised(n)
         {
-            return if exponent.negative { Term::number(1.0).over(whole) } else { whole };
+            let whole = Sum(vec![whole]);
+            return if negative { Sum::number(1.0).over(whole) } else { whole };
         }
-        let text = exponent.text();
-        if text == "\\frac{1}{2}" {
-            return Term::atom(format!("\\sqrt{{{}}}", self.text()), Form::Call);
+        let (base, exponent) = (Sum(vec![base]), exponent.text());
+        if exponent == "\\frac{1}{2}" {
+            return Sum::atom(format!("\\sqrt{{{}}}", base.text()), Form::Call);
         }
-        let base = match self.single() {
+        let base = match base.single() {
             Some(factor) => factor.text(false, true),
-            None => self.in_parentheses(),
+            None => base.in_parentheses(),
         };
-        Term::atom(format!("{base}^{{{text}}}"), Form::Power)
+        Sum::atom(format!("{base}^{{{exponent}}}"), Form::Power)
+    }
+
+    /// The function of this that is written `function`.
+    pub(super) fn called(&self, function: &str) -> Sum {
+        Sum::atom(format!("{function}{}", parentheses(&self.text(), true)), Form::Call)
+    }
+
+    pub(super) fn in_parentheses(&self) -> String {
+        parentheses(&self.text(), false)
+    }
+
+    pub(super) fn is_compound_condition(&self) -> bool {
+        self.single().is_some_and(|factor| factor.form == Form::Condition)
+    }
+
+    /// What differs between points comes first, then the rest, numbers last, each in the order of the
+    /// program; but it is 1 + x. No sum begins with a minus if it can be helped.
+    pub(super) fn text(&self) -> String {
+        if let Some(factor) = self.single() {
+            return factor.base.clone();
+        }
+        let mut terms: Vec<&Term> = self.0.iter().collect();
+        let varies = self.varies();
+        terms.sort_by_key(|term| match (term.is_number(), term.varies) {
+            (true, _) if varies && !term.negative && term.over.is_empty() => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+            (true, _) => 3,
+        });
+        if let Some(first) = terms.iter().position(|term| !term.negative) {
+            terms[..=first].rotate_right(1);
+        }
+        let mut text = String::new();
+        for term in terms {
+            text += match (text.is_empty(), term.negative) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            };
+            text += &term.product();
+        }
+        text
+    }
+
+    /// The only factor, if there is nothing else.
+    fn single(&self) -> Option<&Factor> {
+        let [Term { negative: false, over, under, .. }] = self.0.as_slice() else { return None };
+        match over.as_slice() {
+            [factor] if factor.power == 1 && under.is_empty() => Some(factor),
+            _ => None,
+        }
+    }
+
+    /// A whole number as sign and magnitude.
+    fn integer(&self) -> Option<(bool, u32)> {
+        let [Term { negative, over, under, .. }] = self.0.as_slice() else { return None };
+        match (over.as_slice(), under.as_slice()) {
+            ([], []) => Some((*negative, 1)),
+            ([Factor { base, power: 1, .. }], []) => Some((*negative, base.parse().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// The only term; several become one factor.
+    fn into_term(mut self) -> Term {
+        match self.0.len() {
+            1 => self.0.pop().unwrap_or_default(),
+            _ => Term::atom(self.text(), Form::Sum),
+        }
+    }
+}
+
+impl Term {
+    fn atom(base: String, form: Form) -> Term {
+        Term { over: vec![Factor { base, form, power: 1 }], ..Term::default() }
+    }
+
+    fn is_number(&self) -> bool {
+        let mut factors = self.over.iter().chain(&self.under);
+        factors.all(|factor| factor.form == Form::Number && factor.power == 1)
     }
 
     /// This to a power, factor by factor.
@@ -144,47 +230,8 @@ impl Term {
             negative: self.negative && n % 2 == 1,
             over: self.over.iter().map(raise).collect::<Option<_>>()?,
             under: self.under.iter().map(raise).collect::<Option<_>>()?,
+            varies: self.varies,
         })
-    }
-
-    /// The function of this that is written `function`.
-    pub(super) fn called(&self, function: &str) -> Term {
-        Term::atom(format!("{function}{}", parentheses(&self.text(), true)), Form::Call)
-    }
-
-    pub(super) fn in_parentheses(&self) -> String {
-        parentheses(&self.text(), false)
-    }
-
-    pub(super) fn is_compound_condition(&self) -> bool {
-        self.single().is_some_and(|factor| factor.form == Form::Condition)
-    }
-
-    pub(super) fn text(&self) -> String {
-        match (self.single(), self.negative) {
-            (Some(factor), _) => factor.base.clone(),
-            (None, false) => self.product(),
-            (None, true) => format!("-{}", self.product()),
-        }
-    }
-
-    /// The only factor, if there is nothing else.
-    fn single(&self) -> Option<&Factor> {
-        match self.over.as_slice() {
-            [factor] if factor.power == 1 && !self.negative && self.under.is_empty() => {
-                Some(factor)
-            }
-            _ => None,
-        }
-    }
-
-    /// The magnitude, if it is a whole number.
-    fn integer(&self) -> Option<u32> {
-        match (self.over.as_slice(), self.under.as_slice()) {
-            ([], []) => Some(1),
-            ([Factor { base, power: 1, .. }], []) => base.parse().ok(),
-            _ => None,
-        }
     }
 
     /// The factors without the sign, to stand beside others.
