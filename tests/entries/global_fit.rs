@@ -267,7 +267,10 @@ fn what_makes_no_sense_is_said_with_the_set() {
     let text = |result: dualfit::Result<JointFit>| result.unwrap_err().to_string();
     assert_eq!(text(joint.fit([], Start::Guess)), "there is no set of points; give at least one");
     let unknown = GlobalFit::new(&decay()).share(["tau"]).fit([data(0)], [1.0; 3]);
-    assert_eq!(text(unknown), "there is no parameter `tau` to share; the model has a, rate, c");
+    assert_eq!(
+        text(unknown),
+        "there is no parameter `tau`; the model has a, rate, c; correct what is to be shared"
+    );
     let count = joint.fit([data(0), data(1)], [1.0; 3]);
     assert!(text(count).starts_with("the model has 5 parameter(s) (a_1, rate, c_1, a_2, c_2)"));
     let mut broken = points.y[1].clone();
@@ -281,7 +284,7 @@ fn what_makes_no_sense_is_said_with_the_set() {
     let result = GlobalFit::of([&decay(), &robust]).fit([data(0), data(1)], [1.0; 3]);
     assert!(matches!(result, Err(Error::Global(GlobalError::Differs { set: 2, .. }))));
     let result = GlobalFit::of([&decay()]).fit([data(0), data(1)], [1.0; 3]);
-    assert!(matches!(result, Err(Error::Global(GlobalError::SetCount { models: 1, sets: 2 }))));
+    assert!(matches!(result, Err(Error::LengthMismatch { expected: 1, got: 2, .. })));
     let pole = CurveFit::new(|x, [a, b]| a / (x - b)).names(["a", "b"]);
     let result = GlobalFit::new(&pole).share(["a"]).fit([data(0), data(1)], [1.0, -1.0, 0.01]);
     assert!(text(result).contains("at point 0 (set = 2, x = 0.01)"));

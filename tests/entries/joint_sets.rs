@@ -3,7 +3,7 @@
 
 use approx::assert_relative_eq;
 use dualfit::{
-    CurveFit, Data, Diagnostics, Error, Fit, GlobalError, GlobalFit, JointFit, NewPoint, Sigma,
+    CurveFit, Data, Diagnostics, Error, Fit, GlobalFit, JointFit, NameError, NewPoint, Sigma,
     Warning,
 };
 
@@ -327,7 +327,7 @@ fn names_that_would_be_of_two_things_are_refused() {
     let z: Vec<f64> = x.iter().map(|x| 5.0 * (-0.8 * x).exp()).collect();
     let data = || [Data::new(&x, &y).unwrap(), Data::new(&x, &z).unwrap()];
     let refused = |global: GlobalFit| match global.fit(data(), [1.0; 3]) {
-        Err(Error::Global(GlobalError::SameName { name, first, second })) => {
+        Err(Error::Name(NameError::Taken { name, first, second, .. })) => {
             assert_eq!(
                 global.parameters(2).err().map(|e| e.to_string().contains(&name)),
                 Some(true)
@@ -347,7 +347,7 @@ fn names_that_would_be_of_two_things_are_refused() {
     let error = GlobalFit::new(&decay).parameters(2).unwrap_err().to_string();
     assert_eq!(
         error,
-        "`a_1` would be the name of `a` of set 1 and of the model's parameter `a_1`; rename one of them"
+        "the name `a_1` belongs to both `a` of set 1 and the model's parameter `a_1`; rename one of them"
     );
     // Shared both, or with one set that has no such name, there is nothing to confuse.
     let both = GlobalFit::new(&decay).share(["a", "a_1"]);

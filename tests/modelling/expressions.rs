@@ -170,12 +170,12 @@ fn derived_quantities_need_names_of_their_own() -> Result<(), Error> {
     let (x, y) = (grid(9, 0.0, 1.0), grid(9, 1.0, 3.1));
     let line = || CurveFit::parse("a*x + b", ["x"]);
     let taken = |curve: CurveFit| match curve.fit(Data::new(&x, &y)?, [1.0, 1.0]) {
-        Err(Error::Name(NameError::Taken { name, taken })) => Ok::<_, Error>((name, taken)),
+        Err(Error::Name(NameError::Taken { name, second, .. })) => Ok::<_, Error>((name, second)),
         other => panic!("{other:?}"),
     };
-    assert_eq!(taken(line()?.derive("a", "2*b")?)?, ("a".to_owned(), "a parameter"));
+    assert_eq!(taken(line()?.derive("a", "2*b")?)?, ("a".to_owned(), "a parameter".to_owned()));
     let twice = line()?.derive("q", "2*b")?.derive("q", "3*b")?;
-    assert_eq!(taken(twice)?, ("q".to_owned(), "another one"));
+    assert_eq!(taken(twice)?, ("q".to_owned(), "another derived quantity".to_owned()));
     Ok(())
 }
 

@@ -148,12 +148,15 @@ fn what_cannot_be_found_is_refused_by_name() {
     assert_eq!(fixed, StartError::FixedWithoutValue { name: name() });
     let twice = refused(decay(), [("b", 1.0), ("c", 1.0), ("c", 2.0)].into());
     assert_eq!(twice, StartError::GivenTwice { name: name() });
-    let error = refused(decay(), [("rate", 1.0)].into());
-    assert!(matches!(&error, StartError::UnknownName { known, .. } if known.len() == 3));
-    let error = refused(decay().guess(|_| vec![1.0]), Start::Guess);
-    assert!(matches!(error, StartError::GuessCount { expected: 3, got: 1, .. }));
-    let error = refused(decay().guess(|_| panic!("no idea")), Start::Guess);
-    assert_eq!(error, StartError::GuessPanicked { message: "no idea".into() });
+    let error = decay().fit(data.clone(), [("rate", 1.0)]).unwrap_err();
+    assert!(matches!(&error, Error::UnknownParameter { known, .. } if known.len() == 3));
+    let error = decay().guess(|_| vec![1.0]).fit(data.clone(), Start::Guess).unwrap_err();
+    assert!(matches!(error, Error::LengthMismatch { expected: 3, got: 1, .. }), "{error}");
+    let error = decay().guess(|_| panic!("no idea")).fit(data.clone(), Start::Guess).unwrap_err();
+    assert!(
+        matches!(&error, Error::ModelPanicked { message, place } if message == "no idea" && place.contains("guess")),
+        "{error}"
+    );
     let error = decay().fit(data.clone(), [("b", f64::NAN)]).unwrap_err();
     assert!(matches!(error, Error::NonFiniteParameter { what: "start", .. }));
     let error = decay().bound("b", 2.0..).fit(data.clone(), [("b", 1.0)]).unwrap_err();

@@ -3,7 +3,7 @@
 #![cfg(feature = "serde")]
 
 use crate::support::tree;
-use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Program, SavedError, Sigma};
+use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, NameError, Program, SavedError, Sigma};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tree::{COLUMNS, PARAMS, any_number, same};
@@ -102,7 +102,7 @@ fn a_saved_program_is_readable_and_fits_again() {
     let twice = CurveFit::from_program(&Program::from_json(&twice).unwrap());
     assert!(matches!(
         twice.fit(Data::new(&x, &y).unwrap(), [1.0, 1.0]),
-        Err(Error::DuplicateName { .. })
+        Err(Error::Name(NameError::Taken { .. }))
     ));
 }
 
@@ -152,7 +152,10 @@ fn what_is_wrong_is_said() {
     let mut twice: Value = serde_json::from_str(&text).unwrap();
     twice["names"] = json!(["a", "b", "a"]);
     let error = Fit::from_json(&twice.to_string()).unwrap_err();
-    assert_eq!(error, Error::DuplicateName { name: "a".into() });
+    assert_eq!(
+        error.to_string(),
+        "the name `a` belongs to both parameter 0 and parameter 2; names must differ"
+    );
     assert!(matches!(
         changed("/params/0", json!("many")),
         SavedError::Malformed { what: "fit", .. }

@@ -16,7 +16,7 @@ use crate::backend::cpu::Prepared;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::global::GlobalError;
+use crate::error::GlobalError;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;

@@ -9,7 +9,8 @@ use super::tie::told_of_ties;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::start::StartError;
+use crate::error::StartError;
+use crate::error::names::position;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
@@ -179,9 +180,8 @@ impl CurveFit {
 
     /// What is asked for, checked as far as that needs no data.
     fn plan(&self, asked: &MultiStart) -> Result<Plan> {
-        let unknown = |range: &&Range| !self.names.contains(&range.name);
-        if let Some(Range { name, .. }) = asked.ranges.iter().find(unknown) {
-            return Err(Error::UnknownParameter { name: name.clone(), known: self.names.clone() });
+        for Range { name, .. } in &asked.ranges {
+            position(&self.names, name, "correct the name of the range")?;
         }
         let given = asked.given.iter().map(|given| self.checked_start(given));
         let given = given.collect::<Result<Vec<_>>>()?;

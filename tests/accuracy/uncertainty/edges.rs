@@ -285,7 +285,7 @@ fn wrong_requests_say_what_is_wrong() {
             fit.confidence_band(&x, level).unwrap_err(),
             curve.profile_to(&fit, data(), "a", level).unwrap_err(),
         ] {
-            assert!(matches!(error, Error::Uncertainty(UncertaintyError::Level { .. })), "{error}");
+            assert!(matches!(error, Error::BadOption { name: "level", .. }), "{error}");
         }
     }
     assert!(matches!(fit.confidence_band([&x, &x], 0.9), Err(Error::ColumnCount { .. })));

@@ -223,7 +223,7 @@ fn a_parameter_needs_a_finite_range() {
     assert_says(&error, &["`a`", "[0, 1]", "logarithmic", "positive"]);
     let error = run(&wave(), &MultiStart::new(4).range("omega", 1.0..=2.0)).unwrap_err();
     assert!(
-        matches!(&error, Error::UnknownParameter { name, known } if name == "omega" && known.len() == 3)
+        matches!(&error, Error::UnknownParameter { name, known, .. } if name == "omega" && known.len() == 3)
     );
     // A range of one number, and one of all numbers, are ranges.
     assert!(run(&wave(), &MultiStart::new(4).range("w", 5.0..=5.0)).is_ok());

@@ -1,7 +1,7 @@
 //! What can be wrong with a model: it is said, with the remedy, and nothing panics.
 
 use dualfit::models::{self, Model};
-use dualfit::{CurveFit, Data, Error, ModelError, Start};
+use dualfit::{CurveFit, Data, Error, ModelError, NameError, Start};
 
 fn of(model: &Model) -> Error {
     let x: Vec<f64> = (0..20).map(f64::from).collect();
@@ -17,7 +17,7 @@ fn shared_names_are_reported_with_prefixes_as_remedy() {
     let error = of(&(models::gaussian("") + models::lorentzian("")));
     let text = error.to_string();
     assert!(text.contains("`amplitude`") && text.contains("gaussian(\"a_\")"), "{text}");
-    assert!(matches!(error, Error::Model(ModelError::SharedName { .. })));
+    assert!(matches!(error, Error::Name(NameError::Taken { .. })));
     of(&(models::gaussian("a_") * models::gaussian("a_")));
 }
 
@@ -35,7 +35,7 @@ fn prefixes_must_make_names() {
 fn numbers_and_nesting_have_limits() {
     for value in [f64::NAN, f64::INFINITY] {
         let error = of(&(models::linear("") * value));
-        assert!(matches!(error, Error::Model(ModelError::NotFinite { .. })), "{error}");
+        assert!(matches!(error, Error::BadOption { name: "number", .. }), "{error}");
     }
     let flat = models::gaussian2d("").of(models::linear("l_"));
     assert!(matches!(of(&flat), Error::Model(ModelError::NotNestable { variables: 2, .. })));

@@ -1,8 +1,9 @@
-//! What can be wrong with a picture.
+//! What can be wrong with a picture or a record of phases.
 
 use std::path::PathBuf;
 
 /// Why a picture cannot be drawn or written.
+#[cfg(feature = "plot")]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlotError {
@@ -56,4 +57,33 @@ pub enum PlotError {
         /// Pixels.
         height: u32,
     },
+}
+
+/// Why phases cannot be recorded, or the record is not whole.
+#[cfg(feature = "chrome-trace")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file could not be made, or not be written to its end.
+    #[error("the trace {} cannot be written: {message}; choose a place with room that can be written to", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        message: String,
+    },
+    /// The process has a subscriber of `tracing` already, and can have no other.
+    #[error(
+        "this process has a subscriber of `tracing` already; add a layer of tracing-chrome to that one instead"
+    )]
+    OtherSubscriber,
+    /// The system has no thread to write the file on.
+    #[error("the system has no thread to write the trace on: {message}")]
+    NoThread {
+        /// What the system said.
+        message: String,
+    },
+    /// Another record has not ended.
+    #[error("a ChromeTrace is recording already; finish or drop it before the next one")]
+    Recording,
 }

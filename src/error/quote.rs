@@ -1,5 +1,6 @@
-//! Names with numbers, as messages quote them.
+//! How messages quote names, numbers and texts.
 
+use super::visible::is_unshowable;
 use std::fmt;
 
 /// A name and the value it had, as errors quote parameters and variables.
@@ -40,4 +41,23 @@ impl fmt::Display for NamedValues {
         }
         Ok(())
     }
+}
+
+/// What to say besides where `name` is taken for a parameter that the model does not have: in a formula
+/// it may be a constant.
+pub(crate) fn taken_name(name: &str) -> &'static str {
+    match name {
+        "e" => "; in a text `e` is the number 2.718…: rename the parameter",
+        "pi" => "; in a text `pi` is the number 3.141…: rename the parameter",
+        _ => "",
+    }
+}
+
+/// The part of `text` around `column`, on one line, with a mark under that column. It is short
+/// whatever the length of the text: a format width above 65535 would panic.
+pub(super) fn excerpt(text: &str, column: usize) -> String {
+    let first = column.saturating_sub(60).max(1);
+    let shown: String = text.chars().skip(first - 1).take(80).collect();
+    let shown = shown.replace(is_unshowable, " ");
+    format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
 }
