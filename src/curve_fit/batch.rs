@@ -1,9 +1,10 @@
 //! Many fits of one model in one call.
 
 use super::CurveFit;
+use super::device::BatchFitData;
 use super::start::{Finder, Found};
 use crate::backend::cuda::printed::Printed;
-use crate::data::batch::{BatchData, BatchSigma, Starts};
+use crate::data::batch::{BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::start::Start;
 use crate::error::{Error, Result, StartError};
@@ -17,7 +18,6 @@ use crate::observe::span;
 use crate::solver::observe::BatchProgress;
 use crate::threads;
 use rayon::prelude::*;
-use std::borrow::Borrow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -58,21 +58,13 @@ impl CurveFit {
     /// names and bounds or the options, one start for all that is none, a number of columns or starts
     /// that does not fit the model, an observer that panics. If a device was asked for,
     /// [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and what it refuses. No fits are no error.
-    pub fn fit_batch<'a, 's>(
+    pub fn fit_batch<'d, 'a: 'd, 's>(
         &self,
-        data: impl Borrow<BatchData<'a>>,
+        data: impl Into<BatchFitData<'d, 'a>>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        self.fit_all(data.borrow(), &starts.into(), None)
-    }
-
-    /// `handed`: a device to use, with the data if they are on it.
-    pub(super) fn fit_all(
-        &self,
-        data: &BatchData<'_>,
-        starts: &Starts<'_>,
-        handed: Option<Handed<'_>>,
-    ) -> Result<BatchFit> {
+        let (data, starts) = (data.into(), starts.into());
+        let ((data, handed), starts) = (data.parts(), &starts);
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;

@@ -4,7 +4,6 @@ mod batch;
 mod cancel;
 mod derived;
 pub(crate) mod device;
-pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
 mod exchange;
@@ -49,9 +48,11 @@ use crate::observe::span;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
+use device::FitData;
 use models::array;
 use parameters::ends;
 use start::Found;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -281,7 +282,7 @@ impl CurveFit {
         }
     }
 
-    /// Fits the model to `data` from `start`: one value per parameter, or values of some of them by
+    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, or values of some of them by
     /// name, or [`Start::Guess`]. What is not given is found, as [`Start`] says.
     ///
     /// A fit that does not converge is a [`Fit`] that says so, with the best parameters reached.
@@ -291,16 +292,24 @@ impl CurveFit {
     /// bounds or start, the data or the options; a model that has no finite value at the start; a
     /// model or an observer that panics.
     /// Each [`Error`] names the place, the number and the remedy.
-    pub fn fit(&self, data: Data<'_>, start: impl Into<Start>) -> Result<Fit> {
-        let _span = span!(INFO, "fit", points = data.y.len(), parameters = self.names.len());
+    pub fn fit<'d, 'a: 'd>(
+        &self,
+        data: impl Into<FitData<'d, 'a>>,
+        start: impl Into<Start>,
+    ) -> Result<Fit> {
+        let (data, start) = (data.into(), start.into());
+        let (columns, given) = data.shape();
+        let _span = span!(INFO, "fit", points = given, parameters = self.names.len());
         let begun = Instant::now();
-        let start = start.into();
-        self.accepts(data.columns.len(), &start)?;
-        let points = self.validate(&data)?;
+        self.accepts(columns, &start)?;
+        let points = match &data {
+            FitData::Memory(data) => Cow::Owned(self.validate(data)?),
+            FitData::Device(data) => Cow::Borrowed(data.points(self.estimator)?),
+        };
         let validating = begun.elapsed();
         let start = self.found(&start, &points)?;
         let spent = Spent { validating, finding: start.took };
-        self.request(&points, start, None, spent, |request| request.fit())
+        self.request(&points, start, data.handed(), spent, |request| request.fit())
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
