@@ -1,4 +1,4 @@
-//! Imports run one way: error → observe → threads → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
+//! Imports run one way: error → observe → threads → math → model → data → normal → solver → backend → fit → front → models → plot → progress → bin.
 
 use super::paths::Crate;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +14,8 @@ const ROOMS: [&str; 15] = [
     "model",
     "data",
     "normal",
-    "backend",
     "solver",
+    "backend",
     "fit",
     "curve_fit",
     "models",
@@ -78,7 +78,6 @@ const CIRCLES: &[&[&str]] = &[
     &["backend/cuda/cache/disk.rs", "backend/cuda/cache/mod.rs"],
     &["backend/cuda/codegen.rs", "backend/cuda/source.rs"],
     &["backend/cuda/many.rs", "backend/cuda/passes.rs", "backend/cuda/slots.rs"],
-    &["backend/cuda/resident.rs", "backend/evaluator.rs", "backend/patience.rs"],
     &["backend/stream/answered.rs", "backend/stream/memo.rs"],
     &[
         "curve_fit/global/derived.rs",
@@ -113,6 +112,7 @@ const CIRCLES: &[&[&str]] = &[
         "fit/restricted.rs",
         "fit/runaway.rs",
     ],
+    &["fit/end.rs", "fit/search.rs"],
     &["math/reduce_huge.rs", "math/trig.rs"],
     &["model/expression.rs", "model/expression/functions.rs"],
     &["model/parse/fault.rs", "model/parse/tokens.rs"],
@@ -127,16 +127,6 @@ const CIRCLES: &[&[&str]] = &[
         "models/start/together.rs",
     ],
     &["progress/mod.rs", "progress/stream.rs"],
-    &[
-        "solver/convergence.rs",
-        "solver/levels.rs",
-        "solver/minimise.rs",
-        "solver/phases.rs",
-        "solver/resident.rs",
-        "solver/run.rs",
-        "solver/search.rs",
-        "solver/state.rs",
-    ],
 ];
 
 /// The files that one needs, directly or through others.
