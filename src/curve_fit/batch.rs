@@ -10,9 +10,10 @@ use crate::error::start::StartError;
 use crate::error::{Error, Result};
 use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::engine::{BatchRequest, run};
-use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
+use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, Made, device};
+use crate::fit::placement::{Handed, Placement};
 use crate::observe::span;
 use crate::solver::observe::BatchProgress;
 use crate::threads;
@@ -63,23 +64,15 @@ impl CurveFit {
         data: impl Borrow<BatchData<'a>>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        #[cfg(test)]
-        let place = self.device.as_ref().map(|device| HandedBatch {
-            device,
-            resident: None,
-            take_over: self.take_over,
-        });
-        #[cfg(not(test))]
-        let place = None;
-        self.fit_all(data.borrow(), &starts.into(), place)
+        self.fit_all(data.borrow(), &starts.into(), None)
     }
 
-    /// `place`: a device to use, with the data if they are on it.
+    /// `handed`: a device to use, with the data if they are on it.
     pub(super) fn fit_all(
         &self,
         data: &BatchData<'_>,
         starts: &Starts<'_>,
-        place: Option<HandedBatch<'_>>,
+        handed: Option<Handed<'_>>,
     ) -> Result<BatchFit> {
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
@@ -126,7 +119,7 @@ impl CurveFit {
             found = self.found_starts(&request, start, &mut arrays.statuses)?;
             request.starts = &found;
         }
-        let made = self.run_batch(&request, ready.printed.as_ref(), place, &mut arrays)?;
+        let made = self.run_batch(&request, ready.printed.as_ref(), handed, &mut arrays)?;
         arrays.tie(&ready.ties, self.keep_covariance);
         Ok(BatchFit {
             names: self.names.clone(),
@@ -198,13 +191,12 @@ impl CurveFit {
         &self,
         request: &BatchRequest<'_>,
         printed: Option<&Printed>,
-        device: Option<HandedBatch<'_>>,
+        handed: Option<Handed<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {
-        let Self { backend, costs, .. } = *self;
         let covariances = self.wants_covariances();
-        let wish = BatchWish { backend, costs, device, covariances };
-        let Place { mut reason, device } = Place::choose(&wish, printed, request)?;
+        let Placement { mut reason, device } =
+            place(&self.wish(handed), covariances, printed, request)?;
         let Some(on) = device else {
             run(request, arrays.whole())?;
             return Ok(Made { reason, device: None });

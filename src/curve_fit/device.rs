@@ -11,7 +11,7 @@ use crate::data::start::Start;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Spent;
-use crate::fit::execution::{Handed, failed};
+use crate::fit::placement::{Handed, Uploaded, failed};
 use crate::observe::span;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -118,8 +118,8 @@ impl CurveFit {
         let begun = Instant::now();
         let start = start.into();
         self.accepts(data.points.columns.len(), &start)?;
-        let place =
-            Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
+        let (device, uploaded) = (&data.device, Uploaded::Points(&data.resident));
+        let handed = Some(Handed { device, uploaded, take_over: false });
         let points = match self.estimator {
             Estimator::LeastSquares => &data.points,
             Estimator::Poisson => {
@@ -133,6 +133,6 @@ impl CurveFit {
         let validating = begun.elapsed();
         let start = self.found(&start, points)?;
         let spent = Spent { validating, finding: start.took };
-        self.request(points, start, place, spent, |request| request.fit())
+        self.request(points, start, handed, spent, |request| request.fit())
     }
 }

@@ -102,7 +102,7 @@ impl CurveFit {
     }
 
     /// The values that are given by name.
-    fn given(&self, start: &Start) -> Result<Vec<Option<f64>>> {
+    pub(super) fn given(&self, start: &Start) -> Result<Vec<Option<f64>>> {
         let mut given = vec![None; self.names.len()];
         let Start::Named(pairs) = start else { return Ok(given) };
         for (name, value) in pairs {

@@ -170,7 +170,7 @@ impl CurveFit {
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
-        self.request(&points, start, self.place(), spent, |request| {
+        self.request(&points, start, None, spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
             let request = Request { observer, ..request };
             from_all(request, all, &stop)

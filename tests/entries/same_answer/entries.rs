@@ -40,7 +40,6 @@ fn in_stream(question: &Question, subsample: bool) -> Option<Answer> {
         masked.for_each(|(y, _)| *y = f64::NAN);
     }
     let fit = || -> Result<_> {
-        let start = question.complete_start()?;
         let columns: Vec<&[f64]> = question.x.iter().map(Vec::as_slice).collect();
         let slices = SliceSource::new(columns, &y)?;
         let (slices, sigma) = match &question.sigma {
@@ -50,7 +49,8 @@ fn in_stream(question: &Question, subsample: bool) -> Option<Answer> {
             Weights::Relative(sigma) => (slices.sigma(sigma)?, StreamSigma::Relative),
         };
         let stream = Stream::new(InBites { slices, next: 0 }).sigma(sigma).missing(missing);
-        question.model.fit_stream(stream.chunk_points(4096).subsample(subsample), start)
+        let stream = stream.chunk_points(4096).subsample(subsample);
+        question.model.fit_stream(stream, question.start.clone())
     };
     Some(Answer::of(fit()))
 }
