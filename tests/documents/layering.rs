@@ -77,7 +77,6 @@ const CIRCLES: &[&[&str]] = &[
     &["backend/cuda/cache/disk.rs", "backend/cuda/cache/mod.rs"],
     &["backend/cuda/codegen.rs", "backend/cuda/source.rs"],
     &["backend/cuda/many.rs", "backend/cuda/passes.rs", "backend/cuda/slots.rs"],
-    &["backend/cuda/resident.rs", "backend/evaluator.rs", "backend/patience.rs"],
     &["backend/stream/answered.rs", "backend/stream/memo.rs"],
     &[
         "curve_fit/global/derived.rs",
@@ -112,6 +111,7 @@ const CIRCLES: &[&[&str]] = &[
         "fit/restricted.rs",
         "fit/runaway.rs",
     ],
+    &["fit/end.rs", "fit/search.rs"],
     &["math/reduce_huge.rs", "math/trig.rs"],
     &["model/expression.rs", "model/expression/functions.rs"],
     &["model/parse/fault.rs", "model/parse/tokens.rs"],
@@ -126,16 +126,6 @@ const CIRCLES: &[&[&str]] = &[
         "models/start/together.rs",
     ],
     &["progress/mod.rs", "progress/stream.rs"],
-    &[
-        "solver/convergence.rs",
-        "solver/levels.rs",
-        "solver/minimise.rs",
-        "solver/phases.rs",
-        "solver/resident.rs",
-        "solver/run.rs",
-        "solver/search.rs",
-        "solver/state.rs",
-    ],
 ];
 
 /// The files that one needs, directly or through others.
