@@ -7,6 +7,7 @@
 
 pub(crate) mod changed;
 pub(crate) mod checkpoint;
+pub(crate) mod driver;
 pub(crate) mod names;
 pub(crate) mod nearest;
 pub(crate) mod no_cuda;

@@ -89,8 +89,8 @@
 //! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`]; pictures with the feature `plot` |
 //! | How is it kept? | as JSON, with the feature `serde` |
 //!
-//! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, and so is the
-//! program `dualfit` for the command line (`cli`); none is on by default.
+//! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, of which none
+//! is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
 
 // Suites that the crate's own tests share with those in `tests/` name the crate as users do.
 #[cfg(test)]
@@ -133,7 +133,6 @@ pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
 pub use curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
 pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
-pub use curve_fit::start::Start;
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
@@ -146,9 +145,9 @@ pub use data::sigma::Sigma;
 pub use data::source::arrow::ArrowSource;
 pub use data::source::chain::ChainSource;
 #[cfg(feature = "csv")]
-pub use data::source::csv::{CsvOptions, CsvSource, Delimiter};
+pub use data::source::csv::{CsvOptions, CsvSource, Delimiter, Thousands};
 pub use data::source::directory::DirectorySource;
-pub use data::source::format::number::NumberType;
+pub use data::source::format::binary::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};
 pub use data::source::npy::NpySource;
 #[cfg(feature = "parquet")]
@@ -157,6 +156,7 @@ pub use data::source::raw::{RawFile, RawSource};
 pub use data::source::slices::SliceSource;
 pub use data::source::strided::StridedSource;
 pub use data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
+pub use data::start::Start;
 pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
@@ -196,6 +196,17 @@ pub use solver::cancel::CancelToken;
 pub use solver::observe::{BatchProgress, Progress, StreamProgress};
 pub use solver::options::Options;
 pub use solver::termination::Termination;
+
+/// What the program `dualfit` shares with the library; no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod shared {
+    #[cfg(feature = "csv")]
+    pub use crate::data::source::csv::no_text;
+    pub use crate::error::nearest::nearest;
+    pub use crate::error::visible::visible;
+    pub use crate::fit::significant::significant;
+    pub use crate::threads::ready;
+}
 
 /// The README's code is compiled and run by the tests.
 #[cfg(doctest)]

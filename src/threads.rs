@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 static POOL: OnceLock<(u32, bool)> = OnceLock::new();
 
 /// Makes sure that this thread has a pool; to be called before anything is handed to rayon.
-pub(crate) fn ready() {
+pub fn ready() {
     if rayon::current_thread_index().is_some() {
         return;
     }

@@ -80,13 +80,17 @@ fn formats() -> Vec<(Vec<u8>, Open)> {
         .map(|i| format!("{}.5,{},\"{}\"\n", i, i * i, 1.0 / (1.0 + f64::from(i))))
         .collect();
     let csv = format!("# comment\nt,y,s\n{table}").into_bytes();
+    let detected = format!("Run 7\nt;y;s\ns;V;V\n{}", table.replace(',', ";").replace('.', ","));
+    let detected = detected.into_bytes();
     let spaced = table.replace(',', " \t ").into_bytes();
     let mut formats: Vec<(Vec<u8>, Open)> = vec![
         (csv, |path| csv_with(path, CsvOptions::default())),
         (spaced, |path| {
-            let delimiter = Delimiter::Whitespace;
-            csv_with(path, CsvOptions { delimiter, header: false, comment: None })
+            let delimiter = Some(Delimiter::Whitespace);
+            let options = CsvOptions { delimiter, comment: None, ..Default::default() };
+            csv_with(path, CsvOptions { header_rows: Some(0), ..options })
         }),
+        (detected, |path| csv_with(path, CsvOptions::detected())),
         ((0..6 + 40 * 14).map(|i| (i * 37) as u8).collect(), |path| {
             boxed(RawSource::open([RawFile::new(path, [F64, F32, I16]).header(6)])?.sigma(2))
         }),

@@ -1,17 +1,17 @@
 //! Devices that a caller holds, and data put on them once for many fits.
 
 use super::CurveFit;
-use super::start::Start;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::registry;
 use crate::data::Data;
 use crate::data::estimator::Estimator;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Spent;
-use crate::fit::execution::{Handed, failed};
+use crate::fit::placement::{Handed, Uploaded, failed};
 use crate::observe::span;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -118,8 +118,8 @@ impl CurveFit {
         let begun = Instant::now();
         let start = start.into();
         self.accepts(data.points.columns.len(), &start)?;
-        let place =
-            Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
+        let (device, uploaded) = (&data.device, Uploaded::Points(&data.resident));
+        let handed = Some(Handed { device, uploaded, take_over: false });
         let points = match self.estimator {
             Estimator::LeastSquares => &data.points,
             Estimator::Poisson => {
@@ -133,8 +133,6 @@ impl CurveFit {
         let validating = begun.elapsed();
         let start = self.found(&start, points)?;
         let spent = Spent { validating, finding: start.took };
-        self.fit_from(start, points, |start| {
-            self.request(points, start, place, spent, |request| request.fit())
-        })
+        self.request(points, start, handed, spent, |request| request.fit())
     }
 }

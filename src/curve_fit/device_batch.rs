@@ -7,8 +7,7 @@ use crate::backend::cuda::device::Device as Cuda;
 use crate::data::batch::{BatchData, Starts};
 use crate::error::Result;
 use crate::fit::batch::BatchFit;
-use crate::fit::batch::place::HandedBatch;
-use crate::fit::execution::failed;
+use crate::fit::placement::{Handed, Uploaded, failed};
 use std::fmt;
 use std::sync::Arc;
 
@@ -64,8 +63,8 @@ impl CurveFit {
         data: &DeviceBatch<'_>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        let (device, resident) = (&data.device, Some(&data.resident));
-        let place = HandedBatch { device, resident, take_over: false };
-        self.fit_all(&data.data, &starts.into(), Some(place))
+        let (device, uploaded) = (&data.device, Uploaded::Batch(&data.resident));
+        let handed = Handed { device, uploaded, take_over: false };
+        self.fit_all(&data.data, &starts.into(), Some(handed))
     }
 }

@@ -14,8 +14,7 @@ pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
 mod scale;
-mod second_try;
-pub(crate) mod start;
+mod start;
 pub(crate) mod stream;
 mod tie;
 
@@ -31,11 +30,15 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::observations::Observations;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
-use crate::fit::execution::{Execution, Handed, Wish};
+use crate::fit::execution::Execution;
+#[cfg(test)]
+use crate::fit::placement::Uploaded;
+use crate::fit::placement::{Handed, Wish};
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
@@ -48,7 +51,7 @@ use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
 use models::array;
 use parameters::ends;
-use start::Start;
+use start::Found;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -297,9 +300,7 @@ impl CurveFit {
         let validating = begun.elapsed();
         let start = self.found(&start, &points)?;
         let spent = Spent { validating, finding: start.took };
-        self.fit_from(start, &points, |start| {
-            self.request(&points, start, self.place(), spent, |request| request.fit())
-        })
+        self.request(&points, start, None, spent, |request| request.fit())
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
@@ -311,23 +312,16 @@ impl CurveFit {
         Ok(points)
     }
 
-    /// A device that takes the place of the real ones.
-    fn place(&self) -> Option<Handed<'_>> {
-        #[cfg(test)]
-        let place = self.device.as_ref().map(|device| Handed {
-            device,
-            points: None,
-            take_over: self.take_over,
-        });
-        #[cfg(not(test))]
-        let place = None;
-        place
-    }
-
     /// What was said of where a fit is computed.
-    fn wish<'a>(&self, device: Option<Handed<'a>>) -> Wish<'a> {
-        let CurveFit { backend, costs, precision, loss, .. } = *self;
-        Wish { backend, costs, precision, loss, device }
+    fn wish<'a>(&'a self, handed: Option<Handed<'a>>) -> Wish<'a> {
+        #[cfg(test)]
+        let handed = handed.or(self.device.as_ref().map(|device| Handed {
+            device,
+            uploaded: Uploaded::None,
+            take_over: self.take_over,
+        }));
+        let CurveFit { backend, costs, .. } = *self;
+        Wish { backend, costs, handed }
     }
 
     /// Whatever can be wrong before the data are looked at.
@@ -341,19 +335,13 @@ impl CurveFit {
         Ok(())
     }
 
-    /// As [`accepts`](CurveFit::accepts), of a complete start, which is returned.
-    fn accepts_values(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
-        self.accepts(columns, &Start::from(start))?;
-        self.checked_start(start)
-    }
-
-    /// What `answer` makes of the request for a fit. `place`: a device to use, with the points if they
+    /// What `answer` makes of the request for a fit. `handed`: a device to use, with the points if they
     /// are on it.
     fn request<R>(
         &self,
         points: &Points<'_>,
-        start: Vec<f64>,
-        place: Option<Handed<'_>>,
+        start: Found,
+        handed: Option<Handed<'_>>,
         spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {
@@ -365,17 +353,18 @@ impl CurveFit {
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;
         let prepare_time = begun.elapsed();
-        let wish = self.wish(place);
+        let wish = self.wish(handed);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
-        let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
-        let supply = InMemory { points, execution: &execution };
+        let rules = (self.loss, self.precision);
+        let execution = Execution::of(&wish, rules, ready.printed.as_ref(), points)?;
+        let supply = InMemory::new(points, &execution);
         answer(Request {
             model: &ready.model,
             prepared: &ready.prepared,
             supply: &supply,
             points: points.overview(),
             names: &self.names,
-            start,
+            start: start.values,
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
@@ -385,6 +374,8 @@ impl CurveFit {
             options: &self.options,
             observer: watch.as_deref(),
             starts_refined: false,
+            linear: start.solved,
+            scales: &self.scales,
             on_one_thread: false,
             prepare_time,
             spent,

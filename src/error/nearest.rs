@@ -1,8 +1,8 @@
-//! The name that was meant. The program `dualfit` includes this file, too.
+//! The name that was meant.
 
 /// The name among `known` that differs from `asked` in the fewest letters, if those are few: put in, left
 /// out, replaced or exchanged with the next. Upper and lower case are the same.
-pub(crate) fn nearest<'a>(
+pub fn nearest<'a>(
     asked: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
@@ -31,5 +31,7 @@ mod tests {
         assert_eq!(nearest("A", ["a", "b"]), Some("a"));
         assert_eq!(nearest("c", ["a", "b"]), None);
         assert_eq!(nearest("zebra", ["signal", "time"]), None);
+        assert_eq!(nearest("kitten", ["sitting"]), None, "three letters differ");
+        assert_eq!(nearest("kitten", ["sittin"]), Some("sittin"), "two do");
     }
 }

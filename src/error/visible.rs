@@ -1,5 +1,4 @@
-//! Names as they can be shown: in a report, a message or a picture. The program `dualfit` includes this
-//! file, too.
+//! Names as they can be shown: in a report, a message or a picture.
 
 use std::borrow::Cow;
 
@@ -14,7 +13,7 @@ pub(crate) fn is_unshowable(c: char) -> bool {
 }
 
 /// The text with such characters written as `\n` or `\u{202e}`.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unshowable) {
         return Cow::Borrowed(text);
     }

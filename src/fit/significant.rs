@@ -1,8 +1,8 @@
-//! Numbers with as many digits as mean something. The program `dualfit` includes this file, too.
+//! Numbers with as many digits as mean something.
 
 /// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
 /// exponent.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
+pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -1,27 +1,27 @@
 //! Where the points of a fit are, and who evaluates them there.
 
-use super::execution::Execution;
+use super::execution::{Execution, on_cpu};
+use super::search::View;
 use super::stats::Stats;
-use crate::backend::cpu::{Cpu, Prepared, kernels};
+use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::{Evaluator, Patience};
-use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::patience::Patience;
+use std::sync::OnceLock;
 
-/// What a stage of a fit asks of the points.
-pub(crate) struct EvaluatorWish<'a> {
+/// Options of an evaluator for one stage of a search.
+#[derive(Clone, Copy)]
+pub(crate) struct EvaluatorOptions<'a> {
     pub(crate) model: &'a Prepared,
-    /// Where the fit starts, which says how large parameters are.
-    pub(crate) start: &'a [f64],
-    pub(crate) loss: Loss,
-    pub(crate) arithmetic: Arithmetic,
-    /// Whether passes on the CPU are left to the calling thread.
-    pub(crate) on_one_thread: bool,
+    pub(crate) view: View<'a>,
     /// How long passes may go on.
     pub(crate) patience: Patience<'a>,
+    /// Whether passes on the CPU are left to the calling thread.
+    pub(crate) on_one_thread: bool,
 }
 
 /// The points of a fit.
@@ -30,7 +30,7 @@ pub(crate) trait Supply: Sync {
     ///
     /// # Errors
     /// What a device that was asked for refused.
-    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>>;
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>>;
 
     /// What a stage computes with that only says where the next one begins.
     fn rough_arithmetic(&self) -> Arithmetic;
@@ -54,17 +54,31 @@ pub(crate) trait Supply: Sync {
 /// Points in memory.
 pub(crate) struct InMemory<'a> {
     pub(crate) points: &'a Points<'a>,
-    pub(crate) execution: &'a Execution<'a>,
+    execution: &'a Execution<'a>,
+    /// Counts as measurements, once asked for.
+    measured: OnceLock<Option<Points<'a>>>,
+}
+
+impl<'a> InMemory<'a> {
+    pub(crate) fn new(points: &'a Points<'a>, execution: &'a Execution<'a>) -> InMemory<'a> {
+        InMemory { points, execution, measured: OnceLock::new() }
+    }
 }
 
 impl Supply for InMemory<'_> {
-    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
-        let cpu = Cpu::new(wish.model, self.points, wish.loss, wish.start);
-        let mut cpu = cpu.within(wish.patience);
-        if wish.on_one_thread {
-            cpu = cpu.on_one_thread();
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
+        let View { loss, arithmetic, start, plain, .. } = options.view;
+        let measured = match plain {
+            true => self.measured.get_or_init(|| self.points.as_measurements()).as_ref(),
+            false => None,
+        };
+        let points = measured.unwrap_or(self.points);
+        let cpu = Cpu::new(options.model, points, loss, start).within(options.patience);
+        let cpu = if options.on_one_thread { cpu.on_one_thread() } else { cpu };
+        match plain {
+            true => Ok(on_cpu(cpu, points)),
+            false => self.execution.evaluator(cpu, points, (loss, arithmetic)),
         }
-        self.execution.evaluator(cpu, self.points, (wish.loss, wish.arithmetic))
     }
 
     fn rough_arithmetic(&self) -> Arithmetic {
@@ -88,32 +102,8 @@ impl Supply for InMemory<'_> {
     }
 
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
-        let on = self.execution.device.as_ref();
-        let used = evaluator.device();
-        let failed = used.as_ref().and_then(|u| u.failed.as_ref());
-        let reason = &self.execution.reason;
-        Stats {
-            backend: if on.is_some() && failed.is_none() { "CUDA" } else { "CPU" },
-            instruction_set: match on {
-                Some(on) if failed.is_none() => on.architecture(),
-                _ => kernels::detect().name.to_owned(),
-            },
-            reason: match failed {
-                None => reason.clone(),
-                Some(failed) => {
-                    format!("{reason}; the CPU went on where the device failed: {failed}")
-                }
-            },
-            device: on.map(|on| on.device.properties().name.clone()),
-            threads: evaluator.threads(),
-            upload_seconds: on.map_or(0.0, |on| on.upload_seconds),
-            compile_seconds: on.map_or(0.0, |on| on.compile_seconds),
-            kernels: on.map(|on| on.origin),
-            scratch_bytes: evaluator.scratch_bytes(),
-            device_bytes: used.as_ref().map_or(0, |u| u.bytes),
-            chunks: used.as_ref().map_or(1, |u| u.chunks),
-            ..Stats::default()
-        }
+        let loaded = self.execution.device.as_ref().map(|on| &on.loaded);
+        self.execution.stats(loaded, evaluator)
     }
 }
 

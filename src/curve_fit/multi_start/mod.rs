@@ -4,10 +4,11 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::ends;
-use super::start::{Found, Start};
+use super::start::Found;
 use super::tie::told_of_ties;
 use crate::data::Data;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::StartError;
 use crate::error::names::position;
 use crate::error::{Error, Result};
@@ -163,14 +164,14 @@ impl CurveFit {
         let plan = self.plan(starts)?;
         let points = self.validate(&data)?;
         let validating = begun.elapsed();
-        let Found { values: start, took: finding, .. } = self.first(&start, &plan, &points)?;
-        let spent = Spent { validating, finding };
-        let all = self.starts(&start, starts, &plan)?;
+        let start = self.first(&start, &plan, &points)?;
+        let spent = Spent { validating, finding: start.took };
+        let all = self.starts(&start.values, starts, &plan)?;
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
-        self.request(&points, start, self.place(), spent, |request| {
+        self.request(&points, start, None, spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
             let request = Request { observer, ..request };
             from_all(request, all, &stop)

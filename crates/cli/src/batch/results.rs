@@ -1,0 +1,165 @@
+//! The results of a batch as a table for a person, as a JSON document and as CSV.
+
+use super::Entry;
+use crate::json::{formula, found, joined, printed};
+use crate::model::Model;
+use crate::output::{BAD, GOOD, styled};
+use crate::words::counted;
+use crate::words::on_a_line;
+use crate::words::{aligned, seconds, significant};
+use dualfit::Fit;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Rows printed where a file has them all.
+const MOST_ROWS: usize = 20;
+
+pub(crate) struct Results<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) entries: &'a [Entry],
+    pub(crate) seconds: f64,
+}
+
+impl Results<'_> {
+    pub(crate) fn converged(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.converged()).count()
+    }
+
+    /// The document of `dualfit batch --json`.
+    pub(crate) fn document(&self) -> String {
+        let one = |entry: &Entry| {
+            let origin = json!({ "file": entry.file, "y": entry.column });
+            joined(
+                origin,
+                match &entry.outcome {
+                    Err(refusal) => json!({ "error": refusal.message }),
+                    Ok(fit) => found(self.model, fit),
+                },
+            )
+        };
+        printed(&json!({
+            "dualfit": env!("CARGO_PKG_VERSION"),
+            "model": formula(self.model),
+            "converged": self.converged(),
+            "fits": self.entries.iter().map(one).collect::<Value>(),
+        }))
+    }
+
+    /// The results as CSV, a row per fit.
+    pub(crate) fn csv(&self) -> csv::Result<Vec<u8>> {
+        let names = self.model.curve.parameters();
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let mut header = ["file", "y", "converged"].map(String::from).to_vec();
+        for name in names {
+            header.extend([name.clone(), format!("{name}_error")]);
+        }
+        header.extend(
+            ["points", "chi_square", "reduced_chi_square", "r_squared", "message"]
+                .map(String::from),
+        );
+        table.write_record(&header)?;
+        for entry in self.entries {
+            table.write_record(record(entry, names.len()))?;
+        }
+        table.into_inner().map_err(|why| why.into_error().into())
+    }
+
+    /// `out`: the file that has all rows, if there is one.
+    pub(crate) fn table(&self, out: Option<&Path>) -> String {
+        let names = self.model.curve.parameters();
+        let mut titles = vec![String::from("fit")];
+        for name in names {
+            titles.extend([name.clone(), "±".into()]);
+        }
+        titles.extend(["reduced χ²".into(), String::new()]);
+        let shown = match out {
+            Some(_) => self.entries.len().min(MOST_ROWS),
+            None => self.entries.len(),
+        };
+        let of_one_table = self.entries.iter().all(|entry| entry.file == self.entries[0].file);
+        let mut columns = self.entries.iter().map(|entry| &entry.column).filter(|c| !c.is_empty());
+        let first = columns.next();
+        let of_one_column = columns.all(|column| Some(column) == first);
+        let label = |entry: &Entry| match (of_one_table, of_one_column || entry.column.is_empty()) {
+            (true, _) => entry.column.clone(),
+            (_, true) => entry.file.clone(),
+            _ => format!("{}: {}", entry.file, entry.column),
+        };
+        let rows: Vec<Vec<String>> = self.entries[..shown]
+            .iter()
+            .map(|entry| row(label(entry), entry, names.len()))
+            .collect();
+        let mut text = format!("model: {}\n\n", on_a_line(&self.model.text));
+        for (i, line) in aligned(&titles, &rows).iter().enumerate() {
+            // Why a fit failed stands behind the columns, which it must not widen.
+            let why = i.checked_sub(1).and_then(|i| self.entries[i].complaint());
+            let why = why.map_or_else(String::new, |why| format!("  {}", styled(BAD, why)));
+            text += &format!("{line}{why}\n");
+        }
+        if shown < self.entries.len() {
+            let file = out.map(|path| path.display().to_string()).unwrap_or_default();
+            let file = if file == "-" { "standard output".into() } else { file };
+            text += &format!("and {} more, all in {file}\n", self.entries.len() - shown);
+        }
+        let (converged, all) = (self.converged(), self.entries.len());
+        let style = if converged == all { GOOD } else { BAD };
+        let told = styled(style, format!("{converged} of {} converged", counted(all, "fit")));
+        text + &format!("\n{told} in {}\n", seconds(self.seconds))
+    }
+}
+
+impl Entry {
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(Fit::converged)
+    }
+
+    /// What is wrong with it, if anything is.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        match &self.outcome {
+            Err(refusal) => Some(refusal.message.lines().next().unwrap_or_default().to_owned()),
+            Ok(fit) if fit.converged() => None,
+            Ok(fit) => {
+                let said = fit.termination().to_string();
+                said.split(';').next().map(str::to_owned)
+            }
+        }
+    }
+}
+
+fn row(label: String, entry: &Entry, parameters: usize) -> Vec<String> {
+    let mut row = vec![label];
+    match &entry.outcome {
+        Err(_) => row.resize(2 * parameters + 2, String::from("-")),
+        Ok(fit) => {
+            for (value, error) in fit.params().iter().zip(fit.std_errors()) {
+                let error = if error == 0.0 { "fixed".into() } else { significant(error, 3) };
+                row.extend([significant(*value, 7), error]);
+            }
+            let reduced = fit.reduced_chi_square();
+            row.push(reduced.map_or_else(|| "-".into(), |value| significant(value, 5)));
+        }
+    }
+    row
+}
+
+/// A row of the CSV; empty fields where there is no number.
+fn record(entry: &Entry, parameters: usize) -> Vec<String> {
+    let number = |value: f64| if value.is_nan() { String::new() } else { format!("{value:?}") };
+    let optional = |value: Option<f64>| value.map_or_else(String::new, number);
+    let mut row = vec![entry.file.clone(), entry.column.clone(), entry.converged().to_string()];
+    match &entry.outcome {
+        Err(refusal) => {
+            row.resize(row.len() + 2 * parameters + 4, String::new());
+            row.push(refusal.message.clone());
+        }
+        Ok(fit) => {
+            for (value, error) in fit.params().iter().zip(fit.std_errors()) {
+                row.extend([number(*value), number(error)]);
+            }
+            row.extend([fit.points().to_string(), number(fit.chi_square())]);
+            row.extend([optional(fit.reduced_chi_square()), optional(fit.r_squared())]);
+            row.push(fit.termination().to_string());
+        }
+    }
+    row
+}

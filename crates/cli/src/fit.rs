@@ -1,0 +1,101 @@
+//! `dualfit fit`: one model, one table, one fit.
+
+use crate::arguments::FitArguments;
+use crate::destinations;
+use crate::json::{document, printed};
+use crate::model::Model;
+use crate::output::{explain, print, put};
+use crate::points::{Points, Roles};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
+use crate::report::{self, Intervals};
+use crate::table::Table;
+use crate::watch::{clear_progress, stop_on_interrupt, watched};
+use crate::written;
+use dualfit::{Fit, MultiStart, Termination};
+
+pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
+    let on_stdout = check(asked)?;
+    let table = Table::open(&asked.file, &asked.table)?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
+    roles.hint_at_errors(&table);
+    let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
+    let points = Points::take(&table, roles, &asked.table)?;
+    let token = stop_on_interrupt();
+    model.curve = model.curve.cancel_token(token.clone());
+
+    let at = |why| refused_at(&why, &points);
+    let data = points.data().map_err(at)?;
+    // What shows the progress goes before the result is printed.
+    let curve = watched(&model.curve);
+    let (fit, optima) = match asked.multi_start {
+        None => (curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
+        Some(count) => {
+            let starts = MultiStart::new(count);
+            let optima = curve.multi_start(data.clone(), model.start(), &starts);
+            let optima = optima.map_err(at)?;
+            let table = format!("\n{}\n", optima.to_string().trim_end());
+            (optima.into_best(), table)
+        }
+    };
+    drop(curve);
+    clear_progress();
+    let intervals = match (asked.interval, asked.profile) {
+        (None, _) => None,
+        (Some(level), false) => Some(Intervals::new(&fit, level)?),
+        (Some(level), true) => {
+            let profiled = Intervals::profiled(&model.curve, &fit, &data, level);
+            Some(profiled.map_err(at)?)
+        }
+    };
+
+    if asked.json {
+        print(&printed(&document(&points, &model, &fit, intervals.as_ref())))?;
+    } else {
+        let heading = report::heading(&points, &model);
+        let intervals = intervals.map_or_else(String::new, |found| found.table());
+        let report = format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit));
+        match on_stdout {
+            true => explain(&report),
+            false => print(&report)?,
+        }
+    }
+    if let Some(path) = &asked.plot {
+        written::picture(path, &points, &fit, asked)?;
+    }
+    if let Some(path) = &asked.save {
+        let text = fit.to_json().map_err(at)?;
+        put(path, text.as_bytes())?;
+    }
+    if let Some(path) = &asked.residuals {
+        written::residuals(path, &points, &fit, asked.band)?;
+    }
+    Ok(exit_code(&fit, token.is_cancelled()))
+}
+
+/// What can be said of the request before the table is read; whether a result other than the report goes to
+/// standard output.
+fn check(asked: &FitArguments) -> Outcome<bool> {
+    if let Some(path) = &asked.plot {
+        written::check_picture(path)?;
+    }
+    if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
+        return Err(Refusal::usage(format!(
+            "--band {level}: say where to, with --plot or --residuals"
+        )));
+    }
+    let outputs = [
+        ("--plot", asked.plot.as_deref()),
+        ("--save", asked.save.as_deref()),
+        ("--residuals", asked.residuals.as_deref()),
+    ];
+    destinations::check(&[&asked.file], &outputs, asked.json)
+}
+
+/// A model of which all parameters are fixed was evaluated, as was asked. A search that was stopped may
+/// have missed the best, even where its fit converged.
+fn exit_code(fit: &Fit, stopped: bool) -> u8 {
+    match (fit.converged() || fit.termination() == Termination::AllFixed) && !stopped {
+        true => DONE,
+        false => NOT_CONVERGED,
+    }
+}

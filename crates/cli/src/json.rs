@@ -1,0 +1,133 @@
+//! A fit as a JSON document. Numbers that are not finite are null.
+
+use crate::model::Model;
+use crate::points::Points;
+use crate::report::Intervals;
+use dualfit::{Fit, Side};
+use serde_json::{Value, json};
+
+/// The document of `dualfit fit --json`.
+pub(crate) fn document(
+    points: &Points<'_>,
+    model: &Model,
+    fit: &Fit,
+    intervals: Option<&Intervals>,
+) -> Value {
+    let Points { table, roles, .. } = points;
+    let called = |column: usize| table.called(column);
+    let origin = json!({
+        "dualfit": env!("CARGO_PKG_VERSION"),
+        "model": formula(model),
+        "data": {
+            "file": table.name,
+            "x": roles.x.iter().map(|&column| called(column)).collect::<Vec<_>>(),
+            "y": called(roles.y),
+            "sigma": roles.sigma.map(called),
+            "rows_missing": points.missing,
+            "rows_out_of_range": points.outside,
+        },
+    });
+    let document = joined(origin, found(model, fit));
+    match intervals {
+        None => document,
+        Some(Intervals { level, method, ends, .. }) => {
+            let intervals = json!({ "level": level, "method": method, "ends": ends });
+            joined(document, json!({ "intervals": intervals }))
+        }
+    }
+}
+
+/// The entries of two objects, one after another.
+pub(crate) fn joined(first: Value, second: Value) -> Value {
+    match (first, second) {
+        (Value::Object(mut all), Value::Object(more)) => {
+            all.extend(more);
+            Value::Object(all)
+        }
+        (first, _) => first,
+    }
+}
+
+pub(crate) fn formula(model: &Model) -> Value {
+    json!({ "formula": model.text, "variables": model.variables })
+}
+
+/// What a fit found.
+pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
+    let n = fit.names().len();
+    let by_rows = |at: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
+        (0..n).map(|i| (0..n).map(|j| at(i, j)).collect()).collect()
+    };
+    let (covariance, correlation, stats) = (fit.covariance(), fit.correlation(), fit.stats());
+    let derived = fit.derived().iter();
+    let derived =
+        derived.map(|d| json!({ "name": d.name, "value": d.value, "std_error": d.std_error }));
+    json!({
+        "converged": fit.converged(),
+        // The name of the reason, and the sentence.
+        "termination": format!("{:?}", fit.termination()),
+        "message": fit.termination().to_string(),
+        "parameters": (0..n).map(|i| parameter(model, fit, i)).collect::<Value>(),
+        "derived": derived.collect::<Value>(),
+        "covariance": by_rows(&|i, j| covariance[(i, j)]),
+        "correlation": by_rows(&|i, j| correlation[(i, j)]),
+        "statistics": {
+            "points": fit.points(),
+            "effective_points": fit.effective_points(),
+            "estimated": fit.estimated(),
+            "degrees_of_freedom": fit.degrees_of_freedom(),
+            "rank": fit.rank(),
+            "condition": fit.condition(),
+            "chi_square": fit.chi_square(),
+            "reduced_chi_square": fit.reduced_chi_square(),
+            "rmse": fit.rmse(),
+            "r_squared": fit.r_squared(),
+            "adjusted_r_squared": fit.adjusted_r_squared(),
+            "aic": fit.aic(),
+            "bic": fit.bic(),
+        },
+        "warnings": fit.warnings().iter().map(ToString::to_string).collect::<Value>(),
+        "computation": {
+            "backend": stats.backend,
+            "device": stats.device,
+            "threads": stats.threads,
+            "evaluations": stats.evaluations,
+            "iterations": stats.iterations,
+        },
+    })
+}
+
+fn parameter(model: &Model, fit: &Fit, i: usize) -> Value {
+    let (name, std_error) = (&fit.names()[i], fit.std_errors()[i]);
+    let (lower, upper) = model.bounds_of(name);
+    let side = fit.at_bound().into_iter().find(|(other, _)| other == name);
+    let tie = fit.tie(name);
+    let state = match side.map(|(_, side)| side) {
+        _ if tie.is_some() => "tied",
+        _ if model.fixed.contains(name) || lower == upper => "fixed",
+        Some(Side::Lower) => "at lower bound",
+        Some(Side::Upper) => "at upper bound",
+        None if std_error == f64::INFINITY => "undetermined",
+        None if std_error.is_nan() => "error unknown",
+        None => "estimated",
+    };
+    let mut parameter = json!({
+        "name": name,
+        "value": fit.params()[i],
+        "std_error": std_error,
+        "state": state,
+        "tie": tie,
+        "start": fit.start()[i],
+        "lower": lower,
+        "upper": upper,
+    });
+    if let (None, Some(all)) = (tie, parameter.as_object_mut()) {
+        all.shift_remove("tie");
+    }
+    parameter
+}
+
+/// With indentation, and a newline at the end.
+pub(crate) fn printed(document: &Value) -> String {
+    format!("{document:#}\n")
+}

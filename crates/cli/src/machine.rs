@@ -1,0 +1,144 @@
+//! `dualfit devices` and `dualfit bench`: what there is to compute with, and how long fits of a decay take on it.
+
+use crate::output::{TITLE, note, print, styled};
+use crate::refusal::refused;
+use crate::refusal::{DONE, Outcome, Refusal};
+use crate::words::{aligned, seconds};
+use dualfit::{Backend, CurveFit, Data, Device, Fit};
+use std::time::Instant;
+
+const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
+const START: [f64; 3] = [1.0, 1.0, 0.0];
+const NOISE: f64 = 0.05;
+/// Points of a fit at most: three columns of them take memory.
+const MOST_POINTS: usize = 1 << 28;
+
+/// Which CUDA devices there are and how fast they move data, or why there is none.
+pub(crate) fn devices(bandwidth: bool) -> Outcome<u8> {
+    let mut text = String::new();
+    let devices = dualfit::devices().unwrap_or_else(|reason| {
+        text += &format!("No CUDA device: fits run on the CPU.\n{reason}\n");
+        Vec::new()
+    });
+    for device in &devices {
+        text += &format!("{device}\n");
+    }
+    if bandwidth && !devices.is_empty() {
+        let title = ["device", "to device", "to host", "copy in device", "read in device"];
+        let title = title.map(|name| format!("{name:>14}")).join(" ");
+        text += &format!("\n{}\n", styled(TITLE, title));
+        for device in &devices {
+            let rates = device.bandwidth().map(|found| {
+                let rates = [
+                    found.host_to_device,
+                    found.device_to_host,
+                    found.device_to_device,
+                    found.memory_read,
+                ];
+                rates.map(|rate| format!("{:>9.1} GB/s", 1e-9 * rate)).join(" ")
+            });
+            let rates = rates.unwrap_or_else(|reason| reason.to_string());
+            text += &format!("{:>14} {rates}\n", device.ordinal);
+        }
+    }
+    print(&text)?;
+    Ok(DONE)
+}
+
+/// How long fits take.
+pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
+    if let Some(wrong) = sizes.iter().find(|size| !(10..=MOST_POINTS).contains(size)) {
+        let message = format!("--points {wrong}: a size is between 10 and {MOST_POINTS}");
+        return Err(Refusal::usage(message));
+    }
+    let device = match dualfit::devices().and_then(|_| Device::open(0)) {
+        Ok(device) => Some(device),
+        Err(reason) => {
+            note(format!("no device is measured: {}", refused(&reason).message));
+            None
+        }
+    };
+    if cfg!(debug_assertions) {
+        note("this program was built without optimisation; install it with `cargo install`");
+    }
+    let mut titles = vec!["points", "CPU fastest", "CPU median"];
+    if device.is_some() {
+        titles.extend(["first on device", "device fastest", "device median", "resident fastest"]);
+    }
+    let titles: Vec<String> = titles.into_iter().map(String::from).collect();
+    let (mut rows, mut how) = (Vec::new(), None);
+    for &size in sizes {
+        let (x, y) = decay(size);
+        let data = Data::new(&x, &y).map_err(|why| refused(&why))?;
+        let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+        let cpu = model.clone().backend(Backend::Cpu);
+        let (times, fit) = timed(repeat, || cpu.fit(data.clone(), START))?;
+        let stats = fit.stats();
+        how.get_or_insert((stats.instruction_set.clone(), 0)).1 = stats.threads;
+        let mut row = vec![size.to_string(), seconds(times[0]), seconds(times[times.len() / 2])];
+        if let Some(device) = &device {
+            let gpu = model.backend(Backend::Cuda(0));
+            let (first, _) = timed(1, || gpu.fit(data.clone(), START))?;
+            let (times, _) = timed(repeat, || gpu.fit(data.clone(), START))?;
+            let there = device.upload(&data).map_err(|why| refused(&why))?;
+            let (resident, _) = timed(repeat, || gpu.fit_uploaded(&there, START))?;
+            row.extend([first[0], times[0], times[times.len() / 2], resident[0]].map(seconds));
+        }
+        rows.push(row);
+    }
+    print(&told(&aligned(&titles, &rows), repeat, how, device.as_ref()))?;
+    Ok(DONE)
+}
+
+/// The table with what the numbers are, and are not.
+fn told(
+    table: &[String],
+    repeat: u32,
+    how: Option<(String, usize)>,
+    device: Option<&Device>,
+) -> String {
+    let (set, threads) = how.unwrap_or_default();
+    let mut text = format!(
+        "whole fits of a*exp(-b*x) + c to simulated points in f64, {repeat} of each size\nCPU: {set}, up to {threads} thread(s)\n"
+    );
+    if let Some(device) = device {
+        text += &format!("{device}\n");
+    }
+    text += &format!("\n{}\n", table.join("\n"));
+    if device.is_some() {
+        text += "\nThe first fit on the device compiles or loads its kernels. Fits on the device copy their points\nthere; resident ones find them there.\n";
+    }
+    text + "\nTimes are of this machine under its present load. Other models and data take other times.\n"
+}
+
+/// Seconds of each call, ascending, and the last fit.
+fn timed(repeat: u32, fit: impl Fn() -> dualfit::Result<Fit>) -> Outcome<(Vec<f64>, Fit)> {
+    let once = || {
+        let begun = Instant::now();
+        fit().map(|fit| (begun.elapsed().as_secs_f64(), fit)).map_err(|why| refused(&why))
+    };
+    let (seconds, mut last) = once()?;
+    let mut times = vec![seconds];
+    for _ in 1..repeat {
+        let (seconds, fit) = once()?;
+        times.push(seconds);
+        last = fit;
+    }
+    times.sort_by(f64::total_cmp);
+    Ok((times, last))
+}
+
+/// Points about a decay, with a noise that is the same at every run: the golden ratio's multiples are
+/// spread evenly, and the sum of three such numbers is nearly normal.
+fn decay(size: usize) -> (Vec<f64>, Vec<f64>) {
+    let part = |i: usize, step: f64| (i as f64 * step).fract() - 0.5;
+    let [a, b, c] = TRUTH;
+    (0..size)
+        .map(|i| {
+            let x = 5.0 * i as f64 / size as f64;
+            let noise =
+                part(i, 0.618_033_988_75) + part(i, 0.754_877_666_25) + part(i, 0.569_840_290_99);
+            (x, a * (-b * x).exp() + c + NOISE * 2.0 * noise)
+        })
+        .unzip()
+}

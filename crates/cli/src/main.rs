@@ -1,0 +1,78 @@
+//! The program `dualfit`: fits from a command line.
+
+mod arguments;
+mod batch;
+mod destinations;
+mod fit;
+mod form;
+mod json;
+mod machine;
+mod manual;
+mod model;
+mod models;
+mod output;
+mod points;
+mod refusal;
+mod report;
+mod table;
+mod watch;
+mod words;
+mod written;
+
+use arguments::{Command, CommandLine};
+use clap::Parser;
+use clap::error::ErrorKind;
+use refusal::{DONE, Outcome, USAGE};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::try_parse() {
+        Ok(line) => run(&line.command),
+        Err(error) => misread(&error),
+    };
+    ExitCode::from(outcome.unwrap_or_else(|refusal| {
+        output::error(&refusal.message);
+        refusal.code
+    }))
+}
+
+fn run(command: &Command) -> Outcome<u8> {
+    match command {
+        Command::Fit(asked) => fit::run(asked),
+        Command::Batch(asked) => batch::run(asked),
+        Command::Bench { points, repeat } => machine::bench(points, *repeat),
+        Command::Models { model } => models::run(model.as_deref()),
+        Command::Devices { bandwidth } => machine::devices(*bandwidth),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man { command } => manual::run(command.as_deref()),
+    }
+}
+
+/// Help and version are results; everything else that clap says is an error, which fits on a line.
+fn misread(error: &clap::Error) -> Outcome<u8> {
+    let text = error.render();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::print(&text.ansi().to_string())?;
+            Ok(DONE)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Who gave no command at all is shown what there is, as an error.
+            output::explain(&text.ansi().to_string());
+            Ok(USAGE)
+        }
+        _ => Err(refusal::Refusal::usage(on_one_line(&text.to_string()))),
+    }
+}
+
+/// What clap says is wrong and what it advises, without the usage.
+fn on_one_line(text: &str) -> String {
+    let said = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let said = said.filter(|line| !line.is_empty() && !line.starts_with("For more"));
+    let plain = said.map(|line| line.trim_start_matches("error: ").trim_start_matches("tip: "));
+    let line = plain.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
+    match line.contains("; ") {
+        true => line,
+        false => line + "; `dualfit --help` and `dualfit COMMAND --help` say what there is",
+    }
+}

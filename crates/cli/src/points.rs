@@ -1,0 +1,177 @@
+//! The points that are fitted: columns of a table, without the rows that were to be left out.
+
+use crate::arguments::{TableArguments, words};
+use crate::output::note;
+use crate::refusal::{Outcome, Refusal};
+use crate::table::{Table, without_unit};
+use crate::words::counted;
+use dualfit::{Data, Sigma};
+
+/// Which columns of a table are what, by index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) x: Vec<usize>,
+    pub(crate) y: usize,
+    pub(crate) sigma: Option<usize>,
+}
+
+impl Roles {
+    /// The independent variables and sigma; x is the first column unless something else is said.
+    pub(crate) fn of_points(
+        table: &Table,
+        asked: &TableArguments,
+    ) -> Outcome<(Vec<usize>, Option<usize>)> {
+        let x = asked.x.as_deref().map_or(Ok(vec![0]), |names| table.find_all(names))?;
+        let sigma = asked.sigma.as_deref().map(|name| table.find(name)).transpose()?;
+        Ok((x, sigma))
+    }
+
+    /// With one response; the first column that is not yet used, if none is said.
+    pub(crate) fn choose(table: &Table, asked: &TableArguments, y: Option<&str>) -> Outcome<Roles> {
+        let (x, sigma) = Roles::of_points(table, asked)?;
+        let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
+        let y = match y {
+            Some(name) => table.find(name)?,
+            None => (0..table.names.len()).find(free).ok_or_else(|| {
+                Refusal::usage(format!(
+                    "{}: has {} and none is left for y; is the --delimiter right?",
+                    table.name,
+                    counted(table.names.len(), "column")
+                ))
+            })?,
+        };
+        Ok(Roles { x, y, sigma })
+    }
+
+    /// Mentions a column that looks like the errors of y and is not used.
+    pub(crate) fn hint_at_errors(&self, table: &Table) {
+        const NAMES: &str = "sigma err error errors yerr y_err std sd uncertainty dy stderr s";
+        let y = without_unit(&table.names[self.y]).to_lowercase();
+        let of_y = ["err", "error", "sigma", "std", "sd"].map(|word| format!("{y}_{word}"));
+        let is_error = |name: &str| {
+            NAMES.split(' ').any(|known| known == name) || of_y.iter().any(|known| known == name)
+        };
+        let looks = |&column: &usize| {
+            let used = self.x.contains(&column) || self.y == column;
+            !used && is_error(&without_unit(&table.names[column]).to_lowercase())
+        };
+        if self.sigma.is_none()
+            && let Some(column) = (0..table.names.len()).find(looks)
+        {
+            let (name, y) = (&table.names[column], table.called(self.y));
+            note(format!(
+                "column \"{name}\" is not used; with --sigma \"{name}\" it gives the standard deviations of {y}"
+            ));
+        }
+    }
+}
+
+pub(crate) struct Points<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) roles: Roles,
+    pub(crate) x: Vec<Vec<f64>>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) sigma: Option<Vec<f64>>,
+    relative: bool,
+    /// For each point its row in the table.
+    rows: Vec<usize>,
+    /// Rows left out because a value was missing, and because they were out of range.
+    pub(crate) missing: usize,
+    pub(crate) outside: usize,
+}
+
+impl<'a> Points<'a> {
+    pub(crate) fn take(
+        table: &'a Table,
+        roles: Roles,
+        asked: &TableArguments,
+    ) -> Outcome<Points<'a>> {
+        let mut used = roles.x.clone();
+        used.push(roles.y);
+        used.extend(roles.sigma);
+        let mut ranges = Vec::new();
+        for part in words::parts(&asked.range) {
+            let (name, ends) = words::assignment(part, "--range", "x=0..10")?;
+            ranges.push((used.len(), words::range(ends, "--range", part)?));
+            let alone = name == "x" && roles.x.len() == 1 && table.find(name).is_err();
+            used.push(if alone { roles.x[0] } else { table.find(name)? });
+        }
+        let columns = table.columns(&used)?;
+        let (y, roles_used) =
+            (roles.x.len(), roles.x.len() + 1 + usize::from(roles.sigma.is_some()));
+        let (mut rows, mut missing, mut outside, mut first_missing) = (Vec::new(), 0, 0, None);
+        for row in 0..columns[y].len() {
+            let value = |at: usize| columns[at][row];
+            // An infinite sigma is a point without weight, which is known.
+            let known = |at: usize| value(at).is_finite() || (at > y && !value(at).is_nan());
+            if ranges.iter().any(|&(at, (low, high))| !(low..=high).contains(&value(at))) {
+                outside += 1;
+            } else if let Some(at) = (0..roles_used).find(|&at| !known(at)) {
+                missing += 1;
+                first_missing.get_or_insert((row, used[at], value(at)));
+            } else {
+                rows.push(row);
+            }
+        }
+        let kept = |at: usize| -> Vec<f64> { rows.iter().map(|&row| columns[at][row]).collect() };
+        let sigma = roles.sigma.map(|_| kept(y + 1));
+        if let Some((point, s)) = sigma.iter().flatten().enumerate().find(|(_, s)| **s <= 0.0) {
+            let place = table.place(rows[point], used[y + 1]);
+            return Err(Refusal::usage(format!(
+                "{place}: sigma is {s}; a standard deviation is positive: correct it, or set a least one"
+            )));
+        }
+        if let Some((row, column, value)) = first_missing.filter(|_| !asked.skip_missing) {
+            let (place, called) = (table.place(row, column), table.called(column));
+            let what = if value.is_nan() { "has no value" } else { "is infinite" };
+            return Err(Refusal::usage(format!(
+                "{place}: {called} {what} ({}); fill it in, or say --skip-missing",
+                counted(missing, "such row")
+            )));
+        }
+        if rows.is_empty() {
+            return Err(Refusal::usage(format!(
+                "{}: no row is left: {} missing values, {} out of range; widen --range or choose other columns",
+                table.name,
+                plural(missing, "row has", "rows have"),
+                plural(outside, "lies", "lie"),
+            )));
+        }
+        let (x, y) = ((0..y).map(kept).collect(), kept(y));
+        let relative = asked.relative;
+        Ok(Points { table, roles, x, y, sigma, relative, rows, missing, outside })
+    }
+
+    /// As the library takes them.
+    pub(crate) fn data(&self) -> dualfit::Result<Data<'_>> {
+        let columns: Vec<&[f64]> = self.x.iter().map(Vec::as_slice).collect();
+        let data = Data::new(columns, &self.y)?;
+        match &self.sigma {
+            None => Ok(data),
+            Some(sigma) if self.relative => data.sigma(Sigma::Relative(sigma)),
+            Some(sigma) => data.sigma(Sigma::Absolute(sigma)),
+        }
+    }
+
+    /// Where the response of a point stands.
+    pub(crate) fn place(&self, point: usize) -> String {
+        let row = self.rows.get(point).copied().unwrap_or_default();
+        self.table.place(row, self.roles.y)
+    }
+
+    /// What was left out, in words; empty if nothing was.
+    pub(crate) fn left_out(&self) -> String {
+        let mut parts = Vec::new();
+        if self.missing > 0 {
+            parts.push(format!("{} with a missing value left out", counted(self.missing, "row")));
+        }
+        if self.outside > 0 {
+            parts.push(format!("{} out of range", counted(self.outside, "row")));
+        }
+        parts.join(", ")
+    }
+}
+
+fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

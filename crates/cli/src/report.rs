@@ -1,0 +1,120 @@
+//! The report of a fit: what was fitted, what the library says of it, and confidence intervals.
+
+use crate::model::Model;
+use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
+use crate::points::Points;
+use crate::refusal::{Outcome, refused};
+use crate::words::{aligned, counted, on_a_line, significant};
+use dualfit::{CurveFit, Data, Error, Fit, UncertaintyError};
+
+/// Two lines: the data and the model.
+pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
+    let Points { table, roles, .. } = points;
+    let x: Vec<String> = roles.x.iter().map(|&column| table.called(column)).collect();
+    let mut data = format!(
+        "{}: {} over {}, {}",
+        table.name,
+        table.called(roles.y),
+        x.join(" and "),
+        counted(points.y.len(), "point")
+    );
+    if let Some(sigma) = roles.sigma {
+        data += &format!(", sigma from {}", table.called(sigma));
+    }
+    let left_out = points.left_out();
+    if !left_out.is_empty() {
+        data += &format!("; {left_out}");
+    }
+    format!("{data}\nmodel: {}\n", on_a_line(&model.text))
+}
+
+/// What the library prints, with a newline at the end.
+pub(crate) fn coloured(fit: &Fit) -> String {
+    let text = fit.to_string();
+    let mut lines = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        lines.push(match line {
+            _ if i == 0 => styled(if fit.converged() { GOOD } else { BAD }, line),
+            _ if line.starts_with("parameter ") || line.starts_with("derived ") => {
+                styled(TITLE, line)
+            }
+            _ if line.starts_with("warning:") => styled(DOUBTFUL, line),
+            _ => line.to_owned(),
+        });
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Confidence intervals of the parameters.
+pub(crate) struct Intervals {
+    names: Vec<String>,
+    pub(crate) level: f64,
+    pub(crate) method: &'static str,
+    /// One per parameter; NaN where an end is not known.
+    pub(crate) ends: Vec<(f64, f64)>,
+}
+
+impl Intervals {
+    /// From the standard errors.
+    pub(crate) fn new(fit: &Fit, level: f64) -> Outcome<Intervals> {
+        let ends = fit.confidence_intervals(level).map_err(|why| refused(&why))?;
+        Ok(Intervals { names: fit.names().to_vec(), level, method: "standard errors", ends })
+    }
+
+    /// From the profile of each parameter that is free; those of the others are not known.
+    pub(crate) fn profiled(
+        curve: &CurveFit,
+        fit: &Fit,
+        data: &Data<'_>,
+        level: f64,
+    ) -> dualfit::Result<Intervals> {
+        let mut ends = Vec::new();
+        for name in fit.names() {
+            ends.push(match curve.profile_to(fit, data.clone(), name, level) {
+                Err(Error::Uncertainty(UncertaintyError::NoProfile { .. })) => (f64::NAN, f64::NAN),
+                Err(why) => return Err(why),
+                Ok(profile) => match profile.better() {
+                    None => profile.interval(level).map(|found| (found.lower, found.upper))?,
+                    Some(better) => {
+                        note(format!(
+                            "the profile of {name} came upon a better minimum; fit again with --start {}",
+                            start_of(better)
+                        ));
+                        (f64::NAN, f64::NAN)
+                    }
+                },
+            });
+        }
+        Ok(Intervals { names: fit.names().to_vec(), level, method: "profiles", ends })
+    }
+
+    /// With an empty line before it.
+    pub(crate) fn table(&self) -> String {
+        let Intervals { names, level, method, ends } = self;
+        let titles = ["parameter", "from", "to"].map(String::from);
+        let number = |value: f64| match value.is_nan() {
+            true => String::from("-"),
+            false => significant(value, 7),
+        };
+        let row = |(name, &(low, high)): (&String, &(f64, f64))| {
+            vec![name.clone(), number(low), number(high)]
+        };
+        let rows: Vec<Vec<String>> = names.iter().zip(ends).map(row).collect();
+        let mut text = format!("\n{} % confidence intervals, from {method}\n", percent(*level));
+        for line in aligned(&titles, &rows) {
+            text += &format!("{line}\n");
+        }
+        text
+    }
+}
+
+/// A fit's parameters as `--start` takes them.
+fn start_of(fit: &Fit) -> String {
+    let pairs = fit.names().iter().zip(fit.params());
+    pairs.map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>().join(",")
+}
+
+/// 95 of 0.95, and 99.73 of 0.9973.
+fn percent(level: f64) -> f64 {
+    (1e8 * level).round() / 1e6
+}

@@ -1,0 +1,58 @@
+//! While a fit or a batch runs: how far it is, on a terminal, and Ctrl-C.
+
+use dualfit::{BatchProgress, CancelToken, CurveFit, progress};
+use std::io::{IsTerminal, Write, stderr};
+use std::ops::ControlFlow;
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a shell gives a program that an interrupt ended.
+const INTERRUPTED: i32 = 130;
+/// How long a fit or a batch must take before its progress is shown.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A token that the first interrupt cancels: fits stop where they are, and their best parameters are
+/// reported. The second ends the program.
+pub(crate) fn stop_on_interrupt() -> CancelToken {
+    let token = CancelToken::new();
+    let stop = token.clone();
+    // Without a handler an interrupt ends the program at once, which is no worse.
+    let _ = ctrlc::set_handler(move || {
+        if stop.is_cancelled() {
+            process::exit(INTERRUPTED);
+        }
+        stop.cancel();
+    });
+    token
+}
+
+/// Shows how far a fit is that takes long.
+pub(crate) fn watched(curve: &CurveFit) -> CurveFit {
+    let line = progress::fit_line();
+    curve.clone().observe(move |progress| match progress.elapsed > PATIENCE {
+        true => line(progress),
+        false => ControlFlow::Continue(()),
+    })
+}
+
+/// Called after each of so many fits, shows how far a batch is that takes long.
+pub(crate) fn counting(n_fits: usize) -> impl Fn() + Sync {
+    let (bar, finished, begun) = (progress::batch_bar(), AtomicUsize::new(0), Instant::now());
+    move || {
+        let finished = 1 + finished.fetch_add(1, Ordering::Relaxed);
+        let elapsed = begun.elapsed();
+        if elapsed > PATIENCE {
+            // What the bar answers is to go on.
+            let _ = bar(BatchProgress { finished, n_fits, elapsed });
+        }
+    }
+}
+
+/// Takes away the line that showed a progress, so that the result does not stand behind it.
+pub(crate) fn clear_progress() {
+    if stderr().is_terminal() {
+        // It is no colour, which anstream might take out.
+        let _ = write!(stderr(), "\r\x1b[2K");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a fit leaves in files: its picture, and the fitted points with what the model says of them.
+
+use crate::arguments::FitArguments;
+use crate::output::{extension, is_stdout, put};
+use crate::points::Points;
+use crate::refusal::{Outcome, Refusal, refused};
+use dualfit::plot::FitPlot;
+use dualfit::{Error, Fit, PlotError};
+use std::path::Path;
+
+/// Refuses a picture of which the name says no kind, before a long fit.
+pub(crate) fn check_picture(path: &Path) -> Outcome<()> {
+    if is_stdout(path) || ["svg", "png"].contains(&extension(path).as_str()) {
+        return Ok(());
+    }
+    Err(Refusal::usage(format!(
+        "--plot {}: the name says the kind of picture, so it ends in .svg or .png",
+        path.display()
+    )))
+}
+
+/// Points, curve, band and residuals. Axes are called as the columns are.
+pub(crate) fn picture(
+    path: &Path,
+    points: &Points<'_>,
+    fit: &Fit,
+    asked: &FitArguments,
+) -> Outcome<()> {
+    let Points { table, roles, .. } = points;
+    let data = points.data().map_err(|why| refused(&why))?;
+    let x = roles.x.first().map_or_else(String::new, |&column| table.called(column));
+    let mut plot = FitPlot::new(fit, &data).x_label(&x).y_label(&table.called(roles.y));
+    plot = plot.residuals(true).log_x(asked.log_x).log_y(asked.log_y);
+    if let Some(level) = asked.band {
+        plot = plot.band(level);
+    }
+    let failed = |why: Error| match &why {
+        Error::Plot(PlotError::NotWritten { message, .. }) => {
+            Refusal::file(format!("{}: cannot be written: {message}", path.display()))
+        }
+        _ => Refusal::usage(format!("--plot {}: {}", path.display(), refused(&why).message)),
+    };
+    match is_stdout(path) {
+        true => put(path, plot.to_svg().map_err(failed)?.as_bytes()),
+        false => plot.save(path).map_err(failed),
+    }
+}
+
+/// CSV with a row per point: its independent variables, y, sigma if there is one, the model's value, the
+/// residual, y minus that value, and the ends of the curve's confidence band if its level is given.
+pub(crate) fn residuals(
+    path: &Path,
+    points: &Points<'_>,
+    fit: &Fit,
+    band: Option<f64>,
+) -> Outcome<()> {
+    let Points { roles, .. } = points;
+    let x = || points.x.iter().map(Vec::as_slice).collect::<Vec<&[f64]>>();
+    let computed = || {
+        let band = band.map(|level| fit.confidence_band(x(), level)).transpose()?;
+        Ok((fit.predict(x())?, fit.residuals(&points.data()?)?, band))
+    };
+    let (model, residuals, band) = computed().map_err(|why: Error| refused(&why))?;
+
+    let name = |column: usize, what: &str| match points.table.has_name(column) {
+        true => points.table.names[column].clone(),
+        false => what.to_owned(),
+    };
+    let mut columns: Vec<(String, &[f64])> =
+        roles.x.iter().zip(x()).map(|(&column, values)| (name(column, "x"), values)).collect();
+    columns.push((name(roles.y, "y"), &points.y));
+    if let (Some(column), Some(sigma)) = (roles.sigma, &points.sigma) {
+        columns.push((name(column, "sigma"), sigma));
+    }
+    columns.extend([("model".into(), &model[..]), ("residual".into(), &residuals)]);
+    if let Some(band) = &band {
+        columns.push(("band_lower".into(), &band.lower));
+        columns.push(("band_upper".into(), &band.upper));
+    }
+    let csv = table_of(&columns).map_err(|why| Refusal::unwritten(path, &why.into()))?;
+    put(path, &csv)
+}
+
+/// Columns of one length under their names.
+fn table_of(columns: &[(String, &[f64])]) -> csv::Result<Vec<u8>> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table.write_record(columns.iter().map(|(name, _)| name))?;
+    for row in 0..columns.first().map_or(0, |(_, values)| values.len()) {
+        table.write_record(columns.iter().map(|(_, values)| format!("{:?}", values[row])))?;
+    }
+    table.into_inner().map_err(|why| why.into_error().into())
+}

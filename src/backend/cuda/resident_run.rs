@@ -1,0 +1,312 @@
+//! The host's side of a minimisation whose loop runs on a device: it says what the fit is, queues
+//! launches ahead, looks where the fit stands, and sees to what the device cannot.
+
+use super::driver::DriverError;
+use super::resident::{Request, ResidentFit};
+use super::state::State;
+use crate::backend::cpu::ITERATION_FLOOR;
+use crate::data::unit_of;
+use crate::normal::Normal;
+use crate::observe::span;
+use crate::solver::observe::{Progress, wants_to_stop};
+use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::run::{Ends, Run, best_of_runs};
+use crate::solver::state::Scaling;
+use crate::solver::task::{Task, Work};
+use crate::solver::termination::Termination;
+use std::ops::Range;
+
+/// Launches queued before the host looks: a fit takes about a dozen evaluations, and those that come
+/// too many return at once.
+const AHEAD: usize = 6;
+/// Evaluations queued behind a factor: where one was needed the next accepted step needs one too.
+const AHEAD_OF_FACTOR: usize = 2;
+
+/// The words of `Reason` in `kernels/solver_state.cuh`, from 1 on.
+const REASONS: [Termination; 11] = [
+    Termination::Gradient,
+    Termination::Cost,
+    Termination::Step,
+    Termination::ExactFit,
+    Termination::NoProgress,
+    Termination::MaxEvaluations,
+    Termination::TimeLimit,
+    Termination::Stopped,
+    Termination::ModelNonFinite,
+    Termination::ZeroGradientAtStart,
+    Termination::Degenerate,
+];
+
+/// What the word of a `Reason` says; none of a fit that has ended is unknown.
+pub(crate) fn termination_of(word: usize) -> Termination {
+    let known = word.checked_sub(1).and_then(|r| REASONS.get(r));
+    known.copied().unwrap_or(Termination::NoProgress)
+}
+
+/// Makes a minimisation on a device.
+pub(crate) fn minimise_resident(
+    fit: &mut dyn ResidentFit,
+    task: &Task<'_>,
+) -> Result<Outcome, Failure> {
+    let problem = task.problem;
+    let mut run = ResidentRun::new(fit, task);
+    let mut ends = Ends::new(problem.start.len(), problem.free.len());
+    match best_of_runs(&mut run, problem, &mut ends) {
+        Ok(()) => Ok(ends.best),
+        Err(Failure::Device { error, .. }) => {
+            Err(Failure::Device { error, reached: run.reached() })
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+struct ResidentRun<'a> {
+    fit: &'a mut dyn ResidentFit,
+    task: &'a Task<'a>,
+    /// What the device was last seen to hold.
+    state: State,
+    columns: Vec<f64>,
+    /// Whether the host has a say between evaluations, so that none may be queued ahead.
+    is_watched: bool,
+    /// What came before this run and beside the device's counts.
+    work: Work,
+    /// Whether the observer asked to stop.
+    stopped: bool,
+    /// Accepted steps that the observer was told of.
+    told: usize,
+}
+
+impl Run for ResidentRun<'_> {
+    fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
+        self.work = self.work();
+        self.told = self.work.iterations;
+        self.fill(start, scaling);
+        self.write(0..self.state.layout.words)?;
+        let ahead = if self.is_watched { 1 } else { AHEAD };
+        self.queue(ahead)?;
+        if self.request() == Request::Host {
+            self.measure_columns(start)?;
+            self.queue(ahead)?;
+        }
+        match self.request() {
+            Request::Host => Err(Failure::Overflow),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(&mut self) -> Result<Termination, Failure> {
+        loop {
+            let _span = span!(TRACE, "step", iteration = self.work().iterations);
+            self.tell_observer()?;
+            match self.request() {
+                Request::Done | Request::Host => break,
+                Request::Factor => {
+                    self.fit.factor()?;
+                    self.queue(if self.is_watched { 0 } else { AHEAD_OF_FACTOR })?;
+                }
+                Request::Evaluate => match self.ended_by_host() {
+                    None => self.queue(if self.is_watched { 1 } else { AHEAD })?,
+                    Some(reason) => self.stop(reason)?,
+                },
+            }
+        }
+        self.read_all()?;
+        Ok(termination_of(self.state.count(&self.state.layout.termination)))
+    }
+
+    fn report(&self, termination: Termination, out: &mut Outcome) {
+        let layout = &self.state.layout;
+        let mut sums = self.state.numbers(&layout.present_sums);
+        let cost = sums.pop().unwrap_or(f64::NAN);
+        *out = Outcome {
+            params: self.state.numbers(&layout.present_params),
+            cost,
+            normal: Normal { n: layout.n, products: sums, cost },
+            termination,
+            work: self.work(),
+            columns: self.columns.clone(),
+            effects: self.state.numbers(&layout.effects),
+            retried: false,
+            most_weight: f64::INFINITY,
+        };
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.ended_by_host().is_some() || self.work().evaluations >= self.limit()
+    }
+}
+
+impl<'a> ResidentRun<'a> {
+    fn new(fit: &'a mut dyn ResidentFit, task: &'a Task<'a>) -> Self {
+        let state = State::new(fit.layout().clone());
+        let columns = vec![1.0; state.layout.n];
+        let mut run = ResidentRun {
+            fit,
+            task,
+            state,
+            columns,
+            is_watched: task.observer.is_some() || task.options.max_time.is_some(),
+            work: task.work,
+            stopped: false,
+            told: 0,
+        };
+        run.set_counts();
+        run
+    }
+
+    /// The best parameters that the host has seen, and what they cost.
+    fn reached(&self) -> Option<(Vec<f64>, Work)> {
+        let params = self.state.numbers(&self.state.layout.present_params);
+        let whole = params.iter().all(|p| p.is_finite());
+        whole.then(|| (params, self.work()))
+    }
+
+    /// Says what the fit is and where it begins.
+    fn fill(&mut self, start: &[f64], scaling: Scaling) {
+        let Task { problem, options, .. } = *self.task;
+        let limit = self.limit();
+        let mut state = State::new(self.state.layout.clone());
+        let layout = state.layout.clone();
+        state.set(&layout.present_params, start.iter().copied());
+        state.set(&layout.trial_params, start.iter().copied());
+        state.set_counts(&layout.limit, [limit]);
+        state.set_counts(&layout.earlier, [self.work.iterations]);
+        state.set_counts(&layout.scaling, [usize::from(scaling == Scaling::Present)]);
+        state.set_counts(&layout.points_counted, [problem.points]);
+        state.set(&layout.ftol, [options.ftol]);
+        state.set(&layout.xtol, [options.xtol]);
+        state.set(&layout.gtol, [options.gtol]);
+        state.set(&layout.initial_radius, [options.initial_radius]);
+        state.set(&layout.rounding, [problem.rounding()]);
+        state.set(&layout.square, [problem.square]);
+        state.set(&layout.bulk, [problem.bulk()]);
+        state.set(&layout.floor, [ITERATION_FLOOR]);
+        state.set(&layout.columns, self.columns.iter().copied());
+        state.set(&layout.lower, problem.free.iter().map(|&k| problem.bounds[k].0));
+        state.set(&layout.upper, problem.free.iter().map(|&k| problem.bounds[k].1));
+        state.set_counts(&layout.free, problem.free.iter().copied());
+        state.set_counts(&layout.unused, problem.unused.iter().map(|&u| usize::from(u)));
+        self.state = state;
+        self.set_counts();
+        self.set_request(Request::Evaluate);
+    }
+
+    fn set_counts(&mut self) {
+        let layout = self.state.layout.clone();
+        self.state.set_counts(&layout.evaluations, [self.work.evaluations]);
+        self.state.set_counts(&layout.iterations, [self.work.iterations]);
+        self.state.set_counts(&layout.reported, [self.work.iterations]);
+        self.state.set_counts(&layout.factorisations, [0]);
+    }
+
+    fn set_request(&mut self, request: Request) {
+        let at = self.state.layout.request.start;
+        self.state.words[at] = request.word();
+    }
+
+    fn request(&self) -> Request {
+        Request::from_word(self.state.words[self.state.layout.request.start])
+    }
+
+    /// What all runs have cost so far.
+    fn work(&self) -> Work {
+        let layout = &self.state.layout;
+        Work {
+            evaluations: self.state.count(&layout.evaluations),
+            other_passes: self.work.other_passes + self.state.count(&layout.factorisations),
+            iterations: self.state.count(&layout.iterations),
+        }
+    }
+
+    fn limit(&self) -> usize {
+        self.task.options.evaluations(self.columns.len())
+    }
+
+    /// Whether the observer or the clock ends the fit.
+    fn ended_by_host(&self) -> Option<Termination> {
+        match self.stopped {
+            true => Some(Termination::Stopped),
+            false => self.task.ended_outside(),
+        }
+    }
+
+    fn write(&mut self, at: Range<usize>) -> Result<(), DriverError> {
+        self.fit.write(at.start, &self.state.words[at])
+    }
+
+    fn read(&mut self, at: Range<usize>) -> Result<(), DriverError> {
+        self.fit.read(at.clone(), &mut self.state.words[at])
+    }
+
+    fn read_all(&mut self) -> Result<(), DriverError> {
+        self.read(0..self.state.layout.words)
+    }
+
+    /// Waits for the device and looks where it stands.
+    fn look(&mut self) -> Result<(), DriverError> {
+        self.read(self.state.layout.head())
+    }
+
+    /// Queues evaluations and looks where they lead.
+    fn queue(&mut self, evaluations: usize) -> Result<(), DriverError> {
+        self.fit.iterate(evaluations)?;
+        self.look()
+    }
+
+    /// Ends the fit while it waits for an evaluation.
+    fn stop(&mut self, reason: Termination) -> Result<(), DriverError> {
+        let word = REASONS.iter().position(|&r| r == reason).map_or(0, |r| r + 1);
+        let at = self.state.layout.stopped.clone();
+        self.state.set_counts(&at, [word]);
+        self.write(at)?;
+        self.fit.stop()?;
+        self.look()
+    }
+
+    /// What the host does about a start whose sums are not finite or not safe.
+    fn measure_columns(&mut self, start: &[f64]) -> Result<(), Failure> {
+        self.work.other_passes += 1;
+        if let Some(point) = self.fit.first_bad_point(start) {
+            return Err(Failure::Start(point));
+        }
+        let mut largest = vec![0.0; self.columns.len()];
+        self.fit.magnitudes(start, &mut largest)?;
+        self.work.other_passes += 1;
+        self.columns.iter_mut().zip(&largest).for_each(|(c, &m)| *c = unit_of(m));
+        let layout = self.state.layout.clone();
+        self.state.set(&layout.columns, self.columns.iter().copied());
+        self.state.set_counts(&layout.rescaled, [1]);
+        self.set_request(Request::Evaluate);
+        for at in [layout.columns, layout.rescaled, layout.request] {
+            self.write(at)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the observer of a step that it does not know of.
+    fn tell_observer(&mut self) -> Result<(), Failure> {
+        let layout = &self.state.layout;
+        let iteration = self.state.count(&layout.reported);
+        let (Some(observer), true) = (self.task.observer, iteration > self.told) else {
+            return Ok(());
+        };
+        self.told = iteration;
+        let params = self.state.numbers(&layout.present_params);
+        let progress = Progress {
+            iteration,
+            evaluations: self.state.count(&layout.evaluations),
+            params: &params,
+            cost: self.state.number(&layout.cost)
+                / self.task.problem.row_unit
+                / self.task.problem.row_unit,
+            step: self.state.number(&layout.step),
+            damping: self.state.number(&layout.damping),
+            elapsed: self.task.begun.elapsed(),
+        };
+        self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,386 @@
+//! The solver of the device against that of the host: the same sums, made by the CPU, go to both, and
+//! both take the same way to the same end.
+
+use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
+use crate::data::loss::Loss;
+use crate::model::program::Program;
+use crate::solver::observe::Progress;
+use crate::solver::options::Options;
+use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::termination::Termination;
+use crate::support::nist;
+use case::Case;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stepped::By;
+
+mod case;
+mod stepped;
+
+fn certified(problem: &nist::Problem, start: &[f64]) -> Case {
+    let names: Vec<&str> = problem.variables.iter().map(String::as_str).collect();
+    let mut case = Case::new(&problem.model, &names, problem.predictors.clone(), problem.y.clone());
+    let position = |name: &String| problem.parameters.iter().position(|p| p == name);
+    let order = case.program.params.iter().map(|name| position(name).expect("a parameter"));
+    case.start = order.map(|i| start[i]).collect();
+    case
+}
+
+#[test]
+fn nist_takes_the_same_way_on_both() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    for problem in nist::problems() {
+        for start in [&problem.start1, &problem.start2] {
+            let case = certified(&problem, start);
+            let end = case.check(&device, By::Warp, &problem.name);
+            assert!(end.termination.is_converged(), "{}", problem.name);
+            case.check(&device, By::Solo, &problem.name);
+        }
+    }
+    assert_eq!(device.live(), 0);
+}
+
+/// Without pattern, within ±0.5, the same in every run.
+fn scatter(i: usize) -> f64 {
+    ((37 * i * i + 11 * i) % 101) as f64 / 101.0 - 0.5
+}
+
+fn decay() -> Case {
+    let y = |x: f64, i| 2.5 * (-1.3 * x).exp() + 0.5 + 0.06 * scatter(i);
+    Case::of("a * exp(-b * x) + c", |i| 0.08 * i as f64, y, 50).start(&[2.0, 1.0, 0.3])
+}
+
+/// A decay with outliers.
+fn spoilt() -> Case {
+    let mut case = decay();
+    (0..50).step_by(7).for_each(|i| case.y[i] += 3.0);
+    case
+}
+
+const WILD: [(&str, f64, f64); 3] =
+    [("inside", -10.0, 10.0), ("at the solution's side", 1.5, 2.0), ("beyond", 0.0, 1.1)];
+
+#[test]
+fn bounds_and_fixed_parameters() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let mut ends = Vec::new();
+    for (name, lower, upper) in WILD {
+        for start in [lower, upper, 0.5 * (lower + upper)] {
+            let case = decay().start(&[2.0, start, 0.3]).bound(1, lower, upper);
+            ends.push(case.check(&device, By::Warp, name).params[1]);
+            let both = case.bound(0, 2.6, 9.0).bound(2, -1.0, 0.45);
+            both.check(&device, By::Warp, name);
+            both.fixed(0).check(&device, By::Solo, name);
+        }
+    }
+    assert!(ends.iter().any(|b| WILD.iter().any(|w| *b == w.1 || *b == w.2)), "{ends:?}");
+    assert!(ends.iter().any(|b| (b - 1.3).abs() < 0.1), "{ends:?}");
+    let corner = decay().start(&[2.0, 1.0, 0.3]).bound(0, 3.0, 4.0).bound(1, 2.0, 3.0);
+    corner.bound(2, 1.0, 2.0).start(&[3.0, 2.0, 1.0]).check(&device, By::Warp, "a corner");
+}
+
+#[test]
+fn robust_losses() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let scale = 0.1;
+    for loss in [
+        Loss::SoftL1 { scale },
+        Loss::Huber { scale },
+        Loss::Cauchy { scale },
+        Loss::Arctan { scale },
+        Loss::Tukey { scale: 0.5 },
+    ] {
+        let end = spoilt().loss(loss).check(&device, By::Warp, &format!("{loss:?}"));
+        assert!(end.termination.is_converged(), "{loss:?}: {:?}", end.termination);
+        spoilt().loss(loss).bound(1, 0.5, 1.2).check(&device, By::Solo, &format!("{loss:?}"));
+    }
+}
+
+/// Every way to end, as often as there are ways to come there.
+#[test]
+fn ends_of_all_kinds() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let line = |x: f64, i: usize| 2.0 * x + 1.0 + scatter(i);
+    let to_20 = |i: usize| i as f64;
+    let far = Options { initial_radius: 1e6, ..Options::default() };
+    let unattainable = Options { ftol: 0.0, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let only = |ftol, xtol, gtol| Options { ftol, xtol, gtol, ..Options::default() };
+    let cases = [
+        ("a line", Case::of("a * x + b", to_20, line, 20).start(&[0.0, 0.0])),
+        ("exact", Case::of("a * x + b", to_20, |x, _| 2.0 * x + 1.0, 20).start(&[1.0, 1.0])),
+        ("no effect at the start", {
+            Case::of(
+                "exp(-(x - a)^2)",
+                |i| 0.1 * i as f64,
+                |x, _| (-(x - 1.0f64).powi(2)).exp(),
+                30,
+            )
+            .start(&[90.0])
+        }),
+        ("nothing to gain beside it", {
+            Case::of("a * b * x", to_20, line, 20).start(&[0.0, 0.0])
+        }),
+        ("loses a parameter", {
+            Case::of("a * exp(-b * x) + c", |i| 1.0 + i as f64, |_, i| 3.0 + scatter(i), 25)
+                .start(&[1.0, 5.0, 0.0])
+                .options(far)
+        }),
+        ("a wall", {
+            Case::of(
+                "a * sqrt(b - x)",
+                |i| 0.1 * i as f64,
+                |x, i| (3.0 - x).sqrt() + 0.1 * scatter(i),
+                30,
+            )
+            .start(&[2.0, 2.95])
+        }),
+        ("a wall before the solution", {
+            Case::of("log(a - x) + b", |i| 0.1 * i as f64, |x, i| -x * x + scatter(i), 30)
+                .start(&[2.9001, 0.0])
+        }),
+        ("singular", Case::of("a * x + b * x + c", to_20, line, 20).start(&[1.0, 0.5, 0.0])),
+        ("nearly singular", {
+            Case::of("a * x + b * (x + 1e-7 * x * x) + c", to_20, line, 20).start(&[1.0, 0.5, 0.0])
+        }),
+        ("unused", Case::of("a * x + 0 * b + c", to_20, line, 20).start(&[1.0, 1.0, 1.0])),
+        ("huge", {
+            Case::of("a * x + b", |i| 1e160 * i as f64, |x, i| 1e-160 * x + scatter(i), 20)
+                .start(&[1e-160, 0.5])
+        }),
+        ("tiny", {
+            Case::of("a * x + b", |i| 1e-170 * i as f64, |x, i| 1e170 * x + scatter(i), 20)
+                .start(&[1e169, 0.5])
+        }),
+        ("one evaluation", {
+            decay().options(Options { max_evaluations: Some(1), ..Options::default() })
+        }),
+        ("seven", decay().options(Options { max_evaluations: Some(7), ..Options::default() })),
+        ("no tolerance", decay().options(unattainable)),
+        ("the cost's", decay().options(only(1e-6, 0.0, 0.0))),
+        ("the step's", decay().options(only(0.0, 1e-6, 0.0))),
+        ("the gradient's", decay().options(only(0.0, 0.0, 1e-6))),
+        ("from the origin", decay().start(&[0.0, 0.0, 0.0])),
+        ("from afar", decay().start(&[1e6, 40.0, -1e6])),
+        ("finite nowhere else", {
+            Case::of("if(a == 1, a * x, log(-1))", to_20, line, 20).start(&[1.0])
+        }),
+        ("finite there alone", {
+            Case::of("if(a == 0, a * x, log(-1))", to_20, line, 20).start(&[0.0])
+        }),
+        ("effect beside it", Case::of("a^2 * x", to_20, line, 20).start(&[0.0])),
+        ("a step", Case::of("floor(a * x)", to_20, line, 20).start(&[1.0])),
+    ];
+    let mut kinds = Vec::new();
+    let (mut retried, mut rescaled) = (0, 0);
+    for (name, case) in cases {
+        let end = case.check(&device, By::Warp, name);
+        case.check(&device, By::Solo, name);
+        println!("{name}: {:?} after {:?}", end.termination, end.work);
+        kinds.push(format!("{:?}", end.termination));
+        retried += usize::from(end.retried);
+        rescaled += usize::from(end.columns.iter().any(|&c| c != 1.0));
+    }
+    for kind in [
+        "Gradient",
+        "Cost",
+        "Step",
+        "ExactFit",
+        "NoProgress",
+        "MaxEvaluations",
+        "ModelNonFinite",
+        "ZeroGradientAtStart",
+        "Degenerate",
+    ] {
+        assert!(kinds.iter().any(|k| k == kind), "no case ends with {kind}: {kinds:?}");
+    }
+    assert!(retried >= 2 && rescaled >= 1, "{retried} {rescaled}");
+}
+
+/// What an observer saw, without the time.
+type Seen = (usize, usize, Vec<u64>, u64, u64, u64);
+
+fn seen(p: &Progress<'_>) -> Seen {
+    let params = p.params.iter().map(|v| v.to_bits()).collect();
+    let [cost, step, damping] = [p.cost, p.step, p.damping].map(f64::to_bits);
+    (p.iteration, p.evaluations, params, cost, step, damping)
+}
+
+#[test]
+fn an_observer_sees_the_same_and_stops_both_where_it_likes() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let retried = Case::of("a^2 * x + b", |i| i as f64, |x, i| 3.0 * x + scatter(i), 20);
+    let cases = [decay(), decay().start(&[1e6, 40.0, -1e6]), retried.start(&[0.0, 0.0])];
+    let mut stops = 0;
+    for case in &cases {
+        for last in [1, 2, 4, usize::MAX] {
+            let notes = Arc::new(Mutex::new(Vec::new()));
+            let there = notes.clone();
+            let observer = move |p: &Progress<'_>| {
+                there.lock().unwrap().push(seen(p));
+                if p.iteration == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let host = case.on_host(Some(&observer)).expect("an outcome");
+            let told = std::mem::take(&mut *notes.lock().unwrap());
+            let found = case.on_device(&device, By::Warp, Some(&observer)).expect("an outcome");
+            assert_eq!(*notes.lock().unwrap(), told, "{last}");
+            assert!(!told.is_empty());
+            assert_eq!(found.termination, host.termination, "{last}");
+            assert_eq!((found.params, found.cost, found.work), (host.params, host.cost, host.work));
+            stops += usize::from(host.termination == Termination::Stopped);
+        }
+    }
+    assert!(stops >= 5, "{stops}");
+}
+
+#[test]
+fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let failure = |case: &Case| case.on_device(&device, By::Warp, None).expect_err("no outcome");
+    let panics = |_: &Progress<'_>| -> ControlFlow<()> { panic!("no paper") };
+    match decay().on_device(&device, By::Warp, Some(&panics)) {
+        Err(Failure::Observer(message)) => assert_eq!(message, "no paper"),
+        other => panic!("{other:?}"),
+    }
+
+    let options = Options { max_time: Some(Duration::ZERO), ..Options::default() };
+    let Outcome { termination, work, params, .. } =
+        decay().options(options).check(&device, By::Warp, "no time");
+    assert_eq!((termination, work.evaluations), (Termination::TimeLimit, 1));
+    assert_eq!(params, decay().start);
+
+    let bad = Case::of("log(x - a) + b", |i| i as f64, |x, _| x, 20).start(&[5.5, 0.0]);
+    match (failure(&bad), bad.on_host(None)) {
+        (Failure::Start(found), Err(Failure::Start(expected))) => {
+            assert_eq!((found.index, found.x, found.partial), (expected.index, expected.x, None));
+        }
+        other => panic!("{other:?}"),
+    }
+    let wide = |i| if i < 10 { 1e-200 } else { 1e300 * i as f64 };
+    let vast = Case::of("a * x + b * x", wide, |_, i| scatter(i), 20).start(&[1e10, -1e10]);
+    match (failure(&vast), vast.on_host(None)) {
+        (Failure::Start(_), Err(Failure::Start(_)))
+        | (Failure::Overflow, Err(Failure::Overflow)) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(device.live(), 0);
+}
+
+/// Sums of decays with so many parameters that states do and do not fit shared memory.
+#[test]
+fn many_parameters() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    for n in [1, 13, 16, 32] {
+        let model: Vec<String> = (0..n).map(|j| format!("p{j} * exp(-(x - {j})^2)")).collect();
+        let y = |x: f64, i| (0.7 * x).sin() + 0.1 * scatter(i);
+        let linear = Case::of(&(model.join(" + ") + " + 0.1 * p0^3"), |i| 0.4 * i as f64, y, 90);
+        let case = linear.start(&vec![0.5; n]);
+        assert!(case.check(&device, By::Warp, &format!("{n}")).termination.is_converged());
+        // A bound in the way of most, and one that is fixed.
+        let mut bounded = case.fixed(n / 2);
+        (0..n).step_by(2).for_each(|j| bounded.bounds[j] = (0.2, 0.6));
+        if n > 1 {
+            bounded.check(&device, By::Warp, &format!("{n}, bounded"));
+        }
+    }
+}
+
+/// What only some problems come upon: each case is there for one rule of the solver.
+#[test]
+fn rare_ways() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let count = |i: usize| i as f64;
+    let line = |x: f64, i: usize| 2.0 * x + 1.0 + scatter(i);
+    // A parameter that does not occur has no effect and degrades nothing.
+    let x: Vec<f64> = (0..20).map(count).collect();
+    let y = x.iter().enumerate().map(|(i, &x)| line(x, i)).collect();
+    let program = Program::trace(1, 3, |x, p| p[0] * x[0] + p[2]).expect("a trace");
+    let unused = Case::traced(program, vec![x], y).start(&[1.0, 1.0, 1.0]);
+    let end = unused.check(&device, By::Warp, "unused");
+    assert!(end.termination.is_converged());
+
+    // A start so near the origin that the residual says how far to go.
+    Case::of("a * x + b", count, line, 20).start(&[1e-12, 1e-13]).check(
+        &device,
+        By::Warp,
+        "near 0",
+    );
+
+    // Effects far larger than the response make the noise.
+    let nothing = Options { ftol: 1e-300, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let far = Case::of("a + b * x + 1e-9 * a^2", |i| 1e6 + i as f64, |_, i| 3.0 * scatter(i), 40);
+    let end = far.start(&[-1e5, 0.1]).options(nothing).check(&device, By::Warp, "cancelling");
+    assert_eq!(end.termination, Termination::Cost);
+
+    // Derivatives that are wrong lead away from the minimum; its last digits must not cost anything.
+    let mean = (0..50).map(|i| 0.5 + scatter(i)).sum::<f64>() / 50.0;
+    for skew in [1e-5, 1e-4, 1e-3] {
+        let mut constant = Case::of("a + 0 * x", count, |_, i| 0.5 + scatter(i), 50).start(&[mean]);
+        constant.skew = skew;
+        constant.check(&device, By::Warp, "wrong derivatives");
+    }
+
+    // From a corner that the whole step leaves, although there is a way down along an edge.
+    let root = 0.19_f64.sqrt();
+    let (u, v) = (vec![1.0, 0.0, 0.0, 0.0], vec![-0.9, root, 0.0, 0.0]);
+    let (w, y) = (vec![0.0, 0.0, 1.0, 0.0], vec![0.8, -root, 10.0, 1.0]);
+    let corner = Case::new("a * u + b * v + c * w", &["u", "v", "w"], vec![u, v, w], y);
+    let corner = corner.bound(0, 0.0, f64::INFINITY).bound(1, 0.0, f64::INFINITY);
+    for start in [[1e-12, 1e-12, 10.0], [1e-9, 1e-13, 10.0], [0.0, 0.0, 10.0]] {
+        let case = Case { start: start.to_vec(), ..corner.clone() };
+        assert!((case.check(&device, By::Warp, "a corner").params[0] - 0.8).abs() < 1e-9);
+    }
+
+    // Steps that converge slowly, from tolerances met early: more points than the mixing keeps.
+    let loose = Options { ftol: 0.1, ..Options::default() };
+    let slow = "a * sin(b * x + c * a) + d * x^b";
+    let y = |x: f64, i| (1.7 * x).sin() + 3.0 * scatter(i);
+    let slow = Case::of(slow, |i| 0.1 + 0.1 * i as f64, y, 40).start(&[1.0, 1.5, 0.1, 0.2]);
+    slow.options(loose).check(&device, By::Warp, "slow");
+    let sum = "a * exp(-b * x) + c * exp(-d * x) + f * exp(-g * x)";
+    let y = |x: f64, i| 3.0 * (-x).exp() + 2.0 * scatter(i);
+    let sum = Case::of(sum, |i| 0.1 * i as f64, y, 60).start(&[1.0, 0.5, 1.0, 1.5, 1.0, 4.0]);
+    let end = sum.check(&device, By::Warp, "more decays than there are");
+    assert!(end.retried);
+}
+
+/// Boxes of all kinds about linear problems and bent ones: bounds set, taken off again, and cut steps.
+#[test]
+fn boxes() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let mut state = 5_u64;
+    let mut next = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    let (mut held, mut converged) = (0, 0);
+    for round in 0..300 {
+        let columns: Vec<Vec<f64>> = (0..4).map(|_| (0..9).map(|_| next()).collect()).collect();
+        // Columns that lie close together ask for steps far out of the box.
+        let together = |i: usize| 0.9 * columns[0][i] + 0.1 * columns[1][i];
+        let beside: Vec<f64> = (0..9).map(together).collect();
+        let columns = vec![columns[0].clone(), beside, columns[2].clone(), columns[3].clone()];
+        let y = (0..9).map(|_| 3.0 * next()).collect();
+        let model = match round % 2 {
+            0 => "a * u + b * v + c * w + d * t",
+            _ => "a * u + b * v + c * w + exp(d) * t + 0.1 * a * b",
+        };
+        let mut case = Case::new(model, &["u", "v", "w", "t"], columns, y);
+        for k in 0..4 {
+            let (p, q) = (2.0 * next(), 2.0 * next());
+            case.bounds[k] =
+                if next() > 0.6 { (f64::NEG_INFINITY, q) } else { (p.min(q), p.max(q)) };
+            let inside = 0.5 * (case.bounds[k].0.max(-9.0) + case.bounds[k].1);
+            let at = [inside, case.bounds[k].1, case.bounds[k].0.max(-9.0)];
+            case.start.push(at[(4.0 + 4.0 * next()) as usize % 3]);
+        }
+        case.options.initial_radius = [1.0, 0.1, 1e-3, 100.0][round % 4];
+        let by = if round % 3 == 0 { By::Solo } else { By::Warp };
+        let end = case.check(&device, by, &format!("round {round}"));
+        converged += usize::from(end.termination.is_converged());
+        let bounds = case.bounds.iter().zip(&end.params);
+        held += bounds.filter(|(b, p)| **p == b.0 || **p == b.1).count();
+    }
+    assert!((300..900).contains(&held), "{held} parameters on bounds");
+    assert!(converged >= 285, "{converged}");
+}

@@ -1,0 +1,175 @@
+//! A fit on the emulated device that has its sums from the CPU: the solver's kernels alone.
+
+use crate::backend::cuda::compiler::Compiler;
+use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
+use crate::backend::cuda::emulated::Emulator;
+use crate::backend::cuda::resident::{Request, ResidentFit};
+use crate::backend::cuda::source::{NUMBERS, SOLVER, include};
+use crate::backend::cuda::state::{Layout, sums};
+use crate::normal::{Normal, RFactor};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::{BadPoint, Fault};
+use crate::solver::task::Problem;
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Who takes the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Warp,
+    Solo,
+}
+
+/// The solver of the kernels, to be run by a warp or by one thread.
+fn solver_text(layout: &Layout) -> String {
+    let Layout { n, p, words, .. } = layout;
+    let mut text = format!("constexpr int PARAMS = {p}, FREE = {n}, SUMS = {};\n", sums(*n));
+    include(&mut text, NUMBERS);
+    include(&mut text, SOLVER);
+    text + &format!(
+        "#line 1 \"tests.rs\"
+         static_assert(sizeof(State) == {} && sizeof(Scratch) == {}, \"layout\");
+         extern \"C\" __global__ void Warp_step(State* state, const double* factor) {{
+             take_step(state, factor);
+         }}
+         extern \"C\" __global__ void Solo_step(State* state, const double* factor) {{
+             Solo g;
+             Scratch& w = *reinterpret_cast<Scratch*>(state + 1);
+             if (state->request == FACTOR) factored(g, *state, factor);
+             else if (state->stopped != NONE) stop(g, *state);
+             else evaluated(g, *state);
+             advance(g, *state, w);
+         }}",
+        8 * words,
+        8 * layout.scratch_words()
+    )
+}
+
+/// A fit on the emulated device that has its sums from the CPU.
+pub(super) struct Stepped<'a> {
+    device: Arc<Emulator>,
+    module: Module,
+    evaluator: &'a mut dyn Evaluator,
+    layout: Layout,
+    state: Address,
+    factor: Address,
+    by: By,
+    /// Steps taken: each has its lanes in another order.
+    steps: Cell<u64>,
+}
+
+impl<'a> Stepped<'a> {
+    pub(super) fn new(
+        device: &Arc<Emulator>,
+        evaluator: &'a mut dyn Evaluator,
+        problem: &Problem,
+        by: By,
+    ) -> Self {
+        let layout = Layout::new(problem.free.len(), problem.start.len());
+        let image = device.compile(&solver_text(&layout), (9, 0)).expect("an image");
+        let module = device.load(&image.bytes).expect("a module");
+        let state = device.allocate(8 * (layout.words + layout.scratch_words())).expect("memory");
+        let factor = device.allocate(8 * (layout.n + 1).pow(2)).expect("memory");
+        Stepped {
+            device: device.clone(),
+            module,
+            evaluator,
+            layout,
+            state,
+            factor,
+            by,
+            steps: Cell::new(0),
+        }
+    }
+
+    fn words(&self, at: Range<usize>) -> Vec<u64> {
+        let mut bytes = vec![0; 8 * at.len()];
+        self.device
+            .download(Address(self.state.0 + 8 * at.start as u64), &mut bytes)
+            .expect("words");
+        bytes.chunks(8).map(|b| u64::from_ne_bytes(b.try_into().expect("8 bytes"))).collect()
+    }
+
+    fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
+        self.words(at.clone()).into_iter().map(f64::from_bits).collect()
+    }
+
+    fn step(&self, factor: Option<Address>) -> Result<(), DriverError> {
+        let (kernel, threads) = match self.by {
+            By::Warp => ("Warp_step", 32),
+            By::Solo => ("Solo_step", 1),
+        };
+        let arguments = [self.state.0.to_ne_bytes(), factor.map_or(0, |f| f.0).to_ne_bytes()];
+        self.steps.set(self.steps.get() + 1);
+        self.device.set_seed(self.steps.get());
+        let geometry = Geometry { blocks: 1, threads };
+        self.device.launch(self.module, kernel, geometry, &[&arguments[0], &arguments[1]])
+    }
+}
+
+impl Drop for Stepped<'_> {
+    fn drop(&mut self) {
+        self.device.release(self.state);
+        self.device.release(self.factor);
+        self.device.unload(self.module);
+    }
+}
+
+fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    words.into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+impl ResidentFit for Stepped<'_> {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
+        self.device.upload(Address(self.state.0 + 8 * at as u64), &bytes(words.iter().copied()))
+    }
+
+    fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
+        words.copy_from_slice(&self.words(at));
+        Ok(())
+    }
+
+    fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
+        for _ in 0..launches {
+            let request = self.words(self.layout.request.clone())[0];
+            if Request::from_word(request) != Request::Evaluate {
+                continue;
+            }
+            let params = self.numbers(&self.layout.trial_params);
+            let columns = self.numbers(&self.layout.columns);
+            let mut normal = Normal::zero(self.layout.n);
+            self.evaluator.normal(&params, &columns, &mut normal).expect("no fault");
+            let sums = normal.products.iter().copied().chain([normal.cost]).map(f64::to_bits);
+            let words: Vec<u64> = sums.collect();
+            self.write(self.layout.trial_sums.start, &words)?;
+            self.step(None)?;
+        }
+        Ok(())
+    }
+
+    fn factor(&mut self) -> Result<(), DriverError> {
+        let params = self.numbers(&self.layout.present_params);
+        let columns = self.numbers(&self.layout.columns);
+        let mut factor = RFactor::zero(self.layout.n);
+        self.evaluator.factor(&params, &columns, &mut factor).expect("no fault");
+        self.device.upload(self.factor, &bytes(factor.r.iter().map(|v| v.to_bits())))?;
+        self.step(Some(self.factor))
+    }
+
+    fn stop(&mut self) -> Result<(), DriverError> {
+        self.step(None)
+    }
+
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
+        self.evaluator.first_bad_point(params)
+    }
+
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
+        self.evaluator.magnitudes(params, out)
+    }
+}

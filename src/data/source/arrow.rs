@@ -1,0 +1,203 @@
+//! Arrow IPC files and streams as a source.
+//!
+//! Files and streams are made of the same messages. Where the batches of rows are is found by going from
+//! message to message without reading what is in them.
+
+use super::format::batches::{Batches, Decoder, Groups};
+use super::format::file::DataFile;
+use super::format::guard::{check_buffers, guarded};
+use super::format::roles::file_source;
+use crate::error::source::SourceError;
+use arrow_array::RecordBatch;
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::reader::read_record_batch;
+use arrow_ipc::{MessageHeader, MetadataVersion, convert, root_as_message};
+use arrow_schema::{Schema, SchemaRef};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The descriptions of longer messages are taken for damage.
+const LONGEST_DESCRIPTION: usize = 64 << 20;
+
+/// A batch is decoded as a whole. A larger one would not fit into the memory that a stream may take.
+const LARGEST_BATCH: u64 = 1 << 30;
+
+/// The file format begins and ends with it; the stream format does not.
+const MAGIC: &[u8; 6] = b"ARROW1";
+
+/// A file in Arrow's IPC format (`.arrow`, `.feather` of version 2) or of its stream format
+/// (`.arrows`) as a source. Columns go by name or by number; x is the first and y the second until
+/// something else is said. They are floating-point numbers (f64 and f32) or integers; a null is NaN,
+/// with which the fit does as [`Missing`](crate::Missing) says. Batches may be packed with LZ4 or
+/// Zstandard.
+///
+/// A batch is read as a whole, so that batches should be small beside the memory that there is.
+///
+/// ```no_run
+/// use dualfit::ArrowSource;
+/// let source = ArrowSource::open("run7.arrow")?.x(["t"])?.y("signal")?.sigma("error")?;
+/// # Ok::<(), dualfit::SourceError>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrowSource {
+    reader: Batches<Messages>,
+}
+
+file_source!(ArrowSource);
+
+impl ArrowSource {
+    /// # Errors
+    /// If the file cannot be opened, is damaged, or has not two columns.
+    pub fn open(path: impl AsRef<Path>) -> Result<ArrowSource, SourceError> {
+        let file = Arc::new(DataFile::open(path.as_ref())?);
+        let messages = guarded(&file.place(), || Messages::find(&file))?;
+        let schema = messages.schema.clone();
+        let columns = schema.fields().iter();
+        let columns = columns.map(|field| (field.name().clone(), field.data_type().clone()));
+        Ok(ArrowSource { reader: Batches::new(file, messages, columns)? })
+    }
+}
+
+/// A batch of rows.
+#[derive(Clone, Copy)]
+struct Batch {
+    /// Byte where its description begins, and the description's length.
+    at: u64,
+    description: usize,
+    body: u64,
+    rows: u64,
+}
+
+/// What a file consists of.
+struct Messages {
+    schema: SchemaRef,
+    version: MetadataVersion,
+    batches: Vec<Batch>,
+}
+
+fn damaged(file: &DataFile, why: impl std::fmt::Display) -> SourceError {
+    file.error(format!("it is no Arrow file or stream, or damaged: {why}"))
+}
+
+fn bytes(file: &DataFile, at: u64, count: usize) -> Result<Vec<u8>, SourceError> {
+    let mut bytes = vec![0; count];
+    file.read_exact(at, &mut bytes).map_err(|(_, error)| error)?;
+    Ok(bytes)
+}
+
+/// The description at `at`, behind its length: where it begins, and its length. `None` at the end.
+fn description(file: &DataFile, at: u64) -> Result<Option<(u64, usize)>, SourceError> {
+    /// Before each length, but in files older than Arrow 0.15.
+    const CONTINUATION: u32 = u32::MAX;
+    let word = |at| {
+        let mut word = [0; 4];
+        let read = file.read_exact(at, &mut word).map_err(|(_, error)| error);
+        read.map(|()| u32::from_le_bytes(word))
+    };
+    if at == file.length() {
+        return Ok(None);
+    }
+    let (at, length) = match word(at)? {
+        CONTINUATION => (at + 8, word(at + 4)?),
+        length => (at + 4, length),
+    };
+    let left = file.length().saturating_sub(at);
+    match length as usize {
+        0 => Ok(None),
+        length if length as u64 > left => Err(damaged(file, "it is cut short")),
+        length if length > LONGEST_DESCRIPTION => Err(damaged(file, "a message is too long")),
+        length => Ok(Some((at, length))),
+    }
+}
+
+impl Messages {
+    fn find(file: &DataFile) -> Result<Messages, SourceError> {
+        let mut head = [0; MAGIC.len()];
+        let is_file = file.read_exact(0, &mut head).is_ok() && head == *MAGIC;
+        let end = file.length().saturating_sub(MAGIC.len() as u64);
+        if is_file && (end < 8 || bytes(file, end, MAGIC.len())? != MAGIC) {
+            return Err(damaged(file, "it is cut short"));
+        }
+        let mut at = if is_file { 8 } else { 0 };
+        let (mut schema, mut batches) = (None, Vec::new());
+        while let Some((start, length)) = description(file, at)? {
+            let text = bytes(file, start, length)?;
+            let message = root_as_message(&text).map_err(|why| damaged(file, why))?;
+            let body = u64::try_from(message.bodyLength()).ok();
+            let next = body.and_then(|body| body.checked_add(start + length as u64));
+            let next = next.filter(|&next| next <= file.length());
+            at = next.ok_or_else(|| damaged(file, "it is cut short"))?;
+            match message.header_type() {
+                MessageHeader::Schema => {
+                    let found = message.header_as_schema().filter(|_| schema.is_none());
+                    let found = found.ok_or_else(|| damaged(file, "it has two schemas"))?;
+                    let found = convert::try_fb_to_schema(found);
+                    let found: Schema = found.map_err(|why| damaged(file, why))?;
+                    schema = Some((Arc::new(found), message.version()));
+                }
+                MessageHeader::RecordBatch => {
+                    let rows = message.header_as_record_batch().map(|batch| batch.length());
+                    let rows = rows.and_then(|rows| u64::try_from(rows).ok());
+                    let rows = rows.ok_or_else(|| damaged(file, "a batch has no length"))?;
+                    let body = body.unwrap_or_default();
+                    batches.push(Batch { at: start, description: length, body, rows });
+                }
+                // Only columns of numbers are read, which have no dictionaries.
+                MessageHeader::DictionaryBatch => {}
+                _ => return Err(damaged(file, "it has a message that is neither schema nor rows")),
+            }
+        }
+        let (schema, version) = schema.ok_or_else(|| damaged(file, "it has no schema"))?;
+        Ok(Messages { schema, version, batches })
+    }
+
+    /// The columns of a batch that are numbered in `columns`.
+    fn read(
+        &self,
+        file: &DataFile,
+        batch: Batch,
+        columns: &[usize],
+    ) -> Result<RecordBatch, SourceError> {
+        if batch.body > LARGEST_BATCH {
+            let mebibytes = batch.body >> 20;
+            let message =
+                format!("a batch of rows has {mebibytes} MiB; write it in smaller batches");
+            return Err(file.error(message));
+        }
+        let text = bytes(file, batch.at, batch.description)?;
+        let message = root_as_message(&text).map_err(|why| damaged(file, why))?;
+        let rows = message.header_as_record_batch();
+        let rows = rows.ok_or_else(|| damaged(file, "it changed while it was read"))?;
+        let mut body = MutableBuffer::from_len_zeroed(batch.body as usize);
+        let start = batch.at + batch.description as u64;
+        file.read_exact(start, body.as_slice_mut()).map_err(|(_, error)| error)?;
+        let body = Buffer::from(body);
+        check_buffers(rows, &body).map_err(|why| damaged(file, why))?;
+        let (schema, none) = (self.schema.clone(), HashMap::new());
+        read_record_batch(&body, rows, schema, &none, Some(columns), &self.version)
+            .map_err(|why| damaged(file, why))
+    }
+}
+
+impl Groups for Messages {
+    const NAME: &'static str = "arrow";
+
+    fn rows(&self) -> Vec<u64> {
+        self.batches.iter().map(|batch| batch.rows).collect()
+    }
+
+    fn decode(
+        &self,
+        file: &Arc<DataFile>,
+        group: usize,
+        row: u64,
+        columns: &[usize],
+    ) -> Result<Decoder, SourceError> {
+        let Some(&batch) = self.batches.get(group) else { return Ok(Box::new(std::iter::empty())) };
+        let batch = self.read(file, batch, columns)?;
+        let row = batch.num_rows().min(usize::try_from(row).unwrap_or(usize::MAX));
+        let rest = batch.slice(row, batch.num_rows() - row);
+        Ok(Box::new(std::iter::once(Ok(rest))))
+    }
+}

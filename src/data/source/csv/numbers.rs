@@ -1,0 +1,445 @@
+//! The numbers of a text table: what a field looks like, in which style a column is written, and the value.
+
+use super::Thousands;
+use super::rows::unquoted;
+use std::borrow::Cow;
+
+/// What stands where a value is missing, in lower case.
+const MISSING: [&str; 13] =
+    ["", "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "---", "?", "missing", "."];
+
+/// What a field looks like before its style is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Missing,
+    /// A number in some style.
+    Number,
+    /// No number, though it begins as one: a date, a number with its unit.
+    Value,
+    Word,
+}
+
+impl Kind {
+    pub(super) fn of(field: &str) -> Kind {
+        let text = unquoted(field);
+        if Marks::of(text).is_some() {
+            Kind::Number
+        } else if is_missing(text) {
+            Kind::Missing
+        } else if text.parse::<f64>().is_ok() {
+            Kind::Number
+        } else if unsigned(text).trim_start_matches(['.', ',']).starts_with(digit) {
+            Kind::Value
+        } else {
+            Kind::Word
+        }
+    }
+}
+
+/// What the commas and points in a number say of the style.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marks {
+    None,
+    /// `1.5`: no group of thousands.
+    DecimalPoint,
+    /// `1,5`
+    DecimalComma,
+    /// `1,234,567` or `1,234.5`
+    CommaGroups,
+    /// `1.234.567` or `1.234,5`
+    PointGroups,
+    /// `1.234`, which may be 1234.
+    EitherPoint,
+    /// `1,234`, which may be 1.234.
+    EitherComma,
+}
+
+impl Marks {
+    /// Of a number, with a sign and an exponent if there are any: which styles can read it.
+    pub(super) fn of(text: &str) -> Option<Marks> {
+        // What has no digit is no number, such as infinity; nor is one that ends with a comma.
+        if !text.contains(digit) || text.ends_with(',') {
+            return None;
+        }
+        let reads =
+            |decimal_comma, thousands| Style { decimal_comma, thousands }.number(text).is_some();
+        let points = [None, Some(Thousands::Comma)].map(|thousands| reads(false, thousands));
+        let commas = [None, Some(Thousands::Point)].map(|thousands| reads(true, thousands));
+        match (points, commas) {
+            ([true, true], [true, true]) => Some(Marks::None),
+            ([true, true], [false, false]) => Some(Marks::DecimalPoint),
+            ([false, false], [true, true]) => Some(Marks::DecimalComma),
+            ([false, true], [false, false]) => Some(Marks::CommaGroups),
+            ([false, false], [false, true]) => Some(Marks::PointGroups),
+            ([true, true], [false, true]) => Some(Marks::EitherPoint),
+            ([false, true], [true, true]) => Some(Marks::EitherComma),
+            _ => None,
+        }
+    }
+}
+
+/// How the numbers of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Style {
+    pub(super) decimal_comma: bool,
+    pub(super) thousands: Option<Thousands>,
+}
+
+impl Style {
+    /// As in Rust or C.
+    pub(super) const PLAIN: Style = Style { decimal_comma: false, thousands: None };
+
+    /// The number, NaN for a missing one; `None` for what is neither.
+    pub(super) fn number(self, field: &str) -> Option<f64> {
+        let text = unquoted(field);
+        let decimal = if self.decimal_comma { ',' } else { '.' };
+        let (whole, rest) = match text.split_once(decimal) {
+            Some((whole, rest)) => (whole, Some(rest)),
+            None => (text, None),
+        };
+        let mut digits = Cow::Borrowed(text);
+        if let Some(signs) = self.thousands.map(Thousands::signs)
+            && whole.contains(signs)
+        {
+            if !grouped(unsigned(whole), signs) {
+                return None;
+            }
+            let mut without = whole.replace(signs, "");
+            without.extend(rest.map(|rest| format!("{decimal}{rest}")));
+            digits = Cow::Owned(without);
+        }
+        match self.decimal_comma {
+            true if digits.contains('.') => is_missing(text).then_some(f64::NAN),
+            true => plain(&digits.replacen(',', ".", 1)),
+            false => plain(&digits),
+        }
+    }
+}
+
+/// A number with a decimal point, if it has one.
+fn plain(text: &str) -> Option<f64> {
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
+    if is_missing(text) {
+        return Some(f64::NAN);
+    }
+    // Fortran's exponents of double precision.
+    let begins = text.starts_with(|c: char| digit(c) || "+-.".contains(c));
+    begins.then(|| text.replacen(['d', 'D'], "e", 1).parse().ok())?
+}
+
+fn is_missing(text: &str) -> bool {
+    MISSING.iter().any(|word| word.eq_ignore_ascii_case(text))
+        || unsigned(text).eq_ignore_ascii_case("nan")
+}
+
+/// Whether digits stand in groups of three, the first of one to three that do not begin with 0.
+fn grouped(whole: &str, signs: &[char]) -> bool {
+    let mut groups = whole.split(signs);
+    let first = groups.next().unwrap_or_default();
+    let all_digits = |group: &str| group.chars().all(digit);
+    let mut others = groups.peekable();
+    (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && all_digits(first)
+        && others.peek().is_some()
+        && others.all(|group| group.len() == 3 && all_digits(group))
+}
+
+fn digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+fn unsigned(text: &str) -> &str {
+    text.strip_prefix(['+', '-']).unwrap_or(text)
+}
+
+/// What to do about a field that is no number in its column's style, if that can be guessed.
+pub(super) fn remedy(field: &str, style: Style) -> Option<&'static str> {
+    let text = unquoted(field);
+    let is_number = Marks::of(text).is_some();
+    let has = |signs: &[char]| text.contains(signs) && text.contains(digit);
+    let apart = |signs: &[char]| has(signs) && Marks::of(&text.replace(signs, "")).is_some();
+    if style.decimal_comma && has(&['.']) && is_number {
+        Some(
+            "its column has decimal commas: write all decimals alike, or say `thousands: Point` if the point is no decimal one",
+        )
+    } else if has(&[',']) && is_number {
+        Some(
+            "decimals are written with a point, or say `decimal_comma`; say `thousands: Comma` if the comma is no decimal one",
+        )
+    } else if apart(Thousands::Space.signs()) {
+        Some("if spaces set the thousands apart, say `thousands: Space`")
+    } else if apart(Thousands::Apostrophe.signs()) {
+        Some("if apostrophes set the thousands apart, say `thousands: Apostrophe`")
+    } else if text.starts_with(digit) && text.ends_with(|c: char| c.is_alphabetic() || c == '%') {
+        Some("write the number alone; units belong in the header")
+    } else {
+        None
+    }
+}
+
+/// Where in a column, or in all of them, numbers of each kind come first: bytes near which their rows begin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    first: [Option<u64>; 7],
+}
+
+/// Why the numbers of a column cannot be read in one way.
+#[derive(Debug, PartialEq)]
+pub(super) struct Doubt {
+    pub(super) row: u64,
+    pub(super) what: &'static str,
+    /// A row that contradicts.
+    pub(super) other: Option<u64>,
+    pub(super) remedy: &'static str,
+}
+
+impl Seen {
+    fn add(&mut self, marks: Marks, row: u64) {
+        self.first[marks as usize].get_or_insert(row);
+    }
+
+    fn first(&self, marks: Marks) -> Option<u64> {
+        self.first[marks as usize]
+    }
+
+    /// The first number that has a decimal comma, whatever the others have.
+    fn comma(&self) -> Option<u64> {
+        self.first(Marks::DecimalComma).or(self.first(Marks::PointGroups))
+    }
+
+    /// The first number that has a decimal point.
+    fn point(&self) -> Option<u64> {
+        self.first(Marks::DecimalPoint).or(self.first(Marks::CommaGroups))
+    }
+}
+
+/// What the numbers of all columns look like.
+pub(super) struct Survey {
+    columns: Vec<Seen>,
+    all: Seen,
+}
+
+impl Survey {
+    pub(super) fn new(columns: usize) -> Survey {
+        Survey { columns: vec![Seen::default(); columns], all: Seen::default() }
+    }
+
+    /// `apart`: signs that can do nothing but set thousands apart, and are no part of what is looked at.
+    pub(super) fn add(&mut self, column: usize, near: u64, field: &str, apart: Option<Thousands>) {
+        let marks = match apart {
+            None => Marks::of(unquoted(field)),
+            Some(thousands) => Marks::of(&unquoted(field).replace(thousands.signs(), "")),
+        };
+        let marks = marks.unwrap_or(Marks::None);
+        self.columns[column].add(marks, near);
+        self.all.add(marks, near);
+    }
+
+    /// The row and the column in which such a number comes first.
+    pub(super) fn place(&self, marks: Marks) -> Option<(u64, usize)> {
+        let row = self.all.first(marks)?;
+        Some((row, self.columns.iter().position(|seen| seen.first(marks) == Some(row))?))
+    }
+
+    pub(super) fn style(
+        &self,
+        column: usize,
+        decimal_comma: Option<bool>,
+        thousands: Option<Thousands>,
+    ) -> Result<Style, Doubt> {
+        style(&self.columns[column], &self.all, decimal_comma, thousands)
+    }
+}
+
+/// `own`: the column's numbers. `all`: those of all columns, which decide where the column's own do not.
+fn style(
+    own: &Seen,
+    all: &Seen,
+    decimal_comma: Option<bool>,
+    thousands: Option<Thousands>,
+) -> Result<Style, Doubt> {
+    let either = |marks| own.first(marks);
+    let asked = match thousands {
+        _ if decimal_comma == Some(true) => Some(true),
+        Some(Thousands::Point) => Some(true),
+        Some(Thousands::Comma) => Some(false),
+        _ => decimal_comma,
+    };
+    let decimal_comma = match (asked, own.comma(), own.point()) {
+        (Some(asked), ..) => asked,
+        (None, Some(comma), Some(point)) => {
+            let (row, other) = if comma < point { (point, comma) } else { (comma, point) };
+            return Err(Doubt {
+                row,
+                what: match comma < point {
+                    true => "has a decimal point",
+                    false => "has a decimal comma",
+                },
+                other: Some(other),
+                remedy: "write all decimals alike, or say `decimal_comma` or `thousands`",
+            });
+        }
+        (None, Some(_), None) => true,
+        (None, None, Some(_)) => false,
+        // Only numbers such as 1.234 have no other sign of a comma in all of the table.
+        (None, None, None) => all.comma().is_some() && all.point().is_none(),
+    };
+    let groups = match decimal_comma {
+        true => (Marks::PointGroups, Thousands::Point, Marks::EitherPoint),
+        false => (Marks::CommaGroups, Thousands::Comma, Marks::EitherComma),
+    };
+    let has_groups = own.first(groups.0).or(all.first(groups.0)).is_some();
+    let thousands = thousands.or(has_groups.then_some(groups.1));
+    if thousands == Some(groups.1) {
+        return Ok(Style { decimal_comma, thousands });
+    }
+    match either(groups.2) {
+        None => Ok(Style { decimal_comma, thousands }),
+        Some(row) if decimal_comma => Err(Doubt {
+            row,
+            what: "may have a decimal point or set thousands apart, in a table of decimal commas",
+            other: None,
+            remedy: "say `thousands: Point`, or write all decimals alike",
+        }),
+        Some(row) => Err(Doubt {
+            row,
+            what: "may have a decimal comma or set thousands apart",
+            other: None,
+            remedy: "say `decimal_comma` or `thousands: Comma`",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_numbers_missing_or_neither() {
+        let read = |text: &str| Style::PLAIN.number(text);
+        assert_eq!(read(" -1.5e3 "), Some(-1500.0));
+        assert_eq!(read("1.5D-03"), Some(0.0015));
+        assert_eq!(read("inf"), Some(f64::INFINITY));
+        for missing in ["", "NaN", "NA", "null", "#N/A", " - ", "n/a", "-nan"] {
+            assert!(read(missing).is_some_and(f64::is_nan), "{missing}");
+        }
+        for wrong in ["12,5", "1 2", "abc", "Dd", "12 V", "1e", "0x10", "1,234"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert_eq!(read(" \"1.5\""), Some(1.5));
+    }
+
+    #[test]
+    fn styles_read_their_own_numbers_and_no_others() {
+        let style = |decimal_comma, thousands| Style { decimal_comma, thousands };
+        let comma = style(true, None);
+        assert_eq!(comma.number("12,5"), Some(12.5));
+        assert_eq!(comma.number("-,5e-1"), Some(-0.05));
+        assert!(comma.number(".").is_some_and(f64::is_nan));
+        for wrong in ["1.5", "1.234,5", "1,2,3"] {
+            assert_eq!(comma.number(wrong), None, "{wrong}");
+        }
+        let german = style(true, Some(Thousands::Point));
+        assert_eq!(german.number("-1.234.567,5"), Some(-1_234_567.5));
+        assert_eq!(german.number("1.234"), Some(1234.0));
+        let american = style(false, Some(Thousands::Comma));
+        assert_eq!(american.number("1,234.5"), Some(1234.5));
+        assert_eq!(american.number("0.25"), Some(0.25));
+        for wrong in ["1,23", "12,34.5", "1,2345", "1234,567", "0,123", ",123"] {
+            assert_eq!(american.number(wrong), None, "{wrong}");
+        }
+        assert_eq!(style(false, Some(Thousands::Apostrophe)).number("1'234.5"), Some(1234.5));
+        for text in ["1 234 567,5", "1\u{a0}234\u{202f}567,5"] {
+            assert_eq!(style(true, Some(Thousands::Space)).number(text), Some(1_234_567.5));
+        }
+    }
+
+    #[test]
+    fn marks_say_what_a_number_can_mean() {
+        for (text, marks) in [
+            ("12", Marks::None),
+            ("1.5", Marks::DecimalPoint),
+            ("0.125", Marks::DecimalPoint),
+            ("1.234e5", Marks::DecimalPoint),
+            ("1234.567", Marks::DecimalPoint),
+            ("1,5", Marks::DecimalComma),
+            ("-0,125", Marks::DecimalComma),
+            (",5", Marks::DecimalComma),
+            ("1.234", Marks::EitherPoint),
+            ("1,234", Marks::EitherComma),
+            ("1,234,567", Marks::CommaGroups),
+            ("+1,234.5E3", Marks::CommaGroups),
+            ("1.234.567,8", Marks::PointGroups),
+        ] {
+            assert_eq!(Marks::of(text), Some(marks), "{text}");
+        }
+        for none in
+            ["", ".", "1,2,3", "1.2,3.4", "1e", "2024-01-02", "01.02.2024", "1,", "1.234,", "5 V"]
+        {
+            assert_eq!(Marks::of(none), None, "{none}");
+        }
+        let kinds = ["n/a", "1,5", "12:30", "ch1"].map(Kind::of);
+        assert_eq!(kinds, [Kind::Missing, Kind::Number, Kind::Value, Kind::Word]);
+    }
+
+    #[test]
+    fn each_kind_of_mistake_has_its_remedy() {
+        let said = |text| remedy(text, Style::PLAIN).unwrap_or_default();
+        assert!(said("12,5").contains("`decimal_comma`"));
+        assert!(said("12 mV").contains("units"));
+        assert!(said("1 234.5").contains("`thousands: Space`"));
+        assert!(said("1'234").contains("`thousands: Apostrophe`"));
+        assert_eq!(said("broken"), "");
+        let comma = Style { decimal_comma: true, thousands: None };
+        assert!(remedy("1.234", comma).is_some_and(|said| said.contains("`thousands: Point`")));
+    }
+
+    fn seen(numbers: &[&str]) -> Seen {
+        let mut seen = Seen::default();
+        for (row, number) in numbers.iter().enumerate() {
+            seen.add(Marks::of(number).unwrap(), row as u64);
+        }
+        seen
+    }
+
+    /// The values of numbers beside a column of others.
+    fn read_beside(numbers: &[&str], others: &[&str]) -> Option<Vec<f64>> {
+        let all = seen(&[numbers, others].concat());
+        let style = style(&seen(numbers), &all, None, None).ok()?;
+        numbers.iter().map(|number| style.number(number)).collect()
+    }
+
+    #[test]
+    fn one_reading_is_read() {
+        let nothing: [&str; 0] = [];
+        assert_eq!(read_beside(&["1", "1.234"], &nothing), Some(vec![1.0, 1.234]));
+        assert_eq!(read_beside(&["0,5", "1,234"], &nothing), Some(vec![0.5, 1.234]));
+        assert_eq!(read_beside(&["1,234"], &["0,5"]), Some(vec![1.234]));
+        assert_eq!(read_beside(&["1,234", "1,234.5"], &nothing), Some(vec![1234.0, 1234.5]));
+        assert_eq!(read_beside(&["1,234"], &["2,345,678"]), Some(vec![1234.0]));
+        assert_eq!(read_beside(&["1.234", "1.234,5"], &nothing), Some(vec![1234.0, 1234.5]));
+        assert_eq!(read_beside(&["1.5"], &["0,5"]), Some(vec![1.5]));
+    }
+
+    #[test]
+    fn two_readings_are_refused() {
+        let nothing: [&str; 0] = [];
+        assert_eq!(read_beside(&["1,234"], &nothing), None);
+        assert_eq!(read_beside(&["1,234", "1.5"], &nothing), None);
+        assert_eq!(read_beside(&["1,234"], &["1.5"]), None);
+        assert_eq!(read_beside(&["1.234"], &["0,5"]), None);
+        assert_eq!(read_beside(&["1.234", "0,5"], &nothing), None);
+        assert_eq!(read_beside(&["1.5", "0,5"], &nothing), None);
+        let own = seen(&["1,234"]);
+        let said = |comma, thousands| {
+            style(&own, &own, Some(comma).filter(|comma| *comma), thousands)
+                .unwrap()
+                .number("1,234")
+        };
+        assert_eq!(said(true, None), Some(1.234));
+        assert_eq!(said(false, Some(Thousands::Comma)), Some(1234.0));
+    }
+}

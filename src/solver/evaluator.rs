@@ -1,0 +1,96 @@
+//! What the solver asks of the points of a fit, wherever a backend keeps them, and what it may answer instead.
+
+use super::outcome::{BadPoint, Failure, Fault, Outcome};
+use super::task::Task;
+use crate::error::driver::DriverError;
+use crate::normal::{Normal, RFactor};
+
+/// Evaluates a model over the points of one fit and sums them up.
+///
+/// `params` has all parameters, free and fixed. Summaries are in the units of the fit: rows
+/// multiplied by the points' row unit over σ, column j multiplied by `columns[j]`, so that they are
+/// the derivatives by pⱼ / columns[j].
+pub(crate) trait Evaluator {
+    /// The normal equations at `params`. Under a robust loss rows are multiplied by
+    /// √max(ρ' + 2zρ'', 0.1 ρ', 2⁻⁵²), so that JᵀJ stays useful far from the solution.
+    fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault>;
+
+    /// The triangular factor at `params`. Under a robust loss rows are multiplied by
+    /// √max(ρ' + 2zρ'', 2⁻⁵²). For the covariance, and for steps where the normal equations are too
+    /// ill-conditioned to give them.
+    fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault>;
+
+    /// The largest |∂f/∂pⱼ| over the points in row units, whitened where data are correlated, for each
+    /// free parameter j.
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
+
+    /// Threads that share a pass.
+    fn threads(&self) -> usize;
+
+    /// Bytes used beside the data: summaries, and scratch for every thread.
+    fn scratch_bytes(&self) -> usize;
+
+    /// The `count` largest weights of points with errors of their own, in row units and in descending
+    /// order; nothing if so many are known to be at least `level` times the largest.
+    fn heaviest(&mut self, _count: usize, _level: f64) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// From here on no point weighs more than `most` in sums, in row units. Returns the sum of squares of
+    /// the response with these weights, if the points have weights of their own.
+    fn limit_weights(&mut self, _most: f64) -> Option<f64> {
+        None
+    }
+
+    /// The rows of [J r] of the points that weigh more than that limit, with their own weights, the
+    /// heaviest first: n + 1 numbers each.
+    fn heavy_rows(&mut self, _params: &[f64], _columns: &[f64]) -> Result<Vec<f64>, Fault> {
+        Ok(Vec::new())
+    }
+
+    /// Whether the model passes through every point to the rounding of the point's own value and terms.
+    fn is_exact(&mut self, _params: &[f64]) -> Result<bool, Fault> {
+        Ok(true)
+    }
+
+    /// Lets all passes from here on take as long as they do; a stream's still end at its limit of time.
+    fn take_time(&mut self) {}
+
+    /// The first point where the model or a partial is not finite at `params`, if there is one.
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
+
+    /// The device, if the loop can run there.
+    fn device_loop(&mut self) -> Option<&mut dyn DeviceLoop> {
+        None
+    }
+
+    /// Goes on without the device that failed, or says that it may not.
+    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
+        Err(Fault::Device(error))
+    }
+
+    /// What the passes took of a device, if they ran on one.
+    fn device(&self) -> Option<DeviceUse> {
+        None
+    }
+}
+
+/// A device that minimises by itself, over points that are on it.
+pub(crate) trait DeviceLoop {
+    /// As [`minimise`](super::minimise::minimise), on the device.
+    ///
+    /// # Errors
+    /// [`Failure::Device`] with what was reached, where the device fails.
+    fn minimise(&mut self, task: &Task<'_>) -> Result<Outcome, Failure>;
+}
+
+/// What the passes of a fit took of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DeviceUse {
+    /// Bytes of its memory, data included.
+    pub(crate) bytes: usize,
+    /// Chunks in which the points went through it; 1 if all of them stayed.
+    pub(crate) chunks: usize,
+    /// Why the CPU had to go on in its place.
+    pub(crate) failed: Option<String>,
+}
