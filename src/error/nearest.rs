@@ -2,10 +2,7 @@
 
 /// The name among `known` that differs from `asked` in the fewest letters, if those are few: put in, left
 /// out, replaced or exchanged with the next. Upper and lower case are the same.
-pub fn nearest<'a>(
-    asked: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Longer names are compared by their beginnings.
     const LONGEST: usize = 40;
     let small = |name: &str| name.to_lowercase().chars().take(LONGEST).collect::<String>();
