@@ -1,13 +1,14 @@
-//! Imports run one way: error → observe → threads → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
+//! Imports run one way: error → observe → threads → constants → math → model → data → normal → backend → solver → fit → front → models → plot → progress → bin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A file may import from its own room and from those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "error",
     "observe",
     "threads",
+    "constants",
     "math",
     "model",
     "data",

@@ -1,7 +1,7 @@
 //! Many fits of one model in one call.
 
 use super::CurveFit;
-use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::{BatchData, BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ impl CurveFit {
     fn run_batch(
         &self,
         request: &BatchRequest<'_>,
-        printed: Option<&Printed>,
+        printed: Option<&CompiledModel>,
         device: Option<HandedBatch<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {

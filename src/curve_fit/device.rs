@@ -2,9 +2,9 @@
 
 use super::CurveFit;
 use super::start::Start;
+use crate::backend::cuda::device;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
-use crate::backend::cuda::registry;
 use crate::data::Data;
 use crate::data::estimator::Estimator;
 use crate::data::points::Points;
@@ -41,7 +41,7 @@ impl Device {
     /// # Errors
     /// [`Error::CudaUnavailable`] with the reason, and what to install.
     pub fn open(ordinal: usize) -> Result<Device> {
-        match registry::open(ordinal) {
+        match device::open(ordinal) {
             Ok(device) => Ok(Device { device }),
             Err(reason) => Err(Error::CudaUnavailable { ordinal: Some(ordinal), reason }),
         }

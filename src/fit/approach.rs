@@ -6,8 +6,8 @@
 //! them already less. Its end is nearer; the distance from there is the next scale, until the loss's
 //! own pulls (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987).
 
+use crate::constants::FAR;
 use crate::data::loss::Loss;
-use crate::data::reach::FAR;
 use crate::solver::termination::Termination;
 
 /// From stage to stage the scale falls by this at least, also where the points come no nearer: in noise,

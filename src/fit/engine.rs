@@ -9,6 +9,7 @@ use super::supply::{EvaluatorWish, Supply};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{BadPoint, Evaluator, Fault, Patience, Stop, Stopper, end_of};
+use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result};
@@ -29,9 +30,6 @@ use crate::solver::work::Work;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A squared pivot above which the normal equations give the covariance: it loses at most four of
-/// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
-pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH: f64 = 1e-5;
 /// What a fit begins with.

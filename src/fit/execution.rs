@@ -5,12 +5,11 @@ use crate::backend::choice::{Costs, Work, f64_lanes};
 use crate::backend::cpu::{Cpu, Whitened};
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::careful::Careful;
-use crate::backend::cuda::compiler::CompileError;
+use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
-use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::{Backend, Evaluator, Precision};
 use crate::data::estimator::Estimator;
@@ -57,7 +56,7 @@ pub(crate) struct Execution<'a> {
 /// A device with the points of a fit.
 pub(crate) struct OnDevice<'a> {
     pub(crate) device: Arc<Device>,
-    printed: &'a Printed,
+    printed: &'a CompiledModel,
     precision: Precision,
     points: Held<'a>,
     /// Whether the CPU goes on if the device fails.
@@ -86,7 +85,7 @@ impl<'a> Execution<'a> {
     /// device refused.
     pub(crate) fn choose(
         wish: &Wish<'a>,
-        printed: Option<&'a Printed>,
+        printed: Option<&'a CompiledModel>,
         points: &Points<'_>,
     ) -> Result<Execution<'a>> {
         let asked = match wish.backend {
@@ -174,7 +173,7 @@ impl<'a> Execution<'a> {
 /// The device on which the work is likely to be done sooner, or why the CPU is the place for it.
 fn sooner(
     wish: &Wish<'_>,
-    printed: &Printed,
+    printed: &CompiledModel,
     points: &Points<'_>,
     work: &Work,
 ) -> std::result::Result<(Arc<Device>, String), String> {
@@ -196,7 +195,7 @@ fn sooner(
 impl<'a> OnDevice<'a> {
     fn place(
         device: Arc<Device>,
-        printed: &'a Printed,
+        printed: &'a CompiledModel,
         points: &Points<'_>,
         uploaded: Option<&'a DevicePoints>,
         wish: &Wish<'a>,
@@ -307,19 +306,8 @@ pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
 pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
     match error {
         LoadError::Driver(error) => failed(device, error),
-        LoadError::Compile { error, source } => refused(error, &source),
-    }
-}
-
-fn refused(error: CompileError, source: &str) -> Error {
-    let message = match error {
-        CompileError::Refused { log } => log,
-        CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
-            format!(
-                "{identity} does not know compute capability {major}.{minor}; install a newer NVRTC"
-            )
+        LoadError::Compile { error, source } => {
+            Error::KernelNotCompiled { message: error.to_string(), source_text: source.to_string() }
         }
-        CompileError::Unavailable { reason } => reason,
-    };
-    Error::KernelNotCompiled { message, source_text: source.to_owned() }
+    }
 }

@@ -4,8 +4,9 @@
 //! J⁺r₀: one evaluation, or two where squaring J would cost digits. What the points do not determine
 //! stays at p₀. Bounds that the solution violates are kept by steps from the nearest point inside.
 
-use super::engine::{Request, WELL_CONDITIONED};
+use super::engine::Request;
 use crate::backend::cuda::source::Arithmetic;
+use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::error::Result;
 use crate::normal::{RFactor, Spectrum};

@@ -2,8 +2,8 @@
 //! than the CPU.
 
 use crate::backend::Backend;
+use crate::backend::cuda::device;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::registry;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) fn pick(
         return Ok(Ok((device.clone(), take_over, "asked for".to_owned())));
     }
     if let Backend::Cuda(ordinal) = backend {
-        let device = registry::open(ordinal)
+        let device = device::open(ordinal)
             .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
         return Ok(Ok((device, false, "asked for".to_owned())));
     }
@@ -55,13 +55,13 @@ pub(crate) fn worthwhile(
         return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
     }
     let first = startup + compile;
-    if !registry::is_open() && on_cpu < first {
+    if !device::is_open() && on_cpu < first {
         return Err(format!(
             "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
         ));
     }
-    let startup = if registry::is_open() { 0.0 } else { startup };
-    let device = registry::preferred().map_err(|reason| reason.to_string())?;
+    let startup = if device::is_open() { 0.0 } else { startup };
+    let device = device::preferred().map_err(|reason| reason.to_string())?;
     let compile = if is_loaded(&device) { 0.0 } else { compile };
     let on_device = startup + compile + on_device(&device);
     let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");

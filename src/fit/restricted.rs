@@ -1,9 +1,10 @@
 //! A fit as one of several sets sees it, which knows only some of its parameters.
 
 use super::Fit;
-use super::covariance::{Covariance, Direction, PART};
+use super::covariance::{Covariance, Direction};
 use super::doubts;
 use super::warning::Warning;
+use crate::constants::LEAST_PART;
 use crate::data::sigma::Spread;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -99,7 +100,7 @@ impl Covariance {
         // Directions are orthonormal, and what is left of them is small by rounding alone.
         let lost = match open.is_empty() {
             true => 0,
-            false => open.singular_values().iter().filter(|&&s| s > PART).count(),
+            false => open.singular_values().iter().filter(|&&s| s > LEAST_PART).count(),
         };
         let undetermined = self.weak.iter().filter(|weak| weak.undetermined);
         let (condition, weak) = match lost {

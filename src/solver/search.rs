@@ -11,11 +11,9 @@ use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use super::work::Work;
 use crate::backend::Stop;
+use crate::constants::ROUNDING;
 use crate::normal::Summary;
 use std::time::Instant;
-
-/// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// A minimisation: what it asks, what it was told, and where it stands.
 pub(super) struct Search<'a> {

@@ -7,8 +7,8 @@ use crate::backend::choice::{Costs, Work};
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{Units, bytes_per_sample};
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::printed::Printed;
 use crate::error::{Error, Result};
 use crate::fit::pick::{Before, pick, worthwhile};
 use crate::threads;
@@ -49,7 +49,7 @@ impl<'a> Place<'a> {
     /// If a device was asked for: [`Error::CudaUnavailable`] or [`Error::NotOnDevice`].
     pub(crate) fn choose(
         wish: &BatchWish<'a>,
-        printed: Option<&Printed>,
+        printed: Option<&CompiledModel>,
         request: &BatchRequest<'_>,
     ) -> Result<Place<'a>> {
         let asked = match wish.backend {
@@ -92,7 +92,7 @@ const TOO_MANY: (&str, &str) = ("a batch with more than 16 free parameters", CPU
 
 /// What a device has no kernel for.
 fn refused(
-    printed: Option<&Printed>,
+    printed: Option<&CompiledModel>,
     request: &BatchRequest<'_>,
 ) -> Option<(&'static str, &'static str)> {
     let data = request.data;
@@ -114,7 +114,7 @@ fn refused(
 /// The device on which the batch is likely to be done sooner, or why the CPU is the place for it.
 fn sooner(
     costs: &Costs,
-    printed: &Printed,
+    printed: &CompiledModel,
     request: &BatchRequest<'_>,
     units: &Units,
 ) -> std::result::Result<(Arc<Device>, String), String> {
@@ -132,7 +132,7 @@ fn sooner(
 }
 
 /// The work of a batch, its fits and their free parameters.
-fn work(printed: &Printed, request: &BatchRequest<'_>) -> (Work, (usize, usize)) {
+fn work(printed: &CompiledModel, request: &BatchRequest<'_>) -> (Work, (usize, usize)) {
     let work = Work {
         points: request.data.samples.len(),
         bytes_per_point: bytes_per_sample(request.data),

@@ -2,9 +2,9 @@
 
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::cache::Origin;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::printed::Printed;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
 use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
@@ -47,7 +47,7 @@ struct Place<'a> {
 /// A device for passes.
 struct OnDevice<'a> {
     device: Arc<Device>,
-    printed: &'a Printed,
+    printed: &'a CompiledModel,
     take_over: bool,
     /// Seconds for the kernels of the fit's own loss, and where those came from.
     compiled: (f64, Origin),
@@ -78,7 +78,7 @@ impl<'a> StreamSupply<'a> {
     pub(crate) fn choose(
         &self,
         wish: &PlaceWish<'_>,
-        printed: Option<&'a Printed>,
+        printed: Option<&'a CompiledModel>,
         points: &Overview,
     ) -> Result<()> {
         let place = self.chosen(wish, printed, points)?;
@@ -90,7 +90,7 @@ impl<'a> StreamSupply<'a> {
     fn chosen(
         &self,
         wish: &PlaceWish<'_>,
-        printed: Option<&'a Printed>,
+        printed: Option<&'a CompiledModel>,
         points: &Overview,
     ) -> Result<Place<'a>> {
         let on_cpu = |reason: String| Ok(Place { reason, device: None });
