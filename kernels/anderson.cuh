@@ -7,7 +7,6 @@ __device__ __forceinline__ double difference(const double* of, int c, int j) {
 
 // Takes the present point and the Gauss-Newton step from it, s.delta, and replaces that by the mixed
 // one, delta - sum gamma_i (dq_i + ddelta_i) with gamma that minimises |D (delta - sum gamma_i ddelta_i)|.
-template <class Group>
 __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
     const int m = int(s.held) > DEPTH ? DEPTH : int(s.held);
     const bool full = int(s.held) > DEPTH;
@@ -17,8 +16,7 @@ __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
     double* r = factor + (DEPTH + 1) * (DEPTH + 1);
     double* gamma = r + DEPTH * DEPTH;
     g.sync();
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int c = 0; full && c < DEPTH; ++c) {
             s.points[c * FREE + j] = s.points[(c + 1) * FREE + j];
@@ -29,24 +27,23 @@ __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
 #pragma unroll 1
         for (int c = 0; c < m; ++c) rows[c * FREE + j] = s.scale[j] * difference(s.steps, c, j);
         rows[m * FREE + j] = s.scale[j] * s.delta[j];
-    }
+    });
     fill(g, factor, k * k, 0.0);
     set(g, s.held, i64(k));
     if (m == 0) return;
     fold_rows(g, factor, k, rows, FREE, FREE);
+    each(g, m, [&](int j) {
 #pragma unroll 1
-    for (int j = g.rank; j < m; j += g.size) {
-        copy(Solo(), factor + j * k, r + j * m, m);
+        for (int i = 0; i < m; ++i) r[j * m + i] = factor[j * k + i];
         gamma[j] = factor[m * k + j];
-    }
+    });
     g.sync();
     if (!is_regular(g, r, m)) return;
     solve_upper(g, r, m, gamma);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int c = 0; c < m; ++c)
             s.delta[j] -= gamma[c] * (difference(s.points, c, j) + difference(s.steps, c, j));
-    }
+    });
     g.sync();
 }

@@ -1,11 +1,147 @@
-// Entry point of batches: one persistent kernel makes all fits.
+// Whole fits of a batch by groups of lanes: each group takes a fit, makes it from its first evaluation to its
+// standard errors, and takes the next one.
+
+constexpr int GROUPS = BATCH_THREADS / Group::size;
+
+// Whether a fit that ended like this is worth a second run, as in `run.rs`.
+__device__ __forceinline__ bool ends_badly(const State& s) {
+    switch (s.termination) {
+        case NO_PROGRESS:
+        case DEGENERATE:
+        case MODEL_NON_FINITE:
+        case ZERO_GRADIENT_AT_START: return s.evaluations < s.limit;
+        default: return false;
+    }
+}
+
+__device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
+
+// A value a hundredth away from p, outwards or, where a bound is in the way, inwards; halfway to the farther
+// bound if both are near.
+__device__ __forceinline__ double beside(double p, double low, double high) {
+    const double step = p == 0.0 ? 0.01 : 0.01 * p;
+    const double up = p + step, down = p - step;
+    if (isfinite(up) && low <= up && up <= high) return up;
+    if (isfinite(down) && low <= down && down <= high) return down;
+    return high - p >= p - low ? p + 0.5 * (high - p) : p - 0.5 * (p - low);
+}
+
+// What the host does about a start whose sums are not safe, where that is only because parameters have no effect
+// there: nothing, but to evaluate once more. False if it is anything else.
+__device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, const Span& span, Bench& bench) {
+    State& s = bench.state;
+    bool wrong = false;
+#pragma unroll 1
+    for (int m = 0; m < SUMS; ++m) wrong |= !isfinite(s.trial.sums[m]);
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        const double square = product(s.trial.sums, j, j);
+        wrong |= square != 0.0 && !(1e-200 <= square && square <= 1e200);
+    }
+    if (wrong) return false;
+    // A square of 0 may be that of a partial whose square underflows.
+    prepare_lanes(g, s.trial.params, bench.common);
+#pragma unroll 1
+    for (i64 i = g.rank; i < span.points; i += g.size) {
+        Term row[K], cost, weight;
+        row_at(batch, span, i, bench.common, s.floor, row, cost, weight);
+#pragma unroll
+        for (int j = 0; j < FREE; ++j) wrong |= row[j] != 0.0 && product(s.trial.sums, j, j) == 0.0;
+    }
+    if (g.any(wrong)) return false;
+    if (g.rank == 0) {
+        s.rescaled = 1;
+        s.request = EVALUATE;
+    }
+    g.sync();
+    return true;
+}
+
+// Whether the points are so far away that Cauchy's loss is no beginning; what leads from there is the host's affair.
+__device__ __forceinline__ bool is_far_from_start(const Batch& batch, const State& s) {
+    if (LOSS != CAUCHY || s.evaluations > 0) return false;
+    const double scale = batch.data.loss_scale;
+    return 2.0 * (s.trial.sums[PRODUCTS] / scale / scale) > FAR_LOSS * double(s.points_counted);
+}
+
+// Goes on from the state's request to an end. False if the host must see to the start.
+__device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span& span, Bench& bench) {
+    State& s = bench.state;
+#pragma unroll 1
+    while (s.request != DONE) {
+        if (s.request == HOST && !only_without_effect(g, batch, span, bench)) return false;
+        if (s.request == EVALUATE) {
+            sum_fit(g, batch, span, s.trial.params, s.floor, bench, s.trial.sums);
+            if (is_far_from_start(batch, s)) return false;
+            evaluated(g, s);
+        } else {
+            factor_fit(g, batch, span, s.present.params, bench);
+            factored(g, s, bench.factor);
+        }
+        advance(g, s, bench.scratch);
+    }
+    return true;
+}
+
+// Moves the start of a second run, where nothing had an effect at that of the first, and takes the other scaling.
+__device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start) {
+#pragma unroll 1
+    for (int j = g.rank; beside_start && j < FREE; j += g.size) {
+        double& param = s.trial.params[s.free[j]];
+        param = beside(param, s.lower[j], s.upper[j]);
+    }
+    set(g, s.scaling, i64(PRESENT));
+}
+
+// Makes one fit. One that ends badly is made once more, and the results are then those of the better run.
+// `bench`: room in memory that all lanes see.
+__device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
+    State& s = bench.state;
+    Span span = span_of(batch, fit);
+    unsigned* counts = batch.out.counts + fit * COUNTS;
+    unsigned kind = NONE, point = 0;
+    Before before = {0, 0};
+    if (batch.continued) {
+        kind = counts[0];
+        if (kind == NONE || kind == BAD_DATA) return;
+        before = {counts[2], counts[3]};
+    }
+    // A limit that ended the first stage is the host's affair.
+    bool done = kind != MAX_EVALUATIONS, again = false, beside_start = false;
+    double first_cost = 0.0;
+#pragma unroll 1
+    while (done) {
+        done = begin_fit(g, batch, before, span, s, kind, point);
+        if (!done) break;
+        if (again) begin_again(g, s, beside_start);
+        done = run_to_end(g, batch, span, bench);
+        if (!done) break;
+        // No run that is followed by another has converged.
+        if (!again || is_converged(s.termination) || cost_of(s.present) < first_cost) {
+            finish_fit(g, batch, span, bench);
+        } else if (g.rank == 0) {
+            counts[2] = unsigned(s.iterations);
+            counts[3] = unsigned(s.evaluations);
+        }
+        if (again || !ends_badly(s)) break;
+        again = true;
+        beside_start = s.termination == ZERO_GRADIENT_AT_START;
+        first_cost = cost_of(s.present);
+        before = {s.iterations, s.evaluations};
+    }
+    g.sync();
+    if (!done && g.rank == 0) {
+        counts[0] = kind == BAD_DATA ? BAD_DATA : NONE;
+        counts[1] = point;
+    }
+}
 
 // Threads resident at once: they ask for 128 registers each, or for 168 where the sums of 6 to 8 parameters need them.
 constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
 
 // Makes every fit of `batch` and writes what it found to the batch's results. `next`: the number of fits that are
 // taken, 0 at first; each group takes the next one, so that a slow fit delays nobody. A fit whose kind is
-// FOR_THE_HOST or BAD_DATA has no other numbers.
+// NONE or BAD_DATA has no other numbers.
 //
 // Launch: BATCH_THREADS threads, any number of blocks; results depend on neither. Shared memory: GROUPS *
 // sizeof(Bench) bytes. A fit reads every sample, and what is its own of columns, sigma and mask, as they are stored,
@@ -14,10 +150,10 @@ constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
 extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / BATCH_THREADS) make_fits(
     const Batch* batch, unsigned long long* next) {
     __shared__ Bench benches[GROUPS];
-    const Lanes<LANES> g;
+    const Group g;
     while (true) {
         const i64 fit = i64(g.first(g.rank == 0 ? atomicAdd(next, 1ull) : 0ull));
         if (fit >= batch->fits) return;
-        make_fit(g, *batch, fit, benches[threadIdx.x / LANES]);
+        make_fit(g, *batch, fit, benches[threadIdx.x / Group::size]);
     }
 }

@@ -1,12 +1,6 @@
 // How a fit of a batch begins: its points are looked at, its start is checked, its state is filled in. What is
 // not as usual is left to the host, which has the words for it.
 
-// What became of a fit. Below BAD_DATA it is the Reason for which it ended.
-enum Kind : unsigned {
-    FOR_THE_HOST = 0,
-    BAD_DATA = 32,  // a sample is not finite
-};
-
 // Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300.
 constexpr double LEAST_ORDINARY = 4.909093465297727e-91;
 constexpr double MOST_ORDINARY = 2.037035976334486e90;
@@ -16,13 +10,11 @@ __device__ __forceinline__ bool is_ordinary(double magnitude) {
 }
 
 // Over the lanes of a group, the same bits in all of them.
-template <class Group>
 __device__ __forceinline__ double lanes_total(Group g, double value) {
 #pragma unroll
     for (int other = Group::size / 2; other > 0; other /= 2) value += g.from(value, other);
     return value;
 }
-template <class Group>
 __device__ __forceinline__ double lanes_most(Group g, double value) {
 #pragma unroll
     for (int other = Group::size / 2; other > 0; other /= 2) value = fmax(value, g.from(value, other));
@@ -46,7 +38,6 @@ __device__ __forceinline__ double darkest_of(const Look& look) {
 }
 
 // Reads all points once: 8 bytes each for y, x and sigma as they are stored.
-template <class Group>
 __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& span) {
     double used = 0.0, square = 0.0, weight = 0.0, size = 0.0;
     // As numbers that the largest is the first of: -(i + 1), or -infinity.
@@ -77,14 +68,11 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
 }
 
 // Writes the start to the state's trial and the bounds of the free parameters beside it. False if it is none.
-template <class Group>
 __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit, State& s) {
     bool wrong = false;
-#pragma unroll 1
-    for (int k = g.rank; k < PARAMS; k += g.size) s.trial.params[k] = batch.starts[fit * batch.start_stride + k];
+    each(g, PARAMS, [&](int k) { s.trial.params[k] = batch.starts[fit * batch.start_stride + k]; });
     g.sync();
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
         const i64 k = batch.free[j];
         const bool own = batch.own_lower != nullptr;
         s.lower[j] = own ? batch.own_lower[fit * PARAMS + k] : batch.lower[k];
@@ -93,10 +81,9 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
         s.free[j] = k;
         s.unused[j] = batch.unused[j];
         s.columns[j] = 1.0;
-    }
+    });
     g.sync();
-#pragma unroll 1
-    for (int k = g.rank; k < PARAMS; k += g.size) {
+    each(g, PARAMS, [&](int k) {
         double low = batch.lower[k], high = batch.upper[k];
 #pragma unroll 1
         for (int j = 0; j < FREE; ++j) {
@@ -109,7 +96,7 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
         wrong |= !isfinite(value) || !(inside || batch.clamp_start);
         s.trial.params[k] = clamp(value, low, high);
         s.present.params[k] = s.trial.params[k];
-    }
+    });
     return !g.any(wrong);
 }
 
@@ -126,15 +113,13 @@ struct Before {
 };
 
 // Fills in the state of a fit. Returns whether it goes on here; if not, `kind` says why, and `point` where.
-template <class Group>
 __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before before, Span& span, State& s,
                                        unsigned& kind, unsigned& point) {
-    kind = FOR_THE_HOST;
+    kind = NONE;
     point = 0;
     g.sync();
     char* bytes = reinterpret_cast<char*>(&s);
-#pragma unroll 1
-    for (int i = g.rank; i < int(sizeof(State) / 8); i += g.size) memset(bytes + 8 * i, 0, 8);
+    each(g, int(sizeof(State) / 8), [&](int i) { memset(bytes + 8 * i, 0, 8); });
     g.sync();
     if (!take_start(g, batch, span.fit, s)) return false;
     const Look look = look_at(g, batch, span);

@@ -1,9 +1,6 @@
 // Standard errors and covariance of a fit of a batch at its end, as in `fit/batch/errors.rs`: by the inverse of a
 // well-conditioned factor, else by its singular values.
 
-// A squared pivot above which normal equations, or R, are good enough to be inverted.
-constexpr double WELL_CONDITIONED = 1e-4;
-
 // The least squared pivot of the columns of r, m x m, each scaled to length 1; NaN or 0 if one is zero.
 __device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
     bool well = true;
@@ -16,7 +13,6 @@ __device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
 }
 
 // Brings a factor R of [J r] at the end that keeps the digits of J to s.r.
-template <class Group>
 __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
     // The normal equations of a robust fit carry the correction that suits the iteration.
@@ -35,10 +31,8 @@ __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const S
 }
 
 // Writes the inverse of r, m x m upper triangular, to `inverse`: a column for each lane.
-template <class Group>
 __device__ __forceinline__ void invert(Group g, const double* r, int m, double* inverse) {
-#pragma unroll 1
-    for (int j = g.rank; j < m; j += g.size) {
+    each(g, m, [&](int j) {
         double* x = inverse + j * m;
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) x[i] = i == j ? 1.0 : 0.0;
@@ -49,7 +43,7 @@ __device__ __forceinline__ void invert(Group g, const double* r, int m, double* 
 #pragma unroll 1
             for (int l = 0; l < i; ++l) x[l] -= solved * r[i * m + l];
         }
-    }
+    });
     g.sync();
 }
 
@@ -86,10 +80,9 @@ __device__ __forceinline__ double row_error(const Batch& batch, const State& s, 
 
 // Writes the covariance matrix with the covariance of kept parameters i >= j from `of(i, j)`; NaN where a bound
 // holds one of the two, 0 where one is fixed.
-template <class Group, class Of>
+template <class Of>
 __device__ __forceinline__ void write_covariance(Group g, const State& s, unsigned kept, double* out, Of of) {
-#pragma unroll 1
-    for (int e = g.rank; e < PARAMS * PARAMS; e += g.size) {
+    each(g, PARAMS * PARAMS, [&](int e) {
         const int a = free_position(s, e / PARAMS), b = free_position(s, e % PARAMS);
         double value = 0.0;
         if (a >= 0 && b >= 0) {
@@ -97,19 +90,17 @@ __device__ __forceinline__ void write_covariance(Group g, const State& s, unsign
             value = contains(kept, a) && contains(kept, b) ? of(position(kept, i), position(kept, j)) : NOT_A_NUMBER;
         }
         out[e] = value;
-    }
+    });
 }
 
 // By the inverse of the well-conditioned factor in w.r. `covariance`: PARAMS * PARAMS numbers, or null.
-template <class Group>
 __device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, const State& s, unsigned kept,
                                                 Scratch& w, double* covariance) {
     const int m = count(kept);
     const Known known = {kept, m, row_error(batch, s, m)};
     invert(g, w.r, m, w.room);
     const double* inverse = w.room;
-#pragma unroll 1
-    for (int i = g.rank; i < m; i += g.size) w.part[i] = sqrt(rows_product(inverse, m, i, i)) * known.row_error;
+    each(g, m, [&](int i) { w.part[i] = sqrt(rows_product(inverse, m, i, i)) * known.row_error; });
     g.sync();
     if (covariance != nullptr)
         write_covariance(g, s, kept, covariance, [&](int i, int j) {
@@ -118,22 +109,16 @@ __device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, con
     return known;
 }
 
-// A parameter whose part in an undetermined direction is below this is determined.
-constexpr double LEAST_PART = 1.5e-8;
-// Rows up to which the error of a factor is taken to grow with their number.
-constexpr i64 ROWS_WITH_ERROR = 4096;
-
 // By the singular values of the kept columns of the factor in s.r, as in `fit/covariance.rs`.
-template <class Group>
 __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batch, const State& s, unsigned kept,
                                                       Bench& bench, double* covariance) {
     Scratch& w = bench.scratch;
     const Spectrum& spectrum = bench.spectrum;
     const int m = count(kept);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size)
+    each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) bench.factor[j * K + i] = s.r[j * FREE + i];
+    });
     g.sync();
     spectrum_of(g, bench.factor, kept, w.room, w.room + FREE * FREE, bench.spectrum);
     const bool found = spectrum.found != 0.0;
@@ -152,14 +137,13 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
             sum += spectrum.v[k * m + i] / spectrum.sigma[k] * (spectrum.v[k * m + j] / spectrum.sigma[k]);
         return sum;
     };
-#pragma unroll 1
-    for (int i = g.rank; i < m; i += g.size) {
+    each(g, m, [&](int i) {
         bool lost = false;
 #pragma unroll 1
         for (int k = rank; k < m; ++k) lost |= !found || fabs(spectrum.v[k * m + i]) > LEAST_PART;
         w.t[i] = sqrt(inner(i, i));
         w.part[i] = lost ? INFINITE : w.t[i] / spectrum.lengths[i] * known.row_error;
-    }
+    });
     g.sync();
     if (covariance != nullptr)
         write_covariance(g, s, kept, covariance, [&](int i, int j) {
@@ -172,7 +156,6 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
 }
 
 // Writes all numbers of a fit that has ended.
-template <class Group>
 __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
     Scratch& w = bench.scratch;
@@ -198,18 +181,17 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
         ? errors_by_inverse(g, batch, s, kept, w, covariance)
         : errors_by_decomposition(g, batch, s, kept, bench, covariance);
     double *params = out.params + span.fit * PARAMS, *errors = out.errors + span.fit * PARAMS;
-#pragma unroll 1
-    for (int k = g.rank; k < PARAMS; k += g.size) {
+    each(g, PARAMS, [&](int k) {
         const int j = free_position(s, k);
         const bool estimated = j >= 0 && contains(kept, j);
         params[k] = s.present.params[k];
         errors[k] = estimated ? w.part[position(kept, j)] : j < 0 ? 0.0 : NOT_A_NUMBER;
-    }
+    });
     if (g.rank == 0) {
         out.costs[span.fit] = cost_of(s.present);
         unsigned* counts = out.counts + span.fit * COUNTS;
         // A bound that holds nothing is the host's affair, which has second derivatives.
-        counts[0] = doubtful ? FOR_THE_HOST : unsigned(s.termination);
+        counts[0] = doubtful ? NONE : unsigned(s.termination);
         counts[1] = 0;
         counts[2] = unsigned(s.iterations);
         counts[3] = unsigned(s.evaluations);

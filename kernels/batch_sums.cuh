@@ -33,35 +33,11 @@ struct Bench {
 };
 static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
 
-// Totals of the numbers of all lanes by recursive halving, as `warp_totals` makes them.
-template <int COUNT, int OTHER, class Group>
-__device__ __forceinline__ void lane_totals(Group g, double* sums, Share& share) {
-    if constexpr (OTHER > 0) {
-        constexpr int HALF = (COUNT + 1) / 2;
-        const bool upper = (g.rank & OTHER) != 0;
-#pragma unroll
-        for (int i = 0; i < HALF; ++i) {
-            const double other = HALF + i < COUNT ? sums[HALF + i] : 0.0;
-            const double given = upper ? sums[i] : other, kept = upper ? other : sums[i];
-            sums[i] = kept + g.from(given, OTHER);
-        }
-        if (upper) {
-            share.first += HALF;
-            share.count = share.count > HALF ? share.count - HALF : 0;
-        } else {
-            share.count = share.count < HALF ? share.count : HALF;
-        }
-        lane_totals<HALF, OTHER / 2>(g, sums, share);
-    }
-}
-
 // What all points share, for the parameters at `params`.
-template <class Group>
 __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
     g.sync();
     if (g.rank == 0) model_uniforms(params, common.u);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) common.columns[j] = 1;
+    each(g, FREE, [&](int j) { common.columns[j] = 1; });
     g.sync();
 }
 
@@ -89,7 +65,6 @@ __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64
 }
 
 // Every lane keeps the sums of its points in registers.
-template <class Group>
 __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const Span& span, double floor,
                                              const Common& common, double* out) {
     double sums[SUMS];
@@ -106,31 +81,29 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
         if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
     }
     Share share = {0, SUMMED};
-    lane_totals<SUMMED, Group::size / 2>(g, sums, share);
+    halve<SUMMED, Group::size / 2>(g.rank, sums, share, [g](double sum, int other) { return g.from(sum, other); });
 #pragma unroll
     for (int m = 0; m < (SUMMED + Group::size - 1) / Group::size; ++m)
         if (m < share.count) out[share.first + m] = sums[m];
 }
 
 // Writes the rows from point `first` on to the tile, zeros beyond the last.
-template <bool WEIGHTS, class Group>
+template <bool WEIGHTS>
 __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Span& span, i64 first, double floor,
                                           const Common& common, Tile& tile) {
     g.sync();
-#pragma unroll 1
-    for (int i = g.rank; i < TILE; i += g.size) {
+    each(g, TILE, [&](int i) {
         Term row[K], cost, weight;
         row_at(batch, span, first + i, common, floor, row, cost, weight);
 #pragma unroll
         for (int j = 0; j < K; ++j) tile.rows[j * PITCH + i] = row[j];
         tile.costs[i] = WEIGHTS ? weight : LOSS == LINEAR ? 0.0 : cost;
-    }
+    });
     g.sync();
 }
 
 // For more sums than fit the registers: rows go through the tile, and every lane adds up its share of the
 // products.
-template <class Group>
 __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const Span& span, double floor,
                                              Bench& bench, double* out) {
     fill(g, out, SUMS, 0.0);
@@ -138,8 +111,7 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
     for (i64 first = 0; first < span.points; first += TILE) {
         fill_tile<false>(g, batch, span, first, floor, bench.common, bench.tile);
         const double* rows = bench.tile.rows;
-#pragma unroll 1
-        for (int m = g.rank; m < SUMMED; m += g.size) {
+        each(g, SUMMED, [&](int m) {
             const GroupPair at = group_pair(m < PRODUCTS ? m : 0);
             double total = out[m];
 #pragma unroll 4
@@ -147,13 +119,12 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
                 total = m < PRODUCTS ? fma(rows[at.left * PITCH + i], rows[at.right * PITCH + i], total)
                                      : total + bench.tile.costs[i];
             out[m] = total;
-        }
+        });
     }
 }
 
 // The sums over the points of a fit at `params`, PARAMS numbers, into `out`, SUMS numbers that all lanes may
 // read afterwards.
-template <class Group>
 __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                      double floor, Bench& bench, double* out) {
     prepare_lanes(g, params, bench.common);
@@ -167,7 +138,6 @@ __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& sp
 
 // The triangular factor of the rows of a fit at `params`, into bench.factor, and below its diagonal, in row 1 of
 // column 0, the sum of the points' weights.
-template <class Group>
 __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                         Bench& bench) {
     prepare_lanes(g, params, bench.common);

@@ -2,13 +2,6 @@
 // stay there, and a step that would leave the box is taken again with the offenders on their bounds, as
 // far as the linear model keeps them there.
 
-// The cosine between a parameter's column and the linear model's residual from which on it is taken
-// off a bound: less is rounding.
-constexpr double RELEASE = 1e-10;
-
-// The cosine between a parameter's column and the residuals from which on a bound holds it firmly.
-constexpr double HELD = 1e-8;
-
 // Whether parameter j sits on a bound while the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
     const double downhill = -s.gradient[j];
@@ -49,23 +42,20 @@ __device__ __noinline__ unsigned falling_parameters(const State& s) {
 
 // Of the `candidates`, each set on a bound, the bit of the one that the linear model at s.delta pushes
 // most strongly inwards, or 0. `lowered`: those that are on their lower bounds.
-template <class Group>
 __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigned candidates, unsigned lowered,
                                                 Scratch& w) {
     if (candidates == 0) return 0;
     // The residual of the model, R d + z; then the cosines with the columns, in the direction outwards.
     model_rows(g, s, w.t);
-#pragma unroll 1
-    for (int i = g.rank; i < FREE; i += g.size) w.t[i] += s.z[i];
+    each(g, FREE, [&](int i) { w.t[i] += s.z[i]; });
     g.sync();
     const double size = sqrt(squares_in_order(w.t, FREE));
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
         double slope = 0.0;
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) slope += s.r[j * FREE + i] * w.t[i];
         w.part[j] = (contains(lowered, j) ? -slope : slope) / (s.norms[j] * size);
-    }
+    });
     g.sync();
     unsigned strongest = 0;
     double push = RELEASE;
@@ -82,7 +72,6 @@ __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigne
 // Writes the step within radius and box to s.delta, and its damping and whether a bound cut it to
 // s.lambda and s.cut. Each round sets at least one more parameter on a bound; where none leaves, one
 // that was set may move again, each once at most.
-template <class Group>
 __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
     const unsigned all = unsigned(s.moving);
     const double guess = s.lambda, radius = s.radius;
@@ -111,11 +100,10 @@ __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
         }
         lowered = (lowered & ~leaving) | (falling_parameters(s) & leaving);
         g.sync();
-#pragma unroll 1
-        for (int j = g.rank; j < FREE; j += g.size) {
+        each(g, FREE, [&](int j) {
             const double bound = contains(lowered, j) ? s.limits_low[j] : s.limits_high[j];
             if (contains(leaving, j)) s.delta[j] = bound - s.present.q[j];
-        }
+        });
         g.sync();
         moving &= ~leaving;
     }

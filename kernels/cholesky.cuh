@@ -47,14 +47,12 @@ __device__ __forceinline__ double power_of_two_near_reciprocal(double x) {
 // read. False if a pivot is not above n eps of its diagonal, or not finite; r is then without meaning.
 //
 // Row by row: r_ij = (a_ij - sum_{l<i} r_li r_lj) / r_ii, a thread for each column j.
-template <class Group>
 __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r) {
     const double noise = n * EPSILON;
-#pragma unroll 1
-    for (int j = g.rank; j < n; j += g.size) {
+    each(g, n, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i < n; ++i) r[j * n + i] = i <= j ? a[j * n + i] : 0.0;
-    }
+    });
     g.sync();
 #pragma unroll 1
     for (int i = 0; i < n; ++i) {
@@ -74,13 +72,11 @@ __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r
 }
 
 // Replaces b by x with R x = b. A zero on the diagonal divides by zero as IEEE says.
-template <class Group>
 __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double* b) {
 #pragma unroll 1
     for (int j = n - 1; j >= 0; --j) {
         const double x = b[j] / r[j * n + j];
-#pragma unroll 1
-        for (int i = g.rank; i < j; i += g.size) b[i] -= x * r[j * n + i];
+        each(g, j, [&](int i) { b[i] -= x * r[j * n + i]; });
         g.sync();
         if (g.rank == 0) b[j] = x;
     }
@@ -88,7 +84,6 @@ __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double
 }
 
 // Replaces b by x with R'x = b. A zero on the diagonal divides by zero as IEEE says.
-template <class Group>
 __device__ __noinline__ void solve_upper_transposed(Group g, const double* r, int n, double* b) {
 #pragma unroll 1
     for (int j = 0; j < n; ++j) {
@@ -98,13 +93,11 @@ __device__ __noinline__ void solve_upper_transposed(Group g, const double* r, in
 }
 
 // Whether R can be solved with: no column lies within rounding in the span of those before it.
-template <class Group>
 __device__ __noinline__ bool is_regular(Group g, const double* r, int n) {
     bool singular = false;
-#pragma unroll 1
-    for (int j = g.rank; j < n; j += g.size) {
+    each(g, n, [&](int j) {
         const double norm = sqrt(squares_in_order(r + j * n, j + 1));
         singular |= !(fabs(r[j * n + j]) > 8.0 * n * EPSILON * norm);
-    }
+    });
     return !g.any(singular);
 }

@@ -1,9 +1,6 @@
 // When a point is the end, as in `convergence.rs`: the tests that a present point must pass, whatever
 // step led to it.
 
-// Rounding of a cost: this many units in the last place of |y| |r|.
-constexpr double ROUNDING = 4.0 * EPSILON;
-
 // The cost, of which outliers take no more than the other points could.
 __device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
 
@@ -46,7 +43,6 @@ __device__ __noinline__ Reason finished(const State& s) {
 // The Gauss-Newton step of a deficient problem, in the columns that the ones before them do not span;
 // the others stay where they are. w.r and w.z hold the problem of the moving parameters; on return
 // w.z has what the step promises. False if there is no such step.
-template <class Group>
 __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);
@@ -72,7 +68,6 @@ __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
 }
 
 // The Gauss-Newton step of the moving parameters in w.step, and what it promises in s.fall, s.change.
-template <class Group>
 __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);

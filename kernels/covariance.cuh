@@ -10,13 +10,10 @@ struct Spectrum {
 
 // factor: of [J r], (FREE + 1) x (FREE + 1). kept: the m columns wanted. Fills the first m numbers of
 // lengths and sigma and the first m * m of v.
-template <class Group>
 __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double* rows, double* r, Spectrum& out) {
-    constexpr int K = FREE + 1;
     const int m = count(kept);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
-        if (!contains(kept, j)) continue;
+    each(g, FREE, [&](int j) {
+        if (!contains(kept, j)) return;
         const int c = position(kept, j);
         double* column = rows + c * FREE;
 #pragma unroll 1
@@ -25,7 +22,7 @@ __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double
         out.lengths[c] = length > 0.0 ? length : 1.0;
 #pragma unroll 1
         for (int i = 0; length > 0.0 && i < FREE; ++i) column[i] /= length;
-    }
+    });
     fill(g, r, m * m, 0.0);
     g.sync();
     fold_rows(g, r, m, rows, FREE, FREE);

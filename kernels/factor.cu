@@ -1,5 +1,232 @@
-// Entry point of the pass that factors. Launch: THREADS threads, any number of blocks.
+// The triangular factor of [J r] by Householder reflections: every warp folds rows into a factor of
+// its own, then the factors of the warps and of the blocks are folded into one.
+//
+// About 2 K^2 flops a row beside the model. Bound by the latency of K reflections that follow each
+// other, so that each fold takes as many rows as fit.
 
+// Rows of one fold: FOLD_LANE_ROWS of every lane.
+struct Folding {
+    int lane_rows, warps;
+};
+
+__device__ constexpr Folding folding() {
+    // Leaves room for the numbers that the model shares.
+    const int room = 44000 - (int)sizeof(Common);
+    for (int warps = WARPS; warps > 1; warps /= 2)
+        for (int rows = 8; rows >= (warps > 2 ? 2 : 1); rows /= 2)
+            if (warps * (32 * rows * K + PRODUCTS + 1) * (int)sizeof(double) <= room) return {rows, warps};
+    return {1, 1};
+}
+
+constexpr int LANE_ROWS = folding().lane_rows;
+constexpr int FOLDING_WARPS = folding().warps;
+constexpr int FOLD_ROWS = 32 * LANE_ROWS;
+
+// Where a warp folds: the factor, packed as the products are, and the rows that are folded next,
+// column j at rows + j * FOLD_ROWS.
+struct Fold {
+    double weight;  // of all points that were folded
+    double r[PRODUCTS];
+    double rows[K * FOLD_ROWS];
+};
+
+__device__ __forceinline__ int packed(int i, int j) { return j * (j + 1) / 2 + i; }
+
+// The larger of two magnitudes; infinite if one of them is not a number.
+__device__ __forceinline__ double larger_magnitude(double a, double b) {
+    b = fabs(b);
+    return b <= a ? a : (b < INFINITE ? b : INFINITE);
+}
+
+// For squares that leave the range of f64: scales v by a power of two first, in place.
+template <int COUNT>
+__device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v) {
+    double size = 0.0;
+#pragma unroll
+    for (int q = 0; q < COUNT; ++q) size = larger_magnitude(size, v[q]);
+#pragma unroll
+    for (int mask = 16; mask > 0; mask /= 2)
+        size = larger_magnitude(size, __shfl_xor_sync(ALL_LANES, size, mask));
+    if (size == 0.0 && fabs(alpha) < INFINITE) return {1.0, 0.0, 0.0, alpha};
+    size = larger_magnitude(size, alpha);
+    if (!(size < INFINITE)) return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
+    // Exponents to 1022 keep the power and its reciprocal normal.
+    int exponent = ilogb(size);
+    exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
+    double scale = ldexp(1.0, -exponent), total = 0.0;
+#pragma unroll
+    for (int q = 0; q < COUNT; ++q) {
+        v[q] *= scale;
+        total = fma(v[q], v[q], total);
+    }
+    Reflection scaled = reflection_of_total(alpha * scale, fma(alpha * scale, alpha * scale, warp_total(total)));
+    scaled.diagonal *= ldexp(1.0, exponent);
+    return scaled;
+}
+
+// For [alpha; v] with `COUNT` numbers of v in every lane, alpha the same in all. The same bits in all
+// lanes. H = I if v is zero, or nothing beside alpha; not a number if anything in v is not finite.
+template <int COUNT>
+__device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
+    double squares = 0.0;
+#pragma unroll
+    for (int q = 0; q < COUNT; ++q) squares = fma(v[q], v[q], squares);
+    squares = warp_total(squares);
+    double total = fma(alpha, alpha, squares);
+    // Narrower than the squares need, so that products of v with columns of any size stay in range.
+    if (!(total > 1e-100 && total < 1e100)) return scaled_reflection<COUNT>(alpha, v);
+    if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
+    return reflection_of_total(alpha, total);
+}
+
+// Folds the rows of a warp into its factor; the rows are overwritten. All lanes call. Diagonal
+// elements have either sign; a column of zeros is left alone, and what is not a number spoils its
+// column and those after it.
+__device__ __noinline__ void fold(Fold& fold) {
+    const int lane = threadIdx.x & 31;
+    __syncwarp();
+#pragma unroll 1
+    for (int j = 0; j < K; ++j) {
+        double v[LANE_ROWS];
+#pragma unroll
+        for (int q = 0; q < LANE_ROWS; ++q) v[q] = fold.rows[j * FOLD_ROWS + 32 * q + lane];
+        const Reflection reflection = make_reflection<LANE_ROWS>(fold.r[packed(j, j)], v);
+        __syncwarp();
+        if (lane == 0) fold.r[packed(j, j)] = reflection.diagonal;
+        // Four columns at a time share one exchange of sums. Past the last column the last one is
+        // taken again: the same numbers are written twice.
+#pragma unroll 1
+        for (int i = j + 1; i < K; i += 4) {
+            double a[4][LANE_ROWS], rho[4], product[4];
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const int column = i + c < K ? i + c : K - 1;
+                rho[c] = fold.r[packed(j, column)];
+                product[c] = 0.0;
+#pragma unroll
+                for (int q = 0; q < LANE_ROWS; ++q) {
+                    a[c][q] = fold.rows[column * FOLD_ROWS + 32 * q + lane];
+                    product[c] = fma(v[q], a[c][q], product[c]);
+                }
+            }
+            warp_totals4(product);
+            __syncwarp();
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const int column = i + c < K ? i + c : K - 1;
+                const double factor = fma(reflection.bring, rho[c], reflection.turn * product[c]);
+#pragma unroll
+                for (int q = 0; q < LANE_ROWS; ++q)
+                    fold.rows[column * FOLD_ROWS + 32 * q + lane] = fma(factor, v[q], a[c][q]);
+                if (lane == 0)
+                    fold.r[packed(j, column)] =
+                        fma(reflection.keep, rho[c], reflection.bring * product[c]);
+            }
+        }
+    }
+    __syncwarp();
+}
+
+__device__ __forceinline__ void clear(Fold& fold) {
+    for (int m = threadIdx.x & 31; m < PRODUCTS; m += 32) fold.r[m] = 0.0;
+    if ((threadIdx.x & 31) == 0) fold.weight = 0.0;
+}
+
+// Folds the rows of `count` factors, element (i, j) of factor f by `at(f, i, j)`, i <= j. The calling
+// warp takes every `stride`-th group of FOLD_ROWS rows from `start` on.
+template <class At>
+__device__ __forceinline__ void fold_factors(Fold& into, i64 count, int start, int stride, At at) {
+    const int lane = threadIdx.x & 31;
+    for (i64 base = (i64)start * FOLD_ROWS; base < count * K; base += (i64)stride * FOLD_ROWS) {
+        for (int q = 0; q < LANE_ROWS; ++q) {
+            const i64 row = base + 32 * q + lane, f = row / K;
+            const int i = (int)(row - f * K);
+#pragma unroll 4
+            for (int j = 0; j < K; ++j)
+                into.rows[j * FOLD_ROWS + 32 * q + lane] = f < count && i <= j ? at(f, i, j) : 0.0;
+        }
+        fold(into);
+    }
+}
+
+// Where the sum of the weights lies among the numbers of a factor: below the diagonal, in row 1 of column 0.
+constexpr int WEIGHT = 1;
+
+// Folds the factors of the block's other warps into that of the first, and writes it to `out`, K * K
+// numbers column-major, with the sum of the weights. All threads call; `out` may be read after a barrier.
+__device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    const auto at = [folds](i64 f, int i, int j) { return folds[1 + f].r[packed(i, j)]; };
+    fold_factors(folds[0], FOLDING_WARPS - 1, 0, 1, at);
+    for (int m = threadIdx.x; m < K * K; m += 32) {
+        const int i = m % K, j = m / K;
+        out[m] = i <= j ? folds[0].r[packed(i, j)] : 0.0;
+    }
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+    double weight = 0.0;
+    for (int f = 0; f < FOLDING_WARPS; ++f) weight += folds[f].weight;
+    out[WEIGHT] = weight;
+}
+
+// Folds the rows of all points of the grid. True in exactly one block, the last to arrive, where
+// `out` (K * K numbers, column-major, zeros below the diagonal but for the sum of the weights) is
+// complete and visible to all threads of the block.
+//
+// Arguments as those of normal_pass, but `partial` has room for gridDim.x * K * K numbers. The last
+// block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
+__device__ bool factor_pass(
+    const Data& data, const double* params, const double* columns, double floor, double* partial,
+    unsigned* ticket, double* out) {
+    __shared__ Common common;
+    __shared__ Fold folds[FOLDING_WARPS];
+    prepare(params, columns, common);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+    if (warp < FOLDING_WARPS) {
+        Fold& own = folds[warp];
+        clear(own);
+        const i64 stride = (i64)gridDim.x * FOLDING_WARPS * FOLD_ROWS;
+        double weights = 0.0;
+        i64 base = ((i64)blockIdx.x * FOLDING_WARPS + warp) * FOLD_ROWS;
+        for (; base < data.points; base += stride) {
+#pragma unroll 1
+            for (int q = 0; q < LANE_ROWS; ++q) {
+                const i64 i = base + 32 * q + lane;
+                Term row[K], cost, weight = 0;
+                if (i < data.points) {
+                    weighted_row(load_point(data, i), data, common, floor, row, cost, weight);
+                } else {
+#pragma unroll
+                    for (int j = 0; j < K; ++j) row[j] = 0;
+                }
+#pragma unroll
+                for (int j = 0; j < K; ++j) own.rows[j * FOLD_ROWS + 32 * q + lane] = row[j];
+                weights += weight;
+            }
+            fold(own);
+        }
+        if constexpr (WEIGHS) {
+            for (int other = 16; other > 0; other /= 2) weights += __shfl_xor_sync(ALL_LANES, weights, other);
+            if (lane == 0) own.weight = weights;
+        }
+    }
+    fold_warps(folds, partial + (i64)blockIdx.x * K * K);
+    if (!arrives_last(ticket, gridDim.x)) return false;
+    if (warp < FOLDING_WARPS) {
+        clear(folds[warp]);
+        const auto at = [partial](i64 f, int i, int j) { return partial[f * K * K + j * K + i]; };
+        fold_factors(folds[warp], gridDim.x, warp, FOLDING_WARPS, at);
+        if (warp == 0 && lane == 0)
+            for (i64 b = 0; b < gridDim.x; ++b) folds[0].weight += partial[b * K * K + WEIGHT];
+    }
+    fold_warps(folds, out);
+    __syncthreads();
+    return true;
+}
+
+// Entry point. Launch: THREADS threads, any number of blocks.
+//
 // The triangular factor of [J r] at `params`: `out` receives K * K numbers (see factor_pass).
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) factor(
     Data data, const double* params, const double* columns, double floor, double* partial,

@@ -1,12 +1,9 @@
-// The threads that work on one fit together: a warp, some lanes of one, or a single thread.
+// The threads that work on one fit together: a warp, some lanes of one, or a single thread. A translation unit
+// chooses one of them as its Group.
 //
-// What is written over a Group runs with any of them, also with fewer lanes of a warp. Its rules: every thread of the group comes by
-// with the same arguments; vectors are shared out by `for (i = g.rank; i < n; i += g.size)`; scalars
-// are computed by every thread alike, from memory that all of them see, in the order of a serial
-// loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
-
-constexpr double EPSILON = 2.220446049250313e-16;
-constexpr double SMALLEST = 2.2250738585072014e-308;  // the least normal number
+// Rules of what is written over a Group: every thread of the group comes by with the same arguments; vectors are
+// shared out by `each`; scalars are computed by every thread alike, from memory that all of them see, in the order
+// of a serial loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
 
 // All lanes of the calling thread's warp.
 struct Warp {
@@ -53,22 +50,26 @@ struct Solo {
     __device__ bool any(bool value) const { return value; }
 };
 
+// Does body(0), ..., body(n - 1), each in one of the threads. Loops are not unrolled: vectors are short, and there
+// are many loops to compile.
+template <class Body>
+__device__ __forceinline__ void each(Group g, int n, Body body) {
+#pragma unroll 1
+    for (int i = g.rank; i < n; i += g.size) body(i);
+}
+
 // Writes a scalar that all threads of the group may have read before and will read after.
-template <class Group, class Value>
+template <class Value>
 __device__ __forceinline__ void set(Group g, Value& place, Value value) {
     g.sync();
     if (g.rank == 0) place = value;
     g.sync();
 }
 
-template <class Group>
 __device__ __noinline__ void copy(Group g, const double* from, double* to, int n) {
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) to[i] = from[i];
+    each(g, n, [&](int i) { to[i] = from[i]; });
 }
 
-template <class Group>
 __device__ __noinline__ void fill(Group g, double* to, int n, double value) {
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) to[i] = value;
+    each(g, n, [&](int i) { to[i] = value; });
 }

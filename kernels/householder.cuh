@@ -1,25 +1,8 @@
 // Orthogonal updates of a triangular factor: damping, and rows of data, folded into R.
 //
-// The reflection of column j sends [alpha; v], the diagonal element and the appended part below it,
-// to [beta; 0], and turns a column [rho; a] to the right into
-//   rho' = keep rho + bring v'a,   a' = a + f v,   f = bring rho + turn v'a.
-// `householder.rs` derives it and says why rho' is not formed as rho + (alpha - beta) f.
-
-struct Reflection {
-    double keep;      // alpha / beta
-    double bring;     // 1 / beta
-    double turn;      // 1 / (beta (alpha - beta))
-    double diagonal;  // beta in the units of R: the new diagonal element
-};
-
-__device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
-    const double beta = -copysign(sqrt(total), alpha);
-    const double bring = 1.0 / beta;
-    return {alpha * bring, bring, bring / (alpha - beta), beta};
-}
+// The reflection of column j is of [alpha; v], the diagonal element and the appended part below it.
 
 // Where squares leave the range of double: v is scaled in place, which leaves the reflection as it is.
-template <class Group>
 __device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
     double size = largest(v, m);
     if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};
@@ -27,8 +10,7 @@ __device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, dou
     if (size == INFINITE) return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
     const double scale = power_of_two_near_reciprocal(size);
     g.sync();
-#pragma unroll 1
-    for (int l = g.rank; l < m; l += g.size) v[l] *= scale;
+    each(g, m, [&](int l) { v[l] *= scale; });
     g.sync();
     alpha *= scale;
     Reflection scaled = reflection_of_total(alpha, alpha * alpha + dot(v, v, m));
@@ -37,7 +19,6 @@ __device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, dou
 }
 
 // For [alpha; v] with `squares` = v'v, m numbers; the identity if v is zero, or nothing beside alpha.
-template <class Group>
 __device__ __forceinline__ Reflection reflection(Group g, double alpha, double squares, double* v, int m) {
     const double total = alpha * alpha + squares;
     if (!(total > 1e-280 && total < 1e280)) return rescued_reflection(g, alpha, v, m);
@@ -60,7 +41,6 @@ __device__ __noinline__ double row_dot(const double* x, const double* y, int m) 
 // Replaces the k x k upper triangular r by the triangular factor of [R; rows]: m further rows, column
 // j at rows + j * stride, overwritten. Diagonal elements of the result have either sign; what is below
 // the diagonal of r is neither read nor written. m = 0 does nothing.
-template <class Group>
 __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
     if (m == 0) return;
 #pragma unroll 1
@@ -83,13 +63,11 @@ __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, 
 // The least-squares problem of a damped step, made triangular: S x = t has the minimiser of
 // |R x - z|^2 + |D x|^2. d: the diagonal of D. s: n x n, receives the factor of [R; D], zeros below
 // its diagonal. t: n. room: n^2 + n numbers, overwritten.
-template <class Group>
 __device__ __noinline__ void damped(Group g, const double* r, int n, const double* d, const double* z,
                                     double* s, double* t, double* room) {
     double* lower = room;
     double* lower_z = room + n * n;
-#pragma unroll 1
-    for (int j = g.rank; j < n; j += g.size) {
+    each(g, n, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i < n; ++i) {
             s[j * n + i] = i <= j ? r[j * n + i] : 0.0;
@@ -97,7 +75,7 @@ __device__ __noinline__ void damped(Group g, const double* r, int n, const doubl
         }
         lower_z[j] = 0.0;
         t[j] = z[j];
-    }
+    });
     g.sync();
 #pragma unroll 1
     for (int j = 0; j < n; ++j) {

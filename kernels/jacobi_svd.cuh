@@ -2,11 +2,6 @@
 // tests of `jacobi_svd.rs`, which has the reasons: columns of A are rotated in pairs until all are
 // orthogonal, A V = U Sigma. Dot products are computed by all threads alike, rows are shared out.
 
-constexpr int MAX_SWEEPS = 60;
-
-// Squares and products below this may have lost terms to underflow.
-constexpr double SAFE = 1e-270;
-
 // x'y / (|x| |y|), the norms given.
 __device__ __noinline__ double cosine(const double* x, double x_norm, const double* y, double y_norm, int n) {
     if (x_norm * y_norm > SAFE) return dot(x, y, n) / (x_norm * y_norm);
@@ -19,7 +14,6 @@ __device__ __noinline__ double cosine(const double* x, double x_norm, const doub
 }
 
 // |x|; a column too short for its rotations to be representable is set to zero.
-template <class Group>
 __device__ __noinline__ double norm_or_clear(Group g, double* x, int n) {
     const double squares = dot(x, x, n);
     if (squares > SAFE) return sqrt(squares);
@@ -38,18 +32,15 @@ __device__ __noinline__ double norm_or_clear(Group g, double* x, int n) {
 }
 
 // x, y become c x - s y and s x + c y.
-template <class Group>
 __device__ __forceinline__ void rotate(Group g, double* x, double* y, int n, double c, double s) {
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) {
+    each(g, n, [&](int i) {
         const double p = x[i], q = y[i];
         x[i] = c * p - s * q;
         y[i] = s * p + c * q;
-    }
+    });
 }
 
 // Swaps the longest of columns p.. into place p, in a, norms and v.
-template <class Group>
 __device__ __noinline__ void bring_longest(Group g, int p, double* a, int n, double* norms, double* v) {
     int longest = p;
 #pragma unroll 1
@@ -57,14 +48,13 @@ __device__ __noinline__ void bring_longest(Group g, int p, double* a, int n, dou
         if (norms[q] > norms[longest]) longest = q;
     g.sync();
     if (longest == p) return;
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) {
+    each(g, n, [&](int i) {
         const double x = a[p * n + i], y = v[p * n + i];
         a[p * n + i] = a[longest * n + i];
         v[p * n + i] = v[longest * n + i];
         a[longest * n + i] = x;
         v[longest * n + i] = y;
-    }
+    });
     if (g.rank == 0) {
         const double norm = norms[p];
         norms[p] = norms[longest];
@@ -74,7 +64,6 @@ __device__ __noinline__ void bring_longest(Group g, int p, double* a, int n, dou
 }
 
 // Makes columns p and q orthogonal; true if they were not.
-template <class Group>
 __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n, double* norms, double* v,
                                          double tolerance) {
     const double x_norm = norms[p], y_norm = norms[q];
@@ -104,7 +93,6 @@ __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n
 // a: n x n, overwritten. sigma: n singular values, descending. v: n x n, right singular vectors.
 // False, with NaN, if a holds anything not finite; false, with the values reached, if the columns were
 // not orthogonal after MAX_SWEEPS.
-template <class Group>
 __device__ __noinline__ bool jacobi_svd(Group g, double* a, int n, double* sigma, double* v) {
     const double size = largest(a, n * n);
     g.sync();
@@ -115,11 +103,10 @@ __device__ __noinline__ bool jacobi_svd(Group g, double* a, int n, double* sigma
         return false;
     }
     const double scale = size > 0.0 ? power_of_two_near_reciprocal(size) : 1.0;
-#pragma unroll 1
-    for (int i = g.rank; i < n * n; i += g.size) {
+    each(g, n * n, [&](int i) {
         v[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
         a[i] *= scale;
-    }
+    });
     g.sync();
 #pragma unroll 1
     for (int j = 0; j < n; ++j) {

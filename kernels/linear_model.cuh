@@ -2,33 +2,25 @@
 // 1/2 |J d + r|^2 = 1/2 |R d + z|^2 + constant, from the normal equations, or from a factor of J
 // where squaring cost too many digits.
 
-// A squared pivot of the scaled normal matrix below this asks for the factor of J.
-constexpr double LEAST_PIVOT = 1e-11;
-
 __device__ __forceinline__ double product(const double* sums, int i, int j) { return sums[j * (j + 1) / 2 + i]; }
 __device__ __forceinline__ double cost_of(const Place& point) { return point.sums[SUMS - 1]; }
 
-template <class Group>
 __device__ __noinline__ bool all_finite(Group g, const double* values, int n) {
     bool wrong = false;
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) wrong |= !isfinite(values[i]);
+    each(g, n, [&](int i) { wrong |= !isfinite(values[i]); });
     return !g.any(wrong);
 }
 
 // Takes the model from the sums at the present point. False if that kept too few digits; `set_factor`
 // must follow then.
-template <class Group>
 __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
     const double* sums = s.present.sums;
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
         s.norms[j] = sqrt(product(sums, j, j));
         s.gradient[j] = product(sums, j, FREE);
-    }
+    });
     g.sync();
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) {
             const double unit = s.norms[i] * s.norms[j];
@@ -36,54 +28,46 @@ __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
             const double alone = i == j ? 1.0 : 0.0;
             w.room[j * FREE + i] = unit == 0.0 ? alone : product(sums, i, j) / unit;
         }
-    }
+    });
     g.sync();
     if (!cholesky(g, w.room, FREE, s.r)) return false;
     double least = 1.0;
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) least = fmin(least, s.r[j * FREE + j] * s.r[j * FREE + j]);
     if (least < LEAST_PIVOT) return false;
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) s.z[j] = s.norms[j] == 0.0 ? 0.0 : s.gradient[j] / s.norms[j];
+    each(g, FREE, [&](int j) { s.z[j] = s.norms[j] == 0.0 ? 0.0 : s.gradient[j] / s.norms[j]; });
     g.sync();
     solve_upper_transposed(g, s.r, FREE, s.z);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) s.r[j * FREE + i] *= s.norms[j];
-    }
+    });
     g.sync();
     return true;
 }
 
 // Takes R and z from the factor of [J r], (FREE + 1) x (FREE + 1).
-template <class Group>
 __device__ __noinline__ void set_factor(Group g, State& s, const double* factor) {
-    constexpr int K = FREE + 1;
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i < FREE; ++i) s.r[j * FREE + i] = i <= j ? factor[j * K + i] : 0.0;
         s.z[j] = factor[FREE * K + j];
-    }
+    });
     g.sync();
 }
 
 // Writes R delta to t.
-template <class Group>
 __device__ __noinline__ void model_rows(Group g, const State& s, double* t) {
-#pragma unroll 1
-    for (int i = g.rank; i < FREE; i += g.size) {
+    each(g, FREE, [&](int i) {
         double row = 0.0;
 #pragma unroll 1
         for (int j = i; j < FREE; ++j) row += s.r[j * FREE + i] * s.delta[j];
         t[i] = row;
-    }
+    });
     g.sync();
 }
 
 // The change of the cost that the model predicts for s.delta.
-template <class Group>
 __device__ __noinline__ double predicted_change(Group g, const State& s, Scratch& w) {
     model_rows(g, s, w.t);
     double square = 0.0, slope = 0.0;
@@ -98,7 +82,6 @@ __device__ __noinline__ double predicted_change(Group g, const State& s, Scratch
 
 // The same problem in the m parameters of `moving` only, the others displaced by s.delta: m x m factor
 // in w.r, right-hand side in w.z.
-template <class Group>
 __device__ __noinline__ void restrict_model(Group g, const State& s, unsigned moving, Scratch& w) {
     const int m = count(moving), k = m + 1;
     double* factor = w.room;
@@ -107,27 +90,24 @@ __device__ __noinline__ void restrict_model(Group g, const State& s, unsigned mo
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j)
         if (contains(moving, j)) copy(g, s.r + j * FREE, rows + position(moving, j) * FREE, FREE);
-#pragma unroll 1
-    for (int i = g.rank; i < FREE; i += g.size) {
+    each(g, FREE, [&](int i) {
         double right = s.z[i];
 #pragma unroll 1
         for (int j = i; j < FREE; ++j)
             if (!contains(moving, j) && s.delta[j] != 0.0) right += s.r[j * FREE + i] * s.delta[j];
         rows[m * FREE + i] = right;
-    }
+    });
     g.sync();
     fold_rows(g, factor, k, rows, FREE, FREE);
-#pragma unroll 1
-    for (int j = g.rank; j < m; j += g.size) {
+    each(g, m, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i < m; ++i) w.r[j * m + i] = i <= j ? factor[j * k + i] : 0.0;
         w.z[j] = factor[m * k + j];
-    }
+    });
     g.sync();
 }
 
 // R and z of the parameters of `moving` in w.r and w.z, the others displaced by s.delta.
-template <class Group>
 __device__ __noinline__ void reduced_model(Group g, const State& s, unsigned moving, Scratch& w) {
     if (moving != ALL) return restrict_model(g, s, moving, w);
     copy(g, s.r, w.r, FREE * FREE);

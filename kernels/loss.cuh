@@ -4,10 +4,6 @@
 // (Triggs et al. 2000). Where rho' + 2 z rho'' is less than floor * rho' that takes its place, and
 // never less than 2^-52.
 
-constexpr int LINEAR = 0, SOFT_L1 = 1, HUBER = 2, CAUCHY = 3, ARCTAN = 4, TUKEY = 5;
-// Not a loss of residuals: the likelihood of counts.
-constexpr int POISSON = 6;
-
 // rho, rho' and rho' + 2 z rho''.
 struct LossTerms {
     Term rho, gradient, curvature;

@@ -1,4 +1,35 @@
-// Entry points of passes that sum up normal equations. Launch: THREADS threads, any number of blocks.
+// The normal equations of all points: one pass, one launch.
+//
+// Reads per point each column, y and weight once, 8 bytes each where stored as f64: 16 bytes for one
+// column without weights.
+
+// Beyond these many parameters the sums do not fit the registers beside a model.
+constexpr int MOST_IN_REGISTERS = 8;
+
+// Sums up all points of the grid. True in exactly one block, the last to arrive, where `out` (SUMS
+// numbers) is complete and visible to all threads of the block.
+//
+// `params`: PARAMS numbers. `columns`: FREE factors. `floor`: see `correct`. `partial`: room for
+// gridDim.x * SUMS numbers. `ticket`: 0, and 0 again afterwards. blockDim.x is THREADS; the grid is
+// of any size.
+__device__ bool normal_pass(
+    const Data& data, const double* params, const double* columns, double floor, double* partial,
+    unsigned* ticket, double* out) {
+    __shared__ Common common;
+    prepare(params, columns, common);
+    double* block_sums = partial + (i64)blockIdx.x * SUMMED;
+    if constexpr (FREE <= MOST_IN_REGISTERS)
+        sum_in_registers(data, common, floor, block_sums);
+    else
+        sum_in_tiles(data, common, floor, block_sums);
+    if (!arrives_last(ticket, gridDim.x)) return false;
+    sum_blocks<SUMMED>(partial, out);
+    if (LOSS == LINEAR && threadIdx.x == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
+    __syncthreads();
+    return true;
+}
+
+// Entry points. Launch: THREADS threads, any number of blocks.
 
 // The normal equations at `params`: `out` receives SUMS numbers (see normal_pass).
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) normal(

@@ -1,20 +1,10 @@
-// What every translation unit starts with: the points of a fit, and the functions of a model that CUDA
-// lacks or defines differently from `Scalar`.
+// What every translation unit starts with: the functions of a model that CUDA lacks or defines
+// differently from `Scalar`.
 //
-// Expects numbers.cuh and the generated constants (COLUMNS, real). Includes nothing, so that NVRTC needs no files.
+// Expects numbers.cuh. Includes nothing, so that NVRTC needs no files.
 // Functions are overloaded for double and float, take and give numbers by value, use no shared memory and
 // may be called by any thread. Costs are in operations of that type; a division or a logarithm
 // counts as 20.
-
-// One fit's points, passed to kernels by value; all members take 8 bytes.
-struct Data {
-    const void* x[COLUMNS > 0 ? COLUMNS : 1];  // independent variables, `points` numbers each, f32 or f64
-    const void* y;                             // responses, f32 or f64
-    const double* weight;                      // per point row unit / sigma, or null
-    double constant_weight;                    // the same for all points where `weight` is null
-    double loss_scale;                         // C of the loss, in row units; of counts the darkest
-    i64 points;
-};
 
 // The smaller of two, NaN if either is (fmin drops a NaN); of equal ones the second. 3 operations.
 template <typename T>
@@ -34,6 +24,26 @@ __device__ __forceinline__ T power(T x, T y) {
     return y == T(2) ? x * x : pow(x, y);
 }
 
+// c[0] t^(N-1) + ... + c[N-1]. 2 N operations.
+template <int N, typename T>
+__device__ __forceinline__ T polynomial(const double (&c)[N], T t) {
+    T sum = T(c[0]);
+#pragma unroll
+    for (int i = 1; i < N; ++i) sum = sum * t + T(c[i]);
+    return sum;
+}
+
+__constant__ const double DIGAMMA_TAIL[] = {
+    0.06367567188841604,   -0.020700529973054816, 0.007571734391558332, -0.004166645186570482,
+    0.003968253913288774,  -0.008333333333280431, 0.08333333333333333};
+__constant__ const double DIGAMMA_NEAR[] = {
+    0.00012117310858438019, -0.00017833328107915613, 9.329550310889988e-05, -0.00014465651785959817,
+    0.0003258804328035476,  -0.00048603455218437113, 0.000690282276899667,  -0.0010364320458174823,
+    0.0015635033648922897,  -0.002345499829502925,   0.0035180887100832612, -0.005279936636971803,
+    0.007927023327015456,   -0.011908220153058894,   0.017907248235593514,  -0.026975796657632285,
+    0.04076083394339082,    -0.06192213327554247,    0.09498872445284977,   -0.14840492305388028,
+    0.24054248424078722,    -0.4236274212814606,     0.9510558760318328};
+
 // psi(x) for x > 0, NaN and infinity: on [1, 2) as (x - x0) D(x - 3/2) with the zero x0 in two numbers, so
 // that the zero keeps its relative accuracy; below 8 by psi(x + 1) = psi(x) + 1/x; beyond by the
 // asymptotic series (polynomials: src/math/digamma.rs). 60 to 180 operations.
@@ -42,13 +52,7 @@ __device__ T digamma_positive(T x) {
     if (x >= T(8)) {
         const T inverse = T(1) / x;
         const T u = inverse * inverse;
-        T tail = T(0.06367567188841604);
-        tail = tail * u + T(-0.020700529973054816);
-        tail = tail * u + T(0.007571734391558332);
-        tail = tail * u + T(-0.004166645186570482);
-        tail = tail * u + T(0.003968253913288774);
-        tail = tail * u + T(-0.008333333333280431);
-        tail = tail * u + T(0.08333333333333333);
+        const T tail = polynomial(DIGAMMA_TAIL, u);
         return log(x) - (T(0.5) * inverse + u * tail);
     }
     T sum = T(0);
@@ -61,30 +65,7 @@ __device__ T digamma_positive(T x) {
         sum += T(1) / v;
         v -= T(1);
     }
-    const T t = v - T(0.5);
-    T d = T(0.00012117310858438019);
-    d = d * t + T(-0.00017833328107915613);
-    d = d * t + T(9.329550310889988e-05);
-    d = d * t + T(-0.00014465651785959817);
-    d = d * t + T(0.0003258804328035476);
-    d = d * t + T(-0.00048603455218437113);
-    d = d * t + T(0.000690282276899667);
-    d = d * t + T(-0.0010364320458174823);
-    d = d * t + T(0.0015635033648922897);
-    d = d * t + T(-0.002345499829502925);
-    d = d * t + T(0.0035180887100832612);
-    d = d * t + T(-0.005279936636971803);
-    d = d * t + T(0.007927023327015456);
-    d = d * t + T(-0.011908220153058894);
-    d = d * t + T(0.017907248235593514);
-    d = d * t + T(-0.026975796657632285);
-    d = d * t + T(0.04076083394339082);
-    d = d * t + T(-0.06192213327554247);
-    d = d * t + T(0.09498872445284977);
-    d = d * t + T(-0.14840492305388028);
-    d = d * t + T(0.24054248424078722);
-    d = d * t + T(-0.4236274212814606);
-    d = d * t + T(0.9510558760318328);
+    const T d = polynomial(DIGAMMA_NEAR, v - T(0.5));
     constexpr double zero = 0.46163214496836236;  // x0 - 1, and what rounding it loses
     constexpr T high = T(zero);
     constexpr T low = T((zero - double(high)) - 1.5522348162858677e-17);

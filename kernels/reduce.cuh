@@ -98,27 +98,29 @@ struct Share {
 
 // Totals of `COUNT` numbers per lane by recursive halving: at each exchange a lane keeps one half of
 // its numbers and gives the other away, COUNT exchanges in all where a tree for each number takes
-// 5 COUNT. Afterwards sums[0..share.count] of a lane are totals over the warp.
-template <int COUNT, int MASK = 16>
-__device__ __forceinline__ void warp_totals(Sum* sums, Share& share) {
-    constexpr int HALF = (COUNT + 1) / 2;
-    bool upper = (threadIdx.x & MASK) != 0;
+// 5 COUNT. Afterwards sums[0..share.count] of a lane are totals over the 2 OTHER lanes that exchange. `from`: the
+// number of the lane whose `rank` differs in the bit of its second argument.
+template <int COUNT, int OTHER, class Number, class From>
+__device__ __forceinline__ void halve(int rank, Number* sums, Share& share, From from) {
+    if constexpr (OTHER > 0) {
+        constexpr int HALF = (COUNT + 1) / 2;
+        const bool upper = (rank & OTHER) != 0;
 #pragma unroll
-    for (int i = 0; i < HALF; ++i) {
-        Sum other;
-        clear(other);
-        if (HALF + i < COUNT) other = sums[HALF + i];
-        Sum given = upper ? sums[i] : other;
-        Sum kept = upper ? other : sums[i];
-        sums[i] = merged(kept, from_lane(given, MASK));
+        for (int i = 0; i < HALF; ++i) {
+            Number other;
+            clear(other);
+            if (HALF + i < COUNT) other = sums[HALF + i];
+            const Number given = upper ? sums[i] : other, kept = upper ? other : sums[i];
+            sums[i] = merged(kept, from(given, OTHER));
+        }
+        if (upper) {
+            share.first += HALF;
+            share.count = share.count > HALF ? share.count - HALF : 0;
+        } else {
+            share.count = share.count < HALF ? share.count : HALF;
+        }
+        halve<HALF, OTHER / 2>(rank, sums, share, from);
     }
-    if (upper) {
-        share.first += HALF;
-        share.count = share.count > HALF ? share.count - HALF : 0;
-    } else {
-        share.count = share.count < HALF ? share.count : HALF;
-    }
-    if constexpr (MASK > 1) warp_totals<HALF, MASK / 2>(sums, share);
 }
 
 // Totals of `COUNT` numbers per thread over the block, into `out[0..COUNT]`. One barrier; whoever
@@ -127,7 +129,7 @@ template <int COUNT>
 __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     __shared__ double warps[WARPS * COUNT];
     Share share = {0, COUNT};
-    warp_totals<COUNT>(sums, share);
+    halve<COUNT, 16>(threadIdx.x & 31, sums, share, [](Sum sum, int other) { return from_lane(sum, other); });
     double* warp = warps + threadIdx.x / 32 * COUNT + share.first;
 #pragma unroll
     for (int i = 0; i < (COUNT + 31) / 32; ++i)

@@ -1,11 +1,7 @@
 // One point's weighted row of [J r]: FREE partials and the residual.
 
-constexpr int K = FREE + 1;
-// Products of the columns of [J r], upper triangle by columns, then the cost.
-constexpr int PRODUCTS = K * (K + 1) / 2;
-constexpr int SUMS = PRODUCTS + 1;
 // What is summed over the points: a linear cost is half of the last product.
-constexpr int SUMMED = LOSS == 0 ? PRODUCTS : SUMS;
+constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
 // Whether points count by the weights of a loss.
 constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;
 
@@ -25,7 +21,7 @@ __device__ __forceinline__ void prepare(const double* params, const double* colu
 
 // One point as it is read from memory.
 struct Point {
-    real x[COLUMNS > 0 ? COLUMNS : 1];
+    real x[VARIABLES];
     Term y, weight;
 };
 

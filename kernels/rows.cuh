@@ -24,7 +24,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) rows(
 
 // A block forms the products of GRAM_COLUMNS by GRAM_COLUMNS columns, GRAM_POINTS points at a time:
 // each thread a square of GRAM_SIDE by GRAM_SIDE, over one of GRAM_SLICES slices of the points.
-constexpr int GRAM_COLUMNS = 32;
 constexpr int GRAM_SIDE = 4;
 constexpr int GRAM_LINE = GRAM_COLUMNS / GRAM_SIDE;
 constexpr int GRAM_SLICES = THREADS / (GRAM_LINE * GRAM_LINE);

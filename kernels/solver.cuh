@@ -3,30 +3,14 @@
 // Whatever needs the points is asked for: a phase returns what comes after it, and where it needs an
 // evaluation or a factorisation it says so in s.request and the loop ends. The next launch goes on.
 
-// A step is accepted if the cost falls by this part of what was predicted.
-constexpr double ACCEPT = 1e-4;
-// Where the cost fell as predicted to this part, the region grows by BOLD.
-constexpr double FAITHFUL = 1e-9;
-constexpr double BOLD = 100.0;
-// Shortenings of a step into a region where the model is not finite.
-constexpr int MAX_SHORTENINGS = 30;
-// When a full step changes no parameter by more than this part of its size, the last digits stand still.
-constexpr double LAST_DIGITS = 1e-8;
-// The step after that is taken without an evaluation if the cost falls by no more than this part, and
-// rounding changes it by no more than the other.
-constexpr double LAST_FALL = 1e-12;
-constexpr double LAST_NOISE = 1e-10;
-// It is also taken where changes shrink so fast that the one after it would be this small.
-constexpr double LAST_CHANGE = 1e-9;
-constexpr int MAX_REFINEMENTS = 8;
+// Where the algorithm goes on.
+enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, REFINED, WEIGH, SETTLE, SETTLED, STOP };
 
-template <class Group>
 __device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
     set(g, s.request, i64(request));
     return then;
 }
 
-template <class Group>
 __device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
     const i64 why = unless_degenerate(s, reason);
     const double cost = cost_of(s.present);
@@ -38,7 +22,6 @@ __device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
     return wait_for(g, s, DONE, Phase(s.phase));
 }
 
-template <class Group>
 __device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
     g.sync();
     copy(g, from.params, to.params, PARAMS);
@@ -48,16 +31,14 @@ __device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
 }
 
 // What remains of bringing the linear model to the present point once R and z are there.
-template <class Group>
 __device__ __noinline__ void relinearised(Group g, State& s) {
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size)
+    each(g, FREE, [&](int j) {
         s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
+    });
     set(g, s.moving, i64(moving_parameters(s)));
 }
 
 // Brings the linear model to the present point.
-template <class Group>
 __device__ __noinline__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
     if (!set_normal(g, s, w)) return wait_for(g, s, FACTOR, then);
     relinearised(g, s);
@@ -70,12 +51,10 @@ __device__ __forceinline__ bool is_beside(double value, double bound) {
 }
 
 // Sets the trial to the present point plus the step. Whether anything moved.
-template <class Group>
 __device__ __noinline__ bool move_trial(Group g, State& s) {
     bool moved = false;
     g.sync();
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
         const double q = s.present.q[j], d = s.delta[j];
         double param = clamp((q + d) * s.columns[j], s.lower[j], s.upper[j]);
         // A step onto a bound ends on it, not a rounding beside it, where it would not be held and from
@@ -86,13 +65,12 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
         s.trial.params[s.free[j]] = param;
         s.trial.q[j] = param / s.columns[j];
         moved |= s.trial.q[j] != s.present.q[j];
-    }
+    });
     g.sync();
     return g.any(moved);
 }
 
 // Asks for the sums at the trial; they are not finite if the point itself is not.
-template <class Group>
 __device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
     if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
     set(g, s.trial.sums[SUMS - 1], NOT_A_NUMBER);
@@ -100,7 +78,6 @@ __device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
 }
 
 // The sums at the start are there: they become the present point, unless the host must see to them.
-template <class Group>
 __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
     bool safe = true;
 #pragma unroll 1
@@ -109,26 +86,23 @@ __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
         safe &= 1e-200 <= square && square <= 1e200;
     }
     if (!all_finite(g, s.trial.sums, SUMS) || !(safe || s.rescaled)) return wait_for(g, s, HOST, BEGIN);
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
         s.trial.q[j] = s.trial.params[s.free[j]] / s.columns[j];
         s.limits_low[j] = s.lower[j] / s.columns[j];
         s.limits_high[j] = s.upper[j] / s.columns[j];
         s.scale[j] = 0.0;
-    }
+    });
     copy_point(g, s.trial, s.present);
     return linearise(g, s, w, FIRST_REGION);
 }
 
 // At the origin the residual, which has the same units, says how far a step may go. Nor may a step be
 // so short that the cost cannot tell.
-template <class Group>
 __device__ __noinline__ Phase first_region(Group g, State& s) {
-#pragma unroll 1
-    for (int j = g.rank; j < FREE; j += g.size) {
+    each(g, FREE, [&](int j) {
         s.scale[j] = s.norms[j];
         s.effects[j] = s.norms[j] * fabs(s.present.q[j]);
-    }
+    });
     g.sync();
     const double length = scaled_norm(s.present.q, s.scale, FREE), residual = sqrt(2.0 * cost_of(s.present));
     const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
@@ -142,7 +116,6 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
 }
 
 // Is the present point an end?
-template <class Group>
 __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     Reason reason = finished(s);
     if (reason != NONE) return end(g, s, reason);
@@ -169,7 +142,6 @@ __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
 }
 
 // A step for the present radius. The first of all also says how large the region is.
-template <class Group>
 __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
     bounded_step(g, s, w);
     const double length = scaled_norm(s.delta, s.scale, FREE);
@@ -188,7 +160,6 @@ __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
 
 // More's rules for the next radius and damping. A good step does not shorten the radius if it was a
 // bound that kept it short.
-template <class Group>
 __device__ __noinline__ void resize(Group g, State& s, double actual, double ratio) {
     double radius = s.radius, lambda = s.lambda;
     const double least = s.cut ? radius : 0.0;
@@ -214,7 +185,6 @@ __device__ __noinline__ void resize(Group g, State& s, double actual, double rat
 }
 
 // The sums at the trial are there: accept the step, or try a shorter one.
-template <class Group>
 __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
     if (all_finite(g, s.trial.sums, SUMS)) {
         const double predicted = -predicted_change(g, s, w);
@@ -249,7 +219,6 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
 }
 
 // The step is taken and the linear model is there.
-template <class Group>
 __device__ __noinline__ Phase accepted(Group g, State& s) {
     const double step = scaled_norm(s.delta, s.scale, FREE) / scaled_norm(s.present.q, s.scale, FREE);
     const i64 small = s.full ? step_was_small(s) : NONE;
@@ -270,7 +239,6 @@ __device__ __forceinline__ bool is_known_beyond(const State& s) {
 }
 
 // Takes the step that is not worth an evaluation, from the best point.
-template <class Group>
 __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
     if (!moved || !is_known_beyond(s) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
     const double cost = cost_of(s.present) - s.fall;
@@ -283,7 +251,6 @@ __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
 
 // From a point where the tolerances are met, full steps go on, mixed, until the parameters' last
 // digits stand still.
-template <class Group>
 __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
     // Linear convergence goes on as it went from the point before.
@@ -305,7 +272,6 @@ __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     return moved ? evaluate_trial(g, s, REFINED) : SETTLE;
 }
 
-template <class Group>
 __device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
     const double highest = cost_of(s.present) + LAST_DIGITS * bulk_of_cost(s) + noise_of(s);
     if (!all_finite(g, s.trial.sums, SUMS) || !(cost_of(s.trial) <= highest)) return SETTLE;
@@ -314,7 +280,6 @@ __device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
 }
 
 // Is the refined point the best so far? A bound that becomes active, or steps that grow, end it.
-template <class Group>
 __device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
     look_ahead(g, s, w);
     const bool at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
@@ -330,20 +295,17 @@ __device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
 }
 
 // Ends the refinement at its best point.
-template <class Group>
 __device__ __noinline__ Phase settle(Group g, State& s, Scratch& w) {
     if (s.at_best) return SETTLED;
     copy_point(g, s.best, s.present);
     return linearise(g, s, w, SETTLED);
 }
 
-template <class Group>
 __device__ __noinline__ Phase settled(Group g, State& s) {
     return end(g, s, finished(s) == EXACT_FIT ? EXACT_FIT : Reason(s.reason));
 }
 
 // Goes on from s.phase until something is wanted that needs the points, or the fit has ended.
-template <class Group>
 __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
     set(g, s.request, i64(CONTINUE));
 #pragma unroll 1
@@ -368,13 +330,11 @@ __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
 }
 
 // The sums at the trial have come.
-template <class Group>
 __device__ void evaluated(Group g, State& s) {
     set(g, s.evaluations, s.evaluations + 1);
 }
 
 // The factor at the present point has come, (FREE + 1) x (FREE + 1).
-template <class Group>
 __device__ __noinline__ void factored(Group g, State& s, const double* factor) {
     set(g, s.factorisations, s.factorisations + 1);
     set_factor(g, s, factor);
@@ -382,7 +342,6 @@ __device__ __noinline__ void factored(Group g, State& s, const double* factor) {
 }
 
 // The evaluation that the fit waits for is given up, because the host ends it.
-template <class Group>
 __device__ void stop(Group g, State& s) {
     set(g, s.phase, i64(s.phase == REFINED ? SETTLE : STOP));
 }

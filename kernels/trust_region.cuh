@@ -1,9 +1,6 @@
 // The step of a trust region, as in `trust_region.rs`: minimise 1/2 |R d + z|^2 over |D d| <= radius
 // by Newton's method on 1/radius - 1/|D d(lambda)| (More 1978, section 5).
 
-constexpr double SLACK = 0.1;
-constexpr int MAX_NEWTON_STEPS = 12;
-
 // |D d|
 __device__ __noinline__ double scaled_norm(const double* d, const double* scale, int n) {
     double sum = 0.0;
@@ -21,16 +18,13 @@ __device__ __forceinline__ double clamp(double x, double low, double high) {
 }
 
 // d = -S^-1 d
-template <class Group>
 __device__ __noinline__ void solve_step(Group g, const double* s, int n, double* d) {
     solve_upper(g, s, n, d);
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) d[i] = -d[i];
+    each(g, n, [&](int i) { d[i] = -d[i]; });
     g.sync();
 }
 
 // Writes -R^-1 z to d.
-template <class Group>
 __device__ __noinline__ void gauss_newton(Group g, const double* r, const double* z, int n, double* d) {
     copy(g, z, d, n);
     g.sync();
@@ -38,12 +32,10 @@ __device__ __noinline__ void gauss_newton(Group g, const double* r, const double
 }
 
 // |S^-T D^2 d|^2 / |D d|^2 for the factor S that d was solved with.
-template <class Group>
 __device__ __noinline__ double slope_of(Group g, const double* s, const double* scale, const double* d, int n,
                                         double* t) {
     const double norm = scaled_norm(d, scale, n);
-#pragma unroll 1
-    for (int i = g.rank; i < n; i += g.size) t[i] = scale[i] * (scale[i] * d[i] / norm);
+    each(g, n, [&](int i) { t[i] = scale[i] * (scale[i] * d[i] / norm); });
     g.sync();
     solve_upper_transposed(g, s, n, t);
     const double squares = squares_in_order(t, n);
@@ -52,16 +44,14 @@ __device__ __noinline__ double slope_of(Group g, const double* s, const double* 
 }
 
 // |D^-1 R'z|
-template <class Group>
 __device__ __noinline__ double scaled_gradient(Group g, const double* r, const double* z, const double* scale,
                                                int n, double* t) {
-#pragma unroll 1
-    for (int j = g.rank; j < n; j += g.size) {
+    each(g, n, [&](int j) {
         double sum = 0.0;
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) sum += r[j * n + i] * z[i];
         t[j] = sum / scale[j];
-    }
+    });
     g.sync();
     const double squares = squares_in_order(t, n);
     g.sync();
@@ -70,7 +60,6 @@ __device__ __noinline__ double scaled_gradient(Group g, const double* r, const d
 
 // Writes the step of the n x n problem in w.r and w.z under w.scale to w.part and returns lambda.
 // `guess`: the last lambda.
-template <class Group>
 __device__ __noinline__ double region_step(Group g, int n, double radius, double guess, Scratch& w) {
     const double *r = w.r, *z = w.z, *scale = w.scale;
     double* d = w.part;
@@ -92,8 +81,7 @@ __device__ __noinline__ double region_step(Group g, int n, double radius, double
     for (int step = 0; step < MAX_NEWTON_STEPS; ++step) {
         if (lambda == 0.0) lambda = fmax(0.001 * upper, SMALLEST);
         const double root = sqrt(lambda);
-#pragma unroll 1
-        for (int i = g.rank; i < n; i += g.size) w.damping[i] = root * scale[i];
+        each(g, n, [&](int i) { w.damping[i] = root * scale[i]; });
         g.sync();
         damped(g, r, n, w.damping, z, s, d, w.room + n * n);
         solve_step(g, s, n, d);

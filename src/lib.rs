@@ -103,6 +103,7 @@ mod support {
 }
 
 mod backend;
+mod constants;
 mod curve_fit;
 mod data;
 mod error;

@@ -3,7 +3,7 @@
 use super::CurveFit;
 use super::device::BatchFitData;
 use super::start::{Finder, Found};
-use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::{BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::start::Start;
@@ -181,7 +181,7 @@ impl CurveFit {
     fn run_batch(
         &self,
         request: &BatchRequest<'_>,
-        printed: Option<&Printed>,
+        printed: Option<&CompiledModel>,
         handed: Option<Handed<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {

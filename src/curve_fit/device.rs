@@ -3,7 +3,7 @@
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
-use crate::backend::cuda::registry;
+use crate::backend::cuda::device;
 use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::estimator::Estimator;
@@ -29,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[derive(Clone)]
 pub struct Device {
-    device: Arc<Cuda>,
+    pub(super) device: Arc<Cuda>,
 }
 
 impl Device {
@@ -38,7 +38,7 @@ impl Device {
     /// # Errors
     /// [`Error::CudaUnavailable`] with the reason, and what to install.
     pub fn open(ordinal: usize) -> Result<Device> {
-        match registry::open(ordinal) {
+        match device::open(ordinal) {
             Ok(device) => Ok(Device { device }),
             Err(reason) => Err(Error::CudaUnavailable { ordinal: Some(ordinal), reason }),
         }

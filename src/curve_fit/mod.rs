@@ -19,9 +19,9 @@ mod tie;
 
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
+use crate::backend::cuda::compiled_model::CompiledModel;
 #[cfg(test)]
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::printed::Printed;
 use crate::backend::{Backend, Precision};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
@@ -157,7 +157,7 @@ struct Ready {
     ties: Arc<Ties>,
     prepared: Prepared,
     /// For devices; `None` for a native model.
-    printed: Option<Printed>,
+    printed: Option<CompiledModel>,
 }
 
 impl CurveFit {
@@ -430,7 +430,7 @@ impl CurveFit {
         let (prepared, printed) = match &model {
             Model::Traced(program) => {
                 let program = program.with_partials(free)?;
-                (Prepared::traced(&program, free), Some(Printed::new(program)))
+                (Prepared::traced(&program, free), Some(CompiledModel::new(program)))
             }
             Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
         };

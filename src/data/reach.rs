@@ -7,9 +7,7 @@
 //! move.
 
 use super::loss::Loss;
-
-/// A start is far if the points are this many scales away, by their geometric mean.
-pub(crate) const FAR: f64 = 30.0;
+use crate::constants::FAR;
 
 impl Loss {
     /// Whether a point pulls the less the farther it is.

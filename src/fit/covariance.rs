@@ -17,16 +17,10 @@
 //! each however many folds there were. What n rows add beyond a chunk is more of the data, not more
 //! error, and a fit of 10⁹ points would have lost seven digits to the bound alone.
 
+use crate::constants::{LEAST_PART, ROWS_WITH_ERROR};
 use crate::normal::small::solve_upper;
 use crate::normal::{RFactor, Spectrum};
 use nalgebra::DMatrix;
-
-/// A parameter whose part in an undetermined direction is below this is determined: singular vectors
-/// carry errors of about √ε at worst where the gap to the next singular value is wide.
-pub(super) const PART: f64 = 1.5e-8;
-
-/// Rows up to which the error of the factor is taken to grow with their number: the shortest chunk.
-const ROWS: usize = 4096;
 
 /// Errors and correlations of all parameters of a model.
 #[derive(Clone, Debug)]
@@ -90,13 +84,13 @@ impl Covariance {
         let Spectrum { lengths, sigma, v, found } = inputs.spectrum;
         let found = *found;
         let largest = sigma.first().copied().unwrap_or(0.0);
-        let least = f64::EPSILON * inputs.points.min(ROWS).max(p) as f64 * largest;
+        let least = f64::EPSILON * inputs.points.min(ROWS_WITH_ERROR).max(p) as f64 * largest;
         let rank = if found { sigma.iter().filter(|&&s| s > least).count() } else { 0 };
 
         let row_error = (inputs.row_error)(rank);
         let part = |i: usize, k: usize| v[k * m + i];
         let lost: Vec<bool> =
-            (0..m).map(|i| (rank..m).any(|k| !found || part(i, k).abs() > PART)).collect();
+            (0..m).map(|i| (rank..m).any(|k| !found || part(i, k).abs() > LEAST_PART)).collect();
         // Rows of V Σ⁻¹, whose inner products are the covariances of the scaled parameters.
         let sharpened = inputs.sharpened.filter(|_| rank == m);
         let rows: Vec<Vec<f64>> = match sharpened {
@@ -202,7 +196,7 @@ impl Covariance {
         }
         let along = |v: &[f64]| scaled.iter().zip(v).map(|(g, v)| g / largest * v).sum::<f64>();
         let size = scaled.iter().map(|g| (g / largest).powi(2)).sum::<f64>().sqrt();
-        let open = |c: usize| along(self.null.column(c).as_slice()).abs() > PART * size;
+        let open = |c: usize| along(self.null.column(c).as_slice()).abs() > LEAST_PART * size;
         (0..self.null.ncols()).any(open)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::covariance::{Covariance, Inputs, kept};
 use super::search::Workspace;
+use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::normal::{RFactor, Spectrum};
 use crate::solver::bounds::{Limits, Side};
@@ -12,10 +13,6 @@ use crate::solver::linear_model::LinearModel;
 use crate::solver::outcome::{Failure, Fault, Outcome};
 use crate::solver::patience::Stop;
 use crate::solver::task::Problem;
-
-/// A squared pivot above which the normal equations give the covariance: it loses at most four of
-/// sixteen digits that way, and a pass over the data is saved, a sixth of the time of a large fit.
-pub(crate) const WELL_CONDITIONED: f64 = 1e-4;
 
 /// The end of a search. Arrays have one value per free parameter.
 pub(crate) struct End {

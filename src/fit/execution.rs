@@ -13,7 +13,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
-use crate::backend::cuda::printed::{FitKernels, Printed};
+use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels};
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -37,7 +37,7 @@ pub(crate) type Execution<'a> = Placement<OnDevice<'a>>;
 /// A device with the points of a fit.
 pub(crate) struct OnDevice<'a> {
     pub(super) loaded: Loaded,
-    printed: &'a Printed,
+    printed: &'a CompiledModel,
     precision: Precision,
     points: Held<'a>,
 }
@@ -56,7 +56,7 @@ impl<'a> Execution<'a> {
     pub(crate) fn of(
         wish: &Wish<'a>,
         (loss, precision): (Loss, Precision),
-        printed: Option<&'a Printed>,
+        printed: Option<&'a CompiledModel>,
         points: &Points<'_>,
     ) -> Result<Execution<'a>> {
         let uploaded = match wish.uploaded() {
@@ -147,7 +147,7 @@ pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evalua
 impl<'a> OnDevice<'a> {
     fn place(
         device: Arc<Device>,
-        printed: &'a Printed,
+        printed: &'a CompiledModel,
         points: &Points<'_>,
         uploaded: Option<&'a DevicePoints>,
         (loss, precision): (Loss, Precision),

@@ -4,9 +4,9 @@
 //! J⁺r₀: one evaluation, or two where squaring J would cost digits. What the points do not determine
 //! stays at p₀. Bounds that the solution violates are kept by steps from the nearest point inside.
 
-use super::end::WELL_CONDITIONED;
 use super::engine::Request;
 use super::search::View;
+use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::error::Result;
 use crate::normal::{RFactor, Spectrum};

@@ -7,11 +7,9 @@ use crate::backend::choice::Costs;
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::cache::Origin;
-use crate::backend::cuda::compiler::CompileError;
-use crate::backend::cuda::device::{Device, LoadError};
+use crate::backend::cuda::device::{self, Device, LoadError};
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::registry;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
 use std::sync::Arc;
@@ -126,7 +124,7 @@ impl<T> Placement<T> {
                 (device.clone(), take_over, "asked for".to_owned())
             }
             (None, Backend::Cuda(ordinal)) => {
-                let device = registry::open(ordinal)
+                let device = device::open(ordinal)
                     .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
                 (device, false, "asked for".to_owned())
             }
@@ -181,13 +179,13 @@ fn sooner(
         return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
     }
     let first = startup + compile;
-    if !registry::is_open() && on_cpu < first {
+    if !device::is_open() && on_cpu < first {
         return Err(format!(
             "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
         ));
     }
-    let startup = if registry::is_open() { 0.0 } else { startup };
-    let device = registry::preferred().map_err(|reason| reason.to_string())?;
+    let startup = if device::is_open() { 0.0 } else { startup };
+    let device = device::preferred().map_err(|reason| reason.to_string())?;
     let compile = if (estimate.is_loaded)(&device) { 0.0 } else { compile };
     let on_device = startup + compile + (estimate.on_device)(&device);
     let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
@@ -212,21 +210,10 @@ pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
 pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
     match error {
         LoadError::Driver(error) => failed(device, error),
-        LoadError::Compile { error, source } => refused(error, &source),
-    }
-}
-
-fn refused(error: CompileError, source: &str) -> Error {
-    let message = match error {
-        CompileError::Refused { log } => log,
-        CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
-            format!(
-                "{identity} does not know compute capability {major}.{minor}; install a newer NVRTC"
-            )
+        LoadError::Compile { error, source } => {
+            Error::KernelNotCompiled { message: error.to_string(), source_text: source.to_string() }
         }
-        CompileError::Unavailable { reason } => reason,
-    };
-    Error::KernelNotCompiled { message, source_text: source.to_owned() }
+    }
 }
 
 /// What a user should see of a failure of the device that was chosen.

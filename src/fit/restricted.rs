@@ -1,6 +1,7 @@
 //! A fit as one of several sets sees it, which knows only some of its parameters.
 
-use super::covariance::{Covariance, Direction, PART};
+use super::covariance::{Covariance, Direction};
+use crate::constants::LEAST_PART;
 use super::warning::Warning;
 use super::{Fit, doubts};
 use crate::data::sigma::Spread;
@@ -98,7 +99,7 @@ impl Covariance {
         // Directions are orthonormal, and what is left of them is small by rounding alone.
         let lost = match open.is_empty() {
             true => 0,
-            false => open.singular_values().iter().filter(|&&s| s > PART).count(),
+            false => open.singular_values().iter().filter(|&&s| s > LEAST_PART).count(),
         };
         let undetermined = self.weak.iter().filter(|weak| weak.undetermined);
         let (condition, weak) = match lost {

@@ -5,10 +5,8 @@
 //! is as small as it can be, and goes on from there: a secant method for δ(q) = 0 that needs nothing
 //! but what is at hand (Anderson 1965; Walker and Ni 2011).
 
+use crate::constants::DEPTH;
 use crate::normal::small::{fold_rows, is_regular, solve_upper};
-
-/// Differences kept: directions in which the convergence of plain steps is slow are few.
-const DEPTH: usize = 4;
 
 /// The last points and the full steps from them, newest last.
 pub(crate) struct Anderson {

@@ -4,18 +4,12 @@
 
 use super::linear_model::LinearModel;
 use super::trust_region::TrustRegion;
+use crate::constants::{HELD, RELEASE};
 
 /// Lower and upper bound of each free parameter, in the solver's scaled units.
 pub(crate) struct Limits<'a> {
     pub(crate) limits: &'a [(f64, f64)],
 }
-
-/// The cosine between a parameter's column and the linear model's residual from which on it is taken
-/// off a bound: less is rounding.
-const RELEASE: f64 = 1e-10;
-
-/// The cosine between a parameter's column and the residuals from which on a bound holds it firmly.
-const HELD: f64 = 1e-8;
 
 /// On which bound a parameter sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

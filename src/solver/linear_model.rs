@@ -5,12 +5,9 @@
 //! the scaled matrix says that squaring cost too many digits, the pass over the data that factors J
 //! itself gives them instead.
 
+use crate::constants::LEAST_PIVOT;
 use crate::normal::small::{by_size, cholesky, fold_rows, solve_upper_transposed};
 use crate::normal::{Normal, RFactor};
-
-/// A squared pivot of the scaled normal matrix below this asks for the factor of J: the step would
-/// have fewer than about five digits.
-const LEAST_PIVOT: f64 = 1e-11;
 
 /// R (n × n, column-major, upper triangular) and z, with the lengths of J's columns.
 #[derive(Clone, Debug, Default)]

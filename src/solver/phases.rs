@@ -5,6 +5,10 @@
 //! a single fit, which computes what is wanted at once, and fits that are evaluated together.
 //! `kernels/solver.cuh` has the same phases.
 
+use crate::constants::{
+    ACCEPT, BOLD, FAITHFUL, LAST_CHANGE, LAST_DIGITS, LAST_FALL, LAST_NOISE, MAX_REFINEMENTS,
+    MAX_SHORTENINGS,
+};
 use super::observe::{Progress, wants_to_stop};
 use super::options::Options;
 use super::outcome::Failure;
@@ -13,27 +17,6 @@ use super::state::{Phase, Prospect, Refinement, Transition, Want};
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::normal::Summary;
-
-/// A step is accepted if the cost falls by this part of what was predicted (Moré 1978).
-const ACCEPT: f64 = 1e-4;
-/// Where the cost fell as predicted to this part, the model is linear and the region grows
-/// by [`BOLD`]: a linear model far from its start takes three evaluations instead of twenty.
-const FAITHFUL: f64 = 1e-9;
-const BOLD: f64 = 100.0;
-/// Shortenings of a step into a region where the model is not finite.
-const MAX_SHORTENINGS: usize = 30;
-/// After the tolerances are met, full steps go on until none would change a parameter by more than this
-/// part of its size: the cost is flat at its minimum, and says nothing of the last digits.
-const LAST_DIGITS: f64 = 1e-8;
-/// The step after that is taken without an evaluation, which leaves an error far below itself, if the
-/// cost would fall by no more than this part, and rounding changes it by no more than the other: then
-/// it is known there as well, however crooked the model.
-const LAST_FALL: f64 = 1e-12;
-const LAST_NOISE: f64 = 1e-10;
-/// It is also taken where changes shrink so fast that the one after it would be this small.
-const LAST_CHANGE: f64 = 1e-9;
-/// Evaluations spent on the last digits at most.
-const MAX_REFINEMENTS: usize = 8;
 
 impl Search<'_> {
     /// Goes on until something is wanted that needs the points, or the fit has ended.

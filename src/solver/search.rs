@@ -1,5 +1,6 @@
 //! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
+use crate::constants::ROUNDING;
 use super::bounds::Limits;
 use super::patience::Stop;
 use super::state::{Phase, Scaling, State, Transition, Want};
@@ -7,9 +8,6 @@ use super::task::Task;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::normal::Summary;
-
-/// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// A minimisation: what it asks, what it was told, and where it stands.
 pub(super) struct Search<'a> {

@@ -5,12 +5,8 @@
 //! safeguards (Moré, The Levenberg-Marquardt algorithm: implementation and theory, 1978, section 5;
 //! Hebden 1973).
 
+use crate::constants::{MAX_NEWTON_STEPS, SLACK};
 use crate::normal::small::{damped, is_regular, solve_upper, solve_upper_transposed};
-
-/// The step's length may differ from the radius by this part (Moré 1978, section 5).
-const SLACK: f64 = 0.1;
-/// Newton steps on λ; two or three are usual.
-const MAX_STEPS: usize = 12;
 
 /// Buffers for problems of up to `n` variables.
 pub(crate) struct TrustRegion {
@@ -69,7 +65,7 @@ impl TrustRegion {
         if lambda == 0.0 {
             lambda = (0.001 * upper).max((lower * upper).sqrt());
         }
-        for _ in 0..MAX_STEPS {
+        for _ in 0..MAX_NEWTON_STEPS {
             if lambda == 0.0 {
                 lambda = (0.001 * upper).max(f64::MIN_POSITIVE);
             }

@@ -1,12 +1,14 @@
 //! How fast data come to a device, back from it, and through its memory, measured.
 
 use super::cache::Cache;
-use super::compiler::CompileError;
-use super::driver::{Address, Driver, DriverError, Geometry, Module};
+use super::device::{CompileError, Kernels};
+use super::driver::{Driver, DriverError, Geometry};
+use super::memory::Buffer;
 use super::nvrtc::Nvrtc;
 use super::{cuda_driver, probe};
 use crate::error::no_cuda::NoCuda;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 const SOURCE: &str = include_str!("../../../kernels/bandwidth.cuh");
@@ -53,73 +55,40 @@ pub(super) fn of_device(ordinal: usize) -> Result<Bandwidth, NoCuda> {
     let driver = cuda_driver::open(ordinal)?;
     let capability = driver.properties().capability;
     let nvrtc = Nvrtc::find(capability, found.driver_version)?;
-    let image = Cache::shared().image(&*nvrtc, SOURCE, capability).map_err(failed)?.0;
-    measure(&*driver, &image.bytes, DEVICE_BYTES, HOST_BYTES).map_err(cuda_driver::refused)
-}
-
-fn failed(error: CompileError) -> NoCuda {
-    let reason = match error {
-        CompileError::Refused { log } => log,
-        CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
-            format!("{identity} knows no compute capability {major}.{minor}")
-        }
-        CompileError::Unavailable { reason } => reason,
-    };
-    NoCuda::CompilerFailed { reason }
-}
-
-/// Device memory and a module, given back at the end.
-struct Held<'driver> {
-    driver: &'driver dyn Driver,
-    memory: Vec<Address>,
-    module: Option<Module>,
-}
-
-impl Held<'_> {
-    fn allocate(&mut self, bytes: usize) -> Result<Address, DriverError> {
-        let address = self.driver.allocate(bytes)?;
-        self.memory.push(address);
-        Ok(address)
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.memory.drain(..).for_each(|address| self.driver.release(address));
-        if let Some(module) = self.module.take() {
-            self.driver.unload(module);
-        }
-    }
+    let compiled = Cache::shared().image(&*nvrtc, SOURCE, capability);
+    let reason = |error: CompileError| NoCuda::CompilerFailed { reason: error.to_string() };
+    let (image, _) = compiled.map_err(reason)?;
+    let driver: Arc<dyn Driver> = driver;
+    measure(&driver, &image.bytes, DEVICE_BYTES, HOST_BYTES).map_err(cuda_driver::refused)
 }
 
 fn measure(
-    driver: &dyn Driver,
+    driver: &Arc<dyn Driver>,
     image: &[u8],
     device_bytes: usize,
     host_bytes: usize,
 ) -> Result<Bandwidth, DriverError> {
-    let mut held = Held { driver, memory: Vec::new(), module: None };
-    let module = driver.load(image)?;
-    held.module = Some(module);
+    let kernels = Kernels::load(driver, image)?;
     // Two buffers at most in a quarter of what is free each; pairs of doubles.
     let bytes = device_bytes.min(driver.memory()?.free / 4).max(16) / 16 * 16;
-    let (from, to) = (held.allocate(bytes)?, held.allocate(bytes)?);
+    let (from, to) = (Buffer::of::<u8>(driver, bytes)?, Buffer::of::<u8>(driver, bytes)?);
     // All zeros, as the kernel that reads asks for.
     let mut host = vec![0_u8; host_bytes.min(bytes)];
-    driver.clear(from, bytes)?;
-    driver.clear(to, bytes)?;
-    let wait = || driver.download(to, &mut [0; 8]);
+    from.clear()?;
+    to.clear()?;
+    let wait = || to.read(0, &mut [0_u8; 8]);
 
-    let upload = || driver.upload(from, &host).and_then(|()| wait());
+    let upload = || from.write(0, &host).and_then(|()| wait());
     let host_to_device = best(host.len(), upload)?;
-    let device_to_host = best(host.len(), || driver.download(from, &mut host))?;
+    let device_to_host = best(host.len(), || from.read(0, &mut host))?;
 
     let pairs = (bytes as i64 / 16).to_ne_bytes();
     let geometry =
         Geometry { blocks: 8 * driver.properties().multiprocessors.max(1), threads: 256 };
-    let arguments: [&[u8]; 3] = [&from.0.to_ne_bytes(), &to.0.to_ne_bytes(), &pairs];
+    let addresses = [from.address(), to.address()].map(u64::to_ne_bytes);
+    let arguments: [&[u8]; 3] = [&addresses[0], &addresses[1], &pairs];
     let launches = |kernel| {
-        let launch = |_| driver.launch(module, kernel, geometry, &arguments);
+        let launch = |_| kernels.launch(kernel, geometry, &arguments);
         (0..LAUNCHES).try_for_each(launch).and_then(|()| wait())
     };
     let device_to_device = best(2 * LAUNCHES * bytes, || launches("copy_pairs"))?;
@@ -145,25 +114,29 @@ fn best(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::compiler::Compiler;
-    use crate::backend::cuda::double::{Call, Faulty, Idle, Injected};
+    use crate::backend::cuda::device::Compiler;
     use crate::backend::cuda::nvrtc::tests::available;
+    use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Idle, Injected};
 
     #[test]
     fn whatever_fails_everything_is_given_back() {
-        let all = Faulty::new(Idle::new(), Injected::Nothing);
-        let measured = measure(&all, b"", 1 << 20, 1 << 16).unwrap();
-        assert!(measured.host_to_device > 0.0 && measured.memory_read.is_finite());
+        let measured = |driver: &Arc<Faulty<Idle>>| {
+            let driver: Arc<dyn Driver> = driver.clone();
+            measure(&driver, b"", 1 << 20, 1 << 16)
+        };
+        let all = Arc::new(Faulty::new(Idle::new(), Injected::Nothing));
+        let found = measured(&all).unwrap();
+        assert!(found.host_to_device > 0.0 && found.memory_read.is_finite());
         assert_eq!(all.count(Call::Launch), 2 * LAUNCHES * (REPETITIONS + 1));
         all.assert_clean();
         for call in 0..all.calls() {
-            let driver = Faulty::new(Idle::new(), Injected::Lost { call });
-            assert!(measure(&driver, b"", 1 << 20, 1 << 16).is_err() && driver.has_fired());
+            let driver = Arc::new(Faulty::new(Idle::new(), Injected::Lost { call }));
+            assert!(measured(&driver).is_err() && driver.has_fired());
             driver.assert_clean();
         }
         for allocation in 0..2 {
-            let driver = Faulty::new(Idle::new(), Injected::OutOfMemory { allocation });
-            let refused = measure(&driver, b"", 1 << 20, 1 << 16);
+            let driver = Arc::new(Faulty::new(Idle::new(), Injected::OutOfMemory { allocation }));
+            let refused = measured(&driver);
             assert!(matches!(refused, Err(DriverError::OutOfMemory { .. })), "{refused:?}");
             driver.assert_clean();
         }
@@ -171,10 +144,12 @@ mod tests {
 
     #[test]
     fn a_device_with_little_memory_is_measured_with_less() {
-        let driver = Faulty::new(Idle::new(), Injected::Nothing).with_memory(4096);
+        let faulty = Arc::new(Faulty::new(Idle::new(), Injected::Nothing).with_memory(4096));
+        let driver: Arc<dyn Driver> = faulty.clone();
         measure(&driver, b"", DEVICE_BYTES, HOST_BYTES).unwrap();
-        assert!(driver.peak_bytes() <= 4096);
-        driver.assert_clean();
+        drop(driver);
+        assert!(faulty.peak_bytes() <= 4096);
+        faulty.assert_clean();
     }
 
     #[test]

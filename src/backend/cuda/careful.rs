@@ -1,13 +1,12 @@
 //! Passes on a device, with the CPU at hand: for what only diagnoses, and to go on where the device
 //! fails if the caller did not insist on it.
 
-use super::device_loop::no_loop;
 use super::driver::DriverError;
-use super::evaluator::Cuda;
+use super::evaluator::{Cuda, no_loop};
+use super::interface::{Layout, Size};
 use super::resident::ResidentFit;
 use super::resident_run::minimise_resident;
 use super::source::FEW_PARAMETERS;
-use super::state::Layout;
 use crate::backend::cpu::Cpu;
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::{DeviceLoop, DeviceUse, Evaluator};
@@ -34,7 +33,7 @@ impl<'a> Careful<'a> {
 
     /// With a device that failed before the first pass, for this reason.
     pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> Careful<'a> {
-        let layout = Layout::new(0, 0);
+        let layout = Layout::new(Size { columns: 0, params: 0, free: 0 });
         Careful { device: None, cpu, take_over: true, failed: Some(failed), layout }
     }
 

@@ -1,10 +1,49 @@
-//! A device with a compiler for it, and the kernels that it has loaded.
+//! A device with a compiler for it, the kernels that it has loaded, and the devices of this process.
 
 use super::cache::{Cache, Origin};
-use super::compiler::{CompileError, Compiler};
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
+use super::memory::Pooled;
+use super::nvrtc::Nvrtc;
+use super::{cuda_driver, probe};
+use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The seam to a compiler of kernels: NVRTC, or in tests the compiler of the emulation. It turns a translation
+/// unit into what a driver loads.
+pub(crate) trait Compiler: Send + Sync {
+    /// Name and version: images of one compiler are not those of another.
+    fn identity(&self) -> String;
+
+    /// Compiles `source` for a device of this compute capability.
+    fn compile(&self, source: &str, capability: (u32, u32)) -> Result<Image, CompileError>;
+}
+
+/// A compiled translation unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub(crate) bytes: Vec<u8>,
+    /// What the compiler said, registers and spills among it; empty if it came from a cache.
+    pub(crate) log: String,
+}
+
+/// Why there is no image.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CompileError {
+    /// The compiler refused the source.
+    #[error("{log}")]
+    Refused { log: String },
+    /// The compiler does not know the device.
+    #[error(
+        "{identity} does not know compute capability {}.{}; install a newer NVRTC",
+        capability.0,
+        capability.1
+    )]
+    UnknownArchitecture { capability: (u32, u32), identity: String },
+    /// There is no compiler, or it failed otherwise.
+    #[error("{reason}")]
+    Unavailable { reason: String },
+}
 
 /// Translation units that stay loaded; the one that was not used for longest goes first.
 const MAX_LOADED: usize = 64;
@@ -62,8 +101,8 @@ impl Device {
         if let Some(ready) = self.ready(source) {
             return Ok((ready, Origin::Memory));
         }
-        let (module, origin) = self.module(source)?;
-        let kernels = Arc::new(Kernels { driver: self.driver.clone(), module });
+        let (kernels, origin) = self.compiled(source)?;
+        let kernels = Arc::new(kernels);
         let mut loaded = self.loaded();
         if loaded.len() >= MAX_LOADED {
             loaded.remove(0);
@@ -72,19 +111,21 @@ impl Device {
         Ok((kernels, origin))
     }
 
-    /// An image of `source` in the device. One from the cache that the driver refuses is made anew.
-    fn module(&self, source: &Arc<str>) -> Result<(Module, Origin), LoadError> {
-        let capability = self.properties().capability;
-        let refused = |error| LoadError::Compile { error, source: source.clone() };
-        let (compiler, cache) = (&*self.compiler, self.cache);
-        let (image, origin) = cache.image(compiler, source, capability).map_err(refused)?;
-        let _span = span!(DEBUG, "load", bytes = image.bytes.len());
-        match self.driver.load(&image.bytes) {
-            Ok(module) => Ok((module, origin)),
+    /// Kernels of `source` in the device. An image from the cache that the driver refuses is made anew.
+    fn compiled(&self, source: &Arc<str>) -> Result<(Kernels, Origin), LoadError> {
+        let (compiler, capability) = (&*self.compiler, self.properties().capability);
+        let image = || {
+            let refused = |error| LoadError::Compile { error, source: source.clone() };
+            self.cache.image(compiler, source, capability).map_err(refused)
+        };
+        let (made, origin) = image()?;
+        match Kernels::load(&self.driver, &made.bytes) {
+            Ok(kernels) => Ok((kernels, origin)),
             Err(DriverError::Failed { .. }) if origin != Origin::Compiler => {
-                cache.forget(compiler, source, capability);
-                let (image, origin) = cache.image(compiler, source, capability).map_err(refused)?;
-                Ok((self.driver.load(&image.bytes).map_err(LoadError::Driver)?, origin))
+                self.cache.forget(compiler, source, capability);
+                let (made, origin) = image()?;
+                let loaded = Kernels::load(&self.driver, &made.bytes);
+                Ok((loaded.map_err(LoadError::Driver)?, origin))
             }
             Err(error) => Err(LoadError::Driver(error)),
         }
@@ -111,6 +152,12 @@ impl Device {
 }
 
 impl Kernels {
+    /// Loads what a compiler made.
+    pub(crate) fn load(driver: &Arc<dyn Driver>, image: &[u8]) -> Result<Kernels, DriverError> {
+        let _span = span!(DEBUG, "load", bytes = image.len());
+        Ok(Kernels { module: driver.load(image)?, driver: driver.clone() })
+    }
+
     /// Starts `kernel`; `arguments` are the bytes of its parameters.
     pub(crate) fn launch(
         &self,
@@ -126,4 +173,36 @@ impl Drop for Kernels {
     fn drop(&mut self) {
         self.driver.unload(self.module);
     }
+}
+
+static OPEN: Mutex<Vec<(usize, Arc<Device>)>> = Mutex::new(Vec::new());
+
+fn opened() -> MutexGuard<'static, Vec<(usize, Arc<Device>)>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The device of this number with a compiler for it. One that was lost is opened again.
+pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
+    probe::device(ordinal)?;
+    let mut devices = opened();
+    devices.retain(|(_, device)| !device.driver.is_lost());
+    if let Some((_, device)) = devices.iter().find(|(n, _)| *n == ordinal) {
+        return Ok(device.clone());
+    }
+    let driver = cuda_driver::open(ordinal)?;
+    let properties = driver.properties();
+    let nvrtc = Nvrtc::find(properties.capability, properties.driver_version)?;
+    let device = Arc::new(Device::new(Arc::new(Pooled::new(driver)), nvrtc, Cache::shared()));
+    devices.push((ordinal, device.clone()));
+    Ok(device)
+}
+
+/// The device for fits that name none: that of `DUALFIT_DEVICE`, or the first.
+pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
+    open(probe::preferred()?)
+}
+
+/// Whether a device has been opened, so that another fit on it need not wait for it to start.
+pub(crate) fn is_open() -> bool {
+    !opened().is_empty()
 }

@@ -1,6 +1,7 @@
 //! The points of one fit in the memory of a device.
 
 use super::driver::{Driver, DriverError, Queue};
+use super::interface::{DataLayout, Filled, Size};
 use super::memory::Buffer;
 use super::source::Storage;
 use crate::data::points::Points;
@@ -32,6 +33,14 @@ pub(super) fn storage(values: &Values<'_>) -> Storage {
     }
 }
 
+/// The bytes of a column.
+pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
+    match values {
+        Values::F64(v) => bytemuck::cast_slice(v),
+        Values::F32(v) => bytemuck::cast_slice(v),
+    }
+}
+
 /// How the columns of x are stored, and y.
 pub(crate) fn storages(points: &Points<'_>) -> (Vec<Storage>, Storage) {
     (points.columns.iter().map(storage).collect(), storage(&points.y))
@@ -52,11 +61,8 @@ impl DevicePoints {
         capacity: usize,
     ) -> Result<DevicePoints, DriverError> {
         let column = |values: &Values<'_>| {
-            let buffer = match values {
-                Values::F64(_) => Buffer::of::<f64>(driver, capacity),
-                Values::F32(_) => Buffer::of::<f32>(driver, capacity),
-            };
-            Ok((storage(values), buffer?))
+            let kind = storage(values);
+            Ok((kind, Buffer::items(driver, capacity, kind.bytes())?))
         };
         Ok(DevicePoints {
             x: points.columns.iter().map(column).collect::<Result<_, DriverError>>()?,
@@ -103,9 +109,9 @@ impl DevicePoints {
         }
         if !points.is_filtered() {
             for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
-                send(buffer, queue, values, range.clone())?;
+                buffer.write_by(queue, 0, bytes(&values.part(range.clone())))?;
             }
-            send(&self.y.1, queue, &points.y, range.clone())?;
+            self.y.1.write_by(queue, 0, bytes(&points.y.part(range.clone())))?;
         }
         let mut kept = Vec::new();
         let mut weights = Vec::new();
@@ -137,34 +143,22 @@ impl DevicePoints {
 
     /// The kernels' `Data`, with the loss's scale in row units.
     pub(crate) fn data(&self, loss_scale: f64) -> Vec<u8> {
-        let mut words: Vec<u64> = self.x.iter().map(|(_, buffer)| buffer.address()).collect();
-        if words.is_empty() {
-            words.push(0);
-        }
-        words.push(self.y.1.address());
-        words.push(self.weight.as_ref().map_or(0, Buffer::address));
-        words.push(self.constant_weight.to_bits());
-        words.push(loss_scale.to_bits());
-        words.push(self.points as u64);
-        bytemuck::cast_slice(&words).to_vec()
+        let size = Size { columns: self.x.len(), params: 0, free: 0 };
+        let mut data = Filled::<DataLayout>::new(size);
+        let of = data.layout.clone();
+        data.set(&of.x, self.x.iter().map(|(_, buffer)| buffer.address()));
+        data.set(&of.y, [self.y.1.address()]);
+        data.set(&of.weight, self.weight.as_ref().map(Buffer::address));
+        data.set(&of.constant_weight, [self.constant_weight]);
+        data.set(&of.loss_scale, [loss_scale]);
+        data.set(&of.points, [self.points]);
+        bytemuck::cast_slice(&data.words).to_vec()
     }
 
     /// Bytes of device memory held.
     pub(crate) fn bytes(&self) -> usize {
         let columns = self.x.iter().chain([&self.y]).map(|(_, buffer)| buffer.bytes());
         columns.sum::<usize>() + self.weight.as_ref().map_or(0, Buffer::bytes)
-    }
-}
-
-fn send(
-    buffer: &Buffer,
-    queue: Queue,
-    values: &Values<'_>,
-    range: Range<usize>,
-) -> Result<(), DriverError> {
-    match values {
-        Values::F64(v) => buffer.write_by(queue, 0, &v[range]),
-        Values::F32(v) => buffer.write_by(queue, 0, &v[range]),
     }
 }
 

@@ -130,7 +130,7 @@ fn unavailable(ordinal: Option<usize>, reason: NoCuda) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::fake_driver::run_inside;
+    use crate::backend::cuda::testing::fake_driver::run_inside;
 
     #[test]
     fn all_devices_are_told() {

@@ -3,28 +3,29 @@
 //! The points lie in the device's memory as a whole, or go through it chunk by chunk where there is no
 //! room for all of them; summaries of chunks merge in order. Up to
 //! [`FEW_PARAMETERS`] parameters a pass is one launch. For more, weighted rows of a stretch of points
-//! are written to device memory and multiplied there.
+//! are written to device memory and multiplied there. Where all points are on the device and parameters few, the
+//! loop of the fit is there, too: launches of its passes and of the steps between them.
 
+use super::compiled_model::FitKernels;
 use super::device::Kernels;
 use super::device_points::DevicePoints;
-use super::driver::DriverError;
+use super::double_buffer::{DoubleBuffer, SLOTS};
+use super::driver::{DriverError, Geometry};
+use super::interface::{Layout, ScratchLayout, Size, words};
 use super::memory::Buffer;
-use super::passes::{Passes, Summed, width};
-use super::printed::FitKernels;
-use super::rooms::{Rooms, SLOTS};
-use super::slots::Slots;
+use super::passes::{PartialSums, Passes, Summed, factor_geometry, geometry, width, with_data};
 use super::source::FEW_PARAMETERS;
-use super::state::Layout;
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;
+use std::ops::Range;
 
 /// Where the points of a fit are.
 pub(crate) enum Place<'a> {
     /// All of them on the device.
     Whole(&'a DevicePoints),
     /// On the host; a chunk at a time is brought to the device.
-    Chunks(Box<Rooms>),
+    Chunks(Box<DoubleBuffer>),
 }
 
 impl Place<'_> {
@@ -35,20 +36,20 @@ impl Place<'_> {
         points: &Points<'_>,
         free: usize,
     ) -> Result<Place<'static>, DriverError> {
-        Rooms::new(&kernels.driver, points, points.used, free)
+        DoubleBuffer::new(&kernels.driver, points, points.used, free)
             .map(|rooms| Place::Chunks(Box::new(rooms)))
     }
 }
 
 /// The passes of one fit on a device.
 pub(crate) struct Cuda<'a> {
-    pub(super) passes: Passes,
+    passes: Passes,
     points: &'a Points<'a>,
-    pub(super) place: Place<'a>,
-    pub(super) slots: Slots,
+    place: Place<'a>,
+    slots: PartialSums,
     /// The state of a loop on the device, where there is one.
-    pub(super) state: Option<Buffer>,
-    pub(super) layout: Layout,
+    state: Option<Buffer>,
+    layout: Layout,
 }
 
 impl<'a> Cuda<'a> {
@@ -61,10 +62,11 @@ impl<'a> Cuda<'a> {
         (params, free): (usize, usize),
     ) -> Result<Cuda<'a>, DriverError> {
         let driver = kernels.passes.driver.clone();
-        let layout = Layout::new(free, params);
+        let size = Size { columns: 0, params, free };
+        let layout = Layout::new(size);
         let state = match (&place, free <= FEW_PARAMETERS) {
             (Place::Whole(_), true) => {
-                Some(Buffer::of::<u64>(&driver, layout.words + layout.scratch_words())?)
+                Some(Buffer::of::<u64>(&driver, layout.words + words::<ScratchLayout>(size))?)
             }
             _ => None,
         };
@@ -74,7 +76,7 @@ impl<'a> Cuda<'a> {
         };
         Ok(Cuda {
             passes: Passes::new(kernels, loss_scale, (params, free), most)?,
-            slots: Slots::new(&driver, width(free), count)?,
+            slots: PartialSums::new(&driver, width(free), count)?,
             points,
             place,
             state,
@@ -142,5 +144,90 @@ impl<'a> Cuda<'a> {
             }
         }
         slots.collect(part, out)
+    }
+}
+
+impl Cuda<'_> {
+    /// Whether all points are on the device and the parameters few enough for a loop there.
+    pub(super) fn has_loop(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// The state that such a loop works on.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(super) fn write_state(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
+        self.state()?.write(at, words)
+    }
+
+    pub(super) fn read_state(
+        &mut self,
+        at: Range<usize>,
+        words: &mut [u64],
+    ) -> Result<(), DriverError> {
+        self.state()?.read(at.start, words)
+    }
+
+    /// Queues evaluations at the state's trial, each with the step that follows it.
+    pub(super) fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
+        let Place::Whole(points) = &self.place else { return Err(no_loop()) };
+        let passes = &self.passes;
+        let data = points.data(passes.loss_scale);
+        let words = [self.state()?.address(), passes.partial.address(), passes.ticket.address()];
+        let arguments = with_data(&data, &words);
+        let multiprocessors = passes.kernels.passes.driver.properties().multiprocessors;
+        let geometry = geometry(multiprocessors, passes.free, points.points);
+        for _ in 0..launches {
+            passes.kernels.passes.launch("evaluate", geometry, &arguments)?;
+            self.step(0)?;
+        }
+        Ok(())
+    }
+
+    /// Queues the factor at the state's present parameters and the step that waits for it.
+    pub(super) fn factor_and_step(&mut self) -> Result<(), DriverError> {
+        let Place::Whole(points) = &self.place else { return Err(no_loop()) };
+        let state = self.state()?.address();
+        let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
+        let (params, columns) = (at(&self.layout.present.params), at(&self.layout.columns));
+        let (passes, out) = (&self.passes, self.slots.first());
+        let no_floor = 0f64.to_bits();
+        let (partial, ticket) = (passes.partial.address(), passes.ticket.address());
+        let words = [params, columns, no_floor, partial, ticket, out];
+        let data = points.data(passes.loss_scale);
+        let multiprocessors = passes.kernels.passes.driver.properties().multiprocessors;
+        let geometry = factor_geometry(multiprocessors, passes.free, points.points);
+        passes.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
+        self.step(out)
+    }
+
+    /// Queues a step; `factor`: the address of a factor to go on with, or 0 for an evaluation, or for
+    /// a state that the host has stopped.
+    pub(super) fn step(&self, factor: u64) -> Result<(), DriverError> {
+        let state = self.state()?.address();
+        let arguments = [bytemuck::bytes_of(&state), bytemuck::bytes_of(&factor)];
+        self.passes
+            .kernels
+            .solver
+            .as_ref()
+            .ok_or_else(no_loop)?
+            .launch("step", ONE_WARP, &arguments)
+    }
+
+    fn state(&self) -> Result<&Buffer, DriverError> {
+        self.state.as_ref().ok_or_else(no_loop)
+    }
+}
+
+const ONE_WARP: Geometry = Geometry { blocks: 1, threads: 32 };
+
+/// The error of a loop that there is not, which no caller asks for.
+pub(super) fn no_loop() -> DriverError {
+    DriverError::Failed {
+        call: "iterate",
+        code: 0,
+        text: "the fit has no loop on the device".into(),
     }
 }

@@ -1,17 +1,16 @@
 //! The passes of a fit on a device: kernels with the memory that their launches share, whatever points
 //! they pass over.
 
+use super::compiled_model::FitKernels;
 use super::device_points::DevicePoints;
-use super::driver::{DriverError, Geometry};
-use super::many::Rows;
+use super::driver::{Address, Driver, DriverError, Geometry};
+use super::gram_tiled::Rows;
+use super::interface::sums;
 use super::memory::Buffer;
-use super::printed::FitKernels;
-use super::slots::Slot;
 use super::source::{FEW_PARAMETERS, THREADS};
-use crate::normal::{Normal, RFactor, Summary, pair};
-
-/// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
-const ITERATION_FLOOR: f64 = 0.1;
+use crate::backend::cpu::ITERATION_FLOOR;
+use crate::normal::{Normal, RFactor, Summary};
+use std::sync::Arc;
 
 /// What a pass sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +65,7 @@ pub(super) struct Passes {
 
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
 pub(super) fn width(free: usize) -> usize {
-    let k = free + 1;
-    let sums = pair(0, k) + 1;
+    let (k, sums) = (free + 1, sums(free));
     if free <= FEW_PARAMETERS { sums.max(k * k) } else { sums }
 }
 
@@ -170,4 +168,80 @@ pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
         _ => 2,
     };
     each * multiprocessors.max(1)
+}
+
+/// Room for the sums of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) at: Address,
+    pub(super) bytes: usize,
+}
+
+/// Sums of several launches, in their order, that wait on the device, so that the host need not wait for each.
+pub(super) struct PartialSums {
+    out: Buffer,
+    /// Numbers of a slot.
+    width: usize,
+    count: usize,
+    /// PartialSums that were handed out.
+    taken: usize,
+    staged: Vec<f64>,
+}
+
+impl PartialSums {
+    pub(super) fn new(
+        driver: &Arc<dyn Driver>,
+        width: usize,
+        count: usize,
+    ) -> Result<PartialSums, DriverError> {
+        let out = Buffer::of::<f64>(driver, width * count)?;
+        Ok(PartialSums { out, width, count, taken: 0, staged: vec![0.0; width * count] })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.out.bytes()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.taken == self.count
+    }
+
+    /// The first slot, for work that does not take one after the other.
+    pub(super) fn first(&self) -> u64 {
+        self.out.address()
+    }
+
+    /// Forgets what was left there.
+    pub(super) fn clear(&mut self) {
+        self.taken = 0;
+    }
+
+    /// The next slot, of those that are not full.
+    pub(super) fn next(&mut self) -> Slot {
+        debug_assert!(!self.is_full());
+        let bytes = self.width * size_of::<f64>();
+        let at = Address(self.out.address() + (self.taken * bytes) as u64);
+        self.taken += 1;
+        Slot { at, bytes }
+    }
+
+    /// Waits for the launches, adds what they left to `sum` in their order, and empties all slots.
+    /// `part` is room for one of them.
+    pub(super) fn collect<S: Summed>(
+        &mut self,
+        part: &mut S,
+        sum: &mut S,
+    ) -> Result<(), DriverError> {
+        let found = &mut self.staged[..self.taken * self.width];
+        self.taken = 0;
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.out.read(0, found)?;
+        for numbers in found.chunks_exact(self.width) {
+            part.take(numbers);
+            sum.merge(part);
+        }
+        Ok(())
+    }
 }

@@ -1,43 +1,9 @@
 //! The seam between the solver's host side and a fit whose loop runs on the device.
 
 use super::driver::DriverError;
-use super::state::Layout;
+use super::interface::Layout;
 use crate::solver::outcome::{BadPoint, Fault};
 use std::ops::Range;
-
-/// What a fit waits for: `Request` of `kernels/solver_state.cuh`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
-    /// The sums at the trial's parameters.
-    Evaluate,
-    /// The triangular factor at the present parameters.
-    Factor,
-    /// Columns for a start whose sums are not finite or not safe, or an end.
-    Host,
-    /// Nothing: it has ended.
-    Done,
-}
-
-impl Request {
-    /// From its word in the state; whatever no kernel writes is an end.
-    pub(crate) fn from_word(word: u64) -> Request {
-        match word {
-            1 => Request::Evaluate,
-            2 => Request::Factor,
-            3 => Request::Host,
-            _ => Request::Done,
-        }
-    }
-
-    pub(crate) fn word(self) -> u64 {
-        match self {
-            Request::Evaluate => 1,
-            Request::Factor => 2,
-            Request::Host => 3,
-            Request::Done => 4,
-        }
-    }
-}
 
 /// A fit on a device: its points, its state and the kernels that work on them. Calls take effect in
 /// their order; only [`read`](Self::read) waits.

@@ -2,8 +2,8 @@
 //! launches ahead, looks where the fit stands, and sees to what the device cannot.
 
 use super::driver::DriverError;
-use super::resident::{Request, ResidentFit};
-use super::state::State;
+use super::interface::{self, Reason, Request, State};
+use super::resident::ResidentFit;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::data::unit_of;
 use crate::normal::Normal;
@@ -22,25 +22,22 @@ const AHEAD: usize = 6;
 /// Evaluations queued behind a factor: where one was needed the next accepted step needs one too.
 const AHEAD_OF_FACTOR: usize = 2;
 
-/// The words of `Reason` in `kernels/solver_state.cuh`, from 1 on.
-const REASONS: [Termination; 11] = [
-    Termination::Gradient,
-    Termination::Cost,
-    Termination::Step,
-    Termination::ExactFit,
-    Termination::NoProgress,
-    Termination::MaxEvaluations,
-    Termination::TimeLimit,
-    Termination::Stopped,
-    Termination::ModelNonFinite,
-    Termination::ZeroGradientAtStart,
-    Termination::Degenerate,
-];
-
-/// What the word of a `Reason` says; none of a fit that has ended is unknown.
-pub(crate) fn termination_of(word: usize) -> Termination {
-    let known = word.checked_sub(1).and_then(|r| REASONS.get(r));
-    known.copied().unwrap_or(Termination::NoProgress)
+/// The termination that a fit on a device reports as `reason`.
+pub(crate) fn termination_of(reason: Reason) -> Termination {
+    match reason {
+        Reason::Gradient => Termination::Gradient,
+        Reason::Cost => Termination::Cost,
+        Reason::Step => Termination::Step,
+        Reason::ExactFit => Termination::ExactFit,
+        Reason::MaxEvaluations => Termination::MaxEvaluations,
+        Reason::TimeLimit => Termination::TimeLimit,
+        Reason::Stopped => Termination::Stopped,
+        Reason::ModelNonFinite => Termination::ModelNonFinite,
+        Reason::ZeroGradientAtStart => Termination::ZeroGradientAtStart,
+        Reason::Degenerate => Termination::Degenerate,
+        // No fit that has ended says none, nor what only batches know.
+        Reason::NoProgress | Reason::None | Reason::BadData => Termination::NoProgress,
+    }
 }
 
 /// Makes a minimisation on a device.
@@ -99,29 +96,30 @@ impl Run for ResidentRun<'_> {
             let _span = span!(TRACE, "step", iteration = self.work().iterations);
             self.tell_observer()?;
             match self.request() {
-                Request::Done | Request::Host => break,
+                Request::Done | Request::Host | Request::Continue => break,
                 Request::Factor => {
                     self.fit.factor()?;
                     self.queue(if self.is_watched { 0 } else { AHEAD_OF_FACTOR })?;
                 }
                 Request::Evaluate => match self.ended_by_host() {
                     None => self.queue(if self.is_watched { 1 } else { AHEAD })?,
-                    Some(reason) => self.stop(reason)?,
+                    Some(limit) => self.stop(limit)?,
                 },
             }
         }
         self.read_all()?;
-        Ok(termination_of(self.state.count(&self.state.layout.termination)))
+        let word = self.state.words[self.state.layout.termination.start];
+        Ok(termination_of(Reason::from_word(word).unwrap_or(Reason::None)))
     }
 
     fn report(&self, termination: Termination, out: &mut Outcome) {
         let layout = &self.state.layout;
-        let mut sums = self.state.numbers(&layout.present_sums);
+        let mut sums = self.state.numbers(&layout.present.sums);
         let cost = sums.pop().unwrap_or(f64::NAN);
         *out = Outcome {
-            params: self.state.numbers(&layout.present_params),
+            params: self.state.numbers(&layout.present.params),
             cost,
-            normal: Normal { n: layout.n, products: sums, cost },
+            normal: Normal { n: layout.z.len(), products: sums, cost },
             termination,
             work: self.work(),
             columns: self.columns.clone(),
@@ -138,8 +136,8 @@ impl Run for ResidentRun<'_> {
 
 impl<'a> ResidentRun<'a> {
     fn new(fit: &'a mut dyn ResidentFit, task: &'a Task<'a>) -> Self {
-        let state = State::new(fit.layout().clone());
-        let columns = vec![1.0; state.layout.n];
+        let state = fit.layout().clone().filled();
+        let columns = vec![1.0; state.layout.z.len()];
         let mut run = ResidentRun {
             fit,
             task,
@@ -156,7 +154,7 @@ impl<'a> ResidentRun<'a> {
 
     /// The best parameters that the host has seen, and what they cost.
     fn reached(&self) -> Option<(Vec<f64>, Work)> {
-        let params = self.state.numbers(&self.state.layout.present_params);
+        let params = self.state.numbers(&self.state.layout.present.params);
         let whole = params.iter().all(|p| p.is_finite());
         whole.then(|| (params, self.work()))
     }
@@ -165,14 +163,18 @@ impl<'a> ResidentRun<'a> {
     fn fill(&mut self, start: &[f64], scaling: Scaling) {
         let Task { problem, options, .. } = *self.task;
         let limit = self.limit();
-        let mut state = State::new(self.state.layout.clone());
+        let mut state = self.state.layout.clone().filled();
         let layout = state.layout.clone();
-        state.set(&layout.present_params, start.iter().copied());
-        state.set(&layout.trial_params, start.iter().copied());
-        state.set_counts(&layout.limit, [limit]);
-        state.set_counts(&layout.earlier, [self.work.iterations]);
-        state.set_counts(&layout.scaling, [usize::from(scaling == Scaling::Present)]);
-        state.set_counts(&layout.points_counted, [problem.points]);
+        state.set(&layout.present.params, start.iter().copied());
+        state.set(&layout.trial.params, start.iter().copied());
+        state.set(&layout.limit, [limit]);
+        state.set(&layout.earlier, [self.work.iterations]);
+        let scaling = match scaling {
+            Scaling::Monotone => interface::Scaling::Monotone,
+            Scaling::Present => interface::Scaling::Present,
+        };
+        state.set(&layout.scaling, [scaling]);
+        state.set(&layout.points_counted, [problem.points]);
         state.set(&layout.ftol, [options.ftol]);
         state.set(&layout.xtol, [options.xtol]);
         state.set(&layout.gtol, [options.gtol]);
@@ -184,8 +186,8 @@ impl<'a> ResidentRun<'a> {
         state.set(&layout.columns, self.columns.iter().copied());
         state.set(&layout.lower, problem.free.iter().map(|&k| problem.bounds[k].0));
         state.set(&layout.upper, problem.free.iter().map(|&k| problem.bounds[k].1));
-        state.set_counts(&layout.free, problem.free.iter().copied());
-        state.set_counts(&layout.unused, problem.unused.iter().map(|&u| usize::from(u)));
+        state.set(&layout.free, problem.free.iter().copied());
+        state.set(&layout.unused, problem.unused.iter().copied());
         self.state = state;
         self.set_counts();
         self.set_request(Request::Evaluate);
@@ -193,19 +195,20 @@ impl<'a> ResidentRun<'a> {
 
     fn set_counts(&mut self) {
         let layout = self.state.layout.clone();
-        self.state.set_counts(&layout.evaluations, [self.work.evaluations]);
-        self.state.set_counts(&layout.iterations, [self.work.iterations]);
-        self.state.set_counts(&layout.reported, [self.work.iterations]);
-        self.state.set_counts(&layout.factorisations, [0]);
+        self.state.set(&layout.evaluations, [self.work.evaluations]);
+        self.state.set(&layout.iterations, [self.work.iterations]);
+        self.state.set(&layout.reported, [self.work.iterations]);
+        self.state.set(&layout.factorisations, [0_usize]);
     }
 
     fn set_request(&mut self, request: Request) {
-        let at = self.state.layout.request.start;
-        self.state.words[at] = request.word();
+        let at = self.state.layout.request.clone();
+        self.state.set(&at, [request]);
     }
 
     fn request(&self) -> Request {
-        Request::from_word(self.state.words[self.state.layout.request.start])
+        let word = self.state.words[self.state.layout.request.start];
+        Request::from_word(word).unwrap_or(Request::Done)
     }
 
     /// What all runs have cost so far.
@@ -223,10 +226,11 @@ impl<'a> ResidentRun<'a> {
     }
 
     /// Whether the observer or the clock ends the fit.
-    fn ended_by_host(&self) -> Option<Termination> {
-        match self.stopped {
-            true => Some(Termination::Stopped),
-            false => self.task.ended_outside(),
+    fn ended_by_host(&self) -> Option<Reason> {
+        let ended = self.stopped.then_some(Termination::Stopped);
+        match ended.or_else(|| self.task.ended_outside())? {
+            Termination::TimeLimit => Some(Reason::TimeLimit),
+            _ => Some(Reason::Stopped),
         }
     }
 
@@ -254,10 +258,9 @@ impl<'a> ResidentRun<'a> {
     }
 
     /// Ends the fit while it waits for an evaluation.
-    fn stop(&mut self, reason: Termination) -> Result<(), DriverError> {
-        let word = REASONS.iter().position(|&r| r == reason).map_or(0, |r| r + 1);
+    fn stop(&mut self, reason: Reason) -> Result<(), DriverError> {
         let at = self.state.layout.stopped.clone();
-        self.state.set_counts(&at, [word]);
+        self.state.set(&at, [reason]);
         self.write(at)?;
         self.fit.stop()?;
         self.look()
@@ -275,7 +278,7 @@ impl<'a> ResidentRun<'a> {
         self.columns.iter_mut().zip(&largest).for_each(|(c, &m)| *c = unit_of(m));
         let layout = self.state.layout.clone();
         self.state.set(&layout.columns, self.columns.iter().copied());
-        self.state.set_counts(&layout.rescaled, [1]);
+        self.state.set(&layout.rescaled, [true]);
         self.set_request(Request::Evaluate);
         for at in [layout.columns, layout.rescaled, layout.request] {
             self.write(at)?;
@@ -291,7 +294,7 @@ impl<'a> ResidentRun<'a> {
             return Ok(());
         };
         self.told = iteration;
-        let params = self.state.numbers(&layout.present_params);
+        let params = self.state.numbers(&layout.present.params);
         let progress = Progress {
             iteration,
             evaluations: self.state.count(&layout.evaluations),

@@ -1,6 +1,7 @@
-//! The translation unit of a fit: constants, the prelude, the model, the kernels, in this order.
+//! The translation unit of a fit: constants, what Rust and CUDA share, functions, the model, the kernels.
 
 use super::codegen;
+use super::interface::{self, Rule, Size};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::op::{Node, Unary};
@@ -27,6 +28,13 @@ pub(crate) struct Spec<'a> {
     /// What y is taken for; counts have no loss.
     pub(crate) estimator: Estimator,
     pub(crate) arithmetic: Arithmetic,
+}
+
+impl Spec<'_> {
+    pub(crate) fn size(&self) -> Size {
+        let Program { columns, params, .. } = self.program;
+        Size { columns: columns.len(), params: params.len(), free: self.free }
+    }
 }
 
 /// Type of numbers in memory.
@@ -59,7 +67,7 @@ macro_rules! kernels {
 pub(super) use kernels;
 
 /// Numbers with names, for every unit.
-pub(crate) const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh"];
+const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// The functions of error functions that CUDA lacks, in models that have them.
 const FADDEEVA: &[(&str, &str)] = kernels!["faddeeva.cuh"];
@@ -67,29 +75,28 @@ const WRIGHT_OMEGA: &[(&str, &str)] = kernels!["wright_omega.cuh"];
 /// What passes of all kinds build on.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
-const FEW: &[(&str, &str)] =
-    kernels!["registers.cuh", "tiles.cuh", "normal.cuh", "solver_state.cuh", "normal.cu"];
+const FEW: &[(&str, &str)] = kernels!["registers.cuh", "tiles.cuh", "normal.cu"];
 /// Passes of fits of more.
 const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
 /// The pass that factors, of fits of at most [`FEW_PARAMETERS`].
-const FACTOR: &[(&str, &str)] = kernels!["reflector.cuh", "factor.cuh", "factor.cu"];
-/// The solver of such fits; it builds on its constants only.
+const FACTOR: &[(&str, &str)] = kernels!["reflection.cuh", "factor.cu"];
+/// The solver of such fits, over a `Group` of threads.
 pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "group.cuh",
     "cholesky.cuh",
+    "reflection.cuh",
     "householder.cuh",
-    "jacobi_svd.cuh",
-    "solver_state.cuh",
+    "members.cuh",
     "linear_model.cuh",
     "trust_region.cuh",
     "bounds.cuh",
     "convergence.cuh",
     "anderson.cuh",
     "solver.cuh",
-    "step.cuh",
-    "covariance.cuh",
 ];
-const STEP: &[(&str, &str)] = kernels!["step.cu"];
+/// Chooses the group of a unit whose steps are a warp's.
+pub(crate) const WARP: &str = "struct Warp;\ntypedef Warp Group;\n";
+pub(crate) const STEP: &[(&str, &str)] = kernels!["step.cu"];
 
 /// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
 pub(crate) fn passes(spec: &Spec<'_>) -> String {
@@ -120,16 +127,17 @@ pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
 /// The solver of fits with `free` free parameters, at most [`FEW_PARAMETERS`], of `params`. It does
 /// not depend on the model: compiled once, it serves all of this size.
 pub(crate) fn solver(free: usize, params: usize) -> String {
-    let sums = super::state::sums(free);
-    let mut text = format!(
-        "[[maybe_unused]] constexpr int PARAMS = {params};
-constexpr int FREE = {free};
-constexpr int SUMS = {sums};
-"
-    );
-    include(&mut text, NUMBERS);
+    let mut text = head(Size { columns: 0, params, free }, WARP);
     include(&mut text, SOLVER);
     include(&mut text, STEP);
+    text
+}
+
+/// What every translation unit begins with: constants, and what Rust and CUDA share.
+pub(crate) fn head(size: Size, constants: &str) -> String {
+    let mut text = size.constants() + constants;
+    include(&mut text, NUMBERS);
+    interface::declare(&mut text);
     text
 }
 
@@ -138,8 +146,7 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     debug_assert_eq!(spec.free + 1, spec.program.outputs.len());
     debug_assert_eq!(spec.columns.len(), spec.program.columns.len());
     let model = codegen::generate(spec.program, &spec.columns, spec.response, spec.arithmetic);
-    let mut text = constants(spec, model.uniforms);
-    include(&mut text, NUMBERS);
+    let mut text = head(spec.size(), &constants(spec, model.uniforms));
     include(&mut text, PRELUDE);
     let has = |wanted: fn(Node) -> bool| spec.program.nodes.iter().any(|&node| wanted(node));
     if has(|node| matches!(node, Node::Binary(op, ..) if op.is_faddeeva())) {
@@ -155,25 +162,12 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
 
 /// No kernel uses every constant.
 fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
-    let (columns, params, free) =
-        (spec.program.columns.len(), spec.program.params.len(), spec.free);
     let (estimator, real) = (spec.estimator, spec.arithmetic.real());
-    let loss = match spec.loss {
-        _ if estimator == Estimator::Poisson => 6,
-        Loss::Linear => 0,
-        Loss::SoftL1 { .. } => 1,
-        Loss::Huber { .. } => 2,
-        Loss::Cauchy { .. } => 3,
-        Loss::Arctan { .. } => 4,
-        Loss::Tukey { .. } => 5,
-    };
+    let loss = Rule::of(spec.loss, estimator) as usize;
     let name = if estimator == Estimator::Poisson { "counts" } else { spec.loss.name() };
     let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
     format!(
-        "[[maybe_unused]] constexpr int COLUMNS = {columns};
-[[maybe_unused]] constexpr int PARAMS = {params};
-[[maybe_unused]] constexpr int FREE = {free};
-[[maybe_unused]] constexpr int UNIFORMS = {uniforms};
+        "[[maybe_unused]] constexpr int UNIFORMS = {uniforms};
 [[maybe_unused]] constexpr int THREADS = {THREADS};
 [[maybe_unused]] constexpr int LOSS = {loss};  // {name}
 [[maybe_unused]] constexpr bool COMPENSATED = {compensated};

@@ -2,11 +2,10 @@
 //! the host has room for. Chunks are uploaded while the device passes over those before; what it found is
 //! read back in groups and merged in the order of the chunks.
 
+use super::compiled_model::FitKernels;
+use super::double_buffer::{DoubleBuffer, SLOTS};
 use super::driver::DriverError;
-use super::passes::{Passes, width};
-use super::printed::FitKernels;
-use super::rooms::{Rooms, SLOTS};
-use super::slots::Slots;
+use super::passes::{PartialSums, Passes, width};
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary};
 
@@ -14,8 +13,8 @@ use crate::normal::{Normal, RFactor, Summary};
 /// is given up is followed by the beginning of another.
 pub(crate) struct Streamed {
     passes: Passes,
-    rooms: Rooms,
-    slots: Slots,
+    rooms: DoubleBuffer,
+    slots: PartialSums,
     pass: Pass,
     /// Sums of what was collected, and room for those of one chunk.
     normal: [Normal; 2],
@@ -42,10 +41,10 @@ impl Streamed {
         (params, free): (usize, usize),
     ) -> Result<Streamed, DriverError> {
         let driver = kernels.passes.driver.clone();
-        let rooms = Rooms::new(&driver, like, capacity, driver.memory()?.free)?;
+        let rooms = DoubleBuffer::new(&driver, like, capacity, driver.memory()?.free)?;
         Ok(Streamed {
             passes: Passes::new(kernels, loss_scale, (params, free), rooms.capacity())?,
-            slots: Slots::new(&driver, width(free), SLOTS)?,
+            slots: PartialSums::new(&driver, width(free), SLOTS)?,
             rooms,
             pass: Pass::None,
             normal: [Normal::zero(free), Normal::zero(free)],

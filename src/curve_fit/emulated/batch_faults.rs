@@ -4,10 +4,10 @@ use super::SHARED;
 use super::batches::{START, abscissae, agree, decay, decays};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::double::{Call, Faulty, Injected};
 use crate::backend::cuda::emulated::Emulator;
-use crate::backend::cuda::late::Late;
-use crate::backend::cuda::pool::Pooled;
+use crate::backend::cuda::memory::Pooled;
+use crate::backend::cuda::testing::deferred_driver::Deferred;
+use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
 use crate::{
     Backend, BatchData, BatchFit, BatchSigma, CancelToken, Costs, CurveFit, Error, Starts,
 };
@@ -172,7 +172,7 @@ fn chunks_that_overlap_do_not_meet() {
     let cpu = on_cpu();
     let Some((emulator, _)) = SHARED.as_ref() else { return };
     for most in [6000, 9000, 20_000] {
-        let late = Late::new(emulator.clone());
+        let late = Deferred::new(emulator.clone());
         let driver = Arc::new(Faulty::new(late, Injected::Nothing).with_memory(most));
         let pooled = Arc::new(Pooled::new(driver.clone()));
         let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));

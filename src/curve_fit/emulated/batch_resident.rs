@@ -4,8 +4,8 @@ use super::SHARED;
 use super::batches::{START, abscissae, agree, decay, decays};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;
-use crate::backend::cuda::double::{Faulty, Injected};
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
+use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
 use crate::{Backend, BatchData, BatchSigma, CurveFit, Device, Loss, Starts};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 
 use super::SHARED;
 use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::compiler::{CompileError, Compiler, Image};
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::double::{Call, Faulty, Injected};
+use crate::backend::cuda::device::{CompileError, Compiler, Image};
 use crate::backend::cuda::emulated::Emulator;
+use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
 use crate::{Backend, CurveFit, Data, Error, Fit, Sigma};
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ mod suite;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
-use crate::backend::cuda::pool::Pooled;
+use crate::backend::cuda::memory::Pooled;
 use crate::support::nist;
 use crate::{Backend, CurveFit, Data, Device, Error, Estimator, Sigma};
 use std::sync::{Arc, LazyLock};

@@ -4,7 +4,7 @@ use super::SHARED;
 use super::streams::{START, assert_same, data, decay, stream};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::double::{Faulty, Injected};
+use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
 use crate::{Backend, CurveFit, Error};
 use std::sync::Arc;
 

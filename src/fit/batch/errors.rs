@@ -6,13 +6,10 @@
 //! small fits would take as long as the iterations. Other fits take the way of a single fit, through
 //! the decomposition.
 
+use crate::constants::WELL_CONDITIONED;
 use crate::fit::covariance::{Covariance, Inputs};
 use crate::normal::small::fold_rows;
 use crate::normal::{RFactor, Spectrum};
-
-/// A squared pivot of R, its columns scaled to length 1, above which R is inverted: as the engine of
-/// single fits holds normal equations to be good enough for the covariance.
-const WELL_CONDITIONED: f64 = 1e-4;
 
 /// Room for the errors of a fit of `n` free parameters.
 pub(super) struct Errors {

@@ -5,7 +5,7 @@ use super::engine::BatchRequest;
 use crate::backend::choice::Work;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{Units, bytes_per_sample};
-use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::error::Result;
 use crate::fit::placement::{ALL_FIXED, Estimate, NATIVE, Obstacle, Placement, Uploaded, Wish};
 use crate::threads;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) fn place<'a>(
     wish: &Wish<'a>,
     covariances: bool,
-    printed: Option<&Printed>,
+    printed: Option<&CompiledModel>,
     request: &BatchRequest<'_>,
 ) -> Result<Placement<OnDevice<'a>>> {
     if request.prepared.free.is_empty() {
@@ -78,7 +78,7 @@ fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
 }
 
 /// The work of a batch, its fits and their free parameters.
-fn work(printed: &Printed, request: &BatchRequest<'_>) -> (Work, (usize, usize)) {
+fn work(printed: &CompiledModel, request: &BatchRequest<'_>) -> (Work, (usize, usize)) {
     let work = Work {
         points: request.data.samples.len(),
         bytes_per_point: bytes_per_sample(request.data),

@@ -2,7 +2,7 @@
 
 use crate::backend::choice::Work;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
 use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
@@ -41,7 +41,7 @@ pub(crate) struct StreamSupply<'a> {
 /// A device for passes.
 struct OnDevice<'a> {
     loaded: Loaded,
-    printed: &'a Printed,
+    printed: &'a CompiledModel,
 }
 
 impl<'a> StreamSupply<'a> {
@@ -62,7 +62,7 @@ impl<'a> StreamSupply<'a> {
         &self,
         wish: &Wish<'_>,
         loss: Loss,
-        printed: Option<&'a Printed>,
+        printed: Option<&'a CompiledModel>,
         points: &Overview,
     ) -> Result<()> {
         let place = match printed {
@@ -78,7 +78,7 @@ impl<'a> StreamSupply<'a> {
     fn chosen(
         &self,
         wish: &Wish<'_>,
-        printed: &'a Printed,
+        printed: &'a CompiledModel,
         (loss, points): (Loss, &Overview),
     ) -> Result<Placement<OnDevice<'a>>> {
         let rule = (loss, points.estimator);

@@ -14,9 +14,7 @@
 //! meet the large `σ⁻²`. QR first would converge in fewer sweeps and spoil just that.
 
 use super::{dot, largest, power_of_two_near_reciprocal};
-
-/// Sweeps allowed. Convergence is quadratic at the end; 5 to 12 are usual.
-const MAX_SWEEPS: usize = 60;
+use crate::constants::{MAX_SWEEPS, SAFE};
 
 /// `a`: n×n, any square matrix; overwritten. `sigma`: n singular values, descending. `v`: n×n, right
 /// singular vectors in columns, in the order of `sigma`, orthogonal to about `n ε`.
@@ -109,9 +107,6 @@ fn rotate(x: &mut [f64], y: &mut [f64], c: f64, s: f64) {
         (*p, *q) = (c * *p - s * *q, s * *p + c * *q);
     }
 }
-
-/// Squares and products below this may have lost terms to underflow.
-const SAFE: f64 = 1e-270;
 
 /// `xᵀy / (|x| |y|)`, the norms given.
 fn cosine(x: &[f64], x_norm: f64, y: &[f64], y_norm: f64) -> f64 {

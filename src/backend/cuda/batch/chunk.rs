@@ -1,9 +1,9 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
-use super::arrays::{Addresses, Arrays, has_shared_mask, own_bytes, put_by};
-use super::terms::Terms;
-use super::{COUNTS, Data, Found, Job};
+use super::arrays::{Array, Arrays, Terms, own_bytes};
+use super::{Data, Found, Job};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
+use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
 use crate::data::batch::BatchSigma;
@@ -84,51 +84,59 @@ impl Chunk {
                 (&**shared, &*uploaded.insert(Arrays::own(driver, data, range.clone(), AHEAD)?))
             }
         };
-        let at = Addresses::new(data, shared, own, range.start);
-        let mut words = at.columns;
-        words.push(at.samples);
+        let address = |array: &Array| own.address(data, array, range.start);
+        let (columns, params) = (data.columns.len(), width);
+        let size = Size { columns, params, free: job.free.len() };
+        let mut batch = Filled::<BatchLayout>::new(size);
+        let of = batch.layout.clone();
+        batch.set(&of.data.x, shared.columns.iter().chain(&own.columns).map(address));
+        batch.set(&of.data.y, own.samples.as_ref().map(address));
         let constant = if let BatchSigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 };
-        let loss_scale = job.loss.scale().unwrap_or(1.0);
-        let points = data.equal().unwrap_or(0) as u64;
-        words.extend([0, constant.to_bits(), loss_scale.to_bits(), points]);
-
+        batch.set(&of.data.constant_weight, [constant]);
+        batch.set(&of.data.loss_scale, [job.loss.scale().unwrap_or(1.0)]);
+        batch.set(&of.data.points, [data.equal().unwrap_or(0)]);
+        batch.set(&of.sigma, own.sigma.as_ref().or(shared.sigma.as_ref()).map(address));
         let sigma_of = match data.sigma {
-            BatchSigma::Unknown | BatchSigma::Constant(_) => 0,
-            BatchSigma::PerFit(_) => 1,
-            BatchSigma::Shared(_) => 2,
-            BatchSigma::PerPoint(_) => 3,
+            BatchSigma::Unknown | BatchSigma::Constant(_) => SigmaOf::NoSigma,
+            BatchSigma::PerFit(_) => SigmaOf::OfFit,
+            BatchSigma::Shared(_) => SigmaOf::OfPoint,
+            BatchSigma::PerPoint(_) => SigmaOf::OfSample,
         };
-        let start = match &terms.start {
-            Some(buffer) => buffer.address(),
-            None => keep(put_by(driver, AHEAD, job.starts.of_range(range.clone(), width)))?,
-        };
-        words.extend([at.sigma, at.mask, at.offsets]);
-        let start_at = words.len();
-        words.extend([start, terms.lower.address(), terms.upper.address()]);
-        match job.starts.bounds_of_range(rows) {
-            Some((lower, upper)) => {
-                words.extend([
-                    keep(put_by(driver, AHEAD, lower))?,
-                    keep(put_by(driver, AHEAD, upper))?,
-                ]);
+        batch.set(&of.sigma_of, [sigma_of]);
+        batch.set(&of.mask, own.mask.as_ref().or(shared.mask.as_ref()).map(address));
+        batch.set(&of.mask_shared, [shared.mask.is_some()]);
+        batch.set(&of.offsets, own.offsets.as_ref().map(address));
+        match &terms.start {
+            Some(buffer) => batch.set(&of.starts, [buffer.address()]),
+            None => {
+                let starts = job.starts.of_range(range.clone(), width);
+                batch.set(&of.starts, [keep(Buffer::with_by(driver, AHEAD, starts))?]);
+                batch.set(&of.start_stride, [width]);
             }
-            None => words.extend([0, 0]),
         }
+        batch.set(&of.lower, [terms.lower.address()]);
+        batch.set(&of.upper, [terms.upper.address()]);
+        if let Some((lower, upper)) = job.starts.bounds_of_range(rows) {
+            batch.set(&of.own_lower, [keep(Buffer::with_by(driver, AHEAD, lower))?]);
+            batch.set(&of.own_upper, [keep(Buffer::with_by(driver, AHEAD, upper))?]);
+        }
+        batch.set(&of.fits, [fits]);
+        batch.set(&of.own, [data.own]);
+        batch.set(&of.omit, [data.missing == Missing::Omit]);
         let absolute =
             job.estimator == Estimator::Poisson || !matches!(data.sigma, BatchSigma::Unknown);
-        words.extend([fits as u64, u64::from(data.own), sigma_of]);
-        words.push(u64::from(has_shared_mask(shared)));
-        let stride_at = words.len();
-        words.push(if terms.start.is_some() { 0 } else { width as u64 });
-        words.push(u64::from(data.missing == Missing::Omit));
-        words.extend([absolute, job.clamp_start, job.underdetermined].map(u64::from));
+        batch.set(&of.absolute, [absolute]);
+        batch.set(&of.clamp_start, [job.clamp_start]);
+        batch.set(&of.underdetermined, [job.underdetermined]);
         let rules = &job.rules;
-        let continued_at = words.len();
-        words.extend([0, rules.evaluations as u64]);
-        let numbers = [rules.ftol, rules.xtol, rules.gtol, rules.initial_radius, rules.floor];
-        words.extend(numbers.map(f64::to_bits));
-        words.extend(job.free.iter().map(|&k| k as u64));
-        words.extend(job.free.iter().map(|&k| u64::from(job.unused[k])));
+        batch.set(&of.limit, [rules.evaluations]);
+        batch.set(&of.ftol, [rules.ftol]);
+        batch.set(&of.xtol, [rules.xtol]);
+        batch.set(&of.gtol, [rules.gtol]);
+        batch.set(&of.initial_radius, [rules.initial_radius]);
+        batch.set(&of.floor, [rules.floor]);
+        batch.set(&of.free, job.free.iter().copied());
+        batch.set(&of.unused, job.free.iter().map(|&k| job.unused[k]));
 
         let params = Buffer::of::<f64>(driver, fits * width)?;
         let errors = Buffer::of::<f64>(driver, fits * width)?;
@@ -138,18 +146,23 @@ impl Chunk {
             false => None,
         };
         let counts = Buffer::of::<u32>(driver, fits * COUNTS)?;
-        words.extend([&params, &errors, &costs].map(Buffer::address));
-        words.extend([address(&covariances), counts.address()]);
+        batch.set(&of.out.params, [params.address()]);
+        batch.set(&of.out.errors, [errors.address()]);
+        batch.set(&of.out.costs, [costs.address()]);
+        batch.set(&of.out.covariances, covariances.as_ref().map(Buffer::address));
+        batch.set(&of.out.counts, [counts.address()]);
 
         let mut stages = Vec::new();
         if job.has_two_stages() {
-            words[continued_at + 1] -= 1;
-            stages.push(put_by(driver, AHEAD, &words)?);
-            words[continued_at + 1] += 1;
-            (words[continued_at], words[start_at]) = (1, params.address());
-            words[stride_at] = width as u64;
+            batch.set(&of.limit, [rules.evaluations - 1]);
+            stages.push(Buffer::with_by(driver, AHEAD, &batch.words)?);
+            // The second stage begins where the first has ended, with the evaluations that it has left.
+            batch.set(&of.limit, [rules.evaluations]);
+            batch.set(&of.continued, [true]);
+            batch.set(&of.starts, [params.address()]);
+            batch.set(&of.start_stride, [width]);
         }
-        stages.push(put_by(driver, AHEAD, &words)?);
+        stages.push(Buffer::with_by(driver, AHEAD, &batch.words)?);
         Ok(Chunk {
             stages,
             params,
@@ -189,9 +202,4 @@ impl Chunk {
         }
         Ok(())
     }
-}
-
-/// The address of a buffer, 0 where there is none.
-fn address(buffer: &Option<Buffer>) -> u64 {
-    buffer.as_ref().map_or(0, Buffer::address)
 }

@@ -4,24 +4,23 @@
 
 pub(crate) mod arrays;
 mod chunk;
-mod terms;
 pub(crate) mod unit;
 
 use super::device::{Device, Kernels, LoadError};
 use super::driver::{DriverError, Geometry};
+use super::interface::{COUNTS, Reason};
 use super::memory::Buffer;
 use super::source::{Arithmetic, Spec, Storage};
-use crate::backend::cuda::printed::Printed;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::{BatchData, Samples, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::threads;
-use arrays::{Arrays, Resident};
+use arrays::{Arrays, Resident, Terms};
 pub(crate) use chunk::Chunk;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-use terms::Terms;
 use unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
 
 /// Blocks for each multiprocessor: more than are resident at once, so that none idles. Those that come too late
@@ -104,30 +103,26 @@ impl Counts {
     }
 }
 
-/// What became of a fit: `Kind` of `kernels/batch_begin.cuh`.
+/// What became of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It was not made.
     ForTheHost,
-    /// It ended for the reason of this number in `kernels/solver_state.cuh`.
-    Ended(usize),
+    /// It ended for this reason.
+    Ended(Reason),
     /// The sample at this point is not finite.
     BadData(usize),
 }
-
-/// Words of `counts` for each fit: `COUNTS` of `kernels/batch_errors.cuh`.
-const COUNTS: usize = 10;
-const BAD_DATA: u32 = 32;
 
 impl Found {
     /// What was counted of the `index`-th fit.
     pub(crate) fn counts(&self, index: usize) -> Counts {
         let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
         Counts {
-            kind: match words[0] {
-                0 => Kind::ForTheHost,
-                BAD_DATA => Kind::BadData(words[1] as usize),
-                reason => Kind::Ended(reason as usize),
+            kind: match Reason::from_word(u64::from(words[0])) {
+                None | Some(Reason::None) => Kind::ForTheHost,
+                Some(Reason::BadData) => Kind::BadData(words[1] as usize),
+                Some(reason) => Kind::Ended(reason),
             },
             iterations: words[2],
             evaluations: words[3],
@@ -178,7 +173,7 @@ pub(crate) struct Units {
 
 impl Units {
     /// `None` for fits that have no room in shared memory, and for those without free parameters.
-    pub(crate) fn new(job: &Job<'_>, printed: &Printed) -> Option<Units> {
+    pub(crate) fn new(job: &Job<'_>, printed: &CompiledModel) -> Option<Units> {
         let mut spec = Spec {
             program: &printed.program,
             free: printed.free(),

@@ -1,17 +1,18 @@
 //! The translation unit of a batch, and how many lanes of a warp share a fit.
 
 use super::super::codegen;
+use super::super::interface::{Layout, ScratchLayout, words};
 use super::super::source::{self, ROWS, SOLVER, Spec, include, kernels};
-use super::super::state::Layout;
 use std::fmt::Write;
 
 /// What fits of a batch add to the solver.
-const BATCH: &[(&str, &str)] = kernels![
+pub(crate) const BATCH: &[(&str, &str)] = kernels![
+    "jacobi_svd.cuh",
+    "covariance.cuh",
     "batch_data.cuh",
     "batch_sums.cuh",
     "batch_begin.cuh",
     "batch_errors.cuh",
-    "batch.cuh",
     "batch.cu",
 ];
 
@@ -51,11 +52,11 @@ impl Shape {
 
 /// Bytes of a `Bench` of `kernels/batch_sums.cuh`.
 pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
-    let layout = Layout::new(spec.free, spec.program.params.len());
+    let solver = words::<Layout>(spec.size()) + words::<ScratchLayout>(spec.size());
     let k = spec.free + 1;
     let uniforms = codegen::uniforms(spec.program, spec.arithmetic);
     let factor_and_spectrum = 2 * k * k;
-    8 * (layout.words + layout.scratch_words() + factor_and_spectrum + uniforms + spec.free)
+    8 * (solver + factor_and_spectrum + uniforms + spec.free)
 }
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
@@ -68,7 +69,8 @@ pub(crate) fn batch_unit(spec: &Spec<'_>, shape: Shape) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "constexpr int LANES = {lanes};
+        "template <int N> struct Lanes;
+typedef Lanes<{lanes}> Group;
 constexpr int BATCH_THREADS = {threads};
 constexpr int BENCH_BYTES = {};
 // Also of columns that the model does not use.
@@ -78,9 +80,6 @@ __device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
         bench_bytes(spec),
         finite.collect::<String>()
     );
-    include(&mut text, ROWS);
-    let solver: Vec<_> = SOLVER.iter().filter(|(name, _)| *name != "step.cuh").copied().collect();
-    include(&mut text, &solver);
-    include(&mut text, BATCH);
+    [ROWS, SOLVER, BATCH].into_iter().for_each(|files| include(&mut text, files));
     text
 }

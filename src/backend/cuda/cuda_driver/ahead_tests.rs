@@ -2,7 +2,7 @@
 //! no fence orders comes out wrong.
 
 use super::*;
-use crate::backend::cuda::fake_driver::run_inside;
+use crate::backend::cuda::testing::fake_driver::run_inside;
 use rayon::prelude::*;
 
 fn with_driver(test: &str, definitions: &[&str], body: impl FnOnce()) {

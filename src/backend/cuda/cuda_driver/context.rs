@@ -6,7 +6,6 @@
 //!
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
-use super::codes::check;
 use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties, Queue};
 use cudarc::driver::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -419,4 +418,53 @@ impl Pinned {
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// Codes after which nothing more can be done with the context: the kernel or the device failed, or
+/// the context is gone. CUDA's documentation calls most of them errors that leave the process in an
+/// inconsistent state.
+const LOST: [sys::CUresult; 21] = [
+    sys::CUresult::CUDA_ERROR_DEINITIALIZED,
+    sys::CUresult::CUDA_ERROR_INVALID_CONTEXT,
+    sys::CUresult::CUDA_ERROR_ECC_UNCORRECTABLE,
+    sys::CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE,
+    sys::CUresult::CUDA_ERROR_CONTAINED,
+    sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+    sys::CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+    sys::CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED,
+    sys::CUresult::CUDA_ERROR_ASSERT,
+    sys::CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+    sys::CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+    sys::CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+    sys::CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE,
+    sys::CUresult::CUDA_ERROR_INVALID_PC,
+    sys::CUresult::CUDA_ERROR_LAUNCH_FAILED,
+    sys::CUresult::CUDA_ERROR_MPS_CONNECTION_FAILED,
+    sys::CUresult::CUDA_ERROR_MPS_RPC_FAILURE,
+    sys::CUresult::CUDA_ERROR_MPS_CLIENT_TERMINATED,
+    sys::CUresult::CUDA_ERROR_EXTERNAL_DEVICE,
+    sys::CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE,
+    sys::CUresult::CUDA_ERROR_UNKNOWN,
+];
+
+/// The result of `call`, which asked for `bytes` bytes of device memory, 0 if for none.
+fn check<T>(
+    call: &'static str,
+    bytes: usize,
+    result: Result<T, result::DriverError>,
+) -> Result<T, DriverError> {
+    result.map_err(|error| {
+        let code = error.0 as i32;
+        let text = || match error.error_string() {
+            Ok(text) => text.to_string_lossy().into_owned(),
+            Err(_) => format!("{:?}", error.0),
+        };
+        match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY if bytes > 0 => {
+                DriverError::OutOfMemory { requested: bytes }
+            }
+            lost if LOST.contains(&lost) => DriverError::Lost { call, code, text: text() },
+            _ => DriverError::Failed { call, code, text: text() },
+        }
+    })
 }

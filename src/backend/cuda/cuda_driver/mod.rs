@@ -3,7 +3,6 @@
 //! A driver is used from any thread. Once its device is lost it says so at every call and makes none
 //! of them: after a fault of a kernel CUDA answers every call of the process with the same error.
 
-mod codes;
 mod context;
 mod staging;
 

@@ -2,7 +2,7 @@
 //! test runs in a process of its own, where the loader finds that library.
 
 use super::*;
-use crate::backend::cuda::fake_driver::run_inside;
+use crate::backend::cuda::testing::fake_driver::run_inside;
 use rayon::prelude::*;
 use std::thread;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Emulator, Settings, emulator_or_skip};
-use crate::backend::cuda::compiler::Compiler;
+use crate::backend::cuda::device::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
 
 /// What an argument or an element of a buffer is made of.

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::compiler::{CompileError, Compiler, Image};
+use super::device::{CompileError, Compiler, Image};
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
 use library::{Failure, Library};
 use memory::Heap;

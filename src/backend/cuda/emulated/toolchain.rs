@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tempfile::TempDir;
 
 use super::entries::{Entry, MARK, entries};
-use crate::backend::cuda::compiler::{CompileError, Image};
+use crate::backend::cuda::device::{CompileError, Image};
 
 /// What stands in `kernels/host`, under the names by which it includes itself.
 const HEADERS: [(&str, &str); 6] = [

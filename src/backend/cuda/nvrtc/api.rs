@@ -3,7 +3,7 @@
 //! The signatures are those of `nvrtc.h` from CUDA 11.2 to 13, which has only added functions.
 
 use super::search::companions;
-use crate::backend::cuda::compiler::{CompileError, Image};
+use crate::backend::cuda::device::{CompileError, Image};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;

@@ -8,7 +8,7 @@
 mod api;
 mod search;
 
-use super::compiler::{CompileError, Compiler, Image};
+use super::device::{CompileError, Compiler, Image};
 use crate::error::no_cuda::NoCuda;
 use api::{Api, Output};
 use search::{Candidates, candidates};

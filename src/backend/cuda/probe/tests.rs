@@ -2,7 +2,7 @@
 //! made by the system's C compiler with a function missing or an answer that a driver may give.
 
 use super::*;
-use crate::backend::cuda::fake_driver::{Fake, compiler_is_there};
+use crate::backend::cuda::testing::fake_driver::{Fake, compiler_is_there};
 use std::path::PathBuf;
 
 fn refused(fake: &Fake) -> NoCuda {
@@ -14,7 +14,7 @@ fn no_library_is_said_with_the_names_that_were_tried() {
     let names = ["libcuda-of-no-one.so", "libcuda-of-nobody.so.1"];
     let reason = probe(&names).unwrap_err();
     let searched = names.map(String::from).into();
-    let in_container = container::is_container(Path::new("/"));
+    let in_container = is_container(Path::new("/"));
     assert_eq!(reason, NoCuda::DriverLibraryNotFound { searched, in_container });
     assert!(reason.to_string().contains("libcuda-of-nobody.so.1 cannot be loaded"), "{reason}");
 }
@@ -193,4 +193,19 @@ fn every_reason_is_one_sentence() {
         // What was found, then the remedy.
         assert!(text.contains("; "), "{text}");
     }
+}
+
+#[test]
+fn marks_and_control_groups_tell_of_a_container() {
+    let with = |file: &str, text: &str| {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        is_container(root.path())
+    };
+    assert!(with(".dockerenv", "") && with("run/.containerenv", "engine=\"podman-4\""));
+    assert!(with("proc/1/cgroup", "0::/system.slice/docker-4f1c.scope\n"));
+    assert!(with("proc/1/cgroup", "12:cpu:/kubepods/besteffort/pod1/2\n"));
+    assert!(!with("proc/1/cgroup", "0::/init.scope\n") && !with("etc/hosts", "docker"));
 }

@@ -1,18 +1,29 @@
 //! The linear algebra of the kernels gives the bits of the host's, by a warp and by one thread.
 
+use crate::backend::cuda::batch::unit::BATCH;
 use crate::backend::cuda::driver::Driver;
 use crate::backend::cuda::emulated::bench::{Bench, argument};
-use crate::backend::cuda::source::{NUMBERS, SOLVER, include};
+use crate::backend::cuda::interface::Size;
+use crate::backend::cuda::source::{SOLVER, head, include};
 use crate::normal::small::{
     cholesky, damped, fold_rows, is_regular, jacobi_svd, solve_upper, solve_upper_transposed,
 };
 
-const PIECES: [&str; 4] = ["group.cuh", "cholesky.cuh", "householder.cuh", "jacobi_svd.cuh"];
+const PIECES: [&str; 5] =
+    ["group.cuh", "cholesky.cuh", "reflection.cuh", "householder.cuh", "jacobi_svd.cuh"];
 
-fn bench() -> Option<Bench> {
-    let mut text = String::new();
-    include(&mut text, NUMBERS);
-    let files: Vec<_> = SOLVER.iter().filter(|(name, _)| PIECES.contains(name)).copied().collect();
+/// The pieces for a warp, and for one thread.
+type Benches = [Bench; 2];
+
+fn benches() -> Option<Benches> {
+    Some([bench("Warp")?, bench("Solo")?])
+}
+
+fn bench(group: &str) -> Option<Bench> {
+    let group = format!("struct {group};\ntypedef {group} Group;\n");
+    let mut text = head(Size { columns: 0, params: 1, free: 1 }, &group);
+    let all = SOLVER.iter().chain(BATCH);
+    let files: Vec<_> = all.filter(|(name, _)| PIECES.contains(name)).copied().collect();
     assert_eq!(files.len(), PIECES.len());
     include(&mut text, &files);
     Bench::new(&(text + include_str!("linear_algebra.cuh")))
@@ -22,14 +33,15 @@ fn bench() -> Option<Bench> {
 type Buffers = [Vec<f64>; 4];
 
 /// What a piece makes of the buffers, by each group and in several orders of the lanes.
-fn runs(bench: &Bench, piece: i64, n: usize, m: usize, buffers: &Buffers) -> Vec<Buffers> {
-    let kinds = [("warp", 32, 0), ("warp", 32, 1 + n as u64), ("solo", 1, 0)];
-    let run = |(kernel, threads, seed)| {
+fn runs(benches: &Benches, piece: i64, n: usize, m: usize, buffers: &Buffers) -> Vec<Buffers> {
+    let [warp, solo] = benches;
+    let kinds = [(warp, 32, 0), (warp, 32, 1 + n as u64), (solo, 1, 0)];
+    let run = |(bench, threads, seed): (&Bench, u32, u64)| {
         bench.device.set_seed(seed);
         let there = buffers.each_ref().map(|b| bench.put(b));
         let mut arguments = vec![argument(piece), argument(n as i64), argument(m as i64)];
         arguments.extend(there.map(argument));
-        bench.launch(kernel, 1, threads, &arguments).expect("a launch");
+        bench.launch("piece", 1, threads, &arguments).expect("a launch");
         let mut results = buffers.clone();
         for (result, address) in results.iter_mut().zip(there) {
             *result = bench.take(address, result.len());
@@ -110,15 +122,15 @@ fn flag(value: bool) -> f64 {
 }
 
 /// Runs `check` for all sizes and kinds of matrices.
-fn each(check: impl Fn(&Bench, &mut Noise, usize, usize, &str)) {
-    let Some(bench) = bench() else { return };
+fn each(check: impl Fn(&Benches, &mut Noise, usize, usize, &str)) {
+    let Some(benches) = benches() else { return };
     let mut noise = Noise(17);
     for n in SIZES {
         for kind in 0..KINDS {
-            check(&bench, &mut noise, n, kind, &format!("n = {n}, kind {kind}"));
+            check(&benches, &mut noise, n, kind, &format!("n = {n}, kind {kind}"));
         }
     }
-    assert_eq!(bench.device.live(), 0);
+    assert!(benches.iter().all(|bench| bench.device.live() == 0));
 }
 
 #[test]

@@ -4,19 +4,19 @@
 use super::passes::{bits, decay, difference, exponentials, parameters, squared};
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::cache::Cache;
+use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{DevicePoints, storages};
-use crate::backend::cuda::double::{Faulty, Injected};
+use crate::backend::cuda::double_buffer::{DoubleBuffer, SLOTS};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::evaluator::{Cuda, Place};
-use crate::backend::cuda::late::Late;
 use crate::backend::cuda::memory::Buffer;
-use crate::backend::cuda::pool::Pooled;
-use crate::backend::cuda::printed::{FitKernels, Printed};
-use crate::backend::cuda::rooms::{Rooms, SLOTS};
+use crate::backend::cuda::memory::Pooled;
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
 use crate::backend::cuda::streamed::Streamed;
+use crate::backend::cuda::testing::deferred_driver::Deferred;
+use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
 use crate::data::Data;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -58,7 +58,7 @@ impl Trial {
         let own = emulator()?;
         let inner: Arc<dyn Driver> = match lazy {
             Lazy::Uploads => own,
-            Lazy::Kernels => Arc::new(Late::new(own)),
+            Lazy::Kernels => Arc::new(Deferred::new(own)),
         };
         let driver = Arc::new(Faulty::new(inner, injected).with_memory(memory));
         let device = Arc::new(Device::new(driver.clone(), compiler.clone(), cache));
@@ -158,7 +158,7 @@ impl Case {
     }
 
     pub(super) fn kernels(&self, device: &Arc<Device>) -> Result<FitKernels, DriverError> {
-        let printed = Printed::new(self.program());
+        let printed = CompiledModel::new(self.program());
         let estimator = if self.counts { Estimator::Poisson } else { Estimator::LeastSquares };
         let rule = (self.loss(), estimator);
         let loaded = printed.pass_kernels(device, storages(&self.all()), rule, Arithmetic::Double);
@@ -243,7 +243,7 @@ impl Case {
         let place = match capacity {
             None => Place::Whole(&resident),
             Some(capacity) => {
-                let rooms = Rooms::of(&device.driver, &points, capacity).expect("rooms");
+                let rooms = DoubleBuffer::of(&device.driver, &points, capacity).expect("rooms");
                 Place::Chunks(Box::new(rooms))
             }
         };

@@ -1,8 +1,8 @@
 //! What a device can do to a stream at each of its calls, and what a forgotten fence does.
 
 use super::streamed::{Case, LAZY, Lazy, Sums, Trial};
-use crate::backend::cuda::double::Injected;
 use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::testing::faulty_driver::Injected;
 use crate::normal::{Normal, RFactor};
 
 const CHUNKS: [usize; 1] = [150];

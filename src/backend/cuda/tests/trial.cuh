@@ -6,7 +6,7 @@ extern "C" __global__ void TRIAL(Data data, const double* params, double* output
     model_uniforms(params, u);
     const i64 stride = i64(gridDim.x) * blockDim.x;
     for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < data.points; i += stride) {
-        real x[COLUMNS > 0 ? COLUMNS : 1];
+        real x[VARIABLES];
         real out[FREE + 1];
         load_x(data, i, x);
         model_point(u, x, out);

@@ -1,6 +1,6 @@
 //! Mistakes in kernels, each of which must be found.
 
-use crate::backend::cuda::compiler::{CompileError, Compiler};
+use crate::backend::cuda::device::{CompileError, Compiler};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};

@@ -1,11 +1,11 @@
 //! A fit on the emulated device that has its sums from the CPU: the solver's kernels alone.
 
-use crate::backend::cuda::compiler::Compiler;
+use crate::backend::cuda::device::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
 use crate::backend::cuda::emulated::Emulator;
-use crate::backend::cuda::resident::{Request, ResidentFit};
-use crate::backend::cuda::source::{NUMBERS, SOLVER, include};
-use crate::backend::cuda::state::{Layout, sums};
+use crate::backend::cuda::interface::{Layout, Request, ScratchLayout, Size, words};
+use crate::backend::cuda::resident::ResidentFit;
+use crate::backend::cuda::source::{SOLVER, STEP, WARP, head, include};
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
@@ -22,27 +22,30 @@ pub(super) enum By {
 }
 
 /// The solver of the kernels, to be run by a warp or by one thread.
-fn solver_text(layout: &Layout) -> String {
-    let Layout { n, p, words, .. } = layout;
-    let mut text = format!("constexpr int PARAMS = {p}, FREE = {n}, SUMS = {};\n", sums(*n));
-    include(&mut text, NUMBERS);
-    include(&mut text, SOLVER);
-    text + &format!(
-        "#line 1 \"tests.rs\"
-         static_assert(sizeof(State) == {} && sizeof(Scratch) == {}, \"layout\");
-         extern \"C\" __global__ void Warp_step(State* state, const double* factor) {{
-             take_step(state, factor);
-         }}
-         extern \"C\" __global__ void Solo_step(State* state, const double* factor) {{
-             Solo g;
+fn solver_text(size: Size, by: By) -> String {
+    let (group, kernel) = match by {
+        By::Warp => (WARP, "take_step(state, factor);"),
+        By::Solo => (
+            "struct Solo;\ntypedef Solo Group;\n",
+            "Solo g;
              Scratch& w = *reinterpret_cast<Scratch*>(state + 1);
              if (state->request == FACTOR) factored(g, *state, factor);
              else if (state->stopped != NONE) stop(g, *state);
              else evaluated(g, *state);
-             advance(g, *state, w);
-         }}",
-        8 * words,
-        8 * layout.scratch_words()
+             advance(g, *state, w);",
+        ),
+    };
+    let mut text = head(size, group);
+    include(&mut text, SOLVER);
+    if by == By::Warp {
+        include(&mut text, STEP);
+    }
+    text + &format!(
+        "#line 1 \"tests.rs\"
+         static_assert(sizeof(State) == {} && sizeof(Scratch) == {}, \"layout\");
+         extern \"C\" __global__ void go_on(State* state, const double* factor) {{ {kernel} }}",
+        8 * words::<Layout>(size),
+        8 * words::<ScratchLayout>(size)
     )
 }
 
@@ -66,11 +69,13 @@ impl<'a> Stepped<'a> {
         problem: &Problem,
         by: By,
     ) -> Self {
-        let layout = Layout::new(problem.free.len(), problem.start.len());
-        let image = device.compile(&solver_text(&layout), (9, 0)).expect("an image");
+        let size = Size { columns: 0, params: problem.start.len(), free: problem.free.len() };
+        let layout = Layout::new(size);
+        let image = device.compile(&solver_text(size, by), (9, 0)).expect("an image");
         let module = device.load(&image.bytes).expect("a module");
-        let state = device.allocate(8 * (layout.words + layout.scratch_words())).expect("memory");
-        let factor = device.allocate(8 * (layout.n + 1).pow(2)).expect("memory");
+        let state =
+            device.allocate(8 * (layout.words + words::<ScratchLayout>(size))).expect("memory");
+        let factor = device.allocate(8 * (size.free + 1).pow(2)).expect("memory");
         Stepped {
             device: device.clone(),
             module,
@@ -96,15 +101,12 @@ impl<'a> Stepped<'a> {
     }
 
     fn step(&self, factor: Option<Address>) -> Result<(), DriverError> {
-        let (kernel, threads) = match self.by {
-            By::Warp => ("Warp_step", 32),
-            By::Solo => ("Solo_step", 1),
-        };
+        let threads = if self.by == By::Warp { 32 } else { 1 };
         let arguments = [self.state.0.to_ne_bytes(), factor.map_or(0, |f| f.0).to_ne_bytes()];
         self.steps.set(self.steps.get() + 1);
         self.device.set_seed(self.steps.get());
         let geometry = Geometry { blocks: 1, threads };
-        self.device.launch(self.module, kernel, geometry, &[&arguments[0], &arguments[1]])
+        self.device.launch(self.module, "go_on", geometry, &[&arguments[0], &arguments[1]])
     }
 }
 
@@ -137,25 +139,25 @@ impl ResidentFit for Stepped<'_> {
     fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
         for _ in 0..launches {
             let request = self.words(self.layout.request.clone())[0];
-            if Request::from_word(request) != Request::Evaluate {
+            if Request::from_word(request) != Some(Request::Evaluate) {
                 continue;
             }
-            let params = self.numbers(&self.layout.trial_params);
+            let params = self.numbers(&self.layout.trial.params);
             let columns = self.numbers(&self.layout.columns);
-            let mut normal = Normal::zero(self.layout.n);
+            let mut normal = Normal::zero(self.layout.z.len());
             self.evaluator.normal(&params, &columns, &mut normal).expect("no fault");
             let sums = normal.products.iter().copied().chain([normal.cost]).map(f64::to_bits);
             let words: Vec<u64> = sums.collect();
-            self.write(self.layout.trial_sums.start, &words)?;
+            self.write(self.layout.trial.sums.start, &words)?;
             self.step(None)?;
         }
         Ok(())
     }
 
     fn factor(&mut self) -> Result<(), DriverError> {
-        let params = self.numbers(&self.layout.present_params);
+        let params = self.numbers(&self.layout.present.params);
         let columns = self.numbers(&self.layout.columns);
-        let mut factor = RFactor::zero(self.layout.n);
+        let mut factor = RFactor::zero(self.layout.z.len());
         self.evaluator.factor(&params, &columns, &mut factor).expect("no fault");
         self.device.upload(self.factor, &bytes(factor.r.iter().map(|v| v.to_bits())))?;
         self.step(Some(self.factor))

@@ -3,17 +3,15 @@
 
 use super::device::Kernels;
 use super::driver::{Driver, DriverError, Geometry};
+use super::interface::GRAM_COLUMNS;
 use super::memory::Buffer;
-use super::passes::geometry;
-use super::slots::Slot;
+use super::passes::{Slot, geometry};
 use super::source::THREADS;
 use crate::normal::pair;
 use std::sync::Arc;
 
 /// Bytes of rows written at a time.
 const ROWS_BYTES: usize = 64 << 20;
-/// Columns of the squares of products that a block forms: `GRAM_COLUMNS` of `kernels/rows.cuh`.
-const GRAM_COLUMNS: usize = 32;
 /// Points below which a stretch is not split further between blocks.
 const LEAST_SPLIT: usize = 1024;
 

@@ -4,7 +4,9 @@
 //! The books say how often each call was made, what is held, and what was done that a device would
 //! not forgive: memory used beyond its end or after its release, a release of what is not held.
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use crate::backend::cuda::driver::{
+    Address, Driver, DriverError, Geometry, Memory, Module, Properties,
+};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -5,12 +5,11 @@
 //! that the backend calls is looked up, and the driver is started and asked for its version and its
 //! devices. What was found is kept for the life of the process.
 
-mod container;
-
 use crate::error::no_cuda::{NoCuda, OLDEST};
 use libloading::Library;
 use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -104,7 +103,7 @@ fn ordinal(variable: Option<&OsStr>) -> Result<usize, NoCuda> {
 }
 
 fn no_device() -> NoCuda {
-    let in_container = container::is_container(Path::new("/"));
+    let in_container = is_container(Path::new("/"));
     NoCuda::NoDevice { visible: visible_devices(), in_container }
 }
 
@@ -119,7 +118,7 @@ pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<Found, NoCuda> {
     let open = |name: &S| unsafe { Library::new(name.as_ref()) }.ok();
     let opened = libraries.iter().zip(names()).find_map(|(name, said)| Some((open(name)?, said)));
     let Some((library, name)) = opened else {
-        let in_container = container::is_container(Path::new("/"));
+        let in_container = is_container(Path::new("/"));
         return Err(NoCuda::DriverLibraryNotFound { searched: names().collect(), in_container });
     };
     let found = start(&library, &name);
@@ -192,6 +191,19 @@ fn text(library: &Library, code: c_int) -> String {
             false => CStr::from_ptr(text).to_string_lossy().into_owned(),
         }
     }
+}
+
+/// Files that Docker and Podman leave in the root of a container.
+const MARKS: [&str; 2] = [".dockerenv", "run/.containerenv"];
+/// What the control groups of a container are called by those who start them.
+const GROUPS: [&str; 5] = ["docker", "containerd", "kubepods", "libpod", "lxc"];
+
+/// Whether this process runs in a container, which has the driver and the devices that it was started with. `root`
+/// is the root of the file system.
+fn is_container(root: &Path) -> bool {
+    let groups = fs::read_to_string(root.join("proc/1/cgroup")).unwrap_or_default();
+    MARKS.iter().any(|mark| root.join(mark).exists())
+        || GROUPS.iter().any(|group| groups.contains(group))
 }
 
 #[cfg(test)]

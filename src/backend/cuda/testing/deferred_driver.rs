@@ -2,7 +2,9 @@
 //! upload ahead that comes too early shows. (The emulated device is the other extreme: its work is done
 //! at once, and uploads ahead as late as may be.)
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use crate::backend::cuda::driver::{
+    Address, Driver, DriverError, Geometry, Memory, Module, Properties,
+};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,14 +23,14 @@ struct Waiting {
 }
 
 /// A driver over one that does its work at once.
-pub(crate) struct Late<D> {
+pub(crate) struct Deferred<D> {
     inner: D,
     waiting: Mutex<Waiting>,
 }
 
-impl<D: Driver> Late<D> {
-    pub(crate) fn new(inner: D) -> Late<D> {
-        Late { inner, waiting: Mutex::default() }
+impl<D: Driver> Deferred<D> {
+    pub(crate) fn new(inner: D) -> Deferred<D> {
+        Deferred { inner, waiting: Mutex::default() }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -61,7 +63,7 @@ impl<D: Driver> Late<D> {
     }
 }
 
-impl<D: Driver> Driver for Late<D> {
+impl<D: Driver> Driver for Deferred<D> {
     fn properties(&self) -> &Properties {
         self.inner.properties()
     }

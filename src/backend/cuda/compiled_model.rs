@@ -3,24 +3,17 @@
 use super::cache::Origin;
 use super::device::{Device, Kernels, LoadError};
 use super::driver::DriverError;
+use super::interface::Rule;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 use crate::threads;
-use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What a text depends on beside the program.
-#[derive(Clone, PartialEq)]
-struct Kind {
-    columns: Vec<Storage>,
-    response: Storage,
-    loss: Discriminant<Loss>,
-    estimator: Estimator,
-    arithmetic: Arithmetic,
-}
+/// What a text depends on beside the program: types of columns and response, loss, arithmetic.
+type Kind = (Vec<Storage>, Storage, Rule, Arithmetic);
 
 /// The texts of one kind.
 struct Texts {
@@ -32,7 +25,7 @@ struct Texts {
 }
 
 /// A program with partials by the free parameters, and its texts so far.
-pub(crate) struct Printed {
+pub(crate) struct CompiledModel {
     pub(crate) program: Program,
     /// Units of work at a point, as [`Costs`](crate::Costs) counts them.
     pub(crate) units: f64,
@@ -48,10 +41,10 @@ pub(crate) struct FitKernels {
     factor: OnceLock<Arc<Kernels>>,
 }
 
-impl Printed {
-    pub(crate) fn new(program: Program) -> Printed {
+impl CompiledModel {
+    pub(crate) fn new(program: Program) -> CompiledModel {
         let units = crate::backend::choice::units(&program, &depends_on_point(&program.nodes));
-        Printed { program, units, texts: Mutex::default() }
+        CompiledModel { program, units, texts: Mutex::default() }
     }
 
     /// Number of free parameters.
@@ -85,13 +78,12 @@ impl Printed {
     fn loaded(
         &self,
         device: &Arc<Device>,
-        (columns, response): (Vec<Storage>, Storage),
-        (loss, estimator): (Loss, Estimator),
+        storages: (Vec<Storage>, Storage),
+        rule: (Loss, Estimator),
         arithmetic: Arithmetic,
         with_solver: bool,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
-        let texts = self.texts(kind, loss);
+        let texts = self.texts(storages, rule, arithmetic);
         let wanted = texts.solver.as_ref().filter(|_| with_solver);
         let solver = || wanted.map(|text| device.kernels(text)).transpose();
         let (passes, solver) = match device.is_loaded(&texts.passes) || wanted.is_none() {
@@ -107,34 +99,32 @@ impl Printed {
     pub(crate) fn is_loaded(
         &self,
         device: &Device,
+        storages: (Vec<Storage>, Storage),
+        rule: (Loss, Estimator),
+        arithmetic: Arithmetic,
+    ) -> bool {
+        device.is_loaded(&self.texts(storages, rule, arithmetic).passes)
+    }
+
+    fn texts(
+        &self,
         (columns, response): (Vec<Storage>, Storage),
         (loss, estimator): (Loss, Estimator),
         arithmetic: Arithmetic,
-    ) -> bool {
-        let kind = Kind { columns, response, loss: discriminant(&loss), estimator, arithmetic };
-        device.is_loaded(&self.texts(kind, loss).passes)
-    }
-
-    fn texts(&self, kind: Kind, loss: Loss) -> Arc<Texts> {
+    ) -> Arc<Texts> {
+        let rule = Rule::of(loss, estimator);
+        let kind = (columns, response, rule, arithmetic);
         let mut printed = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();
         }
-        let free = self.free();
-        let spec = Spec {
-            program: &self.program,
-            free,
-            columns: kind.columns.clone(),
-            response: kind.response,
-            loss,
-            estimator: kind.estimator,
-            arithmetic: kind.arithmetic,
-        };
+        let (program, free, columns) = (&self.program, self.free(), kind.0.clone());
+        let spec = Spec { program, free, columns, response, loss, estimator, arithmetic };
         let few = free <= FEW_PARAMETERS;
         let texts = Arc::new(Texts {
             passes: source::passes(&spec).into(),
             factor: few.then(|| source::factor_pass(&spec).into()),
-            solver: few.then(|| source::solver(free, self.program.params.len()).into()),
+            solver: few.then(|| source::solver(free, program.params.len()).into()),
         });
         printed.push((kind, texts.clone()));
         texts
@@ -152,7 +142,7 @@ impl FitKernels {
         let text = text.ok_or_else(|| failed("there is no such kernel".into()))?;
         let loaded = self.device.kernels(text).map_err(|error| match error {
             LoadError::Driver(error) => error,
-            LoadError::Compile { error, .. } => failed(format!("{error:?}")),
+            LoadError::Compile { error, .. } => failed(error.to_string()),
         });
         let (kernels, _) = loaded?;
         Ok(self.factor.get_or_init(|| kernels))

@@ -6,8 +6,7 @@
 
 use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{Driver, DriverError, Queue};
-use super::passes::{Passes, Summed};
-use super::slots::Slots;
+use super::passes::{PartialSums, Passes, Summed};
 use crate::data::points::Points;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,12 +21,12 @@ const MOST_BYTES: usize = 256 << 20;
 pub(super) const SLOTS: usize = 16;
 
 /// Two rooms on a device for points of one kind, in turn.
-pub(crate) struct Rooms {
+pub(crate) struct DoubleBuffer {
     rooms: [DevicePoints; 2],
     turn: usize,
 }
 
-impl Rooms {
+impl DoubleBuffer {
     /// Two rooms for `most` points like `points` each, or for fewer: for half of what was refused until
     /// it is granted. `free`: the bytes that the device says it has, of which half are taken.
     pub(super) fn new(
@@ -35,11 +34,11 @@ impl Rooms {
         points: &Points<'_>,
         most: usize,
         free: usize,
-    ) -> Result<Rooms, DriverError> {
+    ) -> Result<DoubleBuffer, DriverError> {
         let fitting = (free / 4).min(MOST_BYTES) / bytes_per_point(points).max(1);
         let mut capacity = most.min(fitting).max(LEAST_CHUNK);
         loop {
-            match Rooms::of(driver, points, capacity) {
+            match DoubleBuffer::of(driver, points, capacity) {
                 Err(DriverError::OutOfMemory { .. }) if capacity > LEAST_CHUNK => {
                     capacity = (capacity / 2).max(LEAST_CHUNK);
                 }
@@ -53,9 +52,9 @@ impl Rooms {
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
         capacity: usize,
-    ) -> Result<Rooms, DriverError> {
+    ) -> Result<DoubleBuffer, DriverError> {
         let room = || DevicePoints::room(driver, points, capacity);
-        Ok(Rooms { rooms: [room()?, room()?], turn: 0 })
+        Ok(DoubleBuffer { rooms: [room()?, room()?], turn: 0 })
     }
 
     /// Points that a room takes.
@@ -78,7 +77,7 @@ impl Rooms {
     pub(super) fn pass_over<S: Summed>(
         &mut self,
         passes: &Passes,
-        slots: &mut Slots,
+        slots: &mut PartialSums,
         points: &Points<'_>,
         (part, sum): (&mut S, &mut S),
     ) -> Result<(), DriverError> {

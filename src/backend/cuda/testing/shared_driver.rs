@@ -1,6 +1,8 @@
 //! A driver behind an `Arc` is a driver, so that a double can wrap one that others hold too.
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use crate::backend::cuda::driver::{
+    Address, Driver, DriverError, Geometry, Memory, Module, Properties,
+};
 use std::sync::Arc;
 
 impl<D: Driver + ?Sized> Driver for Arc<D> {

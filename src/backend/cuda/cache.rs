@@ -1,0 +1,291 @@
+//! Images of kernels, kept for the process in memory and for the next one on disk, so that a model
+//! is compiled once.
+//!
+//! An image is known by everything that it was made of: source, architecture, compiler with its
+//! options, and the version of this format. Nothing that is wrong with the disk is an error: what
+//! cannot be read is compiled again, what cannot be written stays in memory.
+
+use super::device::{CompileError, Compiler, Image};
+use crate::observe::span;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+use std::{env, fmt};
+
+/// Version of the files' format and of what goes into a key. Another version is another key.
+const VERSION: u32 = 2;
+
+/// What an image is known by: SHA-256 over everything that it was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key([u8; 32]);
+
+impl Key {
+    /// `identity` is that of the compiler, its options among it.
+    pub(crate) fn new(source: &str, capability: (u32, u32), identity: &str) -> Key {
+        let mut hash = Sha256::new();
+        hash.update(VERSION.to_le_bytes());
+        hash.update(capability.0.to_le_bytes());
+        hash.update(capability.1.to_le_bytes());
+        // Lengths keep the texts apart.
+        for text in [identity, source] {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+        Key(hash.finalize().into())
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Where the kernels of a fit came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Origin {
+    /// An earlier fit of this process had them.
+    Memory,
+    /// They were in the cache on disk.
+    Disk,
+    /// They were compiled.
+    Compiler,
+}
+
+/// The place of one image in memory. It is locked while the image is compiled, so that threads that
+/// want the same one wait for it instead of compiling it too.
+type Slot = Arc<Mutex<Option<Image>>>;
+
+/// Images in memory and, unless it is switched off, on disk.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    memory: Mutex<HashMap<Key, Slot>>,
+    disk: Option<Disk>,
+}
+
+impl Cache {
+    fn new(disk: Option<Disk>) -> Cache {
+        Cache { memory: Mutex::default(), disk }
+    }
+
+    /// The cache of this process. `DUALFIT_CACHE_DIR` and `DUALFIT_CACHE_LIMIT` are read once.
+    pub(crate) fn shared() -> &'static Cache {
+        static SHARED: OnceLock<Cache> = OnceLock::new();
+        SHARED.get_or_init(|| Cache::new(Disk::of_user()))
+    }
+
+    /// A cache of its own without a disk.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Cache {
+        Cache::new(None)
+    }
+
+    /// The image of `source`, compiled if it is neither in memory nor on disk. The log is that of
+    /// the compiler, empty if the image was on disk.
+    pub(crate) fn image(
+        &self,
+        compiler: &dyn Compiler,
+        source: &str,
+        capability: (u32, u32),
+    ) -> Result<(Image, Origin), CompileError> {
+        let key = Key::new(source, capability, &compiler.identity());
+        let slot = lock(&self.memory).entry(key).or_default().clone();
+        let mut slot = lock(&slot);
+        if let Some(image) = &*slot {
+            return Ok((image.clone(), Origin::Memory));
+        }
+        let stored = self.disk.as_ref().and_then(|disk| disk.read(&key));
+        let (image, origin) = match stored {
+            Some(bytes) => (Image { bytes, log: String::new() }, Origin::Disk),
+            None => {
+                let _span = span!(DEBUG, "compile", bytes = source.len());
+                (compiler.compile(source, capability)?, Origin::Compiler)
+            }
+        };
+        if let (Some(disk), Origin::Compiler) = (&self.disk, origin) {
+            disk.write(&key, &image.bytes);
+        }
+        *slot = Some(image.clone());
+        Ok((image, origin))
+    }
+
+    /// Forgets an image that the driver refused, on disk too: the next call compiles it.
+    pub(crate) fn forget(&self, compiler: &dyn Compiler, source: &str, capability: (u32, u32)) {
+        let key = Key::new(source, capability, &compiler.identity());
+        lock(&self.memory).remove(&key);
+        if let Some(disk) = &self.disk {
+            disk.remove(&key);
+        }
+    }
+}
+
+/// Locks; a thread that panicked while it held the lock left nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bytes of all files together where `DUALFIT_CACHE_LIMIT` does not say: some 2,000 models of
+/// 100 kB.
+const LIMIT: u64 = 256 << 20;
+
+/// A file that was being written when its process ended is removed after this time.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Images in files of one folder, each named by its key.
+///
+/// A file is key, payload, and the CRC-32 of both; a file that is anything else is as good as none. It is written beside
+/// and renamed, so that several processes see whole files only. When the files together exceed the limit, those
+/// that were used least recently go; reading a file sets its time of modification, which tells the use.
+#[derive(Debug)]
+struct Disk {
+    folder: PathBuf,
+    limit: u64,
+}
+
+impl Disk {
+    fn new(folder: PathBuf, limit: u64) -> Disk {
+        Disk { folder, limit }
+    }
+
+    /// The user's cache as the environment says, none if it is switched off or nowhere.
+    fn of_user() -> Option<Disk> {
+        let variable = |name| env::var_os(name);
+        settings(variable("DUALFIT_CACHE_DIR"), variable("DUALFIT_CACHE_LIMIT"), dirs::cache_dir)
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.folder.join(format!("{key}.image"))
+    }
+
+    /// The payload of an entry, if there is a sound one.
+    fn read(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let mut file = File::open(&path).ok()?;
+        let length = file.metadata().ok().filter(fs::Metadata::is_file)?.len();
+        // A foreign file may be of any size; an entry is within the limit.
+        if length > self.limit {
+            return None;
+        }
+        let mut entry = Vec::new();
+        file.read_to_end(&mut entry).ok()?;
+        let payload = payload(&entry, key)?.to_vec();
+        touch(&path);
+        Some(payload)
+    }
+
+    /// Writes an entry; if that fails, there is none.
+    fn write(&self, key: &Key, payload: &[u8]) {
+        let entry = entry(payload, key);
+        if entry.len() as u64 > self.limit {
+            return;
+        }
+        let beside = self.folder.join(unique(key));
+        let written = fs::create_dir_all(&self.folder)
+            .and_then(|()| create(&beside, &entry))
+            .and_then(|()| fs::rename(&beside, self.path(key)));
+        match written {
+            Ok(()) => self.keep_within_limit(key),
+            Err(_) => drop(fs::remove_file(&beside)),
+        }
+    }
+
+    fn remove(&self, key: &Key) {
+        // What cannot be removed is found corrupt, or refused by the driver, again.
+        let _ = fs::remove_file(self.path(key));
+    }
+
+    /// Removes entries other than `fresh`, the least recently used first, until all are within the
+    /// limit. Another process may do the same at the same time: what is gone is gone.
+    fn keep_within_limit(&self, fresh: &Key) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let now = SystemTime::now();
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let Ok(metadata) = entry.metadata() else { continue };
+            let Ok(used) = metadata.modified() else { continue };
+            match path.extension().and_then(OsStr::to_str) {
+                Some("image") if metadata.is_file() => files.push((used, metadata.len(), path)),
+                Some("part") if now.duration_since(used).is_ok_and(|age| age > ABANDONED) => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, length, _)| length).sum();
+        let fresh = self.path(fresh);
+        for (_, length, path) in files {
+            if total <= self.limit {
+                break;
+            }
+            if path != fresh && fs::remove_file(path).is_ok() {
+                total -= length;
+            }
+        }
+    }
+}
+
+/// Folder and limit of the cache. `off` and the empty text switch it off; a limit that is no number
+/// is as good as none.
+fn settings(
+    folder: Option<OsString>,
+    limit: Option<OsString>,
+    user: impl FnOnce() -> Option<PathBuf>,
+) -> Option<Disk> {
+    let folder = match folder {
+        Some(folder) if folder.is_empty() || folder == "off" => return None,
+        Some(folder) => PathBuf::from(folder),
+        None => user()?.join("dualfit"),
+    };
+    let number = |limit: OsString| limit.to_str()?.trim().parse().ok();
+    Some(Disk::new(folder, limit.and_then(number).unwrap_or(LIMIT)))
+}
+
+/// The bytes of a file.
+fn entry(payload: &[u8], key: &Key) -> Vec<u8> {
+    let mut entry = [&key.0, payload].concat();
+    let crc = crc32fast::hash(&entry);
+    entry.extend_from_slice(&crc.to_le_bytes());
+    entry
+}
+
+/// The payload within the bytes of a file, if they are an entry of this key.
+fn payload<'entry>(entry: &'entry [u8], key: &Key) -> Option<&'entry [u8]> {
+    let (body, crc) = entry.split_last_chunk()?;
+    let is_sound = u32::from_le_bytes(*crc) == crc32fast::hash(body);
+    body.strip_prefix(&key.0).filter(|_| is_sound)
+}
+
+/// A name that no other thread or process writes to.
+fn unique(key: &Key) -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("{key}.{}.{number}.part", std::process::id())
+}
+
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    // The system's own clock for new files is coarser than uses are apart.
+    file.set_modified(SystemTime::now())
+}
+
+/// Notes a use. A file that may only be read keeps its time.
+fn touch(path: &Path) {
+    if let Ok(file) = File::options().append(true).open(path) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+#[cfg(test)]
+mod disk_tests;
+#[cfg(test)]
+mod tests;

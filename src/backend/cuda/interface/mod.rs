@@ -1,0 +1,312 @@
+//! What Rust and CUDA share: sizes, codes, tolerances and structures. Each stands once, here or in
+//! [`constants`](crate::constants), and every translation unit begins with what is printed of it.
+
+mod structures;
+
+use crate::constants::{self, DEPTH};
+use crate::data::estimator::Estimator;
+use crate::data::loss::Loss;
+use std::ops::Range;
+pub(crate) use structures::{BatchLayout, DataLayout, Layout, Member, ScratchLayout};
+
+/// Numbers of which the structures' lengths are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Independent variables.
+    pub(crate) columns: usize,
+    /// Parameters, fixed ones included.
+    pub(crate) params: usize,
+    /// Free parameters, at least 1.
+    pub(crate) free: usize,
+}
+
+/// Words of the sums of a pass for `n` free parameters: products and cost.
+pub(crate) fn sums(n: usize) -> usize {
+    (n + 1) * (n + 2) / 2 + 1
+}
+
+impl Size {
+    /// Numbers that the users of a scratch's `room` need: a restricted model, and Anderson's least squares.
+    fn room(self) -> usize {
+        let model = (self.free + 1) * (2 * self.free + 1);
+        let mixing = (self.free + DEPTH + 1) * (DEPTH + 1) + DEPTH * (DEPTH + 1);
+        model.max(mixing)
+    }
+
+    /// The constants that the lengths of members are written with.
+    pub(crate) fn constants(self) -> String {
+        let Size { columns, params, free } = self;
+        let (k, sums, room) = (free + 1, sums(free), self.room());
+        // C++ has no empty arrays.
+        let variables = columns.max(1);
+        format!(
+            "[[maybe_unused]] constexpr int PARAMS = {params};
+[[maybe_unused]] constexpr int FREE = {free};
+[[maybe_unused]] constexpr int VARIABLES = {variables};
+// Columns of [J r]; products of two of them, upper triangle by columns; these and the cost.
+[[maybe_unused]] constexpr int K = {k};
+[[maybe_unused]] constexpr int PRODUCTS = {};
+[[maybe_unused]] constexpr int SUMS = {sums};
+[[maybe_unused]] constexpr int ROOM = {room};
+",
+            sums - 1
+        )
+    }
+}
+
+/// Declares an enumeration in Rust and in C++, where `BadData` is `BAD_DATA`.
+macro_rules! codes {
+    ($($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])* $code:ident,)+ })+) => {
+        $(
+            $(#[doc = $about])+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub(crate) enum $name {
+                $($(#[doc = $doc])* $code,)+
+            }
+
+            impl $name {
+                /// Of this word; `None` for one that no kernel writes.
+                #[allow(dead_code)]
+                pub(crate) fn from_word(word: u64) -> Option<$name> {
+                    let known = usize::try_from(word).ok();
+                    known.and_then(|word| [$($name::$code),+].get(word).copied())
+                }
+            }
+
+            impl Word for $name {
+                fn word(self) -> u64 {
+                    self as u64
+                }
+            }
+        )+
+
+        fn declare_codes(text: &mut String) {
+            $(
+                opening(text, concat!($($about),+), "enum", concat!(stringify!($name), " : i64"));
+                $(member(text, &constant_case(stringify!($code)), ",", concat!("" $(, $doc)*));)+
+                text.push_str("};\n");
+            )+
+        }
+    };
+}
+
+codes! {
+    /// What a fit waits for.
+    Request {
+        /// Nothing: only while a step is being worked out.
+        Continue,
+        /// The sums at the trial's parameters.
+        Evaluate,
+        /// The triangular factor of [J r] at the present parameters.
+        Factor,
+        /// Columns for a start whose sums are not finite or not safe, or an end.
+        Host,
+        /// Nothing any more: it has ended.
+        Done,
+    }
+
+    /// Why a fit ends, as Termination says it; or what became of a fit of a batch.
+    Reason {
+        /// It has not ended; in batches: it is left to the host.
+        None,
+        Gradient,
+        Cost,
+        Step,
+        ExactFit,
+        NoProgress,
+        MaxEvaluations,
+        TimeLimit,
+        Stopped,
+        ModelNonFinite,
+        ZeroGradientAtStart,
+        Degenerate,
+        /// A sample is not finite; in batches only.
+        BadData,
+    }
+
+    /// How columns are scaled against each other.
+    Scaling {
+        /// By the largest norm seen so far.
+        Monotone,
+        /// By the present norm.
+        Present,
+    }
+
+    /// How a residual counts.
+    Rule {
+        /// Its square.
+        Linear,
+        SoftL1,
+        Huber,
+        Cauchy,
+        Arctan,
+        Tukey,
+        /// By the likelihood of counts.
+        Poisson,
+    }
+
+    /// Which standard deviation a sample of a batch has.
+    SigmaOf {
+        /// The same for all samples, or none.
+        NoSigma,
+        /// Its fit's.
+        OfFit,
+        /// Its point's, whichever the fit.
+        OfPoint,
+        /// Its own.
+        OfSample,
+    }
+}
+
+impl Rule {
+    pub(crate) fn of(loss: Loss, estimator: Estimator) -> Rule {
+        match loss {
+            _ if estimator == Estimator::Poisson => Rule::Poisson,
+            Loss::Linear => Rule::Linear,
+            Loss::SoftL1 { .. } => Rule::SoftL1,
+            Loss::Huber { .. } => Rule::Huber,
+            Loss::Cauchy { .. } => Rule::Cauchy,
+            Loss::Arctan { .. } => Rule::Arctan,
+            Loss::Tukey { .. } => Rule::Tukey,
+        }
+    }
+}
+
+/// `ExactFit` as `EXACT_FIT`.
+fn constant_case(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(c.to_ascii_uppercase());
+    }
+    text
+}
+
+fn opening(text: &mut String, about: &str, kind: &str, name: &str) {
+    *text += &format!("//{about}\n{kind} {name} {{\n");
+}
+
+fn member(text: &mut String, declared: &str, end: &str, about: &str) {
+    let comment = if about.is_empty() { "" } else { "  //" };
+    *text += &format!("    {declared}{end}{comment}{about}\n");
+}
+
+/// Words of `counts` in the results of a fit.
+pub(crate) const COUNTS: usize = 10;
+
+/// Columns of the squares of products that a block forms where parameters are many.
+pub(crate) const GRAM_COLUMNS: usize = 32;
+
+/// Declares all this in C++, behind the constants of a [`Size`].
+pub(crate) fn declare(text: &mut String) {
+    text.push_str("#line 1 \"interface.rs\"\n");
+    constants::declare(text);
+    *text += &format!("[[maybe_unused]] constexpr int COUNTS = {COUNTS};\n");
+    *text += &format!("[[maybe_unused]] constexpr int GRAM_COLUMNS = {GRAM_COLUMNS};\n");
+    declare_codes(text);
+    structures::declare(text);
+}
+
+/// A value that takes a word.
+pub(crate) trait Word {
+    fn word(self) -> u64;
+}
+
+macro_rules! words {
+    ($($kind:ty: $value:ident => $word:expr,)+) => {
+        $(impl Word for $kind {
+            fn word(self) -> u64 {
+                let $value = self;
+                $word
+            }
+        })+
+    };
+}
+
+words! {
+    f64: v => v.to_bits(),
+    u64: v => v,
+    usize: v => v as u64,
+    bool: v => u64::from(v),
+}
+
+/// A structure as the host fills it in and reads it.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled<L> {
+    pub(crate) layout: L,
+    pub(crate) words: Vec<u64>,
+}
+
+/// The state of a fit.
+pub(crate) type State = Filled<Layout>;
+
+/// Words of a structure.
+pub(crate) fn words<L: Member>(size: Size) -> usize {
+    L::place(0, 1, size).1
+}
+
+impl<L: Member<Place = L>> Filled<L> {
+    /// All zeros.
+    pub(crate) fn new(size: Size) -> Filled<L> {
+        let (layout, words) = L::place(0, 1, size);
+        Filled { layout, words: vec![0; words] }
+    }
+
+    pub(crate) fn set(&mut self, at: &Range<usize>, values: impl IntoIterator<Item = impl Word>) {
+        self.words[at.clone()].iter_mut().zip(values).for_each(|(word, v)| *word = v.word());
+    }
+
+    pub(crate) fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
+        self.words[at.clone()].iter().map(|&word| f64::from_bits(word)).collect()
+    }
+
+    pub(crate) fn number(&self, at: &Range<usize>) -> f64 {
+        f64::from_bits(self.words[at.start])
+    }
+
+    pub(crate) fn count(&self, at: &Range<usize>) -> usize {
+        self.words[at.start] as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_named_alike_in_both_languages() {
+        assert_eq!(constant_case("ZeroGradientAtStart"), "ZERO_GRADIENT_AT_START");
+        assert_eq!(constant_case("SoftL1"), "SOFT_L1");
+        let mut text = String::new();
+        declare(&mut text);
+        assert!(
+            text.is_ascii() && text.contains("enum Request : i64 {\n    CONTINUE,  // Nothing"),
+            "{text}"
+        );
+        assert_eq!(Request::from_word(Request::Host.word()), Some(Request::Host));
+        assert_eq!(Request::from_word(5), None);
+    }
+
+    #[test]
+    fn structures_lie_as_they_are_declared() {
+        let size = Size { columns: 2, params: 7, free: 5 };
+        let layout = Layout::new(size);
+        assert_eq!((layout.request.clone(), layout.cost.clone()), (0..1, 7..8));
+        let (present, trial) = (&layout.present, &layout.trial);
+        assert_eq!((present.params.clone(), present.q.clone()), (10..17, 17..22));
+        assert_eq!((present.sums.len(), trial.params.start), (sums(5), present.sums.end));
+        assert_eq!((layout.points.len(), layout.unused.end), (5 * (DEPTH + 1), layout.words));
+        assert_eq!(layout.head(), 0..17);
+        let mut text = String::new();
+        Layout::declare(&mut text);
+        let lines = [
+            "    i64 request;  // ",
+            "    Place trial;  // ",
+            "    double points[FREE * (DEPTH + 1)];  // ",
+        ];
+        assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+        assert_eq!(words::<DataLayout>(Size { columns: 0, ..size }), 6, "C++ has no empty arrays");
+    }
+}

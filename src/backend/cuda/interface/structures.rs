@@ -1,0 +1,373 @@
+//! The structures that host and kernels share, member by member.
+//!
+//! All members take 8 bytes, so that the host fills them in and reads them as words. Lengths are expressions of
+//! both languages.
+
+use super::{Filled, Size, State, member, opening, sums};
+use crate::constants::DEPTH;
+use std::ffi::c_void;
+use std::ops::Range;
+
+/// A type that members of structures have.
+pub(crate) trait Member {
+    const CXX: &'static str;
+    /// Where it lies: words, or the places of a structure's members.
+    type Place;
+
+    /// The place of `count` of them from word `first` on, and the word behind it.
+    fn place(first: usize, count: usize, size: Size) -> (Self::Place, usize);
+}
+
+macro_rules! word_members {
+    ($($kind:ty = $cxx:literal,)+) => {
+        $(impl Member for $kind {
+            const CXX: &'static str = $cxx;
+            type Place = Range<usize>;
+
+            fn place(first: usize, count: usize, _: Size) -> (Range<usize>, usize) {
+                (first..first + count, first + count)
+            }
+        })+
+    };
+}
+
+word_members! {
+    i64 = "i64",
+    f64 = "double",
+    *const f64 = "const double*",
+    *const i64 = "const i64*",
+    *const u8 = "const unsigned char*",
+    *const c_void = "const void*",
+    *mut f64 = "double*",
+    *mut u32 = "unsigned*",
+}
+
+/// Declares structures in Rust, by the places of their members, and in C++.
+macro_rules! structures {
+    ($PARAMS:ident $FREE:ident $VARIABLES:ident $SUMS:ident $ROOM:ident:
+     $($(#[doc = $about:literal])+ $layout:ident as $cxx:literal {
+        $($(#[doc = $doc:literal])+ $name:ident: $kind:ty $(; $length:expr)?,)+
+    })+) => {
+        $(
+            $(#[doc = $about])+
+            #[derive(Clone, Debug, PartialEq)]
+            pub(crate) struct $layout {
+                $($(#[doc = $doc])+ pub(crate) $name: <$kind as Member>::Place,)+
+                /// Words of the whole.
+                pub(crate) words: usize,
+            }
+
+            impl Member for $layout {
+                const CXX: &'static str = $cxx;
+                type Place = $layout;
+
+                #[allow(non_snake_case, unused_variables)]
+                fn place(first: usize, _: usize, size: Size) -> ($layout, usize) {
+                    let ($PARAMS, $FREE, $VARIABLES) = (size.params, size.free, size.columns.max(1));
+                    let ($SUMS, $ROOM) = (sums(size.free), size.room());
+                    let end = first;
+                    $(let ($name, end) = <$kind as Member>::place(end, 1 $(* ($length))?, size);)+
+                    ($layout { $($name,)+ words: end - first }, end)
+                }
+            }
+
+            impl $layout {
+                /// Declares it in C++.
+                pub(super) fn declare(text: &mut String) {
+                    opening(text, concat!($($about),+), "struct", $cxx);
+                    $(
+                        let name = concat!(stringify!($name) $(, "[", stringify!($length), "]")?);
+                        let declared = format!("{} {name}", <$kind as Member>::CXX);
+                        member(text, &declared, ";", concat!($($doc),+));
+                    )+
+                    text.push_str("};\n");
+                }
+            }
+        )+
+    };
+}
+
+structures! { PARAMS FREE VARIABLES SUMS ROOM:
+    /// A point in the space of parameters.
+    PlaceLayout as "Place" {
+        /// All parameters, free and fixed.
+        params: f64; PARAMS,
+        /// The free ones in units of their columns.
+        q: f64; FREE,
+        /// The normal summary there.
+        sums: f64; SUMS,
+    }
+
+    /// Everything that a fit on the device keeps between evaluations. The host fills in what a fit is, from
+    /// `limit` on, and the first trial; the device writes the rest.
+    Layout as "State" {
+        /// A Request. From here to `present` the host reads after launches.
+        request: i64,
+        /// A Phase.
+        phase: i64,
+        /// A Reason.
+        termination: i64,
+        /// Of the sums.
+        evaluations: i64,
+        /// Of the rows at a point.
+        factorisations: i64,
+        /// Accepted steps.
+        iterations: i64,
+        /// Of them, those that `step` to `present.params` speak of.
+        reported: i64,
+        /// At the present point.
+        cost: f64,
+        /// Scaled length of the last accepted step, relative to the parameters.
+        step: f64,
+        /// Lambda that it was taken with.
+        damping: f64,
+        /// The best point so far.
+        present: PlaceLayout,
+        /// The point that may be next.
+        trial: PlaceLayout,
+        /// The best point of the refinement.
+        best: PlaceLayout,
+        /// R of the linear model at the present point, 1/2 |R d + z|^2.
+        r: f64; FREE * FREE,
+        /// z of the linear model.
+        z: f64; FREE,
+        /// Lengths of the columns of J.
+        norms: f64; FREE,
+        /// J'r.
+        gradient: f64; FREE,
+        /// A set of bits: the parameters that may move.
+        moving: i64,
+        /// The trust region: the diagonal of D.
+        scale: f64; FREE,
+        /// The most that |D d| may be.
+        radius: f64,
+        /// The damping of the last step.
+        lambda: f64,
+        /// The step.
+        delta: f64; FREE,
+        /// Lower bounds in units of the columns.
+        limits_low: f64; FREE,
+        /// Upper bounds in units of the columns.
+        limits_high: f64; FREE,
+        /// |J_j| |q_j| at the start.
+        effects: f64; FREE,
+        /// Of the cost, that the Gauss-Newton step promises; infinite if there is none.
+        fall: f64,
+        /// The largest that step makes of a parameter, relative to its size.
+        change: f64,
+        /// Of the step being tried, into a region where the model is not finite.
+        shortenings: i64,
+        /// Of D delta.
+        length: f64,
+        /// Whether a bound cut the step.
+        cut: i64,
+        /// Whether the step says what a full one would do.
+        full: i64,
+        /// Fall of the cost.
+        actual: f64,
+        /// What the linear model said that it would be.
+        predicted: f64,
+        /// Of the two.
+        ratio: f64,
+        /// The reason to end that the accepted step is, or NONE.
+        small: i64,
+        /// Why the fit ends after the refinement.
+        reason: i64,
+        /// Steps of the refinement.
+        refinements: i64,
+        /// `moving` before the last of them.
+        moving_before: i64,
+        /// Whether the present point is the best.
+        at_best: i64,
+        /// `change` at the best point.
+        best_change: f64,
+        /// `change` at the point before; 0 at the first.
+        refined_change: f64,
+        /// The cost that the best point may not exceed.
+        ceiling: f64,
+        /// Points of Anderson's mixing.
+        held: i64,
+        /// These points, the oldest first.
+        points: f64; FREE * (DEPTH + 1),
+        /// The Gauss-Newton steps from them.
+        steps: f64; FREE * (DEPTH + 1),
+        /// Evaluations at most. From here on the host writes.
+        limit: i64,
+        /// Accepted steps before this run.
+        earlier: i64,
+        /// STOPPED or TIME_LIMIT if the host ends the fit, or NONE.
+        stopped: i64,
+        /// Whether the host has set the columns for this start.
+        rescaled: i64,
+        /// A Scaling.
+        scaling: i64,
+        /// Points that count.
+        points_counted: i64,
+        /// Relative tolerance of the cost.
+        ftol: f64,
+        /// Relative tolerance of the parameters.
+        xtol: f64,
+        /// Tolerance of the cosine between residuals and columns.
+        gtol: f64,
+        /// The first radius, relative to the parameters.
+        initial_radius: f64,
+        /// A sum of squares that is nothing.
+        rounding: f64,
+        /// Sum of squares of the weighted response.
+        square: f64,
+        /// The largest cost that is not outliers' alone.
+        bulk: f64,
+        /// Of the robust correction while iterating.
+        floor: f64,
+        /// Units of the free parameters.
+        columns: f64; FREE,
+        /// Lower bounds.
+        lower: f64; FREE,
+        /// Upper bounds.
+        upper: f64; FREE,
+        /// Positions of the free parameters.
+        free: i64; FREE,
+        /// Whether the model is without them.
+        unused: i64; FREE,
+    }
+
+    /// Numbers that a step works with; nothing is kept there from one to the next.
+    ScratchLayout as "Scratch" {
+        /// A factor of the parameters that move.
+        r: f64; FREE * FREE,
+        /// For a restricted model, or for mixing.
+        room: f64; ROOM,
+        /// The right-hand side that belongs to r.
+        z: f64; FREE,
+        /// D of the parameters that move.
+        scale: f64; FREE,
+        /// A step of the parameters that move.
+        part: f64; FREE,
+        /// The Gauss-Newton step of all parameters.
+        step: f64; FREE,
+        /// A vector for any use.
+        t: f64; FREE,
+        /// The diagonal of the damping.
+        damping: f64; FREE,
+    }
+
+    /// One fit's points, passed to kernels by value.
+    DataLayout as "Data" {
+        /// Independent variables, `points` numbers each, f32 or f64.
+        x: *const c_void; VARIABLES,
+        /// Responses, f32 or f64.
+        y: *const c_void,
+        /// Per point row unit / sigma, or null.
+        weight: *const f64,
+        /// The same for all points where `weight` is null.
+        constant_weight: f64,
+        /// C of the loss, in row units; of counts the darkest.
+        loss_scale: f64,
+        /// Their number.
+        points: i64,
+    }
+
+    /// Where the numbers of the fits go, arrays with one row per fit.
+    ResultsLayout as "Results" {
+        /// Fits * PARAMS.
+        params: *mut f64,
+        /// Fits * PARAMS standard errors.
+        errors: *mut f64,
+        /// One each.
+        costs: *mut f64,
+        /// Fits * PARAMS * PARAMS, or null.
+        covariances: *mut f64,
+        /// Fits * COUNTS: a Reason, the point that it speaks of, accepted steps, evaluations, points that count, rank,
+        /// two sets of bits: the free parameters that a lower and an upper bound holds; and the two halves of the sum
+        /// of the weights, the lower first, under a robust loss.
+        counts: *mut u32,
+    }
+
+    /// All fits of a launch. Indices count from its first fit.
+    BatchLayout as "Batch" {
+        /// x: columns of `points` numbers that all fits share or, if `own`, one number per sample. y: the samples, one
+        /// fit after the other. weight: null. constant_weight: of every sample where there is no sigma. points: those of
+        /// each fit, where all have as many.
+        data: DataLayout,
+        /// As `sigma_of` says, or null.
+        sigma: *const f64,
+        /// One byte per sample or, if `mask_shared`, per point, 0 where it does not count; or null.
+        mask: *const u8,
+        /// Fits + 1: fit f has the samples offsets[f] - offsets[0] on; or null.
+        offsets: *const i64,
+        /// PARAMS numbers of fit f at starts + f * start_stride.
+        starts: *const f64,
+        /// PARAMS lower bounds of all fits.
+        lower: *const f64,
+        /// PARAMS upper bounds of all fits.
+        upper: *const f64,
+        /// Fits * PARAMS lower bounds in place of those of the free parameters, or null.
+        own_lower: *const f64,
+        /// The upper bounds that belong to them.
+        own_upper: *const f64,
+        /// Their number.
+        fits: i64,
+        /// Whether each fit has columns of its own.
+        own: i64,
+        /// A SigmaOf.
+        sigma_of: i64,
+        /// Whether one mask serves all fits.
+        mask_shared: i64,
+        /// Numbers from one fit's start to the next one's.
+        start_stride: i64,
+        /// Whether points that are not finite are left out, not refused.
+        omit: i64,
+        /// Whether errors follow from sigma, not from the scatter.
+        absolute: i64,
+        /// Whether starts outside the bounds are moved onto them.
+        clamp_start: i64,
+        /// Whether there may be fewer points than free parameters.
+        underdetermined: i64,
+        /// Whether fits go on from where the launch before this one left them in the results.
+        continued: i64,
+        /// Evaluations of a fit at most.
+        limit: i64,
+        /// As in State.
+        ftol: f64,
+        /// As in State.
+        xtol: f64,
+        /// As in State.
+        gtol: f64,
+        /// As in State.
+        initial_radius: f64,
+        /// As in State.
+        floor: f64,
+        /// Positions of the free parameters.
+        free: i64; FREE,
+        /// Whether the model is without them.
+        unused: i64; FREE,
+        /// Where their numbers go.
+        out: ResultsLayout,
+    }
+}
+
+/// Declares all of them in C++.
+pub(super) fn declare(text: &mut String) {
+    PlaceLayout::declare(text);
+    Layout::declare(text);
+    ScratchLayout::declare(text);
+    DataLayout::declare(text);
+    ResultsLayout::declare(text);
+    BatchLayout::declare(text);
+}
+
+impl Layout {
+    pub(crate) fn new(size: Size) -> Layout {
+        Layout::place(0, 1, size).0
+    }
+
+    /// A state of all zeros.
+    pub(crate) fn filled(self) -> State {
+        Filled { words: vec![0; self.words], layout: self }
+    }
+
+    /// What tells where the fit stands: the words up to the present parameters.
+    pub(crate) fn head(&self) -> Range<usize> {
+        0..self.present.params.end
+    }
+}
