@@ -117,8 +117,7 @@ impl Request<'_> {
         solving: Duration,
     ) -> Result<Fit> {
         let (begun, points) = (Instant::now(), &self.points);
-        let n = space.problem.free.len();
-        let _span = span!(DEBUG, "covariance", parameters = n);
+        let _span = span!(DEBUG, "covariance", parameters = space.problem.free.len());
         space.analyse(evaluator).map_err(|failure| self.refused(failure))?;
         let (outcome, end) = (space.outcome(), &space.end);
         let mut params = outcome.params.clone();
