@@ -8,6 +8,7 @@
 pub(crate) mod changed;
 pub(crate) mod checkpoint;
 mod constant;
+pub(crate) mod driver;
 mod excerpt;
 pub(crate) mod global;
 #[cfg(feature = "ndarray")]

@@ -133,7 +133,6 @@ pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
 pub use curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
 pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
-pub use curve_fit::start::Start;
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
@@ -148,7 +147,7 @@ pub use data::source::chain::ChainSource;
 #[cfg(feature = "csv")]
 pub use data::source::csv::{CsvOptions, CsvSource, Delimiter, Thousands};
 pub use data::source::directory::DirectorySource;
-pub use data::source::format::number::NumberType;
+pub use data::source::format::binary::NumberType;
 pub use data::source::function::{FnSource, IntoPoint};
 pub use data::source::npy::NpySource;
 #[cfg(feature = "parquet")]
@@ -157,6 +156,7 @@ pub use data::source::raw::{RawFile, RawSource};
 pub use data::source::slices::SliceSource;
 pub use data::source::strided::StridedSource;
 pub use data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
+pub use data::start::Start;
 pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};

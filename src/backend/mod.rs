@@ -1,16 +1,9 @@
-//! Where points are evaluated: the seam between the solver, which sees summaries, and the points.
+//! Where points are evaluated: on the CPU, on a device, or chunk by chunk from a stream.
 
-mod begun;
 pub(crate) mod choice;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
-mod evaluator;
-mod patience;
 pub(crate) mod stream;
-
-pub(crate) use begun::Begun;
-pub(crate) use evaluator::{BadPoint, DeviceUse, Evaluator, Fault};
-pub(crate) use patience::{Patience, Stop, Stopper, end_of};
 
 /// Where points are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,19 +1,22 @@
 //! Many fits of one model in one call.
 
 use super::CurveFit;
+use super::start::{Finder, Found};
 use crate::backend::cuda::printed::Printed;
 use crate::data::batch::{BatchData, BatchSigma, Starts};
 use crate::data::estimator::Estimator;
+use crate::data::start::Start;
+use crate::error::start::StartError;
 use crate::error::{Error, Result};
-use crate::fit::batch::BatchFit;
-use crate::fit::batch::Made;
 use crate::fit::batch::arrays::Arrays;
-use crate::fit::batch::device;
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
+use crate::fit::batch::status::FitStatus;
+use crate::fit::batch::{BatchFit, Made, device};
 use crate::observe::span;
 use crate::solver::observe::BatchProgress;
 use crate::threads;
+use rayon::prelude::*;
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -101,13 +104,14 @@ impl CurveFit {
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
         let bounded = starts.is_bounded() || free.iter().any(has_bound);
         let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.wants_covariances());
-        let request = BatchRequest {
+        let mut request = BatchRequest {
             prepared: &ready.prepared,
             data,
             starts,
             names: &self.names,
             bounds: &self.bounds,
             unused: &unused,
+            scales: &self.scales,
             loss: self.loss,
             estimator: self.estimator,
             options: &self.options,
@@ -117,6 +121,11 @@ impl CurveFit {
             underdetermined: self.underdetermined,
             begun,
         };
+        let found;
+        if let Some(start) = starts.sought() {
+            found = self.found_starts(&request, start, &mut arrays.statuses)?;
+            request.starts = &found;
+        }
         let made = self.run_batch(&request, ready.printed.as_ref(), place, &mut arrays)?;
         arrays.tie(&ready.ties, self.keep_covariance);
         Ok(BatchFit {
@@ -127,6 +136,61 @@ impl CurveFit {
             threads: threads::count(),
             made,
         })
+    }
+
+    /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
+    ///
+    /// # Errors
+    /// What is wrong with the start or the guess of every fit.
+    fn found_starts<'s>(
+        &self,
+        request: &BatchRequest<'s>,
+        start: &Start,
+        statuses: &mut [FitStatus],
+    ) -> Result<Starts<'s>> {
+        let mut finder = Finder::new(self, start)?;
+        finder.on_one_thread = request.is_wide();
+        let find = |(fit, status): (usize, &mut FitStatus)| -> Result<Found> {
+            let (mut columns, mut y) = (Vec::new(), Vec::new());
+            let points = match request.points(fit, &mut columns, &mut y) {
+                Ok(points) => points,
+                Err(found) => {
+                    *status = found;
+                    return Ok(Found::given(vec![f64::NAN; self.names.len()]));
+                }
+            };
+            match finder.begin(&points) {
+                // What is wrong with the model at the start the fit itself says.
+                Ok(begin) => {
+                    let values = begin.values.clone();
+                    Ok(finder.solved(begin, &points).unwrap_or_else(|_| Found::given(values)))
+                }
+                // A guess may know nothing of these points.
+                Err(Error::Start(StartError::Unknown { names })) if self.guess.is_some() => {
+                    let parameter = self.names.iter().position(|name| names.contains(name));
+                    *status = FitStatus::BadStart { parameter: parameter.unwrap_or(0) };
+                    Ok(Found::given(vec![f64::NAN; self.names.len()]))
+                }
+                Err(error) => Err(error),
+            }
+        };
+        threads::ready();
+        let found = statuses.par_iter_mut().enumerate().map(find).collect::<Result<Vec<_>>>()?;
+        let (mut sets, mut which) = (Vec::<Vec<usize>>::new(), Vec::with_capacity(found.len()));
+        let mut values = Vec::with_capacity(found.len() * self.names.len());
+        for (fit, Found { values: mut own, solved, .. }) in found.into_iter().enumerate() {
+            if let Some((lower, upper)) = request.starts.bounds_of(fit, own.len()) {
+                let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));
+                let ordered = own.iter_mut().zip(ends).filter(|(_, (lower, upper))| lower <= upper);
+                ordered.for_each(|(value, (lower, upper))| *value = value.clamp(lower, upper));
+            }
+            values.extend(own);
+            which.push(sets.iter().position(|set| *set == solved).unwrap_or_else(|| {
+                sets.push(solved);
+                sets.len() - 1
+            }));
+        }
+        Ok(request.starts.found(values, (sets, which)))
     }
 
     /// Makes the fits where that is asked for, or likely to be fastest.

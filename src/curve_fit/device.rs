@@ -1,13 +1,13 @@
 //! Devices that a caller holds, and data put on them once for many fits.
 
 use super::CurveFit;
-use super::start::Start;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::registry;
 use crate::data::Data;
 use crate::data::estimator::Estimator;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Spent;
@@ -133,8 +133,6 @@ impl CurveFit {
         let validating = begun.elapsed();
         let start = self.found(&start, points)?;
         let spent = Spent { validating, finding: start.took };
-        self.fit_from(start, points, |start| {
-            self.request(points, start, place, spent, |request| request.fit())
-        })
+        self.request(points, start, place, spent, |request| request.fit())
     }
 }

@@ -14,8 +14,7 @@ pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
 mod scale;
-mod second_try;
-pub(crate) mod start;
+mod start;
 pub(crate) mod stream;
 mod tie;
 
@@ -31,6 +30,7 @@ use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::observations::Observations;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
@@ -48,7 +48,7 @@ use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
 use models::array;
 use parameters::ends;
-use start::Start;
+use start::Found;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -297,9 +297,7 @@ impl CurveFit {
         let validating = begun.elapsed();
         let start = self.found(&start, &points)?;
         let spent = Spent { validating, finding: start.took };
-        self.fit_from(start, &points, |start| {
-            self.request(&points, start, self.place(), spent, |request| request.fit())
-        })
+        self.request(&points, start, self.place(), spent, |request| request.fit())
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
@@ -352,7 +350,7 @@ impl CurveFit {
     fn request<R>(
         &self,
         points: &Points<'_>,
-        start: Vec<f64>,
+        start: Found,
         place: Option<Handed<'_>>,
         spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,
@@ -368,14 +366,14 @@ impl CurveFit {
         let wish = self.wish(place);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
         let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
-        let supply = InMemory { points, execution: &execution };
+        let supply = InMemory::new(points, &execution);
         answer(Request {
             model: &ready.model,
             prepared: &ready.prepared,
             supply: &supply,
             points: points.overview(),
             names: &self.names,
-            start,
+            start: start.values,
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
@@ -385,6 +383,8 @@ impl CurveFit {
             options: &self.options,
             observer: watch.as_deref(),
             starts_refined: false,
+            linear: start.solved,
+            scales: &self.scales,
             on_one_thread: false,
             prepare_time,
             spent,

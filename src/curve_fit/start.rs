@@ -1,63 +1,27 @@
 //! Where a fit begins: what the caller gives of it, and how the rest is found.
 
 use super::CurveFit;
+use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
-use crate::backend::{Backend, Evaluator};
 use crate::data::Data;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::observations::Observations;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::Result;
 use crate::error::start::StartError;
-use crate::fit::engine::Spent;
+use crate::fit::engine::{Request, Spent};
 use crate::fit::linear_start::solved;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
 use crate::model::program::panic_message;
 use crate::observe::span;
+use crate::solver::evaluator::Evaluator;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Where a fit begins: values for all parameters, for some of them by name, or for none.
-///
-/// Arrays, slices and vectors of numbers, one per parameter in the model's order, and of pairs of a
-/// name and a number convert into it. What is not given is found, in this order:
-///
-/// 1. a parameter that equal bounds keep has their value;
-/// 2. the model's [`guess`](CurveFit::guess), if it has one, is asked; a value outside the bounds is
-///    moved onto the nearest;
-/// 3. parameters in which the model is linear, as the data and the program show, are solved for by
-///    linear least squares, the others at their starts, within the bounds;
-/// 4. what is left has no start: [`StartError::Unknown`] names it.
-///
-/// If linear parameters were solved for and the fit does not converge from there, a search in the
-/// nonlinear ones alone (variable projection) goes on from their starts, and the fit is made once more
-/// from its end; [`Options`](crate::Options) that limit evaluations or time forbid that.
-///
-/// ```
-/// use dualfit::{CurveFit, Data, Start};
-/// let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
-/// let y: Vec<f64> = x.iter().map(|x| 40.0 * (-0.7 * x).exp() + 3.0).collect();
-/// let decay = CurveFit::parse("a*exp(-b*x) + c", ["x"])?;
-/// let data = Data::new(&x, &y)?;
-///
-/// let complete = decay.fit(data.clone(), [30.0, 1.0, 0.0])?;
-/// let by_name = decay.fit(data.clone(), [("b", 1.0)])?; // a and c: one linear solve
-/// assert!((by_name.params()[0] - complete.params()[0]).abs() < 1e-9);
-/// let error = decay.fit(data, Start::Guess).unwrap_err(); // nothing says where b is
-/// assert!(error.to_string().starts_with("no start is known for b"));
-/// # Ok::<(), dualfit::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Start {
-    /// One value per parameter, in the model's order.
-    Values(Vec<f64>),
-    /// Values of some parameters, by name.
-    Named(Vec<(String, f64)>),
-    /// Nothing is known.
-    Guess,
-}
 
 /// A complete start.
 pub(super) struct Found {
@@ -71,7 +35,7 @@ pub(super) struct Found {
 
 impl Found {
     /// A start that was complete.
-    fn given(values: Vec<f64>) -> Found {
+    pub(super) fn given(values: Vec<f64>) -> Found {
         Found { values, solved: Vec::new(), took: Duration::ZERO }
     }
 }
@@ -130,40 +94,11 @@ impl CurveFit {
         if let Start::Values(values) = start {
             return Ok(Found::given(self.checked_start(values)?));
         }
-        let mut found = self.given(start)?;
-        for (i, value) in found.iter_mut().enumerate() {
-            let (lower, upper) = self.bounds[i];
-            match value {
-                None if self.is_tied(i) => *value = Some(f64::NAN),
-                None if lower == upper => *value = Some(lower),
-                _ => {}
-            }
-        }
-        if found.iter().all(Option::is_some) {
-            return Ok(Found::given(self.completed(found.into_iter().flatten().collect())?));
-        }
-        let begun = Instant::now();
         let _span = span!(DEBUG, "start", points = points.used);
-        let guessed = self.guessed(points)?;
-        let is_known = |i: usize| guessed[i].is_some();
-        let missing: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_none()).collect();
-        if let Some(&i) = missing.iter().find(|&&i| self.fixed[i] && !is_known(i)) {
-            return Err(StartError::FixedWithoutValue { name: self.names[i].clone() }.into());
-        }
-        let moving: Vec<usize> = missing.iter().copied().filter(|&i| !self.fixed[i]).collect();
-        // Where two exclude each other, the one without a guess needs the solve more.
-        let linear = self.linear_among(&moving, |i| usize::from(is_known(i)))?;
-        let unknown = missing.iter().filter(|&&i| !is_known(i) && !linear.contains(&i));
-        let names: Vec<String> = unknown.map(|&i| self.names[i].clone()).collect();
-        if !names.is_empty() {
-            return Err(StartError::Unknown { names }.into());
-        }
-        let value = |(i, given): (usize, Option<f64>)| {
-            given.or(guessed[i]).unwrap_or_else(|| self.inside(i, 0.0))
-        };
-        let begin = self.completed(found.into_iter().enumerate().map(value).collect())?;
-        let (values, solved) = self.with_linear_solved(begin, &linear, &guessed, points)?;
-        Ok(Found { values, solved, took: begun.elapsed() })
+        let finder = Finder::new(self, start)?;
+        let begun = Instant::now();
+        let found = finder.solved(finder.begin(points)?, points)?;
+        Ok(Found { took: begun.elapsed(), ..found })
     }
 
     /// The values that are given by name.
@@ -207,45 +142,6 @@ impl CurveFit {
         value.clamp(self.bounds[i].0, self.bounds[i].1)
     }
 
-    /// The start with the `linear` parameters solved for, and which of them were.
-    fn with_linear_solved(
-        &self,
-        begin: Vec<f64>,
-        linear: &[usize],
-        guessed: &[Option<f64>],
-        points: &Points<'_>,
-    ) -> Result<(Vec<f64>, Vec<usize>)> {
-        let unused = self.unused(&self.effective_model()?, &[])?;
-        let solve: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();
-        if solve.is_empty() {
-            return Ok((begin, solve));
-        }
-        let fixed = (0..self.names.len()).map(|i| !solve.contains(&i)).collect();
-        let mut inner = CurveFit { fixed, ..self.plain() }.changed();
-        let counts = points.as_measurements();
-        let measured = counts.as_ref().unwrap_or(points);
-        let solved_by = |inner: &CurveFit| {
-            let begin = begin.clone();
-            inner.request(measured, begin, None, Spent::default(), |request| solved(&request))
-        };
-        let mut values = solved_by(&inner)?;
-        if self.estimator == Estimator::Poisson && inner.has_bad_count(&values, points)? {
-            // Expected counts below zero: sums of what is positive are not negative.
-            for &i in &solve {
-                let (lower, upper) = &mut inner.bounds[i];
-                *lower = lower.max(upper.min(0.0));
-            }
-            values = solved_by(&inner.changed())?;
-        }
-        for &i in &solve {
-            // What has no effect at the start had better have some size when it gets one.
-            if values[i] == 0.0 && guessed[i].is_none() {
-                values[i] = self.inside(i, 1.0);
-            }
-        }
-        Ok((self.completed(values)?, solve))
-    }
-
     /// The same model for searches on the way to a start. A robust loss has no linear solve; a plain
     /// one is a start for it as for counts.
     pub(super) fn plain(&self) -> CurveFit {
@@ -267,62 +163,131 @@ impl CurveFit {
     }
 }
 
-impl From<Vec<f64>> for Start {
-    fn from(values: Vec<f64>) -> Start {
-        Start::Values(values)
-    }
+/// Finds the starts of fits of one model, of which the same is given.
+pub(super) struct Finder<'c> {
+    curve: &'c CurveFit,
+    /// What is given of a start, or follows from bounds and ties.
+    given: Vec<Option<f64>>,
+    /// What is solved for, by which parameters have a guess.
+    solvers: Mutex<HashMap<Vec<bool>, Arc<Solver>>>,
+    /// Whether passes are left to the calling thread.
+    pub(super) on_one_thread: bool,
 }
 
-impl From<&Vec<f64>> for Start {
-    fn from(values: &Vec<f64>) -> Start {
-        Start::Values(values.clone())
-    }
+/// Parameters in which the model is linear.
+struct Solver {
+    linear: Vec<usize>,
+    /// Those that occur in the model, and the model in which they alone are free.
+    solved: Vec<usize>,
+    curve: CurveFit,
 }
 
-impl From<&[f64]> for Start {
-    fn from(values: &[f64]) -> Start {
-        Start::Values(values.to_vec())
-    }
+/// A start whose linear parameters are to be solved for.
+pub(super) struct Begin {
+    pub(super) values: Vec<f64>,
+    solver: Arc<Solver>,
+    guessed: Vec<Option<f64>>,
 }
 
-impl<const N: usize> From<[f64; N]> for Start {
-    fn from(values: [f64; N]) -> Start {
-        Start::Values(values.to_vec())
+impl<'c> Finder<'c> {
+    /// # Errors
+    /// What is wrong with what `start` says by name.
+    pub(super) fn new(curve: &'c CurveFit, start: &Start) -> Result<Finder<'c>> {
+        let mut given = curve.given(start)?;
+        for (i, value) in given.iter_mut().enumerate() {
+            let (lower, upper) = curve.bounds[i];
+            match value {
+                None if curve.is_tied(i) => *value = Some(f64::NAN),
+                None if lower == upper => *value = Some(lower),
+                _ => {}
+            }
+        }
+        Ok(Finder { curve, given, solvers: Mutex::default(), on_one_thread: false })
     }
-}
 
-impl<const N: usize> From<&[f64; N]> for Start {
-    fn from(values: &[f64; N]) -> Start {
-        Start::Values(values.to_vec())
+    /// What is given and guessed, and which parameters are to be solved for.
+    ///
+    /// # Errors
+    /// If nothing is known of a parameter, or the model's guess is none.
+    pub(super) fn begin(&self, points: &Points<'_>) -> Result<Begin> {
+        let Finder { curve, given, .. } = self;
+        let missing: Vec<usize> = (0..given.len()).filter(|&i| given[i].is_none()).collect();
+        let guessed = match missing.is_empty() {
+            true => vec![None; given.len()],
+            false => curve.guessed(points)?,
+        };
+        let is_known = |i: usize| guessed[i].is_some();
+        if let Some(&i) = missing.iter().find(|&&i| curve.fixed[i] && !is_known(i)) {
+            return Err(StartError::FixedWithoutValue { name: curve.names[i].clone() }.into());
+        }
+        let moving: Vec<usize> = missing.iter().copied().filter(|&i| !curve.fixed[i]).collect();
+        let solver = self.solver(&moving, guessed.iter().map(Option::is_some).collect())?;
+        let unknown = missing.iter().filter(|&&i| !is_known(i) && !solver.linear.contains(&i));
+        let names: Vec<String> = unknown.map(|&i| curve.names[i].clone()).collect();
+        if !names.is_empty() {
+            return Err(StartError::Unknown { names }.into());
+        }
+        let value = |(i, given): (usize, &Option<f64>)| {
+            given.or(guessed[i]).unwrap_or_else(|| curve.inside(i, 0.0))
+        };
+        let values = curve.completed(given.iter().enumerate().map(value).collect())?;
+        Ok(Begin { values, solver, guessed })
     }
-}
 
-impl From<Vec<(String, f64)>> for Start {
-    fn from(pairs: Vec<(String, f64)>) -> Start {
-        Start::Named(pairs)
+    /// The start with the linear parameters solved for.
+    ///
+    /// # Errors
+    /// If the model has no finite value there, or panics.
+    pub(super) fn solved(&self, begin: Begin, points: &Points<'_>) -> Result<Found> {
+        let (curve, Begin { values, solver, guessed }) = (self.curve, begin);
+        if solver.solved.is_empty() {
+            return Ok(Found::given(values));
+        }
+        let counts = points.as_measurements();
+        let measured = counts.as_ref().unwrap_or(points);
+        let solved_by = |solver: &CurveFit| {
+            let (begin, on_one_thread) = (values.clone(), self.on_one_thread);
+            solver.request(measured, Found::given(begin), None, Spent::default(), |request| {
+                solved(&Request { on_one_thread, ..request })
+            })
+        };
+        let mut found = solved_by(&solver.curve)?;
+        if curve.estimator == Estimator::Poisson && solver.curve.has_bad_count(&found, points)? {
+            // Expected counts below zero: sums of what is positive are not negative.
+            let mut positive = solver.curve.clone();
+            for &i in &solver.solved {
+                let (lower, upper) = &mut positive.bounds[i];
+                *lower = lower.max(upper.min(0.0));
+            }
+            found = solved_by(&positive.changed())?;
+        }
+        for &i in &solver.solved {
+            // What has no effect at the start had better have some size when it gets one.
+            if found[i] == 0.0 && guessed[i].is_none() {
+                found[i] = curve.inside(i, 1.0);
+            }
+        }
+        Ok(Found {
+            values: curve.completed(found)?,
+            solved: solver.solved.clone(),
+            took: Duration::ZERO,
+        })
     }
-}
 
-impl From<&[(&str, f64)]> for Start {
-    fn from(pairs: &[(&str, f64)]) -> Start {
-        Start::Named(pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect())
-    }
-}
-
-impl From<Vec<(&str, f64)>> for Start {
-    fn from(pairs: Vec<(&str, f64)>) -> Start {
-        pairs.as_slice().into()
-    }
-}
-
-impl<const N: usize> From<[(&str, f64); N]> for Start {
-    fn from(pairs: [(&str, f64); N]) -> Start {
-        pairs.as_slice().into()
-    }
-}
-
-impl<const N: usize> From<&[(&str, f64); N]> for Start {
-    fn from(pairs: &[(&str, f64); N]) -> Start {
-        pairs.as_slice().into()
+    /// What is solved for of `moving` parameters, of which those that are `known` have a guess.
+    fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
+        let mut solvers = self.solvers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(solver) = solvers.get(&known) {
+            return Ok(solver.clone());
+        }
+        // Where two exclude each other, the one without a guess needs the solve more.
+        let linear = self.curve.linear_among(moving, |i| usize::from(known[i]))?;
+        let unused = self.curve.unused(&self.curve.effective_model()?, &[])?;
+        let solved: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();
+        let fixed = (0..known.len()).map(|i| !solved.contains(&i)).collect();
+        let curve = CurveFit { fixed, ..self.curve.plain() }.changed();
+        let solver = Arc::new(Solver { linear, solved, curve });
+        solvers.insert(known, solver.clone());
+        Ok(solver)
     }
 }

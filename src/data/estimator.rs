@@ -1,5 +1,7 @@
 //! What is maximised: how likely the data are under the model.
 
+use serde::{Deserialize, Serialize};
+
 /// The likelihood that a fit maximises.
 ///
 /// # Least squares
@@ -38,8 +40,7 @@
 /// assert!((expected - counts.iter().sum::<f64>()).abs() < 1e-6);
 /// # Ok::<(), dualfit::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Estimator {
     /// The sum of squared residuals over σ, or of a robust loss of them.
     #[default]

@@ -1,9 +1,10 @@
 //! How large points are and how many count: found in one scan, merged over parts.
 
 use super::values::Values;
+use serde::{Deserialize, Serialize};
 
 /// The largest |y|, 1/σ and |y|/σ of the points that count.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Largest {
     pub(super) y: f64,
     pub(super) weight: f64,
@@ -11,7 +12,7 @@ pub(super) struct Largest {
 }
 
 /// How many points of each kind there are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) used: usize,
     pub(super) omitted: usize,

@@ -1,6 +1,7 @@
 //! Robust losses: how much a residual counts.
 
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// The loss of a weighted residual r (in units of σ where one is given, else in units of y). A fit
 /// minimises ½ Σ C² ρ((r/C)²) with C the `scale`, the residual beyond which a point counts as an
@@ -22,8 +23,7 @@ use crate::error::{Error, Result};
 /// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as
 /// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) the outliers' loss is part of the scatter
 /// that scales it and widens the error bars, as in SciPy; say sigma if you know it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Loss {
     /// ρ(z) = z: least squares.
     #[default]

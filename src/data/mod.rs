@@ -16,6 +16,7 @@ pub(crate) mod reach;
 pub(crate) mod sample;
 pub(crate) mod sigma;
 pub(crate) mod source;
+pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
 pub(crate) mod survey;

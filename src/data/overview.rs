@@ -3,9 +3,10 @@
 use super::estimator::Estimator;
 use super::points::{Units, darkest};
 use super::summary::Summary;
+use serde::{Deserialize, Serialize};
 
 /// Counts, units and sums of all points of a fit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Overview {
     /// Points that count.
     pub(crate) used: usize,

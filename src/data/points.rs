@@ -10,6 +10,7 @@ use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::ops::{Deref, Range};
 
 /// Expectations below this part of what is usual are dark.
@@ -49,7 +50,7 @@ pub(crate) struct Points<'a> {
 
 /// Powers of two by which y, the weights 1/σ and the weighted residuals are multiplied to be of
 /// order 1; all 1 for data of ordinary size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Units {
     pub(crate) y: f64,
     pub(crate) weight: f64,

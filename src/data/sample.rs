@@ -6,8 +6,10 @@
 use super::points::Points;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Points drawn so far.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// One column per independent variable, then y, then sigma if there is one.
     columns: Vec<Vec<f64>>,
@@ -25,17 +27,6 @@ pub(crate) struct Sample {
     draws: u64,
 }
 
-/// All there is in a sample besides its points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SampleState {
-    pub(crate) x: usize,
-    pub(crate) most: usize,
-    pub(crate) seen: u64,
-    pub(crate) stretch: u64,
-    pub(crate) next: u64,
-    pub(crate) draws: u64,
-}
-
 impl Sample {
     /// Of fewer than `most` points, or than the even number below it, of `x` independent variables.
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
@@ -43,20 +34,11 @@ impl Sample {
         Sample { columns, x, most: (most & !1).max(2), seen: 0, stretch: 1, next: 0, draws: 0 }
     }
 
-    /// The points, by columns, and all else.
-    pub(crate) fn parts(&self) -> (&[Vec<f64>], SampleState) {
-        let Sample { x, most, seen, stretch, next, draws, .. } = *self;
-        (&self.columns, SampleState { x, most, seen, stretch, next, draws })
-    }
-
-    /// From its parts, if they belong together.
-    pub(crate) fn of_parts(columns: Vec<Vec<f64>>, state: SampleState) -> Option<Sample> {
-        let SampleState { x, most, seen, stretch, next, draws } = state;
-        let len = columns.first()?.len();
-        let even = columns.iter().all(|column| column.len() == len);
-        let paired = most >= 2 && most.is_multiple_of(2);
-        let proper = even && columns.len() > x && paired && len < most && stretch > 0;
-        proper.then_some(Sample { columns, x, most, seen, stretch, next, draws })
+    /// Whether what was read from a file can be a sample.
+    pub(crate) fn is_sound(&self) -> bool {
+        let even = self.columns.iter().all(|column| column.len() == self.columns[0].len());
+        let paired = self.most >= 2 && self.most.is_multiple_of(2);
+        self.columns.len() > self.x && even && paired && self.len() < self.most && self.stretch > 0
     }
 
     /// The generator of the next random number.

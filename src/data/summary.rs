@@ -7,6 +7,7 @@ use super::units::unit_of;
 use super::values::Values;
 use crate::threads;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Points per task of a scan over the data.
 const CHUNK: usize = 1 << 16;
@@ -17,7 +18,7 @@ const LANES: usize = 8;
 
 /// Σw², the weighted mean of y, and Σ(w (y − mean))², with weights w in units of the points' row
 /// unit and y in its own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Summary {
     weight: f64,
     pub(crate) mean: f64,
@@ -75,16 +76,6 @@ impl Summary {
     /// heaviest does.
     pub(super) fn weights_like(&self, largest: f64) -> f64 {
         self.weight / (largest * largest)
-    }
-
-    /// All there is in it.
-    pub(crate) fn numbers(&self) -> [f64; 4] {
-        [self.weight, self.mean, self.scatter, self.square]
-    }
-
-    /// What has these numbers.
-    pub(crate) fn of_numbers([weight, mean, scatter, square]: [f64; 4]) -> Summary {
-        Summary { weight, mean, scatter, square }
     }
 
     /// Of what was summed with y and weights each in a unit of order 1: in the units of the rows.

@@ -15,6 +15,7 @@ use super::units::{exponent, is_ordinary, unit_of};
 use crate::error::{Error, Result};
 use crate::threads;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Points of a piece.
@@ -25,11 +26,8 @@ pub(crate) fn pieces_of(points: u64) -> u64 {
     points.div_ceil(PIECE as u64)
 }
 
-/// Words that a survey is kept in.
-pub(crate) const WORDS: usize = 14;
-
 /// What was seen so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Survey {
     tally: Tally,
     largest: Largest,
@@ -84,35 +82,6 @@ impl Survey {
         }
         self.absolute = points.is_absolute();
         Ok(points)
-    }
-
-    /// All there is in it.
-    pub(crate) fn words(&self) -> [u64; WORDS] {
-        let Tally { used, omitted, ignored } = self.tally;
-        let Largest { y, weight, row } = self.largest;
-        let (w, r) = self.exponents.unwrap_or_default();
-        let [a, b, c, d] = self.summary.numbers().map(f64::to_bits);
-        let [y, weight, row, events] = [y, weight, row, self.events].map(f64::to_bits);
-        let [used, omitted, ignored] = [used as u64, omitted as u64, ignored as u64];
-        let flags = u64::from(self.exponents.is_some()) | u64::from(self.absolute) << 1;
-        let [w, r] = [w, r].map(|exponent| u64::from(exponent.cast_unsigned()));
-        [used, omitted, ignored, y, weight, row, flags, w, r, a, b, c, d, events]
-    }
-
-    /// What has these words.
-    pub(crate) fn of_words(words: [u64; WORDS]) -> Survey {
-        let [used, omitted, ignored, y, weight, row, flags, w, r, a, b, c, d, events] = words;
-        let count = |word: u64| usize::try_from(word).unwrap_or(usize::MAX);
-        let [y, weight, row, events] = [y, weight, row, events].map(f64::from_bits);
-        let [w, r] = [w, r].map(|word| (word as u32).cast_signed());
-        Survey {
-            tally: Tally { used: count(used), omitted: count(omitted), ignored: count(ignored) },
-            largest: Largest { y, weight, row },
-            exponents: (flags & 1 != 0).then_some((w, r)),
-            summary: Summary::of_numbers([a, b, c, d].map(f64::from_bits)),
-            events,
-            absolute: flags & 2 != 0,
-        }
     }
 
     /// The units of all points.

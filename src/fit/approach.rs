@@ -7,14 +7,13 @@
 //! own pulls (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987).
 
 use crate::data::loss::Loss;
-use crate::data::reach::FAR;
 use crate::solver::termination::Termination;
 
 /// From stage to stage the scale falls by this at least, also where the points come no nearer: in noise,
 /// or with outliers, they stay as far as they are.
-const FALL: f64 = 10.0;
+pub(super) const FALL: f64 = 10.0;
 /// Tolerance of a stage, whose end is no more than a start.
-pub(crate) const ROUGH: f64 = 1e-3;
+pub(super) const ROUGH: f64 = 1e-3;
 /// What must count beside one point for each parameter.
 const LEAST: f64 = 0.5;
 /// Points for each parameter below which what counts is called few.
@@ -24,37 +23,8 @@ const LITTLE: f64 = 0.1;
 /// Where half of the points count nothing is said: there are as few as were given.
 const MANY: f64 = 0.5;
 
-/// Who makes the stages: a fit by itself, or one of a batch. It stands at a place.
-pub(crate) trait Stages {
-    type Refusal;
-
-    /// How many scales of the loss that is wanted the points are away from the present place.
-    fn distance(&mut self) -> Result<f64, Self::Refusal>;
-
-    /// Goes from the present place to where Cauchy's loss on this many times the scale has its minimum,
-    /// and says why the way ended; stays where it came to nothing.
-    fn go(&mut self, scales: f64) -> Result<Termination, Self::Refusal>;
-}
-
-/// Goes to where the loss pulls. Returns the limit that ended the way, if one did.
-pub(crate) fn approach<S: Stages>(stages: &mut S) -> Result<Option<Termination>, S::Refusal> {
-    let mut scales = f64::INFINITY;
-    loop {
-        let distance = stages.distance()?;
-        scales = distance.min(scales / FALL);
-        // Not a number, where there is none, is not far.
-        if !(scales > FAR && scales.is_finite()) {
-            return Ok(None);
-        }
-        let reason = stages.go(scales)?;
-        if reason.is_limit() {
-            return Ok(Some(reason));
-        }
-    }
-}
-
 /// Whether a stage that ended so is no place to go on from.
-pub(crate) fn came_to_nothing(reason: Termination) -> bool {
+pub(super) fn came_to_nothing(reason: Termination) -> bool {
     use Termination::{Degenerate, ModelNonFinite, ZeroGradientAtStart};
     matches!(reason, ZeroGradientAtStart | Degenerate | ModelNonFinite)
 }

@@ -1,11 +1,10 @@
 //! Which warnings a fit gets.
 
-use super::Fit;
 use super::approach::is_little;
 use super::covariance::Direction;
-use super::runaway;
 use super::significant::significant;
 use super::warning::Warning;
+use super::{Fit, runaway};
 use crate::solver::termination::Termination;
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.

@@ -12,11 +12,12 @@ use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
 use crate::backend::cuda::printed::{FitKernels, Printed};
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::{Backend, Evaluator, Precision};
+use crate::backend::{Backend, Precision};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
+use crate::solver::evaluator::Evaluator;
 use crate::threads;
 use std::sync::Arc;
 use std::time::Instant;
@@ -157,17 +158,24 @@ impl<'a> Execution<'a> {
         points: &'e Points<'e>,
         (loss, arithmetic): (Loss, Arithmetic),
     ) -> Result<Box<dyn Evaluator + 'e>> {
-        match (&self.device, &points.correlation) {
-            (Some(on), _) => match on.passes(points, loss, arithmetic) {
+        match &self.device {
+            Some(on) => match on.passes(points, loss, arithmetic) {
                 Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.take_over))),
                 Err(error) if on.take_over => {
                     Ok(Box::new(Careful::without_device(cpu, error.to_string())))
                 }
                 Err(error) => Err(error),
             },
-            (None, None) => Ok(Box::new(cpu)),
-            (None, Some(correlation)) => Ok(Box::new(Whitened::new(cpu, correlation))),
+            None => Ok(on_cpu(cpu, points)),
         }
+    }
+}
+
+/// The points, correlated or not, on the CPU.
+pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evaluator + 'e> {
+    match &points.correlation {
+        Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
+        None => Box::new(cpu),
     }
 }
 

@@ -4,18 +4,18 @@
 //! J⁺r₀: one evaluation, or two where squaring J would cost digits. What the points do not determine
 //! stays at p₀. Bounds that the solution violates are kept by steps from the nearest point inside.
 
-use super::engine::{Request, WELL_CONDITIONED};
-use crate::backend::cuda::source::Arithmetic;
+use super::end::WELL_CONDITIONED;
+use super::engine::Request;
+use super::search::View;
 use crate::data::loss::Loss;
 use crate::error::Result;
 use crate::normal::{RFactor, Spectrum};
 use crate::solver::linear_model::LinearModel;
-use crate::solver::minimise::{Failure, evaluate, minimise};
+use crate::solver::minimise::{evaluate, minimise};
 use crate::solver::options::Options;
-use crate::solver::problem::Problem;
+use crate::solver::outcome::Failure;
+use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
-use crate::solver::work::Work;
-use std::time::Instant;
 
 /// A singular value below this part of the largest does not determine anything that is worth to begin
 /// with: its coefficient would be rounding.
@@ -27,12 +27,11 @@ const RANK: f64 = 1e-13;
 /// # Errors
 /// If the model has no finite value there, or panics.
 pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
-    let (problem, begun, none) = (request.problem(), Instant::now(), Work::default());
+    let (problem, options) = (request.problem(), Options::default());
     let refused = |failure| request.refused(failure);
-    let mut evaluator = request.evaluator(Loss::Linear, Arithmetic::Double)?;
-    let options = Options::default();
-    let at_start = Termination::MaxEvaluations;
-    let there = evaluate(&mut *evaluator, &problem, &options, begun, none, at_start);
+    let mut evaluator = request.evaluator(View::of(Loss::Linear, &request.start))?;
+    let task = Task::new(&problem, &options);
+    let there = evaluate(&mut *evaluator, &task, Termination::MaxEvaluations);
     let there = there.map_err(refused)?;
     let mut model = LinearModel::new(problem.free.len());
     let sound = model.set_normal(&there.normal) && model.least_pivot > WELL_CONDITIONED;
@@ -53,7 +52,7 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
         params[k] = params[k].clamp(problem.bounds[k].0, problem.bounds[k].1);
     }
     let bounded = Problem { start: params.clone(), ..problem };
-    match minimise(&mut *evaluator, &bounded, &options, None, begun, none) {
+    match minimise(&mut *evaluator, &Task::new(&bounded, &options)) {
         Ok(end) => Ok(end.params),
         // The nearest point is a start, too; what is wrong with it the fit itself will say.
         Err(_) => Ok(params),

@@ -8,22 +8,18 @@
 //! from values of the nonlinear ones that are far off, when steps in all of them together do not: those
 //! follow the linear parameters along a curved valley, or out of sight.
 
-use super::engine::Request;
 use super::linear_start::stepped;
-use crate::backend::Evaluator;
-use crate::backend::cuda::source::Arithmetic;
-use crate::data::loss::Loss;
-use crate::error::Result;
+use super::search::Rules;
 use crate::normal::small::fold_rows;
 use crate::normal::{RFactor, Summary};
-use crate::solver::minimise::{Outcome, evaluate};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::minimise::evaluate;
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
-use crate::solver::problem::Problem;
+use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
 use crate::solver::trust_region::{TrustRegion, scaled_norm};
-use crate::solver::work::Work;
-use std::time::Instant;
 
 /// Trial points at most.
 const MOST_TRIALS: usize = 300;
@@ -34,36 +30,21 @@ const FIRST_RADIUS: f64 = 0.5;
 /// A step that promises or brings less than this part of the cost ends the search: its end is a start.
 const LITTLE: f64 = 1e-6;
 
-/// All parameters of `request` where the search ends, from its start. `linear`: the positions of those in
-/// which the model is linear; `scales`: typical sizes of all, NaN where they are not known. And the passes that it took.
-///
-/// # Errors
-/// If the model has no finite value at the start, or panics there.
-pub(crate) fn projected(
-    request: &Request<'_>,
-    linear: &[usize],
-    scales: &[f64],
-) -> Result<(Vec<f64>, usize)> {
-    let (begun, none) = (Instant::now(), Work::default());
-    let problem = request.problem();
-    let mut evaluator = request.evaluator(Loss::Linear, Arithmetic::Double)?;
-    let at_start = Termination::MaxEvaluations;
-    let there = evaluate(&mut *evaluator, &problem, &Options::default(), begun, none, at_start)
-        .map_err(|failure| request.refused(failure))?;
-    let is_linear = |&j: &usize| linear.contains(&problem.free[j]);
+/// All parameters where the search ends that begins at those of `problem`, and the passes that it took.
+pub(super) fn projected(
+    points: &mut dyn Evaluator,
+    problem: &Problem,
+    rules: &Rules<'_>,
+) -> Result<(Vec<f64>, usize), Failure> {
+    let options = Options::default();
+    let there = evaluate(points, &Task::new(problem, &options), Termination::MaxEvaluations)?;
+    let is_linear = |&j: &usize| rules.linear.contains(&problem.free[j]);
     let (first, second): (_, Vec<usize>) = (0..problem.free.len()).partition(is_linear);
-    let size = |&j: &usize| scales[problem.free[j]] / there.columns[j];
+    let size = |&j: &usize| rules.scales[problem.free[j]] / there.columns[j];
     let sizes = second.iter().map(size).collect();
-    let mut search = Search {
-        evaluator: &mut *evaluator,
-        problem: &problem,
-        there,
-        first,
-        second,
-        sizes,
-        passes: 1,
-        observer: request.observer,
-    };
+    let observer = rules.observer;
+    let mut search =
+        Search { evaluator: points, problem, there, first, second, sizes, passes: 1, observer };
     let params = search.run();
     Ok((params, search.passes))
 }

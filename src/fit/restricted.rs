@@ -1,9 +1,8 @@
 //! A fit as one of several sets sees it, which knows only some of its parameters.
 
-use super::Fit;
 use super::covariance::{Covariance, Direction, PART};
-use super::doubts;
 use super::warning::Warning;
+use super::{Fit, doubts};
 use crate::data::sigma::Spread;
 use crate::model::native::Model;
 use crate::model::ties::Ties;

@@ -1,27 +1,27 @@
 //! Where the points of a fit are, and who evaluates them there.
 
-use super::execution::Execution;
+use super::execution::{Execution, on_cpu};
+use super::search::View;
 use super::stats::Stats;
 use crate::backend::cpu::{Cpu, Prepared, kernels};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::{Evaluator, Patience};
-use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::patience::Patience;
+use std::sync::OnceLock;
 
-/// What a stage of a fit asks of the points.
-pub(crate) struct EvaluatorWish<'a> {
+/// Options of an evaluator for one stage of a search.
+#[derive(Clone, Copy)]
+pub(crate) struct EvaluatorOptions<'a> {
     pub(crate) model: &'a Prepared,
-    /// Where the fit starts, which says how large parameters are.
-    pub(crate) start: &'a [f64],
-    pub(crate) loss: Loss,
-    pub(crate) arithmetic: Arithmetic,
-    /// Whether passes on the CPU are left to the calling thread.
-    pub(crate) on_one_thread: bool,
+    pub(crate) view: View<'a>,
     /// How long passes may go on.
     pub(crate) patience: Patience<'a>,
+    /// Whether passes on the CPU are left to the calling thread.
+    pub(crate) on_one_thread: bool,
 }
 
 /// The points of a fit.
@@ -30,7 +30,7 @@ pub(crate) trait Supply: Sync {
     ///
     /// # Errors
     /// What a device that was asked for refused.
-    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>>;
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>>;
 
     /// What a stage computes with that only says where the next one begins.
     fn rough_arithmetic(&self) -> Arithmetic;
@@ -54,17 +54,31 @@ pub(crate) trait Supply: Sync {
 /// Points in memory.
 pub(crate) struct InMemory<'a> {
     pub(crate) points: &'a Points<'a>,
-    pub(crate) execution: &'a Execution<'a>,
+    execution: &'a Execution<'a>,
+    /// Counts as measurements, once asked for.
+    measured: OnceLock<Option<Points<'a>>>,
+}
+
+impl<'a> InMemory<'a> {
+    pub(crate) fn new(points: &'a Points<'a>, execution: &'a Execution<'a>) -> InMemory<'a> {
+        InMemory { points, execution, measured: OnceLock::new() }
+    }
 }
 
 impl Supply for InMemory<'_> {
-    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
-        let cpu = Cpu::new(wish.model, self.points, wish.loss, wish.start);
-        let mut cpu = cpu.within(wish.patience);
-        if wish.on_one_thread {
-            cpu = cpu.on_one_thread();
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
+        let View { loss, arithmetic, start, plain, .. } = options.view;
+        let measured = match plain {
+            true => self.measured.get_or_init(|| self.points.as_measurements()).as_ref(),
+            false => None,
+        };
+        let points = measured.unwrap_or(self.points);
+        let cpu = Cpu::new(options.model, points, loss, start).within(options.patience);
+        let cpu = if options.on_one_thread { cpu.on_one_thread() } else { cpu };
+        match plain {
+            true => Ok(on_cpu(cpu, points)),
+            false => self.execution.evaluator(cpu, points, (loss, arithmetic)),
         }
-        self.execution.evaluator(cpu, self.points, (wish.loss, wish.arithmetic))
     }
 
     fn rough_arithmetic(&self) -> Arithmetic {

@@ -1,10 +1,11 @@
 //! The normal equations of a set of points, as a sum over the points.
 
 use super::Summary;
+use serde::{Deserialize, Serialize};
 
 /// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
 /// parameter; residual and row are weighted, and corrected for a robust loss.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Normal {
     /// Free parameters.
     pub(crate) n: usize,
@@ -13,6 +14,13 @@ pub(crate) struct Normal {
     pub(crate) products: Vec<f64>,
     /// Half the sum of squared residuals, or of the loss of each.
     pub(crate) cost: f64,
+}
+
+impl Normal {
+    /// Whether what was read from a file is of `n` free parameters.
+    pub(crate) fn is_of(&self, n: usize) -> bool {
+        self.n == n && self.products.len() == pair(0, n + 1)
+    }
 }
 
 impl Clone for Normal {

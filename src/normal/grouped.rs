@@ -2,12 +2,13 @@
 //! pieces come at a time, and with the rounding of hundreds of sums where there are millions of pieces.
 
 use super::Summary;
+use serde::{Deserialize, Serialize};
 
 /// Pieces of a group: what a fit in memory has at most, so that up to that many the bits are the same.
 const GROUP: u64 = 256;
 
 /// A sum that grows piece by piece.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Grouped<S> {
     /// Of the groups that are complete.
     total: Part<S>,
@@ -17,7 +18,7 @@ pub(crate) struct Grouped<S> {
 
 /// A sum, and of how many pieces it is. The number goes wherever the sum goes, so that nothing takes the
 /// sum of none for that of many.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Part<S> {
     sums: S,
     pieces: u64,
@@ -30,23 +31,12 @@ impl<S: Summary + Clone> Grouped<S> {
         Grouped { total: none.clone(), group: none }
     }
 
-    /// From the parts of an earlier one.
-    pub(crate) fn from_parts((total, group): (S, S), pieces: u64) -> Grouped<S> {
+    /// Whether what was read from a file can be a sum of `pieces` pieces, each of which `fits`.
+    pub(crate) fn is_sound(&self, pieces: u64, fits: impl Fn(&S) -> bool) -> bool {
         let rest = pieces % GROUP;
-        Grouped {
-            total: Part { sums: total, pieces: pieces - rest },
-            group: Part { sums: group, pieces: rest },
-        }
-    }
-
-    /// Complete groups, the rest, and the number of pieces.
-    pub(crate) fn parts(&self) -> (&S, &S, u64) {
-        (&self.total.sums, &self.group.sums, self.pieces())
-    }
-
-    /// Number of pieces.
-    pub(crate) fn pieces(&self) -> u64 {
-        self.total.pieces + self.group.pieces
+        (self.total.pieces, self.group.pieces) == (pieces - rest, rest)
+            && fits(&self.total.sums)
+            && fits(&self.group.sums)
     }
 
     /// Adds a piece, whose contents may be used up.
@@ -83,6 +73,7 @@ impl<S: Summary + Clone> Grouped<S> {
 mod tests {
     use super::*;
     use crate::normal::{Normal, RFactor};
+    use serde::de::DeserializeOwned;
 
     /// Pieces at the borders of groups, one more and one less.
     const BORDERS: [u64; 12] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769];
@@ -101,8 +92,8 @@ mod tests {
         factor
     }
 
-    /// Sums up `pieces`; wherever `saved` is, the state is taken apart and put together again.
-    fn sum_of<S: Summary + Clone>(
+    /// Sums up `pieces`; after piece number `saved` they are written to bytes and read again.
+    fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
         empty: &S,
         piece: impl Fn(u64) -> S,
         pieces: u64,
@@ -111,13 +102,12 @@ mod tests {
         let mut sums = Grouped::new(empty.clone());
         for number in 0..pieces {
             if number == saved {
-                let (total, group, so_far) = sums.parts();
-                assert_eq!(so_far, number);
-                sums = Grouped::from_parts((total.clone(), group.clone()), so_far);
+                assert!(sums.is_sound(number, |_| true) && !sums.is_sound(number + 1, |_| true));
+                sums = postcard::from_bytes(&postcard::to_stdvec(&sums).unwrap()).unwrap();
             }
             sums.add(&mut piece(number));
         }
-        assert_eq!(sums.pieces(), pieces);
+        assert!(sums.is_sound(pieces, |_| true));
         sums.sum()
     }
 

@@ -3,10 +3,11 @@
 
 use super::Summary;
 use super::small::{fold_rows, rotate_in};
+use serde::{Deserialize, Serialize};
 
 /// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the factor of J; the last
 /// holds Qᵀr and, on the diagonal, the length of what no parameter can fit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RFactor {
     /// Free parameters.
     pub(crate) n: usize,
@@ -17,6 +18,11 @@ pub(crate) struct RFactor {
 }
 
 impl RFactor {
+    /// Whether what was read from a file is of `n` free parameters.
+    pub(crate) fn is_of(&self, n: usize) -> bool {
+        self.n == n && self.r.len() == (n + 1) * (n + 1)
+    }
+
     /// Of no points, for `n` free parameters.
     pub(crate) fn zero(n: usize) -> RFactor {
         RFactor { n, r: vec![0.0; (n + 1) * (n + 1)], weight: 0.0 }

@@ -2,19 +2,10 @@
 
 use super::options::Options;
 use super::search::Search;
-use super::state::Reduced;
+use super::state::{Prospect, Reduced};
 use super::termination::Termination;
 use super::trust_region::gauss_newton;
 use crate::normal::small::is_regular;
-
-/// What the Gauss-Newton step at the present point says about convergence.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Prospect {
-    /// The fall of the cost that a full step promises; infinite if there is no full step.
-    pub(super) fall: f64,
-    /// The largest change of a parameter relative to its size.
-    pub(super) change: f64,
-}
 
 impl Search<'_> {
     /// Whether the present point is an end whatever a step would do.
@@ -34,7 +25,7 @@ impl Search<'_> {
             self.state.model.gradient[j].abs() / (self.state.model.norms[j] * residual)
         };
         let largest = self.state.moving.iter().map(cosine).fold(0.0, f64::max);
-        (largest <= self.options.gtol || self.state.moving.is_empty())
+        (largest <= self.task.options.gtol || self.state.moving.is_empty())
             .then_some(Termination::Gradient)
     }
 
@@ -93,7 +84,7 @@ impl Search<'_> {
 
     /// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
     pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
-        let Options { ftol, xtol, .. } = *self.options;
+        let Options { ftol, xtol, .. } = *self.task.options;
         if ftol > 0.0 && prospect.fall <= (ftol * self.bulk()).max(self.noise()) {
             Some(Termination::Cost)
         } else if prospect.change <= xtol {
@@ -105,7 +96,7 @@ impl Search<'_> {
 
     /// A minimum at which a parameter has lost all effect is none.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
-        let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.problem.unused[j];
+        let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.task.problem.unused[j];
         let minimum = reason.is_converged() && reason != Termination::ExactFit;
         match minimum && (0..self.state.q.len()).any(lost) {
             true => Termination::Degenerate,

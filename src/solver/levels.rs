@@ -8,9 +8,9 @@
 //! leave the valley wide, goes on from there with the largest that rounding allows, and leaves what is
 //! beyond to the end: the heavy rows then sharpen the last factor ([`sharpened`]).
 
-use super::minimise::{Failure, Outcome};
-use super::problem::Problem;
-use crate::backend::Evaluator;
+use super::evaluator::Evaluator;
+use super::outcome::{Failure, Outcome};
+use super::task::Problem;
 use crate::data::points::Points;
 use crate::normal::RFactor;
 use crate::normal::small::{rotate_in, solve_upper};

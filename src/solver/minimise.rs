@@ -1,135 +1,25 @@
 //! A minimisation, from its start to its outcome: on the device where the evaluator has a loop there,
 //! else on the host.
 
+use super::evaluator::Evaluator;
 use super::levels::Heavy;
 use super::linear_model::LinearModel;
-use super::observe::Observer;
-use super::options::Options;
-use super::phases::Want;
-use super::problem::Problem;
-use super::resident::minimise_resident;
-use super::run::{Ends, Next, Run, Scaling, best_of_runs};
+use super::outcome::{Failure, Fault, Outcome};
+use super::run::{Ends, Next, Run, best_of_runs};
 use super::search::Search;
-use super::state::State;
+use super::state::{Scaling, State, Want};
+use super::task::{Problem, Task};
 use super::termination::Termination;
-use super::work::Work;
-use crate::backend::cuda::driver::DriverError;
-use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::unit_of;
-use crate::normal::{Normal, Summary};
+use crate::normal::Summary;
 use crate::observe::span;
-use std::time::Instant;
 
-/// Where a minimisation ended.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    /// All parameters, free and fixed.
-    pub(crate) params: Vec<f64>,
-    /// In row units.
-    pub(crate) cost: f64,
-    /// The normal equations at the parameters.
-    pub(crate) normal: Normal,
-    pub(crate) termination: Termination,
-    /// Of all runs together.
-    pub(crate) work: Work,
-    /// The power of two that each free parameter's column was multiplied with.
-    pub(crate) columns: Vec<f64>,
-    /// ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
-    pub(crate) effects: Vec<f64>,
-    /// Whether a second run, with another scaling or start, was made.
-    pub(crate) retried: bool,
-    /// What no point weighed more than, in row units.
-    pub(crate) most_weight: f64,
-}
-
-impl Outcome {
-    /// Of no run yet, with room for the numbers of any.
-    pub(crate) fn new(params: usize, free: usize) -> Outcome {
-        Outcome {
-            params: vec![f64::NAN; params],
-            cost: f64::NAN,
-            normal: Normal::zero(free),
-            termination: Termination::AllFixed,
-            work: Work::default(),
-            columns: vec![1.0; free],
-            effects: Vec::with_capacity(free),
-            retried: false,
-            most_weight: f64::INFINITY,
-        }
-    }
-}
-
-/// Why there is no outcome.
-#[derive(Clone, Debug)]
-pub(crate) enum Failure {
-    /// The model or a partial is not finite at the start.
-    Start(BadPoint),
-    /// Everything is finite at the start, but its squares are not.
-    Overflow,
-    /// The backend failed.
-    Backend(Fault),
-    /// The device failed, after this was reached.
-    Device { error: DriverError, reached: Option<(Vec<f64>, Work)> },
-    /// The observer panicked, with this message.
-    Observer(String),
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Failure {
-        Failure::Backend(fault)
-    }
-}
-
-impl From<DriverError> for Failure {
-    fn from(error: DriverError) -> Failure {
-        Failure::Device { error, reached: None }
-    }
-}
-
-/// Minimises the cost from `problem.start`, on the device where the evaluator has a loop there. Where
-/// the device fails and may be done without, the host goes on from the best parameters that it saw.
-/// `work` is what an earlier stage has done; counts and limits go on from there.
-pub(crate) fn minimise(
-    evaluator: &mut dyn Evaluator,
-    problem: &Problem,
-    options: &Options,
-    observer: Option<&Observer>,
-    begun: Instant,
-    work: Work,
-) -> Result<Outcome, Failure> {
-    // Only a loop on a device asks here: the host's looks at the weights itself, which may take a pass.
-    let loops =
-        evaluator.resident().is_some() && Heavy::of(evaluator, problem.free.len()).is_none();
-    let on_device = evaluator
-        .resident()
-        .filter(|_| loops)
-        .map(|fit| minimise_resident(fit, problem, options, observer, begun, work));
-    let mut first = None;
-    let (start, work) = match on_device {
-        None => (problem.start.clone(), work),
-        Some(Err(Failure::Device { error, reached })) => {
-            evaluator.abandon_device(error)?;
-            reached.unwrap_or_else(|| (problem.start.clone(), work))
-        }
-        Some(Ok(outcome)) if is_for_the_host(&outcome, problem) => {
-            let from = (outcome.params.clone(), outcome.work);
-            first = Some(outcome);
-            from
-        }
-        Some(outcome) => return outcome,
-    };
-    let problem = Problem { start, ..problem.clone() };
-    let mut room = Room::new(problem.start.len(), problem.free.len());
-    room.minimise(evaluator, &problem, options, observer, begun, work)?;
-    let last = room.ends.best;
-    Ok(match first {
-        // A minimum of the device's stays what it is, unless the cost falls from there.
-        Some(first) if first.termination.is_converged() && last.cost >= LOWER * first.cost => {
-            Outcome { work: last.work, ..first }
-        }
-        Some(first) => Outcome { effects: first.effects, retried: true, ..last },
-        None => last,
-    })
+/// Makes a minimisation, on the device where the evaluator has a loop there. Where the device fails and may
+/// be done without, the host goes on from the best parameters that it saw.
+pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result<Outcome, Failure> {
+    let mut minimiser = Minimiser::of(task);
+    minimiser.minimise(evaluator, task)?;
+    Ok(minimiser.ends.best)
 }
 
 /// A cost below this part of another is lower by more than rounding.
@@ -154,69 +44,107 @@ fn is_for_the_host(outcome: &Outcome, problem: &Problem) -> bool {
 
 /// What the loop alone finds on the host: what a loop on a device is held to.
 #[cfg(test)]
-pub(super) fn minimise_by_the_loop(
+pub(crate) fn minimise_by_the_loop(
     evaluator: &mut dyn Evaluator,
-    problem: &Problem,
-    options: &Options,
-    observer: Option<&Observer>,
-    begun: Instant,
+    task: &Task<'_>,
 ) -> Result<Outcome, Failure> {
-    let Room { mut state, mut ends } = Room::new(problem.start.len(), problem.free.len());
-    let work = Work::default();
-    let search = Search::new(problem, options, observer, begun, work, &mut state);
+    let Minimiser { mut state, mut ends } = Minimiser::of(task);
+    let search = Search::new(task, &mut state);
     let mut run = OnHost { looks_again: false, ..OnHost::new(evaluator, search) };
-    best_of_runs(&mut run, problem, &mut ends)?;
+    best_of_runs(&mut run, task.problem, &mut ends)?;
     Ok(ends.best)
 }
 
-/// Evaluates at `problem.start` and takes no step: where a fit ends that was ended before this stage,
-/// for the given reason.
+/// Evaluates at the start and takes no step: where a fit ends that was ended before this stage, for the
+/// given reason.
 pub(crate) fn evaluate(
     evaluator: &mut dyn Evaluator,
-    problem: &Problem,
-    options: &Options,
-    begun: Instant,
-    work: Work,
+    task: &Task<'_>,
     termination: Termination,
 ) -> Result<Outcome, Failure> {
-    let mut room = Room::new(problem.start.len(), problem.free.len());
-    room.evaluate(evaluator, problem, options, begun, work, termination)?;
-    Ok(room.ends.best)
+    let mut minimiser = Minimiser::of(task);
+    minimiser.evaluate(evaluator, task, termination)?;
+    Ok(minimiser.ends.best)
 }
 
-/// What minimisations on the host need and leave behind, for any number of them one after another: no
-/// further one allocates, however it ends.
-pub(crate) struct Room {
+/// What minimisations need and leave behind, for any number of them one after another: on the host no further
+/// one allocates, however it ends.
+pub(crate) struct Minimiser {
     state: State,
     pub(crate) ends: Ends,
 }
 
-impl Room {
+impl Minimiser {
     /// For a model of `params` parameters, `free` of them free.
-    pub(crate) fn new(params: usize, free: usize) -> Room {
-        Room { state: State::new(params, free), ends: Ends::new(params, free) }
+    pub(crate) fn new(params: usize, free: usize) -> Minimiser {
+        Minimiser { state: State::new(params, free), ends: Ends::new(params, free) }
     }
 
-    /// As [`minimise`] on the host; the outcome is then in `ends.best`.
+    fn of(task: &Task<'_>) -> Minimiser {
+        Minimiser::new(task.problem.start.len(), task.problem.free.len())
+    }
+
+    /// As [`minimise`]; the outcome is then in `ends.best`.
     pub(crate) fn minimise(
         &mut self,
         evaluator: &mut dyn Evaluator,
-        problem: &Problem,
-        options: &Options,
-        observer: Option<&Observer>,
-        begun: Instant,
-        work: Work,
+        task: &Task<'_>,
     ) -> Result<(), Failure> {
-        let Room { state, ends } = self;
-        let Some(heavy) = Heavy::of(evaluator, problem.free.len()) else {
-            let search = Search::new(problem, options, observer, begun, work, state);
-            return best_of_runs(&mut OnHost::new(evaluator, search), problem, ends);
+        // Only a loop on a device asks here: the host's looks at the weights itself, which may take a pass.
+        let n = task.problem.free.len();
+        let on_device = match evaluator.device_loop().is_some() && Heavy::of(evaluator, n).is_none()
+        {
+            true => evaluator.device_loop().map(|device| device.minimise(task)),
+            false => None,
         };
-        let (mut most, mut level) = (heavy.widest(), problem.clone());
-        let mut done = work;
+        let (first, start, work) = match on_device {
+            None => return self.minimise_on_host(evaluator, task),
+            Some(Err(Failure::Device { error, reached })) => {
+                evaluator.abandon_device(error)?;
+                let (start, work) =
+                    reached.unwrap_or_else(|| (task.problem.start.clone(), task.work));
+                (None, start, work)
+            }
+            Some(Ok(outcome)) if is_for_the_host(&outcome, task.problem) => {
+                let (start, work) = (outcome.params.clone(), outcome.work);
+                (Some(outcome), start, work)
+            }
+            Some(outcome) => {
+                self.ends.best = outcome?;
+                return Ok(());
+            }
+        };
+        let problem = Problem { start, ..task.problem.clone() };
+        let rest = Task { problem: &problem, work, known: None, ..*task };
+        self.minimise_on_host(evaluator, &rest)?;
+        let last = &mut self.ends.best;
+        if let Some(first) = first {
+            // A minimum of the device's stays what it is, unless the cost falls from there.
+            if first.termination.is_converged() && last.cost >= LOWER * first.cost {
+                *last = Outcome { work: last.work, ..first };
+            } else {
+                (last.effects, last.retried) = (first.effects, true);
+            }
+        }
+        Ok(())
+    }
+
+    fn minimise_on_host(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        task: &Task<'_>,
+    ) -> Result<(), Failure> {
+        let Minimiser { state, ends } = self;
+        let Some(heavy) = Heavy::of(evaluator, task.problem.free.len()) else {
+            let search = Search::new(task, state);
+            return best_of_runs(&mut OnHost::new(evaluator, search), task.problem, ends);
+        };
+        let (mut most, mut level, mut done) = (heavy.widest(), task.problem.clone(), task.work);
         loop {
-            level.square = evaluator.limit_weights(most).unwrap_or(problem.square);
-            let search = Search::new(&level, options, observer, begun, done, state);
+            level.square = evaluator.limit_weights(most).unwrap_or(task.problem.square);
+            // What is known of the start has the weights as they were.
+            let at_level = Task { problem: &level, work: done, known: None, ..*task };
+            let search = Search::new(&at_level, state);
             best_of_runs(&mut OnHost::new(evaluator, search), &level, ends)?;
             ends.best.most_weight = most;
             if ends.best.termination.is_limit() {
@@ -232,16 +160,13 @@ impl Room {
     pub(crate) fn evaluate(
         &mut self,
         evaluator: &mut dyn Evaluator,
-        problem: &Problem,
-        options: &Options,
-        begun: Instant,
-        work: Work,
+        task: &Task<'_>,
         termination: Termination,
     ) -> Result<(), Failure> {
-        let state = &mut self.state;
-        let search = Search::new(problem, options, None, begun, work, state);
+        let unwatched = Task { observer: None, ..*task };
+        let search = Search::new(&unwatched, &mut self.state);
         let mut run = OnHost::new(evaluator, search);
-        run.begin(&problem.start, Scaling::Monotone)?;
+        run.begin(&task.problem.start, Scaling::Monotone)?;
         run.report(termination, &mut self.ends.best);
         Ok(())
     }
@@ -269,7 +194,7 @@ impl Run for OnHost<'_> {
                 TRACE,
                 "step",
                 iteration = self.search.state.work.iterations,
-                cost = self.search.state.normal.cost / self.search.problem.row_unit.powi(2),
+                cost = self.search.state.normal.cost / self.search.task.problem.row_unit.powi(2),
             );
             let want = self.search.advance()?;
             let State { params, columns, trial, factor, normal, .. } = &mut *self.search.state;
@@ -320,7 +245,13 @@ impl<'a> OnHost<'a> {
     fn evaluate_start(&mut self) -> Result<(), Failure> {
         let (evaluator, search) = (&mut *self.evaluator, &mut self.search);
         let state = &mut *search.state;
-        evaluator.normal(&state.trial.params, &state.columns, &mut state.trial.normal)?;
+        match search.task.known.filter(|_| state.is_as_at_first(search.task.problem)) {
+            Some(known) => state.trial.normal.clone_from(known),
+            None => {
+                let (params, normal) = (&state.trial.params, &mut state.trial.normal);
+                evaluator.normal(params, &state.columns, normal)?;
+            }
+        }
         search.evaluated();
         if search.start_is_safe() {
             return Ok(());

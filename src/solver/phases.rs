@@ -5,12 +5,11 @@
 //! a single fit, which computes what is wanted at once, and fits that are evaluated together.
 //! `kernels/solver.cuh` has the same phases.
 
-use super::convergence::Prospect;
-use super::minimise::Failure;
 use super::observe::{Progress, wants_to_stop};
 use super::options::Options;
+use super::outcome::Failure;
 use super::search::Search;
-use super::state::Refinement;
+use super::state::{Phase, Prospect, Refinement, Transition, Want};
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::normal::Summary;
@@ -36,51 +35,6 @@ const LAST_CHANGE: f64 = 1e-9;
 /// Evaluations spent on the last digits at most.
 const MAX_REFINEMENTS: usize = 8;
 
-/// What a search waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// The normal equations at the trial point.
-    Evaluation,
-    /// The triangular factor of [J r] at the present point.
-    Factor,
-    /// Nothing: it has ended.
-    Nothing(Termination),
-}
-
-/// Where the loop goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// The start is evaluated.
-    Linearise,
-    /// The linear model there is known.
-    FirstRegion,
-    /// Is the present point an end?
-    Look,
-    /// A step for the present radius.
-    Propose,
-    /// The trial is evaluated.
-    Judge,
-    /// A step was accepted, and the linear model is there.
-    Accepted,
-    /// A further step for the last digits.
-    Refine,
-    /// That step is evaluated.
-    Refined,
-    /// The linear model there is known: is it the best point so far?
-    Weigh,
-    /// No further steps: back to the best point.
-    Settle,
-    /// The best point is the present one.
-    Settled,
-}
-
-/// What follows a phase.
-pub(super) enum Next {
-    Go(Phase),
-    Wait(Want, Phase),
-    End(Termination),
-}
-
 impl Search<'_> {
     /// Goes on until something is wanted that needs the points, or the fit has ended.
     pub(super) fn advance(&mut self) -> Result<Want, Failure> {
@@ -99,17 +53,19 @@ impl Search<'_> {
                 Phase::Settled => self.settled(),
             };
             match next {
-                Next::Go(phase) => self.state.phase = phase,
-                Next::Wait(want, phase) => {
+                Transition::Go(phase) => self.state.phase = phase,
+                Transition::Wait(want, phase) => {
                     self.state.phase = phase;
                     return Ok(want);
                 }
-                Next::End(reason) => return Ok(Want::Nothing(self.unless_degenerate(reason))),
+                Transition::End(reason) => {
+                    return Ok(Want::Nothing(self.unless_degenerate(reason)));
+                }
             }
         }
     }
 
-    fn first_region(&mut self) -> Next {
+    fn first_region(&mut self) -> Transition {
         let state = &mut *self.state;
         state.scale.copy_from_slice(&state.model.norms);
         let effect = |(n, q): (&f64, &f64)| n * q.abs();
@@ -120,25 +76,25 @@ impl Search<'_> {
         // Nor may a step be so short that the cost cannot tell.
         let residual = (2.0 * state.normal.cost).sqrt();
         let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
-        state.radius = self.options.initial_radius * size;
+        state.radius = self.task.options.initial_radius * size;
         state.lambda = 0.0;
         state.step.small = None;
-        Next::Go(Phase::Look)
+        Transition::Go(Phase::Look)
     }
 
-    fn look(&mut self) -> Next {
+    fn look(&mut self) -> Transition {
         if let Some(reason) = self.finished() {
-            return Next::End(reason);
+            return Transition::End(reason);
         }
         let prospect = self.prospect();
         self.state.prospect = prospect;
         let small = self.state.step.small.or_else(|| self.small(prospect));
         let Some(reason) = small else {
             return match self.interrupted() {
-                Some(reason) => Next::End(reason),
+                Some(reason) => Transition::End(reason),
                 None => {
                     self.state.step.shortenings = 0;
-                    Next::Go(Phase::Propose)
+                    Transition::Go(Phase::Propose)
                 }
             };
         };
@@ -155,11 +111,11 @@ impl Search<'_> {
             at_best: true,
             moving: state.moving.len(),
         };
-        Next::Go(Phase::Refine)
+        Transition::Go(Phase::Refine)
     }
 
     /// The first step of all also says how large the region is.
-    fn propose(&mut self) -> Next {
+    fn propose(&mut self) -> Transition {
         let first = self.is_at_start() && self.state.step.shortenings == 0;
         let (length, cut) = self.take_step();
         self.state.step.length = length;
@@ -173,16 +129,16 @@ impl Search<'_> {
         if cut && self.state.radius > self.least_radius() {
             // Bounds leave nothing of this step; a shorter one goes down the gradient.
             self.state.radius *= 0.25;
-            return Next::Go(Phase::Propose);
+            return Transition::Go(Phase::Propose);
         }
-        Next::End(match self.state.step.shortenings {
+        Transition::End(match self.state.step.shortenings {
             0 => Termination::NoProgress,
             _ => Termination::ModelNonFinite,
         })
     }
 
     /// Accepts the step, or tries a shorter one.
-    fn judge(&mut self) -> Next {
+    fn judge(&mut self) -> Transition {
         if self.state.trial.normal.is_finite() {
             let state = &mut *self.state;
             let predicted = -state.model.change(&state.delta);
@@ -200,7 +156,7 @@ impl Search<'_> {
                 return self.linearise(Phase::Accepted);
             }
             if self.state.radius <= self.least_radius() {
-                return Next::End(Termination::NoProgress);
+                return Transition::End(Termination::NoProgress);
             }
         } else {
             let state = &mut *self.state;
@@ -208,10 +164,10 @@ impl Search<'_> {
             state.radius = 0.25 * state.step.length.min(state.radius);
             state.lambda *= 4.0;
             if state.step.shortenings > MAX_SHORTENINGS {
-                return Next::End(Termination::ModelNonFinite);
+                return Transition::End(Termination::ModelNonFinite);
             }
         }
-        self.interrupted().map_or(Next::Go(Phase::Propose), Next::End)
+        self.interrupted().map_or(Transition::Go(Phase::Propose), Transition::End)
     }
 
     /// Moré's rules for the next radius and damping. A good step does not shorten the radius if it was
@@ -239,30 +195,30 @@ impl Search<'_> {
     }
 
     /// Tells the observer, and whether the step was so small that the fit has converged.
-    fn accepted(&mut self) -> Result<Next, Failure> {
-        if let Some(observer) = self.observer {
+    fn accepted(&mut self) -> Result<Transition, Failure> {
+        if let Some(observer) = self.task.observer {
             let state = &*self.state;
             let progress = Progress {
                 iteration: state.work.iterations,
                 evaluations: state.work.evaluations,
                 params: &state.params,
-                cost: state.normal.cost / self.problem.row_unit / self.problem.row_unit,
+                cost: state.normal.cost / self.task.problem.row_unit / self.task.problem.row_unit,
                 step: scaled_norm(&state.delta, &state.scale) / scaled_norm(&state.q, &state.scale),
                 damping: state.step.damping,
-                elapsed: self.begun.elapsed(),
+                elapsed: self.task.begun.elapsed(),
             };
             let stop = wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
             self.state.stopped |= stop;
         }
         let full = self.state.step.full;
         self.state.step.small = if full { self.step_was_small() } else { None };
-        Ok(Next::Go(Phase::Look))
+        Ok(Transition::Go(Phase::Look))
     }
 
     /// Whether the step just taken changed cost or parameters by no more than the tolerances. Only a
     /// full step says that no more is to be had.
     fn step_was_small(&self) -> Option<Termination> {
-        let Options { ftol, xtol, .. } = *self.options;
+        let Options { ftol, xtol, .. } = *self.task.options;
         let step = &self.state.step;
         // The cost is that of the new point; that of the old one is larger by the actual fall.
         let tolerance = ftol * (self.bulk() + step.actual);
@@ -277,7 +233,7 @@ impl Search<'_> {
 
     /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits
     /// stand still: the cost is flat there and says nothing of them.
-    fn refine(&mut self) -> Next {
+    fn refine(&mut self) -> Transition {
         let cost = self.bulk();
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
@@ -289,7 +245,7 @@ impl Search<'_> {
         let state = &*self.state;
         let enough = state.refinement.steps >= MAX_REFINEMENTS || change.is_infinite();
         if (enough && !settled) || self.interrupted().is_some() {
-            return Next::Go(Phase::Settle);
+            return Transition::Go(Phase::Settle);
         }
         let state = &mut *self.state;
         state.refinement.steps += 1;
@@ -302,10 +258,10 @@ impl Search<'_> {
         let moved = self.move_trial();
         if settled {
             self.take_last_step(moved);
-            return Next::Go(Phase::Settle);
+            return Transition::Go(Phase::Settle);
         }
         if !moved {
-            return Next::Go(Phase::Settle);
+            return Transition::Go(Phase::Settle);
         }
         self.evaluate_trial(Phase::Refined)
     }
@@ -328,18 +284,18 @@ impl Search<'_> {
         self.state.prospect.fall <= LAST_FALL * cost && self.noise() <= LAST_NOISE * cost
     }
 
-    fn refined(&mut self) -> Next {
+    fn refined(&mut self) -> Transition {
         let highest = self.state.normal.cost + LAST_DIGITS * self.bulk() + self.noise();
         let trial = &self.state.trial.normal;
         if !(trial.is_finite() && trial.cost <= highest) {
-            return Next::Go(Phase::Settle);
+            return Transition::Go(Phase::Settle);
         }
         self.exchange();
         self.linearise(Phase::Weigh)
     }
 
     /// A bound that becomes active, or steps that grow, end the refinement.
-    fn weigh(&mut self) -> Next {
+    fn weigh(&mut self) -> Transition {
         let prospect = self.prospect();
         let state = &mut *self.state;
         state.prospect = prospect;
@@ -349,41 +305,41 @@ impl Search<'_> {
         refinement.at_best = at_best;
         if state.moving.len() != refinement.moving || prospect.change > 2.0 * refinement.best_change
         {
-            return Next::Go(Phase::Settle);
+            return Transition::Go(Phase::Settle);
         }
         if at_best {
             refinement.best_change = prospect.change;
             state.best.keep(&state.params, &state.q, &state.normal);
         }
-        Next::Go(Phase::Refine)
+        Transition::Go(Phase::Refine)
     }
 
     /// Ends at the point from which a full step is smallest, of those whose cost is no higher than at
     /// first, to rounding.
-    fn settle(&mut self) -> Next {
+    fn settle(&mut self) -> Transition {
         let state = &mut *self.state;
         if state.refinement.at_best {
-            return Next::Go(Phase::Settled);
+            return Transition::Go(Phase::Settled);
         }
         state.trial.keep(&state.best.params, &state.best.q, &state.best.normal);
         self.exchange();
         self.linearise(Phase::Settled)
     }
 
-    fn settled(&mut self) -> Next {
+    fn settled(&mut self) -> Transition {
         let exact = self.finished().filter(|r| *r == Termination::ExactFit);
-        Next::End(exact.unwrap_or(self.state.refinement.reason))
+        Transition::End(exact.unwrap_or(self.state.refinement.reason))
     }
 
     /// Asks for the normal equations at the trial point; they are not finite if the point itself is
     /// not, whatever the model makes of infinite parameters.
-    fn evaluate_trial(&mut self, then: Phase) -> Next {
+    fn evaluate_trial(&mut self, then: Phase) -> Transition {
         let trial = &mut self.state.trial;
         if trial.params.iter().all(|p| p.is_finite()) {
-            return Next::Wait(Want::Evaluation, then);
+            return Transition::Wait(Want::Evaluation, then);
         }
         trial.normal.cost = f64::NAN;
-        Next::Go(then)
+        Transition::Go(then)
     }
 
     /// A radius at which a step is lost in the rounding of the parameters.

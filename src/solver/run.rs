@@ -1,22 +1,13 @@
 //! A minimisation as one run or two: a run that ends badly is made once more.
 
-use super::minimise::{Failure, Outcome};
-use super::problem::Problem;
+use super::outcome::{Failure, Fault, Outcome};
+use super::state::Scaling;
+use super::task::Problem;
 use super::termination::Termination;
-use crate::backend::Fault;
-
-/// How columns are scaled against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scaling {
-    /// By the largest norm seen so far (Moré): protects problems of wild scales.
-    Monotone,
-    /// By the present norm: lets far starts forget where they came from.
-    Present,
-}
 
 /// Something that minimises from a start, on the host or on a device. What it counts goes on from run
 /// to run.
-pub(super) trait Run {
+pub(crate) trait Run {
     /// Evaluates at `start`.
     fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure>;
 
@@ -36,7 +27,7 @@ pub(super) trait Run {
 }
 
 /// How a run goes on after its end.
-pub(super) enum Next {
+pub(crate) enum Next {
     /// It has ended so.
     End(Termination),
     /// From these parameters, where the cost is lower: the end was a saddle.
@@ -69,7 +60,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    pub(super) fn new(params: usize, free: usize) -> Ends {
+    pub(crate) fn new(params: usize, free: usize) -> Ends {
         let outcome = || Outcome::new(params, free);
         Ends { best: outcome(), second: outcome(), again: Vec::with_capacity(params) }
     }
@@ -78,7 +69,7 @@ impl Ends {
 /// Minimises from `problem.start`. A run that ends badly is made once more, with the other scaling of
 /// the columns or, if nothing had an effect at the start, from a start beside it; the better of the
 /// two is left in `ends.best`.
-pub(super) fn best_of_runs(
+pub(crate) fn best_of_runs(
     run: &mut dyn Run,
     problem: &Problem,
     ends: &mut Ends,

@@ -1,49 +1,33 @@
 //! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
 use super::bounds::Limits;
-use super::observe::Observer;
-use super::options::Options;
-use super::phases::{Next, Phase, Want};
-use super::problem::Problem;
-use super::run::Scaling;
-use super::state::State;
+use super::patience::Stop;
+use super::state::{Phase, Scaling, State, Transition, Want};
+use super::task::Task;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
-use super::work::Work;
-use crate::backend::Stop;
 use crate::normal::Summary;
-use std::time::Instant;
 
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// A minimisation: what it asks, what it was told, and where it stands.
 pub(super) struct Search<'a> {
-    pub(super) problem: &'a Problem,
-    pub(super) options: &'a Options,
-    pub(super) observer: Option<&'a Observer>,
-    pub(super) begun: Instant,
+    pub(super) task: &'a Task<'a>,
     pub(super) state: &'a mut State,
 }
 
 impl<'a> Search<'a> {
-    /// `state` may be that of a fit before this one; `work` is what went before this fit's first run.
-    pub(super) fn new(
-        problem: &'a Problem,
-        options: &'a Options,
-        observer: Option<&'a Observer>,
-        begun: Instant,
-        work: Work,
-        state: &'a mut State,
-    ) -> Self {
-        state.forget(problem, work);
-        Search { problem, options, observer, begun, state }
+    /// `state` may be that of a fit before this one.
+    pub(super) fn new(task: &'a Task<'a>, state: &'a mut State) -> Self {
+        state.forget(task);
+        Search { task, state }
     }
 
     /// Goes to `start`, which is then to be evaluated as the trial point.
     pub(super) fn set_out(&mut self, start: &[f64], scaling: Scaling) {
         self.state.scaling = scaling;
-        self.state.rounding = self.problem.rounding();
+        self.state.rounding = self.task.problem.rounding();
         self.state.earlier = self.state.work.iterations;
         self.state.params.copy_from_slice(start);
         self.state.trial.params.copy_from_slice(start);
@@ -59,8 +43,8 @@ impl<'a> Search<'a> {
     /// The start is evaluated, in columns that are there to stay.
     pub(super) fn begin(&mut self) {
         let state = &mut *self.state;
-        for (j, &k) in self.problem.free.iter().enumerate() {
-            let (lower, upper) = self.problem.bounds[k];
+        for (j, &k) in self.task.problem.free.iter().enumerate() {
+            let (lower, upper) = self.task.problem.bounds[k];
             state.limits[j] = (lower / state.columns[j], upper / state.columns[j]);
             state.trial.q[j] = state.trial.params[k] / state.columns[j];
         }
@@ -95,12 +79,12 @@ impl<'a> Search<'a> {
     }
 
     /// Brings the linear model to the present point, and goes on with `then`.
-    pub(super) fn linearise(&mut self, then: Phase) -> Next {
+    pub(super) fn linearise(&mut self, then: Phase) -> Transition {
         if !self.state.model.set_normal(&self.state.normal) {
-            return Next::Wait(Want::Factor, then);
+            return Transition::Wait(Want::Factor, then);
         }
         self.relinearised();
-        Next::Go(then)
+        Transition::Go(then)
     }
 
     /// What remains of that once the factor is there.
@@ -135,8 +119,8 @@ impl<'a> Search<'a> {
     /// Sets the trial to the present point plus the step. Returns whether anything moved.
     pub(super) fn move_trial(&mut self) -> bool {
         let mut moved = false;
-        for (j, &k) in self.problem.free.iter().enumerate() {
-            let (lower, upper) = self.problem.bounds[k];
+        for (j, &k) in self.task.problem.free.iter().enumerate() {
+            let (lower, upper) = self.task.problem.bounds[k];
             let (low, high) = self.state.limits[j];
             let (q, d) = (self.state.q[j], self.state.delta[j]);
             // A step onto a bound ends on it, not a rounding beside it, where it would not be held and
@@ -162,15 +146,13 @@ impl<'a> Search<'a> {
 
     /// Whether a limit or the observer ends the fit here.
     pub(super) fn interrupted(&self) -> Option<Termination> {
-        if self.state.stopped || self.observer.is_some_and(|observer| observer.is_cancelled()) {
-            Some(Termination::Stopped)
-        } else if self.state.work.evaluations >= self.options.evaluations(self.state.q.len()) {
-            Some(Termination::MaxEvaluations)
-        } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
-            Some(Termination::TimeLimit)
-        } else {
-            None
+        if self.state.stopped {
+            return Some(Termination::Stopped);
         }
+        self.task.ended_outside().or_else(|| {
+            let most = self.task.options.evaluations(self.state.q.len());
+            (self.state.work.evaluations >= most).then_some(Termination::MaxEvaluations)
+        })
     }
 
     /// Whether the last step changed no parameter by more than this part of its size: a length in
@@ -188,7 +170,7 @@ impl<'a> Search<'a> {
 
     /// The cost, of which outliers take no more than the other points could.
     pub(super) fn bulk(&self) -> f64 {
-        self.state.normal.cost.min(self.problem.bulk())
+        self.state.normal.cost.min(self.task.problem.bulk())
     }
 
     /// ‖r‖ of that cost.
@@ -198,7 +180,7 @@ impl<'a> Search<'a> {
 
     /// The root mean square of the residuals, √(2C/n).
     pub(super) fn deviation(&self) -> f64 {
-        self.residual() / (self.problem.points.max(1) as f64).sqrt()
+        self.residual() / (self.task.problem.points.max(1) as f64).sqrt()
     }
 
     /// What a change of q[j] is compared with: q[j] itself or, if that is larger, the standard error
@@ -213,7 +195,7 @@ impl<'a> Search<'a> {
         let residual = self.residual();
         let effect = |j: usize| self.state.model.norms[j] * self.state.q[j].abs();
         let terms = (0..self.state.q.len()).map(effect).fold(0.0, f64::max);
-        let values = residual * (self.problem.square.sqrt() + residual).max(terms);
+        let values = residual * (self.task.problem.square.sqrt() + residual).max(terms);
         ROUNDING * values.max(self.state.normal.cost)
     }
 }

@@ -7,11 +7,11 @@
 //! the gradient, which every evaluation gives exactly, have the whole Hessian.
 
 use super::bounds::{Limits, Side};
-use super::minimise::{Failure, OnHost};
+use super::minimise::OnHost;
+use super::outcome::{Failure, Fault};
 use super::run::Next;
 use super::search::Search;
 use super::termination::Termination;
-use crate::backend::Fault;
 use crate::normal::Summary;
 use crate::normal::small::is_regular;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
@@ -129,7 +129,7 @@ impl OnHost<'_> {
 
     /// A fall of the cost that is no progress.
     fn tolerance(&self) -> f64 {
-        match self.search.options.ftol {
+        match self.search.task.options.ftol {
             0.0 => 0.0,
             ftol => (ftol * self.search.bulk()).max(self.search.noise()),
         }
@@ -204,7 +204,8 @@ impl OnHost<'_> {
     /// largest that is sought if the cost shows none. And whether both sides show it.
     fn size_in_cost(&mut self, j: usize, of: &[usize]) -> Result<(f64, bool), Failure> {
         let state = &self.search.state;
-        let begun = self.search.problem.start[self.search.problem.free[j]] / state.columns[j];
+        let begun =
+            self.search.task.problem.start[self.search.task.problem.free[j]] / state.columns[j];
         let mut size = self.search.natural_size(j);
         let most = FARTHEST * size.max(begun.abs());
         let (mut hidden, mut seen) = (None, None);
@@ -270,9 +271,9 @@ impl OnHost<'_> {
         state.trial.params.copy_from_slice(&state.params);
         state.trial.q.copy_from_slice(&state.q);
         for &(j, to) in moved {
-            let (lower, upper) = search.problem.bounds[search.problem.free[j]];
+            let (lower, upper) = search.task.problem.bounds[search.task.problem.free[j]];
             let value = (to * state.columns[j]).clamp(lower, upper);
-            state.trial.params[search.problem.free[j]] = value;
+            state.trial.params[search.task.problem.free[j]] = value;
             state.trial.q[j] = value / state.columns[j];
         }
         self.evaluator.normal(&state.trial.params, &state.columns, &mut state.trial.normal)?;
@@ -401,7 +402,7 @@ impl Search<'_> {
     /// Whether a parameter sits on a bound that the cost does not push it against.
     fn is_held_by_nothing(&self) -> bool {
         (0..self.state.q.len()).any(|j| {
-            self.side(j).is_some() && !self.problem.unused[j] && !self.is_pushed_outwards(j)
+            self.side(j).is_some() && !self.task.problem.unused[j] && !self.is_pushed_outwards(j)
         })
     }
 
@@ -426,7 +427,7 @@ impl Search<'_> {
 
     /// The free parameters but those that their bounds hold and those that do not occur in the model.
     fn undecided(&self) -> Vec<usize> {
-        let open = |&j: &usize| !self.problem.unused[j] && !self.is_pushed_outwards(j);
+        let open = |&j: &usize| !self.task.problem.unused[j] && !self.is_pushed_outwards(j);
         (0..self.state.q.len()).filter(open).collect()
     }
 
@@ -435,7 +436,8 @@ impl Search<'_> {
     fn natural_size(&self, j: usize) -> f64 {
         let scale = self.state.scale[j].max(self.state.model.norms[j]);
         let own = self.state.q[j].abs();
-        let deviation = (2.0 * self.state.normal.cost / self.problem.points.max(1) as f64).sqrt();
+        let deviation =
+            (2.0 * self.state.normal.cost / self.task.problem.points.max(1) as f64).sqrt();
         let size = if scale > 0.0 { own.max(deviation / scale) } else { own };
         if size > 0.0 { size } else { FROM_ZERO / self.state.columns[j] }
     }

@@ -3,15 +3,74 @@
 
 use super::anderson::Anderson;
 use super::bounds::BoundedStep;
-use super::convergence::Prospect;
 use super::linear_model::LinearModel;
-use super::minimise::Outcome;
-use super::phases::Phase;
-use super::problem::Problem;
-use super::run::Scaling;
+use super::outcome::Outcome;
+use super::task::{Problem, Task, Work};
 use super::termination::Termination;
-use super::work::Work;
 use crate::normal::{Normal, RFactor};
+
+/// How columns are scaled against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scaling {
+    /// By the largest norm seen so far (Moré): protects problems of wild scales.
+    Monotone,
+    /// By the present norm: lets far starts forget where they came from.
+    Present,
+}
+
+/// What a search waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// The normal equations at the trial point.
+    Evaluation,
+    /// The triangular factor of [J r] at the present point.
+    Factor,
+    /// Nothing: it has ended.
+    Nothing(Termination),
+}
+
+/// Where the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The start is evaluated.
+    Linearise,
+    /// The linear model there is known.
+    FirstRegion,
+    /// Is the present point an end?
+    Look,
+    /// A step for the present radius.
+    Propose,
+    /// The trial is evaluated.
+    Judge,
+    /// A step was accepted, and the linear model is there.
+    Accepted,
+    /// A further step for the last digits.
+    Refine,
+    /// That step is evaluated.
+    Refined,
+    /// The linear model there is known: is it the best point so far?
+    Weigh,
+    /// No further steps: back to the best point.
+    Settle,
+    /// The best point is the present one.
+    Settled,
+}
+
+/// What follows a phase.
+pub(super) enum Transition {
+    Go(Phase),
+    Wait(Want, Phase),
+    End(Termination),
+}
+
+/// What the Gauss-Newton step at the present point says about convergence.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Prospect {
+    /// The fall of the cost that a full step promises; infinite if there is no full step.
+    pub(super) fall: f64,
+    /// The largest change of a parameter relative to its size.
+    pub(super) change: f64,
+}
 
 /// The state of a minimisation. `q` are the free parameters in units of the columns' powers of two.
 pub(super) struct State {
@@ -160,7 +219,8 @@ impl State {
     }
 
     /// Forgets the fit before: what a run does not set when it begins.
-    pub(super) fn forget(&mut self, problem: &Problem, work: Work) {
+    pub(super) fn forget(&mut self, task: &Task<'_>) {
+        let Task { problem, work, .. } = *task;
         self.columns.fill(1.0);
         self.limits.clear();
         self.limits.extend(problem.free.iter().map(|&k| problem.bounds[k]));
@@ -173,6 +233,11 @@ impl State {
 }
 
 impl State {
+    /// Whether the trial is the start in columns without factors.
+    pub(super) fn is_as_at_first(&self, problem: &Problem) -> bool {
+        self.trial.params == problem.start && self.columns.iter().all(|&c| c == 1.0)
+    }
+
     /// Where the search stands.
     pub(super) fn report(&self, termination: Termination, out: &mut Outcome) {
         out.params.clone_from(&self.params);

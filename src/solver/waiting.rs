@@ -1,17 +1,13 @@
 //! A minimisation whose evaluations someone else makes: one of several fits that are evaluated side by
 //! side.
 
-use super::minimise::Outcome;
-use super::options::Options;
-use super::phases::Want;
-use super::problem::Problem;
-use super::run::{Scaling, is_worth_another_run};
+use super::outcome::Outcome;
+use super::run::is_worth_another_run;
 use super::search::Search;
-use super::state::State;
+use super::state::{Scaling, State, Want};
+use super::task::Task;
 use super::termination::Termination;
-use super::work::Work;
 use crate::normal::Normal;
-use std::time::Instant;
 
 /// A minimisation between two evaluations.
 pub(crate) struct Waiting {
@@ -38,10 +34,9 @@ impl Waiting {
     }
 
     /// Sets out from `problem.start`; it waits for an evaluation there.
-    pub(crate) fn begin(&mut self, problem: &Problem, options: &Options, begun: Instant) {
-        let state = &mut self.state;
-        let mut search = Search::new(problem, options, None, begun, Work::default(), state);
-        search.set_out(&problem.start, Scaling::Monotone);
+    pub(crate) fn begin(&mut self, task: &Task<'_>) {
+        let mut search = Search::new(task, &mut self.state);
+        search.set_out(&task.problem.start, Scaling::Monotone);
         self.at_start = true;
     }
 
@@ -56,14 +51,8 @@ impl Waiting {
     }
 
     /// Goes on with the normal equations that have come.
-    pub(crate) fn evaluated(
-        &mut self,
-        problem: &Problem,
-        options: &Options,
-        begun: Instant,
-    ) -> Verdict {
-        let state = &mut self.state;
-        let mut search = Search { problem, options, observer: None, begun, state };
+    pub(crate) fn evaluated(&mut self, task: &Task<'_>) -> Verdict {
+        let mut search = Search { task, state: &mut self.state };
         search.evaluated();
         if std::mem::take(&mut self.at_start) {
             if !search.start_is_safe() {

@@ -94,10 +94,6 @@ impl Question {
     /// The answer of fit `place` of a batch of `fits`, the others of similar data; `None` where sigmas are relative,
     /// which those of batches are not.
     pub fn in_batch(&self, model: &CurveFit, fits: usize, place: usize) -> Option<Answer> {
-        let start = match self.complete_start() {
-            Ok(start) => start,
-            Err(error) => return Some(Answer::refused(of_error(&error))),
-        };
         let n = self.y.len();
         let mut stack = Vec::with_capacity(fits * n);
         for fit in 0..fits {
@@ -118,7 +114,7 @@ impl Question {
                 Weights::Relative(_) => return Ok(None),
             };
             let data = if self.mask.is_empty() { data } else { data.mask(&self.mask)? };
-            model.fit_batch(&data, &start).map(Some)
+            model.fit_batch(&data, self.start.clone()).map(Some)
         };
         match made() {
             Ok(batch) => batch.map(|batch| Answer::of_batch(batch.fit(place))),

@@ -18,7 +18,6 @@ mod tests;
 mod whitened;
 mod worker;
 
-use super::{BadPoint, Evaluator, Fault, Patience};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::survey::PIECE;
@@ -26,6 +25,9 @@ use crate::model::native::{Native, Steps};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::{BadPoint, Fault};
+use crate::solver::patience::Patience;
 use crate::threads;
 use chunks::Chunks;
 use code::{Code, Source};
@@ -259,11 +261,6 @@ impl<'a> Cpu<'a> {
         self
     }
 
-    /// Ends all passes from here on, however long they take.
-    pub(crate) fn take_time(&mut self) {
-        self.patience = Patience::default();
-    }
-
     /// As after [`Evaluator::limit_weights`].
     pub(crate) fn with_weights_of(mut self, most: f64) -> Self {
         self.most_weight = most;
@@ -421,6 +418,10 @@ impl Evaluator for Cpu<'_> {
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
         self.largest_partials(params, out)
+    }
+
+    fn take_time(&mut self) {
+        self.patience.until = None;
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -3,7 +3,7 @@
 use super::machine::{Block, Inputs};
 use super::worker::Worker;
 use super::{Cpu, Pass};
-use crate::backend::{BadPoint, Fault};
+use crate::solver::outcome::{BadPoint, Fault};
 
 /// Units in the last place within which a value of the model is that of a point.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;

@@ -4,11 +4,11 @@
 use super::rows::View;
 use super::worker::Worker;
 use super::{Cpu, ITERATION_FLOOR, Kind, Pass};
-use crate::backend::Fault;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::observe::span;
+use crate::solver::outcome::Fault;
 
 impl Cpu<'_> {
     /// Sums up each chunk by `chunk` into a slot of its own.

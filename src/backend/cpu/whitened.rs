@@ -8,11 +8,12 @@ use super::robust::RobustSums;
 use super::rows::STRIDE;
 use super::worker::Worker;
 use super::{Cpu, ITERATION_FLOOR, Pass};
-use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
 use crate::normal::{Normal, RFactor, Summary, pair};
 use crate::observe::span;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::{BadPoint, Fault};
 
 /// Evaluates over points with a covariance matrix.
 pub(crate) struct Whitened<'a> {
@@ -138,6 +139,10 @@ impl Evaluator for Whitened<'_> {
     fn scratch_bytes(&self) -> usize {
         let numbers = (self.columns.len() + 1) * self.row.len();
         self.inner.scratch_bytes() + self.correlation.bytes() + numbers * size_of::<f64>()
+    }
+
+    fn take_time(&mut self) {
+        self.inner.take_time();
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

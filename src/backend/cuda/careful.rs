@@ -5,11 +5,14 @@ use super::device_loop::no_loop;
 use super::driver::DriverError;
 use super::evaluator::Cuda;
 use super::resident::ResidentFit;
+use super::resident_run::minimise_resident;
 use super::source::FEW_PARAMETERS;
 use super::state::Layout;
 use crate::backend::cpu::Cpu;
-use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
 use crate::normal::{Normal, RFactor};
+use crate::solver::evaluator::{DeviceLoop, DeviceUse, Evaluator};
+use crate::solver::outcome::{BadPoint, Failure, Fault, Outcome};
+use crate::solver::task::Task;
 use std::ops::Range;
 
 /// An evaluator on a device that asks the CPU for bad points and magnitudes.
@@ -80,6 +83,10 @@ impl Evaluator for Careful<'_> {
         self.cpu.scratch_bytes()
     }
 
+    fn take_time(&mut self) {
+        self.cpu.take_time();
+    }
+
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
         self.cpu.first_bad_point(params)
     }
@@ -104,7 +111,7 @@ impl Evaluator for Careful<'_> {
         self.cpu.is_exact(params)
     }
 
-    fn resident(&mut self) -> Option<&mut dyn ResidentFit> {
+    fn device_loop(&mut self) -> Option<&mut dyn DeviceLoop> {
         if self.device.as_ref()?.has_loop() { Some(self) } else { None }
     }
 
@@ -123,6 +130,12 @@ impl Evaluator for Careful<'_> {
             chunks: self.device.as_ref().map_or(1, Cuda::chunks),
             failed: self.failed.clone(),
         })
+    }
+}
+
+impl DeviceLoop for Careful<'_> {
+    fn minimise(&mut self, task: &Task<'_>) -> Result<Outcome, Failure> {
+        minimise_resident(self, task)
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) mod printed;
 pub(crate) mod probe;
 pub(crate) mod registry;
 pub(crate) mod resident;
+pub(crate) mod resident_run;
 mod rooms;
 #[cfg(test)]
 mod shared_driver;

@@ -2,7 +2,7 @@
 
 use super::driver::DriverError;
 use super::state::Layout;
-use crate::backend::{BadPoint, Fault};
+use crate::solver::outcome::{BadPoint, Fault};
 use std::ops::Range;
 
 /// What a fit waits for: `Request` of `kernels/solver_state.cuh`.

@@ -1,11 +1,11 @@
 //! What a pass may be asked for: the normal equations, or the triangular factor.
 
 use super::memo::{Answer, Sums, Unfinished};
-use crate::backend::Fault;
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::streamed::Streamed as Device;
 use crate::normal::{Grouped, Normal, RFactor, Summary};
+use crate::solver::outcome::Fault;
 
 /// A summary that passes make and that is kept.
 pub(crate) trait Answered: Summary + Clone + Into<Answer> {

@@ -4,9 +4,10 @@
 use super::answered::Answered;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor};
+use serde::{Deserialize, Serialize};
 
 /// What a pass is asked: under which loss, at which parameters, in which scaling of the columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Question {
     pub(crate) loss: Loss,
     /// What no point weighs more than, in row units.
@@ -26,14 +27,14 @@ impl PartialEq for Question {
 }
 
 /// What a pass gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Normal(Normal),
     Factor(RFactor),
 }
 
 /// A pass that was stopped on the way: its sums, and the first point that is not in them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Unfinished {
     pub(crate) question: Question,
     pub(crate) sums: Sums,
@@ -41,14 +42,14 @@ pub(crate) struct Unfinished {
 }
 
 /// The sums of a pass on the way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Sums {
     Normal(Grouped<Normal>),
     Factor(Grouped<RFactor>),
 }
 
 /// All answers so far, in order, and the pass that was stopped, if one was.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Memo {
     pub(crate) answers: Vec<(Question, Answer)>,
     pub(crate) unfinished: Option<Unfinished>,

@@ -5,6 +5,8 @@ mod memo;
 mod passes;
 mod streamed;
 
-pub(crate) use memo::{Answer, Memo, Question, Sums, Unfinished};
+pub(crate) use memo::{Answer, Memo, Sums};
+#[cfg(test)]
+pub(crate) use memo::{Question, Unfinished};
 pub(crate) use passes::{Evaluated, FirstPass, Kept, Passes, Watch};
 pub(crate) use streamed::{Streamed, locked};

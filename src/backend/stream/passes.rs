@@ -4,7 +4,6 @@ use super::answered::Answered;
 use super::memo::{Answer, Memo, Question, Unfinished};
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::streamed::Streamed as Device;
-use crate::backend::{Fault, Patience, Stop};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -20,6 +19,9 @@ use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal};
 use crate::observe::span;
+use crate::solver::outcome::Fault;
+use crate::solver::patience::{Patience, Stop};
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -55,6 +57,7 @@ pub(crate) struct Kept<'a> {
 }
 
 /// The first pass on the way: what it has seen, and the first point that it has not.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,

@@ -4,8 +4,10 @@ use super::passes::{Evaluated, Passes};
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::source::FEW_PARAMETERS;
 use crate::backend::cuda::streamed::Streamed as Device;
-use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault, Stop};
 use crate::normal::{Normal, RFactor, heaviest_first};
+use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::outcome::{BadPoint, Fault};
+use crate::solver::patience::Stop;
 use crate::threads;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,9 +1,10 @@
 //! Passes over all sets: the sums of each, added at the places of its parameters.
 
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::{BadPoint, DeviceUse, Evaluator, Fault};
 use crate::normal::small::fold_rows;
 use crate::normal::{Normal, RFactor, Summary, heaviest_first, pair};
+use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::outcome::{BadPoint, Fault};
 
 /// One set.
 pub(super) struct Part<'e> {
@@ -173,6 +174,10 @@ impl Evaluator for JointEvaluator<'_> {
             }
         }
         Ok(true)
+    }
+
+    fn take_time(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.evaluator.take_time());
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -9,12 +9,13 @@ mod overview;
 mod start;
 mod supply;
 
-use super::start::Start;
+use super::start::Found;
 use super::tie::told_of_ties;
 use super::{CurveFit, Ready, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::global::GlobalError;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
@@ -147,8 +148,9 @@ impl GlobalFit {
         layout.check_start(&start)?;
         let points = layout.validate(&data)?;
         let validating = begun.elapsed();
-        let (start, finding) = layout.found(&start, &points)?;
-        layout.request(&points, start, Spent { validating, finding })
+        let start = layout.found(&start, &points)?;
+        let spent = Spent { validating, finding: start.took };
+        layout.request(&points, start, spent)
     }
 }
 
@@ -166,12 +168,7 @@ impl Layout {
         .collect()
     }
 
-    fn request(
-        &self,
-        points: &[Points<'_>],
-        mut start: Vec<f64>,
-        spent: Spent,
-    ) -> Result<JointFit> {
+    fn request(&self, points: &[Points<'_>], start: Found, spent: Spent) -> Result<JointFit> {
         let begun = Instant::now();
         let first = &self.members[0].curve;
         let whole = overview::of(points)?;
@@ -193,6 +190,7 @@ impl Layout {
             .map(|(member, ready)| (&*ready.ties, member.params.as_slice()))
             .collect();
         let ties = Arc::new(Ties::joined(&ties, &self.names)?);
+        let Found { values: mut start, solved: linear, .. } = start;
         ties.complete(&mut start);
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
@@ -203,7 +201,7 @@ impl Layout {
         let sets = self.members.iter().zip(&ready).zip(points).zip(&executions);
         let sets: Vec<Set<'_>> = sets
             .map(|(((member, ready), points), execution)| Set {
-                supply: InMemory { points, execution },
+                supply: InMemory::new(points, execution),
                 prepared: &ready.prepared,
                 params: &member.params,
                 free: member.free(&self.free),
@@ -217,6 +215,7 @@ impl Layout {
             Model::Traced(program) => Prepared::traced(program, &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
+        let scales = model::scales(&self.members, self.names.len());
         let prepare_time = begun.elapsed();
         let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
@@ -235,6 +234,8 @@ impl Layout {
             options: &first.options,
             observer: watch.as_deref(),
             starts_refined: false,
+            linear,
+            scales: &scales,
             on_one_thread: false,
             prepare_time,
             spent,

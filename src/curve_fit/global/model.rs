@@ -54,14 +54,20 @@ pub(super) fn joint(members: &[Member], models: &[&Model], names: &[String]) -> 
     Ok(Model::Traced(Arc::new(program)))
 }
 
-fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) -> Model {
-    let sets: Vec<(Model, Vec<usize>)> =
-        members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
+/// Typical sizes of all parameters, NaN where they are not known.
+pub(super) fn scales(members: &[Member], params: usize) -> Vec<f64> {
     let mut scales = vec![f64::NAN; params];
     for member in members {
         let own = member.params.iter().zip(&member.curve.scales);
         own.for_each(|(&k, &scale)| scales[k] = scales[k].max(scale));
     }
+    scales
+}
+
+fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) -> Model {
+    let sets: Vec<(Model, Vec<usize>)> =
+        members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
+    let scales = scales(members, params);
     let value = move |x: &[f64], p: &[f64]| {
         let set = (x[0].round().max(1.0) as usize).min(sets.len()) - 1;
         let (model, own) = &sets[set];

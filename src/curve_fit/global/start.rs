@@ -2,11 +2,11 @@
 
 use super::in_set;
 use super::layout::{Layout, Member};
-use crate::curve_fit::start::Start;
+use crate::curve_fit::start::Found;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::start::StartError;
 use crate::error::{Error, Result};
-use std::time::Duration;
 
 impl Layout {
     /// What of a start can be said to be wrong before the data are seen.
@@ -20,54 +20,55 @@ impl Layout {
 
     /// A complete start, one value per parameter, inside the bounds, and how long it took to find what
     /// was not given of it.
-    pub(super) fn found(
-        &self,
-        start: &Start,
-        points: &[Points<'_>],
-    ) -> Result<(Vec<f64>, Duration)> {
+    pub(super) fn found(&self, start: &Start, points: &[Points<'_>]) -> Result<Found> {
         let pairs: &[(String, f64)] = match start {
-            Start::Values(values) => return Ok((self.checked(values)?, Duration::ZERO)),
+            Start::Values(values) => return Ok(Found::given(self.checked(values)?)),
             Start::Named(pairs) => pairs,
             Start::Guess => &[],
         };
         let given = self.given(pairs);
-        let (first, begun_with) = self.of_each_set(&given, points)?;
+        let first = self.of_each_set(&given, points)?;
         // With one value for what is shared the linear ones of each set are others.
         let begun =
             (0..self.names.len()).map(|k| given[k].or_else(|| self.common_value(k, &first)));
         let begun: Vec<Option<f64>> = begun.collect();
-        let (second, gone_on) = self.of_each_set(&begun, points)?;
+        let second = self.of_each_set(&begun, points)?;
         let mut found = vec![0.0; self.names.len()];
-        for (member, own) in self.members.iter().zip(second) {
-            member.params.iter().zip(own).for_each(|(&k, value)| found[k] = value);
+        for (member, own) in self.members.iter().zip(&second) {
+            member.params.iter().zip(&own.values).for_each(|(&k, &value)| found[k] = value);
         }
-        Ok((self.checked(&found)?, begun_with + gone_on))
+        let took = first.iter().chain(&second).map(|found| found.took).sum();
+        let solved = self.solved_by_all(&first);
+        Ok(Found { values: self.checked(&found)?, solved, took })
     }
 
-    /// For each set a complete start of its own parameters, and how long all took.
-    fn of_each_set(
-        &self,
-        given: &[Option<f64>],
-        points: &[Points<'_>],
-    ) -> Result<(Vec<Vec<f64>>, Duration)> {
-        let mut took = Duration::ZERO;
+    /// Positions of the parameters that every set that has them solved for.
+    fn solved_by_all(&self, found: &[Found]) -> Vec<usize> {
+        let mut linear = vec![None; self.names.len()];
+        for (member, own) in self.members.iter().zip(found) {
+            for (i, &k) in member.params.iter().enumerate() {
+                linear[k] = Some(linear[k].unwrap_or(true) && own.solved.contains(&i));
+            }
+        }
+        (0..linear.len()).filter(|&k| linear[k] == Some(true)).collect()
+    }
+
+    /// For each set a complete start of its own parameters.
+    fn of_each_set(&self, given: &[Option<f64>], points: &[Points<'_>]) -> Result<Vec<Found>> {
         let each = self.members.iter().zip(points).enumerate();
         let each = each.map(|(set, (member, points))| {
             let names = member.curve.names.iter().zip(&member.params);
             let own = names.filter(|(name, _)| !member.curve.ties.iter().any(|t| t.name == **name));
             let own = own.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
-            let found = member.curve.found(&Start::Named(own), points).map_err(in_set(set))?;
-            took += found.took;
-            Ok(found.values)
+            member.curve.found(&Start::Named(own), points).map_err(in_set(set))
         });
-        let each = each.collect::<Result<_>>()?;
-        Ok((each, took))
+        each.collect()
     }
 
     /// The median of what the sets found for a parameter that several of them have.
-    fn common_value(&self, k: usize, found: &[Vec<f64>]) -> Option<f64> {
-        let own = |(member, own): (&Member, &Vec<f64>)| {
-            member.params.iter().position(|&own| own == k).map(|i| own[i])
+    fn common_value(&self, k: usize, found: &[Found]) -> Option<f64> {
+        let own = |(member, own): (&Member, &Found)| {
+            member.params.iter().position(|&own| own == k).map(|i| own.values[i])
         };
         let mut values: Vec<f64> = self.members.iter().zip(found).filter_map(own).collect();
         values.sort_by(f64::total_cmp);

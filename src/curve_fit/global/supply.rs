@@ -4,13 +4,15 @@ use super::evaluator::{JointEvaluator, Part};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
-use crate::backend::{Evaluator, Patience};
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
+use crate::fit::search::View;
 use crate::fit::stats::Stats;
-use crate::fit::supply::{EvaluatorWish, InMemory, Supply};
+use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
 use crate::normal::Normal;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::patience::Patience;
 
 /// One set with its model.
 pub(super) struct Set<'a> {
@@ -43,17 +45,12 @@ impl JointSupply<'_> {
     pub(super) fn chi_squares(&self, params: &[f64], loss: Loss) -> Result<Vec<f64>> {
         let each = self.sets.iter().map(|set| {
             let own = set.own(params);
-            let wish = EvaluatorWish {
-                model: set.prepared,
-                start: &set.start,
-                loss,
-                arithmetic: Arithmetic::Double,
-                on_one_thread: false,
-                patience: Patience::default(),
-            };
+            let (model, patience) = (set.prepared, Patience::default());
+            let view = View::of(loss, &set.start);
+            let options = EvaluatorOptions { model, view, patience, on_one_thread: false };
             let n = set.free.len();
             let mut normal = Normal::zero(n);
-            let mut evaluator = set.supply.evaluator(&wish)?;
+            let mut evaluator = set.supply.evaluator(&options)?;
             // The fit has ended here: a set that cannot be evaluated any more has no number.
             let cost = match evaluator.normal(&own, &vec![1.0; n], &mut normal) {
                 Ok(()) => normal.cost,
@@ -67,11 +64,15 @@ impl JointSupply<'_> {
 }
 
 impl Supply for JointSupply<'_> {
-    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
         let part = |set: &'e Set<'_>| {
-            let wish = EvaluatorWish { model: set.prepared, start: &set.start, ..*wish };
+            let view = View { start: &set.start, ..options.view };
             Ok(Part {
-                evaluator: set.supply.evaluator(&wish)?,
+                evaluator: set.supply.evaluator(&EvaluatorOptions {
+                    model: set.prepared,
+                    view,
+                    ..*options
+                })?,
                 params: set.params,
                 free: &set.free,
                 factor: set.factor,

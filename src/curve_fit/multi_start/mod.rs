@@ -4,10 +4,11 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::ends;
-use super::start::{Found, Start};
+use super::start::Found;
 use super::tie::told_of_ties;
 use crate::data::Data;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::error::start::StartError;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
@@ -162,9 +163,9 @@ impl CurveFit {
         let plan = self.plan(starts)?;
         let points = self.validate(&data)?;
         let validating = begun.elapsed();
-        let Found { values: start, took: finding, .. } = self.first(&start, &plan, &points)?;
-        let spent = Spent { validating, finding };
-        let all = self.starts(&start, starts, &plan)?;
+        let start = self.first(&start, &plan, &points)?;
+        let spent = Spent { validating, finding: start.took };
+        let all = self.starts(&start.values, starts, &plan)?;
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));

@@ -1,7 +1,6 @@
 //! Where a profile reaches a level.
 
-use super::Profile;
-use super::neville;
+use super::{Profile, neville};
 
 /// Why an interval ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! The course of a fit over a stream: a first pass, a start from a sample, steps to the end.
 
+use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
-use crate::backend::cuda::source::Arithmetic;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
-use crate::backend::{Backend, Evaluator, Fault, Patience, Stopper, end_of};
 use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
@@ -15,18 +14,21 @@ use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
+use crate::fit::search::View;
 use crate::fit::stream::checkpoint::Store;
-use crate::fit::stream::contents::{self, Contents};
+use crate::fit::stream::contents::Contents;
 use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
 use crate::fit::stream::opening::{Opening, forgiven};
 use crate::fit::stream::stats::StreamStats;
 use crate::fit::stream::supply::{PlaceWish, StreamSupply};
-use crate::fit::supply::{EvaluatorWish, Supply};
+use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::normal::Normal;
-use crate::solver::minimise::Failure;
+use crate::solver::evaluator::Evaluator;
 use crate::solver::options::Options;
+use crate::solver::outcome::{Failure, Fault};
+use crate::solver::patience::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
 use std::time::{Duration, Instant};
 
@@ -74,7 +76,7 @@ impl<'f> Course<'f> {
         asked: Asked<'f>,
         stream: Stream<'f>,
         shape: Shape,
-    ) -> Result<(Course<'f>, Option<Contents>)> {
+    ) -> Result<(Course<'f>, Option<Contents<'static>>)> {
         let prepare_time = asked.begun.elapsed();
         let Asked { curve, model, free, start, begun, .. } = &asked;
         let capacity = stream.capacity(&shape)?;
@@ -86,13 +88,13 @@ impl<'f> Course<'f> {
             let identity = curve.identity(model, start, &prefetch, &said, subsample)?;
             let store = Store::new(&path);
             if let Some(bytes) = store.load(&identity)? {
-                let read = contents::read(&bytes, free.len(), curve.estimator);
-                resumed = Some(read.map_err(|why| store.malformed(why))?);
+                let read = Contents::from_bytes(&bytes, free.len());
+                resumed = Some(read.map_err(|why| store.corrupt(why))?);
             }
             keeper = Some(Keeper { store, identity, required });
         }
-        if let Some(Contents::Opened(opened)) = &resumed {
-            resumed_passes = opened.memo.answers.len();
+        if let Some(Contents::Opened { memo, .. }) = &resumed {
+            resumed_passes = memo.answers.len();
         }
         let follower = Follower {
             keeper,
@@ -126,18 +128,17 @@ impl<'f> Course<'f> {
 
     /// Sees all points, unless a checkpoint knows of them, and finds out what a sample of at most `most`
     /// points says of the start.
-    pub(super) fn open(&self, resumed: Option<Contents>, most: usize) -> Result<Opening> {
+    pub(super) fn open(&self, resumed: Option<Contents<'_>>, most: usize) -> Result<Opening> {
         let mut passes = locked(&self.supply.passes);
         let free = self.asked.free.len();
         let mut first = match resumed {
-            Some(Contents::Opened(opened)) => {
-                let contents::Opened { overview, distinct, opening, memo } = *opened;
+            Some(Contents::Opened { overview, distinct, opening, memo }) => {
                 passes.known = Some((overview, distinct));
-                passes.memo = memo;
-                noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
-                return Ok(opening);
+                passes.memo = memo.into_owned();
+                noted(&self.notes, |notes| notes.opening = Some(opening.clone().into_owned()));
+                return Ok(opening.into_owned());
             }
-            Some(Contents::First(first)) => *first,
+            Some(Contents::First(first)) => first.into_owned(),
             None => {
                 let sample = Sample::new(self.shape.x.len(), self.shape.sigma, most);
                 FirstPass::new(sample, free)
@@ -265,6 +266,8 @@ impl<'f> Course<'f> {
             options: &curve.options,
             observer: Some(&self.watch),
             starts_refined,
+            linear: Vec::new(),
+            scales: &curve.scales,
             on_one_thread: false,
             prepare_time: self.prepare_time,
             spent,
@@ -303,11 +306,9 @@ impl<'f> Course<'f> {
     }
 
     fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + 'e>> {
-        self.supply.evaluator(&EvaluatorWish {
+        self.supply.evaluator(&EvaluatorOptions {
             model: self.prepared(),
-            start,
-            loss: self.asked.curve.loss,
-            arithmetic: Arithmetic::Double,
+            view: View::of(self.asked.curve.loss, start),
             on_one_thread: false,
             patience: self.patience(),
         })

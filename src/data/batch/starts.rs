@@ -1,17 +1,21 @@
 //! Where the fits of a batch begin.
 
 use crate::data::expect_length;
+use crate::data::start::Start;
 use crate::error::Result;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// The starts of a batch: one for all fits, or one per fit, row-major. Slices, vectors and arrays of
-/// numbers or of `[f64; N]` convert into it.
+/// numbers or of `[f64; N]` convert into it; so does a [`Start`] by name or [`Start::Guess`], of which each fit
+/// finds the rest in its own points.
 ///
 /// ```
-/// use dualfit::Starts;
+/// use dualfit::{Start, Starts};
 /// let one_for_all: Starts<'_> = [1.0, 0.5].into();
 /// let per_fit: Starts<'_> = vec![[1.0, 0.5], [2.0, 0.4], [3.0, 0.3]].into();
+/// let by_name: Starts<'_> = [("rate", 0.5)].into();
+/// let guessed: Starts<'_> = Start::Guess.into();
 /// ```
 ///
 /// With starts may come bounds of each fit's own:
@@ -24,11 +28,15 @@ use std::ops::Range;
 pub struct Starts<'a> {
     values: Cow<'a, [f64]>,
     bounds: Option<(&'a [f64], &'a [f64])>,
+    /// What each fit finds its start from, until it is found.
+    sought: Option<Start>,
+    /// Sets of positions of linear parameters, and which of them was solved for at the start of each fit.
+    linear: (Vec<Vec<usize>>, Vec<usize>),
 }
 
 impl<'a> Starts<'a> {
     fn new(values: Cow<'a, [f64]>) -> Starts<'a> {
-        Starts { values, bounds: None }
+        Starts { values, bounds: None, sought: None, linear: Default::default() }
     }
 
     /// Bounds of each fit's own, n_fits × n_params values each, infinite where there is none. They
@@ -41,13 +49,30 @@ impl<'a> Starts<'a> {
         self
     }
 
+    /// What each fit is to find its start from, if starts are not values.
+    pub(crate) fn sought(&self) -> Option<&Start> {
+        self.sought.as_ref()
+    }
+
+    /// The same with the starts that were found, row-major, and the linear parameters that were solved for:
+    /// sets of positions, and which of them is that of each fit.
+    pub(crate) fn found(&self, values: Vec<f64>, linear: (Vec<Vec<usize>>, Vec<usize>)) -> Self {
+        Starts { values: Cow::Owned(values), bounds: self.bounds, sought: None, linear }
+    }
+
+    /// Positions of the parameters in which the model is linear and that were solved for at the start of a fit.
+    pub(crate) fn linear(&self, fit: usize) -> &[usize] {
+        let (sets, which) = &self.linear;
+        which.get(fit).map_or(&[], |&set| &sets[set])
+    }
+
     /// # Errors
     /// [`LengthMismatch`](crate::Error::LengthMismatch) unless there is one start for all, or one per fit, and bounds, if any,
     /// for each.
     pub(crate) fn check(&self, fits: usize, params: usize) -> Result<()> {
         let expected = fits.saturating_mul(params);
         let got = self.values.len();
-        if got != params {
+        if self.sought.is_none() && got != params {
             let remedy = "one start for all fits, or one per fit, one value per parameter each";
             expect_length("starts".into(), got, expected, remedy)?;
         }
@@ -97,6 +122,21 @@ impl<'a> Starts<'a> {
     /// A fit's own lower and upper bounds.
     pub(crate) fn bounds_of(&self, fit: usize, params: usize) -> Option<(&'a [f64], &'a [f64])> {
         self.bounds_of_range(fit * params..(fit + 1) * params)
+    }
+}
+
+impl From<Start> for Starts<'_> {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Values(values) => Starts::new(Cow::Owned(values)),
+            start => Starts { sought: Some(start), ..Starts::new(Cow::Owned(Vec::new())) },
+        }
+    }
+}
+
+impl<const N: usize> From<[(&str, f64); N]> for Starts<'_> {
+    fn from(pairs: [(&str, f64); N]) -> Self {
+        Start::from(pairs).into()
     }
 }
 

@@ -1,8 +1,7 @@
 //! The files of a folder as one source, one of them open at a time.
 
 use super::chain::{add_shape, expect_shape};
-use super::format::digest::Digest;
-use super::format::stamp::Stamp;
+use super::format::file::{Digest, Stamp};
 use super::{Chunk, Shape, Source};
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;

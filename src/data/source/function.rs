@@ -1,6 +1,6 @@
 //! Points that a closure computes from their number.
 
-use super::format::digest::{Digest, spread};
+use super::format::file::{Digest, spread};
 use super::{Chunk, Shape, Source};
 use crate::error::source::SourceError;
 

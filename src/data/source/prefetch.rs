@@ -7,9 +7,10 @@ use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::model::program::panic_message;
 use crate::observe::span;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -89,36 +90,58 @@ impl<'a> Prefetch<'a> {
         let (spent, spare) = (&mut self.spent, &mut self.spare);
         let mut reader =
             Reader { source: &mut *self.source, known: &mut self.known, capacity: self.capacity };
+        let mut first = skip;
+        let mut work = |spent: &mut Spent, chunk: &Chunk| {
+            spent.chunks += 1;
+            spent.points += chunk.len() as u64;
+            let number = first;
+            first += chunk.len() as u64;
+            work(number, chunk).map(|answer| answer.is_continue())
+        };
         let to_read = &mut reader;
         let done = thread::scope(|scope| {
-            let begun = thread::Builder::new()
-                .name("dualfit reader".into())
-                .spawn_scoped(scope, move || to_read.read_all(skip, &to_fill, &filled));
-            let Ok(thread) = begun else { return None };
-            let outcome = work_through(skip, fill, ready, spent, spare, &mut work);
+            let read = move || {
+                let mut reading = Duration::ZERO;
+                let give = |chunk| Ok(filled.send(Ok(chunk)).is_ok());
+                let read = to_read.read_all(skip, &mut reading, || to_fill.recv().ok(), give);
+                if let Err(error) = read {
+                    // Nobody hears it if the work has ended already.
+                    let _ = filled.send(Err(error));
+                }
+                reading
+            };
+            let thread = thread::Builder::new().name("dualfit reader".into());
+            let thread = thread.spawn_scoped(scope, read).ok()?;
+            let outcome = work_through(fill, ready, spent, spare, &mut work);
             // Both ends of the queue are gone, so the reader ends with the read that it is at.
             spent.reading += thread.join().unwrap_or_default();
             Some(outcome)
         });
         done.unwrap_or_else(|| {
-            let mut chunk = Chunk::new(&self.shape, self.capacity);
-            let outcome = reader.in_turn(skip, &mut chunk, &mut self.spent, &mut work);
-            self.spare.push(chunk);
+            let mut reading = Duration::ZERO;
+            let buffer = Cell::new(Some(Chunk::new(&self.shape, self.capacity)));
+            let give = |chunk| {
+                let more = work(&mut self.spent, &chunk);
+                buffer.set(Some(chunk));
+                more
+            };
+            let outcome = reader.read_all(skip, &mut reading, || buffer.take(), give);
+            self.spare.extend(buffer.take());
+            self.spent.reading += reading;
+            self.spent.waiting += reading;
             outcome
         })
     }
 }
 
-/// Takes chunks from the queue until there are no more.
+/// Takes chunks from the queue until there are no more, or `work` wants none.
 fn work_through<E: From<Error>>(
-    skip: u64,
     fill: Sender<Chunk>,
     ready: Receiver<Result<Chunk>>,
     spent: &mut Spent,
     spare: &mut Vec<Chunk>,
-    work: &mut impl FnMut(u64, &Chunk) -> std::result::Result<ControlFlow<()>, E>,
+    work: &mut impl FnMut(&mut Spent, &Chunk) -> std::result::Result<bool, E>,
 ) -> std::result::Result<(), E> {
-    let mut first = skip;
     loop {
         let begun = Instant::now();
         let next = {
@@ -128,11 +151,7 @@ fn work_through<E: From<Error>>(
         spent.waiting += begun.elapsed();
         let Ok(chunk) = next else { return Ok(()) };
         let chunk = chunk?;
-        spent.chunks += 1;
-        spent.points += chunk.len() as u64;
-        let answer = work(first, &chunk)?;
-        first += chunk.len() as u64;
-        if answer.is_break() {
+        if !work(spent, &chunk)? {
             return Ok(());
         }
         // When the reader has ended, the buffers are kept for the next pass.
@@ -151,60 +170,28 @@ struct Reader<'r, 'a> {
 }
 
 impl Reader<'_, '_> {
-    /// Fills buffers until the points or the buffers end. Returns the time that it took.
-    fn read_all(
+    /// Fills buffers and gives them away, until the points or the buffers end, or no more are wanted. Adds
+    /// the time that it reads to `reading`.
+    fn read_all<E: From<Error>>(
         &mut self,
         skip: u64,
-        to_fill: &Receiver<Chunk>,
-        filled: &SyncSender<Result<Chunk>>,
-    ) -> Duration {
-        let mut reading = Duration::ZERO;
-        let read = guarded(|| -> Result<()> {
-            let begun = Instant::now();
-            self.begin(skip)?;
-            reading += begun.elapsed();
-            while let Ok(mut chunk) = to_fill.recv() {
-                let _span = span!(DEBUG, "read", most = self.capacity);
-                let begun = Instant::now();
-                let more = self.next(&mut chunk)?;
-                reading += begun.elapsed();
-                if (!chunk.is_empty() && filled.send(Ok(chunk)).is_err()) || !more {
-                    return Ok(());
-                }
-            }
-            Ok(())
-        });
-        if let Err(error) = read.flatten() {
-            // Nobody hears it if the work has ended already.
-            let _ = filled.send(Err(error));
-        }
-        reading
-    }
-
-    /// Fills a chunk and works on it, in turn.
-    fn in_turn<E: From<Error>>(
-        &mut self,
-        skip: u64,
-        chunk: &mut Chunk,
-        spent: &mut Spent,
-        work: &mut impl FnMut(u64, &Chunk) -> std::result::Result<ControlFlow<()>, E>,
+        reading: &mut Duration,
+        buffer: impl Fn() -> Option<Chunk>,
+        mut give: impl FnMut(Chunk) -> std::result::Result<bool, E>,
     ) -> std::result::Result<(), E> {
+        let begun = Instant::now();
         guarded(|| self.begin(skip)).flatten()?;
-        let (mut first, mut more) = (skip, true);
-        while more {
+        *reading += begun.elapsed();
+        while let Some(mut chunk) = buffer() {
             let begun = Instant::now();
-            more = guarded(|| self.next(chunk)).flatten()?;
-            spent.reading += begun.elapsed();
-            spent.waiting += begun.elapsed();
-            if chunk.is_empty() {
-                continue;
-            }
-            spent.chunks += 1;
-            spent.points += chunk.len() as u64;
-            if work(first, chunk)?.is_break() {
+            let more = {
+                let _span = span!(DEBUG, "read", most = self.capacity);
+                guarded(|| self.next(&mut chunk)).flatten()?
+            };
+            *reading += begun.elapsed();
+            if (!chunk.is_empty() && !give(chunk)?) || !more {
                 return Ok(());
             }
-            first += chunk.len() as u64;
         }
         Ok(())
     }

@@ -1,14 +1,10 @@
 //! Files of bare numbers: one file per column, or rows of several numbers.
 
-use super::format::binary::{Binary, Field, Table, reading_binary};
+use super::format::binary::{Binary, Encoding, Field, NumberType, Table};
 use super::format::file::DataFile;
-use super::format::number::{Encoding, NumberType};
-use super::format::roles::{Roles, choosing_columns};
-use super::{Chunk, Shape, Source};
-use crate::error::changed::SourceChange;
+use super::format::roles::file_source;
 use crate::error::source::SourceError;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What a file of bare numbers is made of: rows that follow each other without gaps to the end of the
 /// file, the numbers of a row in order. Little-endian and without a header until something else is
@@ -42,8 +38,7 @@ impl RawFile {
         self
     }
 
-    /// The table, and its number of rows.
-    fn open(&self) -> Result<(Table, u64), SourceError> {
+    fn open(&self) -> Result<Table, SourceError> {
         let file = DataFile::open(&self.path)?;
         let stride: usize = self.numbers.iter().map(|number| number.bytes()).sum();
         let Some(bytes) = file.length().checked_sub(self.header) else {
@@ -62,7 +57,19 @@ impl RawFile {
             );
             return Err(file.error(message).at_row(rows));
         }
-        Ok((Table { file: Arc::new(file), start: self.header, stride }, rows))
+        let mut end = 0;
+        let field = |&number: &NumberType| {
+            let (start, offset) = (self.header, end);
+            end += number.bytes();
+            Field {
+                start,
+                stride,
+                offset,
+                encoding: Encoding { number, big_endian: self.big_endian },
+            }
+        };
+        let fields = self.numbers.iter().map(field).collect();
+        Ok(Table { file, rows, fields })
     }
 }
 
@@ -82,13 +89,10 @@ impl RawFile {
 /// ```
 #[derive(Debug)]
 pub struct RawSource {
-    binary: Binary,
-    roles: Roles,
-    files: Vec<Arc<DataFile>>,
-    layout: String,
+    reader: Binary,
 }
 
-choosing_columns!(RawSource);
+file_source!(RawSource);
 
 impl RawSource {
     /// Files of one number of rows.
@@ -97,31 +101,11 @@ impl RawSource {
     /// If a file cannot be opened, is no whole number of rows, or has not as many as the first; if
     /// there are not two columns.
     pub fn open(files: impl IntoIterator<Item = RawFile>) -> Result<RawSource, SourceError> {
-        let (mut tables, mut fields, mut layout) = (Vec::new(), Vec::new(), String::from("raw "));
-        let mut points = None;
-        for (table, raw) in files.into_iter().enumerate() {
-            let (opened, rows) = raw.open()?;
-            let (first, expected) = points.get_or_insert_with(|| (opened.file.place(), rows));
-            if rows != *expected {
-                let message = format!(
-                    "it has {rows} rows and {first} has {expected}; the files of a source have one number of rows"
-                );
-                return Err(opened.file.error(message));
-            }
-            let mut offset = 0;
-            for &number in &raw.numbers {
-                let encoding = Encoding { number, big_endian: raw.big_endian };
-                fields.push(Field { table, offset, encoding });
-                offset += number.bytes();
-            }
-            tables.push(opened);
-            layout += &format!("{:?} {} {}; ", raw.numbers, raw.header, raw.big_endian);
-        }
-        let (place, rows) = points.unwrap_or_else(|| ("raw files".into(), 0));
-        let roles = Roles::numbered(fields.len(), &place)?;
-        let files = tables.iter().map(|table| table.file.clone()).collect();
-        Ok(RawSource { binary: Binary::new(tables, fields, rows), roles, files, layout })
+        let files: Vec<RawFile> = files.into_iter().collect();
+        let layout =
+            |raw: &RawFile| format!("{:?} {} {}; ", raw.numbers, raw.header, raw.big_endian);
+        let layout = files.iter().map(layout).collect::<String>();
+        let tables = files.iter().map(RawFile::open);
+        Ok(RawSource { reader: Binary::new(format!("raw {layout}"), "rows", tables)? })
     }
 }
-
-reading_binary!(RawSource);

@@ -1,6 +1,6 @@
 //! Points in memory, as a source.
 
-use super::format::digest::{Digest, spread};
+use super::format::file::{Digest, spread};
 use super::{Chunk, Shape, Source, Width};
 use crate::data::columns::Columns;
 use crate::data::values::Values;

@@ -15,7 +15,7 @@ use crate::data::estimator::Estimator;
 use crate::data::points::Units;
 use crate::data::reach::is_far;
 use crate::solver::levels::has_heavy_points;
-use crate::solver::problem::Problem;
+use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
 use crate::solver::waiting::{Verdict, Waiting};
 
@@ -70,7 +70,7 @@ impl<'a> Ranks<'a> {
         let abreast = Abreast::new(prepared, data.columns.len(), manner)?;
         let bench = Bench::new(request);
         let lane = || Lane {
-            problem: bench.problem.clone(),
+            problem: bench.space.problem.clone(),
             solver: Waiting::new(request.names.len(), prepared.free.len()),
             fit: None,
             has_begun: false,
@@ -115,15 +115,15 @@ impl<'a> Ranks<'a> {
     /// Gives a fit to a lane; one that cannot be made, or not there, is done with.
     fn begin(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
         let (abreast, place) = (&mut self.abreast, &mut self.lanes[lane]);
-        let begun = self.bench.with_points(request, out.first + index, |bench, points| {
+        let begun = self.bench.checked(request, out.first + index, |bench, points| {
             let fits = points.units == Units::ORDINARY
                 && points.len() <= MOST_POINTS
-                && !has_heavy_points(points, bench.problem.free.len());
+                && !has_heavy_points(points, bench.space.problem.free.len());
             if fits {
                 abreast.load(lane, points);
-                place.problem.copy_from(&bench.problem);
+                place.problem.copy_from(&bench.space.problem);
                 place.absolute = points.is_absolute();
-                place.solver.begin(&place.problem, request.options, request.begun);
+                place.solver.begin(&request.task(&place.problem));
                 place.fit = Some(index);
                 place.has_begun = false;
             }
@@ -145,7 +145,7 @@ impl<'a> Ranks<'a> {
         let far = !place.has_begun && is_far(request.loss, sums.cost, 1.0, place.problem.points);
         place.has_begun = true;
         let verdict = match read && !far {
-            true => place.solver.evaluated(&place.problem, request.options, request.begun),
+            true => place.solver.evaluated(&request.task(&place.problem)),
             false => Verdict::Alone,
         };
         match verdict {
@@ -157,26 +157,15 @@ impl<'a> Ranks<'a> {
             }
             Verdict::Ended(termination) => {
                 place.fit = None;
-                self.bench.problem.copy_from(&place.problem);
-                place.solver.report(termination, &mut self.bench.room.ends.best);
-                out.statuses[index] = self.end(request, lane, index, out);
+                let space = &mut self.bench.space;
+                space.problem.copy_from(&place.problem);
+                place.solver.report(termination, space.outcome_mut());
+                if space.has_another_way(&request.rules(out.first + index)) {
+                    return self.bench.fit(request, index, out);
+                }
+                let written = self.bench.write_end(request, place.absolute, index, out);
+                out.statuses[index] = written.unwrap_or_else(|status| status);
             }
         }
-    }
-
-    fn end(
-        &mut self,
-        request: &BatchRequest<'a>,
-        lane: usize,
-        index: usize,
-        out: &mut Part<'_>,
-    ) -> FitStatus {
-        if !self.bench.factor_of_end(request.loss) {
-            let factored = self.bench.factor_alone(request, out.first + index);
-            if let Err(status) = factored {
-                return status;
-            }
-        }
-        self.bench.write(self.lanes[lane].absolute, request.loss, index, out)
     }
 }

@@ -10,6 +10,7 @@ use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::Properties;
+use crate::backend::cuda::resident_run::termination_of;
 use crate::data::batch::BatchSigma;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
 use crate::solver::observe::{BatchProgress, asks_to_stop};
-use crate::solver::resident::termination_of;
+use crate::solver::options::Options;
 use crate::solver::termination::Termination;
 use std::sync::Arc;
 
@@ -240,7 +241,16 @@ fn is_for_the_host(
         let beside = |bound: f64| p != bound && (p - bound).abs() <= near;
         near.is_finite() && (beside(lower) || beside(upper))
     };
+    // A restart, which only the host makes.
+    let Options { max_evaluations, max_time, .. } = *request.options;
+    let is_bounded = |&k: &usize| request.bounds[k] != (f64::NEG_INFINITY, f64::INFINITY);
+    let again = !termination.is_converged()
+        && (max_evaluations.is_none() && max_time.is_none())
+        && (!request.starts.linear(fit).is_empty()
+            || request.starts.is_bounded()
+            || request.prepared.free.iter().any(is_bounded));
     matches!(termination, NoProgress | Degenerate | ExactFit)
+        || again
         || heavy
         || deficient
         || request.prepared.free.iter().any(beside)

@@ -13,15 +13,18 @@ use super::one::Bench;
 use super::status::FitStatus;
 use crate::backend::cpu::Prepared;
 use crate::backend::cpu::abreast::ABREAST;
-use crate::backend::{Patience, Stopper, end_of};
-use crate::data::batch::{BatchData, Starts};
+use crate::data::batch::{BatchData, BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::data::values::Values;
 use crate::error::{Error, Result};
+use crate::fit::search::Rules;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
-use crate::solver::observe::{BatchObserver, BatchProgress, asks_to_stop};
+use crate::solver::observe::{BatchObserver, BatchProgress, Observer, asks_to_stop};
 use crate::solver::options::Options;
+use crate::solver::task::{Problem, Task, Work};
 use crate::threads;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +48,8 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) bounds: &'a [(f64, f64)],
     /// Parameters that do not occur in the model.
     pub(crate) unused: &'a [bool],
+    /// Typical sizes of the parameters, NaN where they are not known.
+    pub(crate) scales: &'a [f64],
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
     pub(crate) options: &'a Options,
@@ -58,18 +63,47 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) begun: Instant,
 }
 
-impl BatchRequest<'_> {
+impl<'a> BatchRequest<'a> {
+    /// The points of a fit, if they can be used. `columns` and `y` are room for them.
+    pub(crate) fn points<'p>(
+        &self,
+        fit: usize,
+        columns: &'p mut Vec<Values<'a>>,
+        y: &'p mut Vec<f64>,
+    ) -> std::result::Result<Points<'p>, FitStatus> {
+        if let BatchSigma::PerFit(sigma) = self.data.sigma
+            && !(sigma[fit] > 0.0 && sigma[fit].is_finite())
+        {
+            return Err(FitStatus::BadData { point: 0 });
+        }
+        let mut points = Points::check(self.data.fit(fit, columns, y))?;
+        if self.estimator == Estimator::Poisson {
+            points.count_events()?;
+        }
+        Ok(points)
+    }
+
     /// The beginning of a fit, as its time limit counts it.
     pub(super) fn clock(&self) -> Instant {
         if self.options.max_time.is_some() { Instant::now() } else { self.begun }
     }
 
-    /// How long the passes of a fit that begins may go on.
-    pub(super) fn patience(&self) -> Patience<'_> {
-        Patience {
-            until: end_of(self.clock(), self.options.max_time),
-            stopper: self.cancel.map(|token| token as &dyn Stopper),
+    /// What is asked of the search of a fit.
+    pub(super) fn rules(&self, fit: usize) -> Rules<'_> {
+        Rules {
+            loss: self.loss,
+            options: self.options,
+            observer: self.cancel.map(|token| token as &Observer),
+            refined: false,
+            linear: self.starts.linear(fit),
+            scales: self.scales,
         }
+    }
+
+    /// A minimisation beside others, which nobody watches.
+    pub(super) fn task<'t>(&'t self, problem: &'t Problem) -> Task<'t> {
+        let (options, begun, work) = (self.options, self.begun, Work::default());
+        Task { problem, options, observer: None, begun, work, known: None }
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -82,7 +116,7 @@ impl BatchRequest<'_> {
     }
 
     /// Whether there are enough fits to keep all threads busy, so that none need be shared.
-    pub(super) fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.data.n_fits() >= 2 * threads::count()
     }
 }

@@ -8,7 +8,6 @@ mod errors;
 mod one;
 mod pipeline;
 pub(crate) mod place;
-mod stage;
 pub(crate) mod status;
 mod summary;
 mod tied;

@@ -1,8 +1,8 @@
 //! How each fit of a batch ended.
 
-use crate::backend::{BadPoint, Fault, Stop};
 use crate::error::Error;
-use crate::solver::minimise::Failure;
+use crate::solver::outcome::{BadPoint, Failure, Fault};
+use crate::solver::patience::Stop;
 use crate::solver::termination::Termination;
 use std::fmt;
 

@@ -17,8 +17,8 @@
 //! of two equal terms, are one optimum. Which exchange it would be, the order of the values tells; whether the model
 //! stays as it is, [`Exchanges`] knows.
 
-use crate::solver::minimise::Outcome;
 use crate::solver::options::Options;
+use crate::solver::outcome::Outcome;
 
 /// The part of a standard error that does not separate two ends.
 const NEAR: f64 = 0.01;
@@ -145,8 +145,8 @@ fn is_cheap(difference: &[f64], end: &Outcome, most: f64) -> bool {
 mod tests {
     use super::*;
     use crate::normal::Normal;
+    use crate::solver::task::Work;
     use crate::solver::termination::Termination;
-    use crate::solver::work::Work;
 
     const NONE: Options = Options {
         ftol: 0.0,

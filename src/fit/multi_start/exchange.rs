@@ -4,8 +4,8 @@
 //! with each other, the exchange is one of the model and not of a place. This holds for every kind of model and loss.
 
 use super::Trial;
-use crate::backend::cuda::source::Arithmetic;
 use crate::fit::engine::Request;
+use crate::fit::search::View;
 use crate::normal::Normal;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ impl<'a> Exchange<'a> {
     /// `None` where the model cannot be evaluated.
     fn compare(&self, order: &[usize]) -> Option<bool> {
         let request = self.request;
-        let mut evaluator = request.evaluator(request.loss, Arithmetic::Double).ok()?;
+        let mut evaluator = request.evaluator(View::of(request.loss, &request.start)).ok()?;
         let mut normal = Normal::zero(self.free.len());
         let columns = vec![1.0; self.free.len()];
         let mut cost = |params: &[f64]| {

@@ -6,12 +6,12 @@
 use super::distinct::Nearness;
 use super::exchange::Exchange;
 use super::{End, Optima, Optimum, Trial, chance_of_unseen};
-use crate::backend::cuda::source::Arithmetic;
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
+use crate::fit::search::View;
 use crate::fit::warning::Warning;
 use crate::observe::span;
-use crate::solver::minimise::Outcome;
+use crate::solver::outcome::Outcome;
 use crate::threads;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -39,12 +39,10 @@ pub(crate) fn from_all(
         }
         let _span = span!(DEBUG, "start", number = i);
         let begun = Instant::now();
-        let request = Request { start: start.clone(), ..request.clone() };
-        let outcome = request.solve(begun).and_then(|(mut evaluator, outcome)| {
-            let mut outcome = request.judged(&mut *evaluator, outcome)?;
-            request.ties.complete(&mut outcome.params);
-            Ok((outcome, begun.elapsed()))
-        });
+        // Linear parameters were solved for at the first start only.
+        let linear = if i == 0 { request.linear.clone() } else { Vec::new() };
+        let request = Request { start: start.clone(), linear, ..request.clone() };
+        let outcome = request.search(begun).map(|outcome| (outcome, begun.elapsed()));
         if outcome.as_ref().is_err_and(|error| !is_of_start(error)) {
             stop.store(true, Relaxed);
         }
@@ -87,8 +85,7 @@ pub(crate) fn from_all(
         return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
     };
     let request = Request { start: trials[first].start.clone(), ..request };
-    let mut evaluator = request.evaluator(request.loss, Arithmetic::Double)?;
-    let mut best = request.conclude(&mut *evaluator, outcome, time)?;
+    let mut best = request.ended(outcome, time)?;
     best.warnings.extend(rarely_reached(&distinct));
     Ok(Optima { best, distinct, trials })
 }
@@ -137,7 +134,7 @@ fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
 
 /// Whether a pass over the points has work for every thread.
 fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
-    let threads = request.evaluator(request.loss, Arithmetic::Double)?.threads();
+    let threads = request.evaluator(View::of(request.loss, &request.start))?.threads();
     Ok(threads > 1 && threads >= threads::count())
 }
 

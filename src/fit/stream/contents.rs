@@ -1,278 +1,153 @@
 //! What a checkpoint of a stream contains: what is known of the points, how the fit was opened, and the
 //! answers of all passes. A fit that is told them again takes the same steps, to the bit.
+//!
+//! The bytes are those of the `postcard` format, in which floats keep their bits.
 
-use super::checkpoint::bytes::{Malformed, Reader, Writer};
 use super::opening::Opening;
-use crate::backend::stream::{Answer, FirstPass, Kept, Memo, Question, Sums, Unfinished};
-use crate::data::estimator::Estimator;
-use crate::data::loss::Loss;
+use crate::backend::stream::{Answer, FirstPass, Memo, Sums};
 use crate::data::overview::Overview;
-use crate::data::points::Units;
-use crate::data::sample::{Sample, SampleState};
-use crate::data::summary::Summary;
-use crate::data::survey::{Survey, WORDS, pieces_of};
-use crate::normal::{Grouped, Normal, RFactor, pair};
+use crate::data::survey::pieces_of;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-/// What was read.
-pub(crate) enum Contents {
+/// What is to be kept, or was read.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Contents<'a> {
     /// A first pass that was stopped.
-    First(Box<FirstPass>),
-    /// A fit after its first pass.
-    Opened(Box<Opened>),
+    First(Cow<'a, FirstPass>),
+    /// A fit after its first pass. `distinct`: its different points, as far as they were counted.
+    Opened { overview: Overview, distinct: usize, opening: Cow<'a, Opening>, memo: Cow<'a, Memo> },
 }
 
-/// What a fit knows after its first pass.
-pub(crate) struct Opened {
-    pub(crate) overview: Overview,
-    pub(crate) distinct: usize,
-    pub(crate) opening: Opening,
-    pub(crate) memo: Memo,
-}
-
-/// A first pass that was stopped, as bytes.
-pub(crate) fn write_first(first: &FirstPass) -> Vec<u8> {
-    let mut out = Writer::new();
-    out.flag(false);
-    first.survey.words().into_iter().for_each(|word| out.u64(word));
-    let (columns, state) = first.sample.parts();
-    [state.x, state.most].into_iter().for_each(|count| out.size(count));
-    [state.seen, state.stretch, state.next, state.draws].into_iter().for_each(|n| out.u64(n));
-    out.size(columns.len());
-    columns.iter().for_each(|column| out.f64s(column));
-    write_normals(&mut out, &first.sums);
-    out.u64(first.next);
-    out.into_bytes()
-}
-
-fn read_first(from: &mut Reader<'_>, free: usize) -> Result<FirstPass, Malformed> {
-    let mut words = [0; WORDS];
-    for word in &mut words {
-        *word = from.u64()?;
+impl Contents<'_> {
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        postcard::to_stdvec(self).map_err(|why| format!("it cannot be written as bytes: {why}"))
     }
-    let state = SampleState {
-        x: from.size()?,
-        most: from.size()?,
-        seen: from.u64()?,
-        stretch: from.u64()?,
-        next: from.u64()?,
-        draws: from.u64()?,
-    };
-    let mut columns = Vec::new();
-    for _ in 0..from.size()? {
-        columns.push(from.f64s()?);
-    }
-    let sample = Sample::of_parts(columns, state)
-        .ok_or_else(|| from.out_of_range("size of the sample", state.most as u64))?;
-    let (survey, sums) = (Survey::of_words(words), read_normals(from, free)?);
-    let next = from.u64()?;
-    check_pieces(from, sums.pieces(), next)?;
-    Ok(FirstPass { survey, sample, sums, next })
-}
 
-/// Refuses sums that are not of all points before number `next`: a pass is stopped between chunks, which
-/// are of whole pieces but for the last.
-fn check_pieces(from: &Reader<'_>, pieces: u64, next: u64) -> Result<(), Malformed> {
-    match pieces == pieces_of(next) {
-        true => Ok(()),
-        false => Err(from.out_of_range("number of pieces", pieces)),
+    /// What such bytes say of a fit with this many free parameters.
+    ///
+    /// # Errors
+    /// In words, where they cannot be the contents of such a fit's checkpoint.
+    pub(crate) fn from_bytes(bytes: &[u8], free: usize) -> Result<Contents<'static>, String> {
+        let read = postcard::take_from_bytes::<Contents<'static>>(bytes);
+        let (contents, left) = read.map_err(|why| format!("its contents are damaged: {why}"))?;
+        if !left.is_empty() {
+            return Err(format!("{} bytes are left over after its contents", left.len()));
+        }
+        match contents.is_sound(free) {
+            true => Ok(contents),
+            false => Err(format!("its sums are not those of a fit of {free} free parameter(s)")),
+        }
     }
-}
 
-/// What is to be kept, as bytes.
-pub(crate) fn write(kept: &Kept<'_>, opening: &Opening) -> Vec<u8> {
-    let mut out = Writer::new();
-    out.flag(true);
-    write_overview(&mut out, kept.overview);
-    out.size(kept.distinct);
-    write_opening(&mut out, opening);
-    out.size(kept.memo.answers.len());
-    for (question, answer) in &kept.memo.answers {
-        write_question(&mut out, question);
-        match answer {
-            Answer::Normal(normal) => {
-                out.u8(0);
-                write_normal(&mut out, normal);
+    /// Whether all sums are of this many free parameters, and of as many points as they are said to be: a
+    /// pass is stopped between chunks, which are of whole pieces but for the last.
+    fn is_sound(&self, free: usize) -> bool {
+        match self {
+            Contents::First(first) => {
+                let pieces = pieces_of(first.next);
+                first.sample.is_sound() && first.sums.is_sound(pieces, |sums| sums.is_of(free))
             }
-            Answer::Factor(factor) => {
-                out.u8(1);
-                write_factor(&mut out, factor);
+            Contents::Opened { memo, .. } => {
+                let unfinished = memo.unfinished.as_ref().is_none_or(|pass| {
+                    let pieces = pieces_of(pass.next);
+                    match &pass.sums {
+                        Sums::Normal(sums) => sums.is_sound(pieces, |sums| sums.is_of(free)),
+                        Sums::Factor(sums) => sums.is_sound(pieces, |sums| sums.is_of(free)),
+                    }
+                });
+                unfinished
+                    && memo.answers.iter().all(|(_, answer)| match answer {
+                        Answer::Normal(normal) => normal.is_of(free),
+                        Answer::Factor(factor) => factor.is_of(free),
+                    })
             }
         }
     }
-    out.option(kept.memo.unfinished.as_ref(), |out, unfinished| {
-        write_question(out, &unfinished.question);
-        out.u64(unfinished.next);
-        match &unfinished.sums {
-            Sums::Normal(sums) => {
-                out.u8(0);
-                write_normals(out, sums);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::stream::{Question, Unfinished};
+    use crate::data::estimator::Estimator;
+    use crate::data::loss::Loss;
+    use crate::data::sample::Sample;
+    use crate::normal::{Grouped, Normal, RFactor};
+    use proptest::prelude::*;
+
+    /// Numbers whose bits a format may lose: NaN with a payload and a sign, −0, a subnormal.
+    const ODD: [u64; 4] = [0x7ff8_0000_0000_1234, 0xfff0_0000_0000_0001, 1 << 63, 1];
+
+    fn odd() -> Vec<f64> {
+        ODD.map(f64::from_bits).to_vec()
+    }
+
+    fn opened() -> Contents<'static> {
+        let question = Question {
+            loss: Loss::Huber { scale: 0.5 },
+            most_weight: 2.0,
+            params: odd(),
+            columns: vec![1.0; 4],
+        };
+        let normal = Normal { n: 1, products: vec![1.0, -0.0, f64::NAN], cost: 7.0 };
+        let factor = RFactor { n: 1, r: odd(), weight: 0.0 };
+        let unfinished = Unfinished {
+            question: question.clone(),
+            sums: Sums::Normal(Grouped::new(normal.clone())),
+            next: 0,
+        };
+        let answers =
+            vec![(question.clone(), Answer::Normal(normal)), (question, Answer::Factor(factor))];
+        Contents::Opened {
+            overview: Overview::unknown(Estimator::Poisson),
+            distinct: 3,
+            opening: Cow::Owned(Opening::none(100, "none was asked for")),
+            memo: Cow::Owned(Memo { answers, unfinished: Some(unfinished) }),
+        }
+    }
+
+    fn first() -> Contents<'static> {
+        Contents::First(Cow::Owned(FirstPass::new(Sample::new(2, true, 100), 1)))
+    }
+
+    #[test]
+    fn what_is_written_is_read_to_the_bit_and_no_part_of_it() {
+        for contents in [opened(), first()] {
+            let bytes = contents.to_bytes().unwrap();
+            let again = Contents::from_bytes(&bytes, 1).unwrap();
+            assert_eq!(again.to_bytes().unwrap(), bytes);
+            for length in 0..bytes.len() {
+                assert!(Contents::from_bytes(&bytes[..length], 1).is_err(), "cut to {length}");
             }
-            Sums::Factor(sums) => {
-                let (total, group, pieces) = sums.parts();
-                out.u8(1);
-                out.u64(pieces);
-                write_factor(out, total);
-                write_factor(out, group);
+            let longer = [&bytes[..], &[0, 0]].concat();
+            let why = Contents::from_bytes(&longer, 1).err().unwrap();
+            assert_eq!(why, "2 bytes are left over after its contents");
+            let why = Contents::from_bytes(&bytes, 2).err().unwrap();
+            assert_eq!(why, "its sums are not those of a fit of 2 free parameter(s)");
+        }
+        let bytes = opened().to_bytes().unwrap();
+        let Contents::Opened { memo, .. } = Contents::from_bytes(&bytes, 1).unwrap() else {
+            panic!("it was opened");
+        };
+        let bits: Vec<u64> = memo.answers[0].0.params.iter().map(|p| p.to_bits()).collect();
+        assert_eq!(bits, ODD);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(
+            garbage in prop::collection::vec(prop_oneof![Just(0u8), Just(0xffu8), any::<u8>()], 0..200),
+            at in any::<usize>(),
+        ) {
+            let _ = Contents::from_bytes(&garbage, 1);
+            for contents in [opened(), first()] {
+                let mut bytes = contents.to_bytes().unwrap();
+                let at = at % bytes.len();
+                let end = bytes.len().min(at + garbage.len());
+                bytes[at..end].copy_from_slice(&garbage[..end - at]);
+                let _ = Contents::from_bytes(&bytes, 1);
             }
         }
-    });
-    out.into_bytes()
-}
-
-/// What such bytes say of a fit with this many free parameters.
-pub(crate) fn read(bytes: &[u8], free: usize, estimator: Estimator) -> Result<Contents, Malformed> {
-    let mut from = Reader::new(bytes);
-    if !from.flag()? {
-        let first = read_first(&mut from, free)?;
-        from.finish()?;
-        return Ok(Contents::First(Box::new(first)));
-    }
-    let overview = read_overview(&mut from, estimator)?;
-    let distinct = from.size()?;
-    let opening = read_opening(&mut from)?;
-    let mut memo = Memo::default();
-    for _ in 0..from.size()? {
-        let question = read_question(&mut from)?;
-        let answer = match from.flag()? {
-            false => Answer::Normal(read_normal(&mut from, free)?),
-            true => Answer::Factor(read_factor(&mut from, free)?),
-        };
-        memo.answers.push((question, answer));
-    }
-    memo.unfinished = from.option(|from| {
-        let (question, next) = (read_question(from)?, from.u64()?);
-        let (sums, pieces) = match from.flag()? {
-            false => {
-                let sums = read_normals(from, free)?;
-                let pieces = sums.pieces();
-                (Sums::Normal(sums), pieces)
-            }
-            true => {
-                let pieces = from.u64()?;
-                let parts = (read_factor(from, free)?, read_factor(from, free)?);
-                (Sums::Factor(Grouped::from_parts(parts, pieces)), pieces)
-            }
-        };
-        check_pieces(from, pieces, next)?;
-        Ok(Unfinished { question, sums, next })
-    })?;
-    from.finish()?;
-    Ok(Contents::Opened(Box::new(Opened { overview, distinct, opening, memo })))
-}
-
-fn write_overview(out: &mut Writer, overview: &Overview) {
-    let Overview { used, omitted, ignored, units, summary, heaviest, absolute, darkest, .. } =
-        *overview;
-    [used, omitted, ignored].into_iter().for_each(|count| out.size(count));
-    [units.y, units.weight, units.row].into_iter().for_each(|unit| out.f64(unit));
-    summary.numbers().into_iter().for_each(|number| out.f64(number));
-    out.f64(heaviest);
-    out.flag(absolute);
-    out.f64(darkest);
-}
-
-fn read_overview(from: &mut Reader<'_>, estimator: Estimator) -> Result<Overview, Malformed> {
-    Ok(Overview {
-        used: from.size()?,
-        omitted: from.size()?,
-        ignored: from.size()?,
-        units: Units { y: from.f64()?, weight: from.f64()?, row: from.f64()? },
-        summary: Summary::of_numbers([from.f64()?, from.f64()?, from.f64()?, from.f64()?]),
-        heaviest: from.f64()?,
-        estimator,
-        absolute: from.flag()?,
-        darkest: from.f64()?,
-    })
-}
-
-fn write_opening(out: &mut Writer, opening: &Opening) {
-    out.option(opening.candidate.as_ref(), |out, params| out.f64s(params));
-    out.u64(opening.stretch);
-    out.size(opening.inside.len());
-    opening.inside.iter().for_each(|&j| out.size(j));
-    out.size(opening.points);
-    out.text(&opening.reason);
-}
-
-fn read_opening(from: &mut Reader<'_>) -> Result<Opening, Malformed> {
-    let (candidate, stretch) = (from.option(Reader::f64s)?, from.u64()?);
-    let mut inside = Vec::new();
-    for _ in 0..from.size()? {
-        inside.push(from.size()?);
-    }
-    let (points, reason) = (from.size()?, from.text()?.to_owned());
-    Ok(Opening { candidate, stretch, inside, points, reason })
-}
-
-fn write_question(out: &mut Writer, question: &Question) {
-    let (kind, scale) = match question.loss {
-        Loss::Linear => (0, 0.0),
-        Loss::SoftL1 { scale } => (1, scale),
-        Loss::Huber { scale } => (2, scale),
-        Loss::Cauchy { scale } => (3, scale),
-        Loss::Arctan { scale } => (4, scale),
-        Loss::Tukey { scale } => (5, scale),
-    };
-    out.u8(kind);
-    out.f64(scale);
-    out.f64(question.most_weight);
-    out.f64s(&question.params);
-    out.f64s(&question.columns);
-}
-
-fn read_question(from: &mut Reader<'_>) -> Result<Question, Malformed> {
-    let (kind, scale) = (from.u8()?, from.f64()?);
-    let loss = match kind {
-        0 => Loss::Linear,
-        1 => Loss::SoftL1 { scale },
-        2 => Loss::Huber { scale },
-        3 => Loss::Cauchy { scale },
-        4 => Loss::Arctan { scale },
-        5 => Loss::Tukey { scale },
-        _ => return Err(from.out_of_range("loss", u64::from(kind))),
-    };
-    let most_weight = from.f64()?;
-    Ok(Question { loss, most_weight, params: from.f64s()?, columns: from.f64s()? })
-}
-
-fn write_normal(out: &mut Writer, normal: &Normal) {
-    out.f64s(&normal.products);
-    out.f64(normal.cost);
-}
-
-fn read_normal(from: &mut Reader<'_>, free: usize) -> Result<Normal, Malformed> {
-    let products = numbers(from, pair(0, free + 1))?;
-    Ok(Normal { n: free, products, cost: from.f64()? })
-}
-
-fn write_normals(out: &mut Writer, sums: &Grouped<Normal>) {
-    let (total, group, pieces) = sums.parts();
-    out.u64(pieces);
-    write_normal(out, total);
-    write_normal(out, group);
-}
-
-fn read_normals(from: &mut Reader<'_>, free: usize) -> Result<Grouped<Normal>, Malformed> {
-    let pieces = from.u64()?;
-    let parts = (read_normal(from, free)?, read_normal(from, free)?);
-    Ok(Grouped::from_parts(parts, pieces))
-}
-
-fn write_factor(out: &mut Writer, factor: &RFactor) {
-    out.f64s(&factor.r);
-    out.f64(factor.weight);
-}
-
-fn read_factor(from: &mut Reader<'_>, free: usize) -> Result<RFactor, Malformed> {
-    let r = numbers(from, (free + 1) * (free + 1))?;
-    Ok(RFactor { n: free, r, weight: from.f64()? })
-}
-
-/// An array of a length that is known.
-fn numbers(from: &mut Reader<'_>, count: usize) -> Result<Vec<f64>, Malformed> {
-    let numbers = from.f64s()?;
-    match numbers.len() == count {
-        true => Ok(numbers),
-        false => Err(from.out_of_range("number of sums", numbers.len() as u64)),
     }
 }

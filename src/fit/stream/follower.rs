@@ -1,15 +1,16 @@
 //! Who follows the passes over a stream: the caller's observer and token, and the checkpoint.
 
 use super::checkpoint::{Identity, Store};
-use super::contents;
+use super::contents::Contents;
 use super::opening::Opening;
-use crate::backend::Stop;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{
     Observe, Observer, Progress, StreamObserver, StreamProgress, asks_to_stop,
 };
+use crate::solver::patience::Stop;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -96,13 +97,18 @@ impl Watch for Follower {
             notes.opening.clone()
         });
         match opening {
-            Some(opening) => self.save(|| contents::write(kept, &opening)),
+            Some(opening) => self.save(&Contents::Opened {
+                overview: *kept.overview,
+                distinct: kept.distinct,
+                opening: Cow::Owned(opening),
+                memo: Cow::Borrowed(kept.memo),
+            }),
             None => Ok(()),
         }
     }
 
     fn keep_first(&mut self, first: &FirstPass) -> Result<()> {
-        self.save(|| contents::write_first(first))
+        self.save(&Contents::First(Cow::Borrowed(first)))
     }
 
     fn forget(&self) -> Result<()> {
@@ -119,9 +125,10 @@ impl Watch for Follower {
 
 impl Follower {
     /// Writes a checkpoint, if there is to be one.
-    fn save(&mut self, contents: impl FnOnce() -> Vec<u8>) -> Result<()> {
+    fn save(&mut self, contents: &Contents<'_>) -> Result<()> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        let saved = keeper.store.save(&keeper.identity, &contents());
+        let bytes = contents.to_bytes().map_err(|why| keeper.store.not_written(why));
+        let saved = bytes.and_then(|bytes| keeper.store.save(&keeper.identity, &bytes));
         noted(&self.notes, |notes| match saved {
             Ok(()) => {
                 notes.checkpoints += 1;

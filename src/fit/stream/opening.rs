@@ -12,14 +12,15 @@
 //!    than the errors of the sample make likely. A feature that the sample missed shows here: points that
 //!    the sample knows nothing of pull the parameters farther than that.
 
-use crate::backend::Fault;
 use crate::data::overview::Overview;
 use crate::data::sample::{Part, Sample};
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::normal::small::{cholesky, solve_upper_transposed};
 use crate::normal::{Normal, Summary};
+use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
 
 /// A sample must be smaller than the points by this factor for its fit to be worth while.
 const LEAST_STRETCH: u64 = 4;
@@ -32,7 +33,7 @@ const SLACK: f64 = 2.0;
 pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
 
 /// What a sample said of the start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     /// Where the fit may begin in place of the caller's start.
     pub(crate) candidate: Option<Vec<f64>>,

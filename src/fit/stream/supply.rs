@@ -1,5 +1,6 @@
 //! Points of a stream as a fit's supply: passes on the CPU, or on a device.
 
+use crate::backend::Backend;
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::device::Device;
@@ -8,7 +9,6 @@ use crate::backend::cuda::printed::Printed;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
 use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
-use crate::backend::{Backend, Evaluator, Patience, Stopper};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -17,9 +17,12 @@ use crate::data::source::Width;
 use crate::error::{Error, Result};
 use crate::fit::execution::{Handed, failed, not_loaded};
 use crate::fit::pick::{Before, pick, worthwhile};
+use crate::fit::search::View;
 use crate::fit::stats::Stats;
-use crate::fit::supply::{EvaluatorWish, Supply};
+use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::solver::cancel::CancelToken;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::patience::{Patience, Stopper};
 use crate::threads;
 use crate::{backend::choice::Costs, backend::choice::Work};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -188,15 +191,15 @@ impl<'a> StreamSupply<'a> {
 }
 
 impl Supply for StreamSupply<'_> {
-    fn evaluator<'e>(&'e self, wish: &EvaluatorWish<'e>) -> Result<Box<dyn Evaluator + 'e>> {
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
         let stopper = self.token.as_ref().map(|token| token as &dyn Stopper);
         let patience = Patience { until: self.until, stopper };
-        let EvaluatorWish { model, loss, start, .. } = *wish;
+        let EvaluatorOptions { model, view: View { loss, start, .. }, .. } = *options;
         let most_weight = f64::INFINITY;
         let evaluated = Evaluated { model, loss, most_weight, start, patience };
         let streamed = Streamed::new(&self.passes, evaluated);
         let Some(on) = self.on_device() else { return Ok(Box::new(streamed)) };
-        match self.device_passes(on, wish.loss) {
+        match self.device_passes(on, loss) {
             Ok(passes) => Ok(Box::new(streamed.on(Ok(passes), on.take_over))),
             Err(error) if on.take_over => {
                 Ok(Box::new(streamed.on(Err(error.to_string()), on.take_over)))

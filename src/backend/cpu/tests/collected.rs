@@ -3,12 +3,12 @@
 
 use super::super::{Cpu, Kind, Prepared};
 use crate::Var;
-use crate::backend::Evaluator;
 use crate::data::Data;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::solver::evaluator::Evaluator;
 
 const SIZES: [f64; 12] =
     [1.0, -2.5, 0.0, 5e-324, 1e-310, 1e-200, -1e-130, 3e-100, 1e-60, 1e60, 1e120, 1e200];

@@ -2,7 +2,6 @@
 //! runs kernels as late as it may: those of one pass over all points.
 
 use super::passes::{bits, decay, difference, exponentials, parameters, squared};
-use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
@@ -25,6 +24,7 @@ use crate::data::points::Points;
 use crate::data::sigma::Sigma;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor};
+use crate::solver::evaluator::Evaluator;
 use std::sync::{Arc, LazyLock};
 
 /// One compiler and one cache for all tests, so that kernels are compiled once.

@@ -5,7 +5,6 @@ use super::passes::{
     Passes, SIZES, Sample, bits, decay, difference, exponentials, parameters, spec, squared,
     with_all_partials,
 };
-use crate::backend::Evaluator;
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::data::Data;
@@ -14,6 +13,7 @@ use crate::data::points::Points;
 use crate::data::sigma::Sigma;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor, pair};
+use crate::solver::evaluator::Evaluator;
 
 const LOSSES: [Loss; 6] = [
     Loss::Linear,

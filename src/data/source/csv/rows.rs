@@ -1,8 +1,8 @@
 //! The rows of a text, and where in it a field stands.
 
 use super::Delimiter;
-use crate::data::source::format::digest::Digest;
-use crate::data::source::format::file::{DataFile, FileReader};
+
+use crate::data::source::format::file::{DataFile, Digest, FileReader};
 use crate::error::source::SourceError;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::borrow::Cow;

@@ -4,126 +4,234 @@
 //! and not a signal that ends the process, and what was read does not count as the process's memory.
 
 use super::file::DataFile;
-use super::number::{Encoding, NumberType, read_floats};
-use super::roles::{Role, Roles, expect_chunk};
-use crate::data::source::chunk::{Chunk, Column, Shape};
+use super::roles::{Roles, Target, expect_chunk};
+use crate::data::source::Source;
+use crate::data::source::chunk::{Chunk, Shape, Width};
+use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
-use std::sync::Arc;
 
 /// Bytes that are read at a time. They and the values made from them stay in the cache of a core.
 const BLOCK: usize = 256 << 10;
 
-/// Rows of `stride` bytes that follow each other from byte `start` of a file.
-#[derive(Clone, Debug)]
-pub(crate) struct Table {
-    pub(crate) file: Arc<DataFile>,
-    pub(crate) start: u64,
-    pub(crate) stride: usize,
+/// A type of numbers in binary files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberType {
+    /// Signed, 8 bits.
+    I8,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Signed, 16 bits.
+    I16,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Signed, 32 bits.
+    I32,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 64 bits; beyond 2⁵³ rounded to the nearest f64.
+    I64,
+    /// Unsigned, 64 bits; beyond 2⁵³ rounded to the nearest f64.
+    U64,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
 }
 
-/// A number in each row of a table.
+impl NumberType {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            NumberType::I8 | NumberType::U8 => 1,
+            NumberType::I16 | NumberType::U16 => 2,
+            NumberType::I32 | NumberType::U32 | NumberType::F32 => 4,
+            NumberType::I64 | NumberType::U64 | NumberType::F64 => 8,
+        }
+    }
+
+    /// How a column of such numbers is kept: the narrower width where it holds them exactly.
+    pub(crate) fn width(self) -> Width {
+        if self.bytes() <= 2 || self == NumberType::F32 { Width::F32 } else { Width::F64 }
+    }
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Encoding {
+    pub(crate) number: NumberType,
+    pub(crate) big_endian: bool,
+}
+
+/// Rows of `stride` bytes with a number at `offset`.
+struct Rows<'a> {
+    bytes: &'a [u8],
+    stride: usize,
+    offset: usize,
+}
+
+impl Encoding {
+    fn append(self, rows: &Rows<'_>, out: Target<'_>) {
+        match out {
+            Target::F64(out) => self.decode(rows, out, |value| value),
+            // Only numbers that it holds exactly are kept in single precision.
+            Target::F32(out) => self.decode(rows, out, |value| value as f32),
+        }
+    }
+
+    fn decode<V>(self, rows: &Rows<'_>, out: &mut Vec<V>, keep: impl Fn(f64) -> V) {
+        match self.number {
+            NumberType::I8 => self.each(rows, out, |b| keep(i8::from_le_bytes(b).into())),
+            NumberType::U8 => self.each(rows, out, |b| keep(u8::from_le_bytes(b).into())),
+            NumberType::I16 => self.each(rows, out, |b| keep(i16::from_le_bytes(b).into())),
+            NumberType::U16 => self.each(rows, out, |b| keep(u16::from_le_bytes(b).into())),
+            NumberType::I32 => self.each(rows, out, |b| keep(i32::from_le_bytes(b).into())),
+            NumberType::U32 => self.each(rows, out, |b| keep(u32::from_le_bytes(b).into())),
+            NumberType::I64 => self.each(rows, out, |b| keep(i64::from_le_bytes(b) as f64)),
+            NumberType::U64 => self.each(rows, out, |b| keep(u64::from_le_bytes(b) as f64)),
+            NumberType::F32 => self.each(rows, out, |b| keep(f32::from_le_bytes(b).into())),
+            NumberType::F64 => self.each(rows, out, |b| keep(f64::from_le_bytes(b))),
+        }
+    }
+
+    /// `convert` takes the bytes of a number, the lowest first.
+    fn each<V, const N: usize>(
+        self,
+        rows: &Rows<'_>,
+        out: &mut Vec<V>,
+        convert: impl Fn([u8; N]) -> V,
+    ) {
+        let value = |mut bytes: [u8; N]| {
+            if self.big_endian {
+                bytes.reverse();
+            }
+            convert(bytes)
+        };
+        if rows.stride == N {
+            out.extend(rows.bytes.as_chunks().0.iter().map(|&bytes| value(bytes)));
+        } else {
+            let at = |row: &[u8]| row.get(rows.offset..).and_then(|row| row.first_chunk()).copied();
+            let each = rows.bytes.chunks_exact(rows.stride);
+            out.extend(each.map(|row| value(at(row).unwrap_or([0; N]))));
+        }
+    }
+}
+
+/// A number in each row of a file: rows of `stride` bytes that follow each other from byte `start`, in which
+/// it is at byte `offset`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
-    pub(crate) table: usize,
+    pub(crate) start: u64,
+    pub(crate) stride: usize,
     pub(crate) offset: usize,
     pub(crate) encoding: Encoding,
 }
 
-/// Tables of one number of rows, and which of their fields are x, y and sigma.
+/// A file and its fields, of which `rows` lie within it.
+pub(crate) struct Table {
+    pub(crate) file: DataFile,
+    pub(crate) rows: u64,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// Files of one number of rows side by side, as a source.
 #[derive(Debug)]
 pub(crate) struct Binary {
-    tables: Vec<Table>,
-    fields: Vec<Field>,
+    /// What a fingerprint begins with.
+    layout: String,
+    files: Vec<DataFile>,
+    /// Each with the number of its file.
+    fields: Vec<(usize, Field)>,
+    pub(crate) roles: Roles,
     points: u64,
     next: u64,
     buffer: Vec<u8>,
 }
 
 impl Binary {
-    /// `points` rows of every table must lie within its file.
-    pub(crate) fn new(tables: Vec<Table>, fields: Vec<Field>, points: u64) -> Binary {
-        Binary { tables, fields, points, next: 0, buffer: Vec::new() }
-    }
-
-    pub(crate) fn restart(&mut self) {
-        self.next = 0;
-    }
-
-    pub(crate) fn shape(&self, roles: &Roles) -> Shape {
-        let number = |column: usize| self.fields.get(column).map(|field| field.encoding.number);
-        let width = |column| number(column).unwrap_or(NumberType::F64).width();
-        roles.shape(width, Some(self.points))
-    }
-
-    pub(crate) fn skip(&mut self, count: u64) -> u64 {
-        let skipped = count.min(self.points - self.next);
-        self.next += skipped;
-        skipped
-    }
-
-    /// Appends nothing and stays where it is if there is an error.
-    pub(crate) fn read(
-        &mut self,
-        chunk: &mut Chunk,
-        most: usize,
-        roles: &Roles,
-    ) -> Result<usize, SourceError> {
-        let place = self.tables.first().map(|table| table.file.place()).unwrap_or_default();
-        expect_chunk(chunk, roles, &place)?;
-        let left = usize::try_from(self.points - self.next).unwrap_or(usize::MAX);
-        let (before, want) = (chunk.len(), most.min(left));
-        let at_a_time = self.rows_of_a_block();
-        let mut done = 0;
-        while done < want {
-            let rows = at_a_time.min(want - done);
-            if let Err(error) = self.read_block(chunk, roles, self.next + done as u64, rows) {
-                chunk.truncate(before);
-                return Err(error);
+    /// `rows`: what the rows of the format are called.
+    ///
+    /// # Errors
+    /// If a table cannot be opened or has not as many rows as the first, or if there are not two columns.
+    pub(crate) fn new(
+        layout: String,
+        rows: &str,
+        tables: impl IntoIterator<Item = Result<Table, SourceError>>,
+    ) -> Result<Binary, SourceError> {
+        let (mut files, mut fields): (Vec<DataFile>, _) = (Vec::new(), Vec::new());
+        let mut points = 0;
+        for table in tables {
+            let table = table?;
+            if let Some(first) = files.first().filter(|_| table.rows != points) {
+                let (found, first) = (table.rows, first.place());
+                let message = format!(
+                    "it has {found} {rows} and {first} has {points}; the files of a source have one number of {rows}"
+                );
+                return Err(table.file.error(message));
             }
-            done += rows;
+            points = table.rows;
+            fields.extend(table.fields.into_iter().map(|field| (files.len(), field)));
+            files.push(table.file);
         }
-        self.next += done as u64;
-        Ok(done)
+        let place = files.first().map_or("a list of files".into(), |file| file.place());
+        let roles = Roles::numbered(fields.len(), &place)?;
+        Ok(Binary { layout, files, fields, roles, points, next: 0, buffer: Vec::new() })
+    }
+
+    pub(crate) fn place(&self) -> String {
+        self.files.first().map(|file| file.place()).unwrap_or_default()
+    }
+
+    pub(crate) fn restart(&mut self) -> Result<(), SourceError> {
+        self.next = 0;
+        Ok(())
     }
 
     fn rows_of_a_block(&self) -> usize {
-        let longest = self.tables.iter().map(|table| table.stride).max().unwrap_or(1);
+        let longest = self.fields.iter().map(|(_, field)| field.stride).max().unwrap_or(1);
         (BLOCK / longest.max(1)).max(1)
     }
 
     fn read_block(
         &mut self,
         chunk: &mut Chunk,
-        roles: &Roles,
         first: u64,
         rows: usize,
     ) -> Result<(), SourceError> {
-        for (number, table) in self.tables.iter().enumerate() {
-            let start = table.start + first * table.stride as u64;
-            let mut in_buffer = false;
-            for (role, column) in roles.all() {
-                let field = self.fields.get(column).filter(|field| field.table == number);
-                let Some((field, mut out)) = field.zip(Target::of(chunk, role)) else { continue };
-                let at = |(done, error): (usize, SourceError)| {
-                    error.at_row(first + done as u64).in_column(roles.name(column))
-                };
-                if let Some(read) = table.read_directly(field, start, rows, &mut out) {
-                    read.map_err(at)?;
-                } else if table.stride > BLOCK {
-                    // Such a row is alone in its block, and only the number itself is read.
-                    let bytes = field.encoding.number.bytes();
+        // File and place of the rows that the buffer holds.
+        let mut held = None;
+        for (role, column) in self.roles.all() {
+            let field = self.fields.get(column).copied();
+            let Some(((number, field), out)) = field.zip(Target::of(chunk, role)) else { continue };
+            let Some(file) = self.files.get(number) else { continue };
+            let Field { stride, offset, encoding, .. } = field;
+            let start = field.start + first * stride as u64;
+            let at = |done: usize, error: SourceError| {
+                error.at_row(first + done as u64).in_column(self.roles.name(column))
+            };
+            match out {
+                Target::F64(out) if field.is_plain(NumberType::F64) => {
+                    read_plain(file, start, rows, out).map_err(|(done, error)| at(done, error))?;
+                }
+                Target::F32(out) if field.is_plain(NumberType::F32) => {
+                    read_plain(file, start, rows, out).map_err(|(done, error)| at(done, error))?;
+                }
+                // Such a row is alone in its block, and only the number itself is read.
+                out if stride > BLOCK => {
+                    let bytes = encoding.number.bytes();
                     self.buffer.resize(bytes, 0);
-                    let read = table.file.read_exact(start + field.offset as u64, &mut self.buffer);
-                    read.map_err(|(_, error)| at((0, error)))?;
-                    out.append(field.encoding, &self.buffer, bytes, 0);
-                } else {
-                    if !in_buffer {
-                        self.buffer.resize(rows * table.stride, 0);
-                        let read = table.file.read_exact(start, &mut self.buffer);
-                        read.map_err(|(done, error)| at((done / table.stride, error)))?;
-                        in_buffer = true;
+                    held = None;
+                    let read = file.read_exact(start + offset as u64, &mut self.buffer);
+                    read.map_err(|(_, error)| at(0, error))?;
+                    encoding.append(&Rows { bytes: &self.buffer, stride: bytes, offset: 0 }, out);
+                }
+                out => {
+                    if held != Some((number, start)) {
+                        self.buffer.resize(rows * stride, 0);
+                        let read = file.read_exact(start, &mut self.buffer);
+                        read.map_err(|(done, error)| at(done / stride, error))?;
+                        held = Some((number, start));
                     }
-                    out.append(field.encoding, &self.buffer, table.stride, field.offset);
+                    encoding.append(&Rows { bytes: &self.buffer, stride, offset }, out);
                 }
             }
         }
@@ -131,103 +239,76 @@ impl Binary {
     }
 }
 
-impl Table {
-    /// Reads numbers that follow each other, and that the column keeps as they are, to their place;
-    /// `None` where they are other ones.
-    fn read_directly(
-        &self,
-        field: &Field,
-        start: u64,
-        rows: usize,
-        out: &mut Target<'_>,
-    ) -> Option<Result<(), (usize, SourceError)>> {
-        let Encoding { number, big_endian } = field.encoding;
-        if self.stride != number.bytes() {
-            return None;
-        }
-        match (out, number) {
-            (Target::F64(out), NumberType::F64) => {
-                Some(read_floats(&self.file, start, rows, big_endian, out))
-            }
-            (Target::F32(out), NumberType::F32) => {
-                Some(read_floats(&self.file, start, rows, big_endian, out))
-            }
-            _ => None,
-        }
+impl Field {
+    /// Whether the file has these numbers one after another as they are in memory.
+    fn is_plain(&self, number: NumberType) -> bool {
+        let native = Encoding { number, big_endian: cfg!(target_endian = "big") };
+        self.encoding == native && self.stride == number.bytes()
     }
 }
 
-/// Where the values of a column go.
-enum Target<'a> {
-    F64(&'a mut Vec<f64>),
-    F32(&'a mut Vec<f32>),
+/// Reads `count` numbers from byte `start` to where they belong.
+///
+/// # Errors
+/// With the number of values before the one that could not be read. Some of `out` is then undefined.
+fn read_plain<T: bytemuck::Pod>(
+    file: &DataFile,
+    start: u64,
+    count: usize,
+    out: &mut Vec<T>,
+) -> Result<(), (usize, SourceError)> {
+    let before = out.len();
+    out.resize(before + count, T::zeroed());
+    let new = out.get_mut(before..).unwrap_or_default();
+    let read = file.read_exact(start, bytemuck::cast_slice_mut(new));
+    read.map_err(|(bytes, error)| (bytes / size_of::<T>(), error))
 }
 
-impl<'a> Target<'a> {
-    fn of(chunk: &'a mut Chunk, role: Role) -> Option<Target<'a>> {
-        let column = match role {
-            Role::X(i) => chunk.x.get_mut(i)?,
-            Role::Y => &mut chunk.y,
-            Role::Sigma => return chunk.sigma.as_mut().map(Target::F64),
-        };
-        Some(match column {
-            Column::F64(out) => Target::F64(out),
-            Column::F32(out) => Target::F32(out),
-        })
+impl Source for Binary {
+    fn shape(&self) -> Shape {
+        let number =
+            |column: usize| self.fields.get(column).map(|(_, field)| field.encoding.number);
+        let width = |column| number(column).unwrap_or(NumberType::F64).width();
+        self.roles.shape(width, Some(self.points))
     }
 
-    fn append(self, encoding: Encoding, rows: &[u8], stride: usize, offset: usize) {
-        match self {
-            Target::F64(out) => encoding.append_f64(rows, stride, offset, out),
-            Target::F32(out) => encoding.append_f32(rows, stride, offset, out),
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.restart()
+    }
+
+    /// Appends nothing and stays where it is if there is an error.
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        expect_chunk(chunk, &self.roles, &self.place())?;
+        let left = usize::try_from(self.points - self.next).unwrap_or(usize::MAX);
+        let (before, want) = (chunk.len(), most.min(left));
+        let at_a_time = self.rows_of_a_block();
+        for done in (0..want).step_by(at_a_time) {
+            let rows = at_a_time.min(want - done);
+            if let Err(error) = self.read_block(chunk, self.next + done as u64, rows) {
+                chunk.truncate(before);
+                return Err(error);
+            }
         }
+        self.next += want as u64;
+        Ok(want)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        let skipped = count.min(self.points - self.next);
+        self.next += skipped;
+        Ok(skipped)
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.files.iter().try_for_each(|file| file.unchanged())
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        let mut text = format!("{} {}", self.layout, self.roles.text());
+        for file in &self.files {
+            text += "; ";
+            text += &file.fingerprint()?;
+        }
+        Ok(text)
     }
 }
-
-/// Reading of a source with the fields `binary`, `roles`, `files` and `layout`.
-macro_rules! reading_binary {
-    ($source:ident) => {
-        impl $source {
-            fn place(&self) -> String {
-                self.files.first().map(|file| file.place()).unwrap_or_default()
-            }
-
-            fn restart(&mut self) -> Result<(), SourceError> {
-                self.binary.restart();
-                Ok(())
-            }
-        }
-
-        impl Source for $source {
-            fn shape(&self) -> Shape {
-                self.binary.shape(&self.roles)
-            }
-
-            fn rewind(&mut self) -> Result<(), SourceError> {
-                self.restart()
-            }
-
-            fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-                self.binary.read(chunk, most, &self.roles)
-            }
-
-            fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-                Ok(self.binary.skip(count))
-            }
-
-            fn unchanged(&self) -> Result<(), SourceChange> {
-                self.files.iter().try_for_each(|file| file.unchanged())
-            }
-
-            fn fingerprint(&self) -> Result<String, SourceError> {
-                let mut text = format!("{} {}", self.layout, self.roles.text());
-                for file in &self.files {
-                    text += "; ";
-                    text += &file.fingerprint()?;
-                }
-                Ok(text)
-            }
-        }
-    };
-}
-pub(crate) use reading_binary;

@@ -1,13 +1,14 @@
 //! A file of points, read at places: errors carry its name, a file that is cut while it is read is an
-//! error, and bytes that are appended after it was opened are not seen.
+//! error, and bytes that are appended after it was opened are not seen. And what a file is recognised by:
+//! a stamp, which is looked up in no time, and a digest of a part of the contents.
 
-use super::digest::Digest;
-use super::stamp::Stamp;
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
-use std::fs::{self, File};
+use sha2::{Digest as _, Sha256};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An open file. Its length is what it was when it was opened.
 #[derive(Debug)]
@@ -133,21 +134,21 @@ impl DataFile {
 }
 
 /// The bytes of a file in order, from a place.
-#[cfg(any(feature = "csv", feature = "parquet"))]
+#[cfg(feature = "csv")]
 #[derive(Debug)]
 pub(crate) struct FileReader {
     file: std::sync::Arc<DataFile>,
     offset: u64,
 }
 
-#[cfg(any(feature = "csv", feature = "parquet"))]
+#[cfg(feature = "csv")]
 impl FileReader {
     pub(crate) fn new(file: std::sync::Arc<DataFile>, offset: u64) -> FileReader {
         FileReader { file, offset }
     }
 }
 
-#[cfg(any(feature = "csv", feature = "parquet"))]
+#[cfg(feature = "csv")]
 impl io::Read for FileReader {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_some(self.offset, bytes);
@@ -169,6 +170,100 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
+}
+
+/// What a file is known by without a look at its contents, in words: identity, size and time of change.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamp([String; 3]);
+
+impl Stamp {
+    const WHAT: [&str; 3] = ["identity", "size", "time of change"];
+
+    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+        Stamp([identity(metadata), format!("{} bytes", metadata.len()), time(metadata.modified())])
+    }
+
+    /// Refuses the file that is at `path` by now, if it is another one or is not there.
+    ///
+    /// # Errors
+    /// As [`expect`](Stamp::expect).
+    pub(crate) fn expect_at(&self, path: &Path) -> Result<(), SourceChange> {
+        let place = path.display().to_string();
+        match fs::metadata(path) {
+            Ok(metadata) => self.expect(&Stamp::of(&metadata), &place),
+            Err(why) => {
+                let (what, before, after) = ("name", "there".into(), format!("not: {why}"));
+                Err(SourceChange::File { place, what, before, after })
+            }
+        }
+    }
+
+    /// Refuses `present`, the stamp that the file at `place` has by now, if it is another one.
+    ///
+    /// # Errors
+    /// With the first thing that differs.
+    pub(crate) fn expect(&self, present: &Stamp, place: &str) -> Result<(), SourceChange> {
+        for ((what, before), after) in Stamp::WHAT.into_iter().zip(&self.0).zip(&present.0) {
+            if before != after {
+                let (before, after) = (before.clone(), after.clone());
+                return Err(SourceChange::File { place: place.into(), what, before, after });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// In seconds since 1970.
+fn time(changed: io::Result<SystemTime>) -> String {
+    match changed.map(|time| time.duration_since(UNIX_EPOCH)) {
+        Ok(Ok(since)) => format!("{}.{:09} s", since.as_secs(), since.subsec_nanos()),
+        Ok(Err(before)) => format!("{:?} before 1970", before.duration()),
+        Err(_) => "unknown".into(),
+    }
+}
+
+/// The file's device and its number there, where a system tells them.
+fn identity(metadata: &Metadata) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        format!("{}:{}", metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        "unknown".into()
+    }
+}
+
+/// A SHA-256 of parts; each part's length goes in before it, so that no two lists of parts are alike.
+pub(crate) struct Digest(Sha256);
+
+impl Digest {
+    pub(crate) fn new() -> Digest {
+        Digest(Sha256::new())
+    }
+
+    pub(crate) fn bytes(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    pub(crate) fn number(&mut self, value: u64) {
+        self.0.update(value.to_le_bytes());
+    }
+
+    /// In hexadecimal digits.
+    pub(crate) fn text(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// At most `count` different places in `0..len`, evenly spread, the first and the last among them.
+pub(crate) fn spread(len: u64, count: u64) -> impl Iterator<Item = u64> {
+    let picked = len.min(count);
+    let place = move |i: u64| (i as u128 * (len - 1) as u128 / (picked - 1).max(1) as u128) as u64;
+    (0..picked).map(place)
 }
 
 #[cfg(test)]
@@ -224,5 +319,15 @@ mod tests {
         assert!(error.contains("no regular file"), "{error}");
         let error = DataFile::open(&folder.path().join("none.csv")).unwrap_err().to_string();
         assert!(error.contains("none.csv: it cannot be opened"), "{error}");
+    }
+
+    #[test]
+    fn spread_is_from_the_first_to_the_last() {
+        assert_eq!(spread(0, 4).count(), 0);
+        assert_eq!(spread(1, 4).collect::<Vec<_>>(), [0]);
+        assert_eq!(spread(3, 4).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(spread(100, 4).collect::<Vec<_>>(), [0, 33, 66, 99]);
+        assert_eq!(spread(u64::MAX, 2).collect::<Vec<_>>(), [0, u64::MAX - 1]);
+        assert_eq!(spread(9, 1).collect::<Vec<_>>(), [0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Which columns of a file are x, y and sigma.
 
-use crate::data::source::chunk::{Chunk, Shape, Width};
+use crate::data::source::chunk::{Chunk, Column, Shape, Width};
 use crate::error::source::SourceError;
 
 /// How a column of a file is called: by its name, or by its number from 0.
@@ -67,6 +67,27 @@ pub(crate) enum Role {
     Sigma,
 }
 
+/// Where the values of a column of a chunk go.
+pub(crate) enum Target<'a> {
+    F64(&'a mut Vec<f64>),
+    F32(&'a mut Vec<f32>),
+}
+
+impl<'a> Target<'a> {
+    /// The column of a chunk that has a role, if there is one.
+    pub(crate) fn of(chunk: &'a mut Chunk, role: Role) -> Option<Target<'a>> {
+        let column = match role {
+            Role::X(i) => chunk.x.get_mut(i)?,
+            Role::Y => &mut chunk.y,
+            Role::Sigma => return chunk.sigma.as_mut().map(Target::F64),
+        };
+        Some(match column {
+            Column::F64(out) => Target::F64(out),
+            Column::F32(out) => Target::F32(out),
+        })
+    }
+}
+
 /// The columns of a file by what they are. Until something else is said, x is the first and y the
 /// second.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +95,8 @@ pub(crate) struct Roles {
     pub(crate) x: Vec<usize>,
     pub(crate) y: usize,
     pub(crate) sigma: Option<usize>,
+    /// The file, for errors.
+    place: String,
     names: Vec<String>,
     /// Why a column cannot be read, where it cannot.
     refused: Vec<Option<String>>,
@@ -88,7 +111,8 @@ impl Roles {
             let message = format!("it has {count} column(s); at least two are needed, x and y");
             return Err(SourceError::new(place, message));
         }
-        Ok(Roles { x: vec![0], y: 1, sigma: None, names, refused: Vec::new() })
+        let (place, refused) = (place.into(), Vec::new());
+        Ok(Roles { x: vec![0], y: 1, sigma: None, place, names, refused })
     }
 
     /// Some columns cannot be read, for a reason that is said if they are chosen.
@@ -105,36 +129,21 @@ impl Roles {
     pub(crate) fn set_x<K: ColumnKey>(
         &mut self,
         keys: impl IntoIterator<Item = K>,
-        place: &str,
     ) -> Result<(), SourceError> {
-        let x: Result<Vec<usize>, SourceError> =
-            keys.into_iter().map(|key| self.find(&key, place)).collect();
+        let x: Result<Vec<usize>, SourceError> = keys.into_iter().map(|k| self.find(&k)).collect();
         self.x = x?;
         if self.x.is_empty() {
-            return Err(SourceError::new(place, "no column was chosen for x; choose at least one"));
+            let message = "no column was chosen for x; choose at least one";
+            return Err(SourceError::new(&self.place, message));
         }
         Ok(())
     }
 
-    pub(crate) fn set_y(&mut self, key: impl ColumnKey, place: &str) -> Result<(), SourceError> {
-        self.y = self.find(&key, place)?;
-        Ok(())
-    }
-
-    pub(crate) fn set_sigma(
-        &mut self,
-        key: impl ColumnKey,
-        place: &str,
-    ) -> Result<(), SourceError> {
-        self.sigma = Some(self.find(&key, place)?);
-        Ok(())
-    }
-
-    fn find(&self, key: &impl Find, place: &str) -> Result<usize, SourceError> {
+    pub(crate) fn find(&self, key: &impl Find) -> Result<usize, SourceError> {
         let found = key.number_in(&self.names);
-        let column = found.map_err(|message| SourceError::new(place, message))?;
+        let column = found.map_err(|message| SourceError::new(&self.place, message))?;
         match self.refused.get(column) {
-            Some(Some(why)) => Err(SourceError::new(place, why).in_column(self.name(column))),
+            Some(Some(why)) => Err(SourceError::new(&self.place, why).in_column(self.name(column))),
             _ => Ok(column),
         }
     }
@@ -186,62 +195,101 @@ pub(crate) fn expect_chunk(chunk: &Chunk, roles: &Roles, place: &str) -> Result<
     Err(SourceError::new(place, message))
 }
 
-/// The methods that choose columns, the same for every format: `roles`, `place()` and `restart()` are
-/// the type's own.
+/// The methods that choose columns, the same for every format: `roles` and `restart()` are the type's own, or
+/// those of its field `$reader`.
 macro_rules! choosing_columns {
-    ($source:ty) => {
-        impl $source {
-            /// The names of the file's columns, in its order; their numbers from 0, where it has none.
-            pub fn names(&self) -> &[String] {
-                self.roles.names()
-            }
+    ($source:ty $(, $reader:ident)?) => {
+        const _: () = {
+            use $crate::data::source::ColumnKey;
+            use $crate::error::source::SourceError;
 
-            /// The independent variables: columns by name or by number from 0, in the order in which
-            /// the model takes them. The first column until this is said. Reading begins anew.
-            ///
-            /// # Errors
-            /// If there is no such column, or if its values are no numbers.
-            pub fn x<K: $crate::data::source::ColumnKey>(
-                mut self,
-                columns: impl IntoIterator<Item = K>,
-            ) -> Result<Self, $crate::error::source::SourceError> {
-                let place = self.place();
-                self.roles.set_x(columns, &place)?;
-                self.restart()?;
-                Ok(self)
-            }
+            impl $source {
+                /// The names of the file's columns, in its order; their numbers from 0, where it has none.
+                pub fn names(&self) -> &[String] {
+                    self$(.$reader)?.roles.names()
+                }
 
-            /// The response. The second column until this is said. Reading begins anew.
-            ///
-            /// # Errors
-            /// As [`x`](Self::x).
-            pub fn y(
-                mut self,
-                column: impl $crate::data::source::ColumnKey,
-            ) -> Result<Self, $crate::error::source::SourceError> {
-                let place = self.place();
-                self.roles.set_y(column, &place)?;
-                self.restart()?;
-                Ok(self)
-            }
+                /// The independent variables: columns by name or by number from 0, in the order in which
+                /// the model takes them. The first column until this is said. Reading begins anew.
+                ///
+                /// # Errors
+                /// If there is no such column, or if its values are no numbers.
+                pub fn x<K: ColumnKey>(
+                    mut self,
+                    columns: impl IntoIterator<Item = K>,
+                ) -> Result<Self, SourceError> {
+                    self$(.$reader)?.roles.set_x(columns)?;
+                    self$(.$reader)?.restart()?;
+                    Ok(self)
+                }
 
-            /// The standard deviations of the response. None until this is said. Reading begins anew.
-            ///
-            /// # Errors
-            /// As [`x`](Self::x).
-            pub fn sigma(
-                mut self,
-                column: impl $crate::data::source::ColumnKey,
-            ) -> Result<Self, $crate::error::source::SourceError> {
-                let place = self.place();
-                self.roles.set_sigma(column, &place)?;
-                self.restart()?;
-                Ok(self)
+                /// The response. The second column until this is said. Reading begins anew.
+                ///
+                /// # Errors
+                /// As [`x`](Self::x).
+                pub fn y(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
+                    self$(.$reader)?.roles.y = self$(.$reader)?.roles.find(&column)?;
+                    self$(.$reader)?.restart()?;
+                    Ok(self)
+                }
+
+                /// The standard deviations of the response. None until this is said. Reading begins anew.
+                ///
+                /// # Errors
+                /// As [`x`](Self::x).
+                pub fn sigma(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
+                    let column = self$(.$reader)?.roles.find(&column)?;
+                    self$(.$reader)?.roles.sigma = Some(column);
+                    self$(.$reader)?.restart()?;
+                    Ok(self)
+                }
             }
-        }
+        };
     };
 }
 pub(crate) use choosing_columns;
+
+/// A source whose field `reader` reads a file: the methods that choose columns, and all of [`Source`].
+///
+/// [`Source`]: crate::data::source::Source
+macro_rules! file_source {
+    ($source:ty) => {
+        $crate::data::source::format::roles::choosing_columns!($source, reader);
+
+        const _: () = {
+            use $crate::data::source::{Chunk, Shape, Source};
+            use $crate::error::changed::SourceChange;
+            use $crate::error::source::SourceError;
+
+            impl Source for $source {
+                fn shape(&self) -> Shape {
+                    self.reader.shape()
+                }
+
+                fn rewind(&mut self) -> Result<(), SourceError> {
+                    self.reader.rewind()
+                }
+
+                fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+                    self.reader.read(chunk, most)
+                }
+
+                fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+                    self.reader.skip(count)
+                }
+
+                fn unchanged(&self) -> Result<(), SourceChange> {
+                    self.reader.unchanged()
+                }
+
+                fn fingerprint(&self) -> Result<String, SourceError> {
+                    self.reader.fingerprint()
+                }
+            }
+        };
+    };
+}
+pub(crate) use file_source;
 
 #[cfg(test)]
 mod tests {
@@ -255,9 +303,9 @@ mod tests {
     #[test]
     fn columns_go_by_name_and_by_number() {
         let mut roles = roles();
-        roles.set_x([3, 0], "data").unwrap();
-        roles.set_y("error", "data").unwrap();
-        roles.set_sigma(String::from("signal"), "data").unwrap();
+        roles.set_x([3, 0]).unwrap();
+        roles.y = roles.find(&"error").unwrap();
+        roles.sigma = Some(roles.find(&String::from("signal")).unwrap());
         assert_eq!((roles.x.as_slice(), roles.y, roles.sigma), ([3, 0].as_slice(), 2, Some(1)));
         assert_eq!(roles.used(), [0, 1, 2, 3]);
     }
@@ -265,13 +313,13 @@ mod tests {
     #[test]
     fn columns_that_are_not_there_or_there_twice_are_refused() {
         let mut roles = roles();
-        let said = roles.set_y("time", "data").unwrap_err().to_string();
+        let said = roles.find(&"time").unwrap_err().to_string();
         assert_eq!(said, "data: there is no column `time`; there are: `t`, `signal`, `error`, `t`");
-        let said = roles.set_x(["t"], "data").unwrap_err().to_string();
+        let said = roles.set_x(["t"]).unwrap_err().to_string();
         assert!(said.contains("columns 0 and 3 are both called `t`"), "{said}");
-        let said = roles.set_sigma(4, "data").unwrap_err().to_string();
+        let said = roles.find(&4).unwrap_err().to_string();
         assert!(said.contains("no column 4, only 4"), "{said}");
-        let said = roles.set_x([0; 0], "data").unwrap_err().to_string();
+        let said = roles.set_x([0; 0]).unwrap_err().to_string();
         assert!(said.contains("no column was chosen"), "{said}");
         assert!(Roles::numbered(1, "data").is_err());
     }

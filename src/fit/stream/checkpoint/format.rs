@@ -1,22 +1,27 @@
-//! The bytes of a checkpoint: magic, version, length, identity and contents, digest.
+//! The bytes of a checkpoint: magic, version, length, identity and contents, digest. The identity is what the
+//! checkpoint belongs to, a list of names and values that must be the same, in the `postcard` format.
 //!
 //! The digest is the SHA-256 of all before it, in place of a CRC: it costs a part of what the disk
 //! costs, and no damage passes it by chance. All versions keep magic, version and length at the
 //! front and the digest at the end. So a bit that flips in the version is damage, and a file of
 //! another version is known to be whole.
 
-use super::bytes::{Malformed, Reader, Writer};
 use super::fs::Readable;
-use super::identity::{Difference, Identity};
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 
 pub(super) const MAGIC: &[u8; 8] = b"FITCKPT1";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes before the payload: magic, version, length.
 pub(super) const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the payload.
 pub(super) const DIGEST: usize = 32;
+/// Characters of a value that a message shows.
+const SHOWN: usize = 72;
+/// Of these, characters before the first difference.
+const BEFORE: usize = 16;
+/// What a value is called where there is none of its name.
+const ABSENT: &str = "not given";
 
 /// What a file that could be read holds.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +35,7 @@ pub(super) enum Found {
 }
 
 /// How a file is damaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Damage {
     #[error("it has {found} bytes where a checkpoint has at least {}", HEADER + DIGEST)]
     Short { found: u64 },
@@ -40,25 +45,18 @@ pub(super) enum Damage {
     Length { found: u64, expected: u64 },
     #[error("its bytes do not have the digest that was written with them")]
     Digest,
-    #[error("{0}")]
-    Payload(#[from] Malformed),
+    #[error("what it belongs to cannot be read: {0}")]
+    Identity(#[from] postcard::Error),
 }
 
 /// The bytes of a checkpoint with these contents.
-pub(super) fn file(identity: &Identity, contents: &[u8]) -> Vec<u8> {
-    let mut payload = Writer::new();
-    identity.write(&mut payload);
-    payload.raw(contents);
-    let payload = payload.into_bytes();
-    let mut file = Writer::new();
-    file.raw(MAGIC);
-    file.u32(VERSION);
-    file.size(payload.len());
-    file.raw(&payload);
-    let mut file = file.into_bytes();
+pub(super) fn file(identity: &Identity, contents: &[u8]) -> Result<Vec<u8>, postcard::Error> {
+    let payload = [&postcard::to_stdvec(&identity.0)?, contents].concat();
+    let length = payload.len() as u64;
+    let mut file = [&MAGIC[..], &VERSION.to_le_bytes(), &length.to_le_bytes(), &payload].concat();
     let digest = Sha256::digest(&file);
     file.extend_from_slice(&digest);
-    file
+    Ok(file)
 }
 
 /// Reads a file, and no more of it than its header unless it may be a checkpoint: a file of
@@ -82,6 +80,12 @@ pub(super) fn has_magic(file: Readable<'_>) -> io::Result<bool> {
     Ok(first == MAGIC)
 }
 
+/// Version, and bytes of the payload, if the header has both.
+fn fields(header: &[u8]) -> Option<(u32, u64)> {
+    let (version, rest) = header.get(MAGIC.len()..)?.split_first_chunk()?;
+    Some((u32::from_le_bytes(*version), u64::from_le_bytes(*rest.first_chunk()?)))
+}
+
 /// Bytes of the payload, if header and length of the file agree about them.
 fn payload_length(header: &[u8], found: u64) -> Result<u64, Damage> {
     let start = header.get(..MAGIC.len()).unwrap_or(header);
@@ -89,10 +93,8 @@ fn payload_length(header: &[u8], found: u64) -> Result<u64, Damage> {
         return Err(Damage::Magic);
     }
     let least = (HEADER + DIGEST) as u64;
-    let mut fields = Reader::new(header.get(MAGIC.len()..).unwrap_or_default());
-    let (Ok(_version), Ok(payload), true) = (fields.u32(), fields.u64(), found >= least) else {
-        return Err(Damage::Short { found });
-    };
+    let fields = fields(header).filter(|_| found >= least);
+    let (_version, payload) = fields.ok_or(Damage::Short { found })?;
     let expected = payload.saturating_add(least);
     if expected == found { Ok(payload) } else { Err(Damage::Length { found, expected }) }
 }
@@ -100,18 +102,135 @@ fn payload_length(header: &[u8], found: u64) -> Result<u64, Damage> {
 fn inspect(whole: &[u8], identity: &Identity) -> Result<Found, Damage> {
     let found = whole.len() as u64;
     payload_length(whole, found)?;
-    let (body, digest) = whole.split_last_chunk::<DIGEST>().ok_or(Damage::Short { found })?;
+    let short = || Damage::Short { found };
+    let (body, digest) = whole.split_last_chunk::<DIGEST>().ok_or_else(short)?;
     if Sha256::digest(body)[..] != digest[..] {
         return Err(Damage::Digest);
     }
-    let mut fields = Reader::new(body);
-    let (_magic, version, _length) = (fields.array::<8>()?, fields.u32()?, fields.u64()?);
+    let (version, _length) = fields(body).ok_or_else(short)?;
     if version != VERSION {
         let [found, expected] = [version, VERSION].map(|version| version.to_string());
         return Ok(Found::Foreign(Difference::new("version of the format", &found, &expected)));
     }
-    Ok(match identity.compare(&mut fields)? {
+    let payload = body.get(HEADER..).ok_or_else(short)?;
+    let (there, contents) = postcard::take_from_bytes::<Vec<(&str, &str)>>(payload)?;
+    Ok(match identity.compare(&there) {
         Some(difference) => Found::Foreign(difference),
-        None => Found::Ours(fields.rest().to_vec()),
+        None => Found::Ours(contents.to_vec()),
     })
+}
+
+/// Names and values in a fixed order: ("model", digest), ("source", …), ….
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(pub(crate) Vec<(&'static str, String)>);
+
+/// The first thing in which two identities differ, values shortened to the place of the difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) field: String,
+    pub(crate) found: String,
+    pub(crate) expected: String,
+}
+
+impl Difference {
+    pub(crate) fn new(field: &str, found: &str, expected: &str) -> Difference {
+        let same = found.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
+        let field = shown(field, 0);
+        Difference { field, found: shown(found, same), expected: shown(expected, same) }
+    }
+}
+
+impl Identity {
+    /// The first difference from the identity `there`, that of a file.
+    fn compare(&self, there: &[(&str, &str)]) -> Option<Difference> {
+        let both = 0..self.0.len().max(there.len());
+        both.into_iter().find_map(|i| match (self.0.get(i), there.get(i)) {
+            (Some((same, value)), Some((name, found))) if same == name => {
+                (value != found).then(|| Difference::new(name, found, value))
+            }
+            (_, Some((name, found))) => Some(Difference::new(name, found, ABSENT)),
+            (Some((name, value)), None) => Some(Difference::new(name, ABSENT, value)),
+            (None, None) => None,
+        })
+    }
+}
+
+/// `value` on one line and not too long, with the character number `difference` in it.
+fn shown(value: &str, difference: usize) -> String {
+    let length = value.chars().count();
+    let first = difference.saturating_sub(BEFORE).min(length.saturating_sub(SHOWN));
+    let mut text = String::new();
+    if first > 0 {
+        text.push('…');
+    }
+    for c in value.chars().skip(first).take(SHOWN) {
+        if c.is_control() { text.extend(c.escape_default()) } else { text.push(c) }
+    }
+    if first + SHOWN < length {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(fields: &[(&'static str, &str)]) -> Identity {
+        Identity(fields.iter().map(|(name, value)| (*name, value.to_string())).collect())
+    }
+
+    /// `here` compared with `there` as read from a file.
+    fn compared(here: &Identity, there: &Identity) -> Option<Difference> {
+        match inspect(&file(there, b"contents").unwrap(), here).unwrap() {
+            Found::Ours(contents) => {
+                assert_eq!(contents, b"contents");
+                None
+            }
+            Found::Foreign(difference) => Some(difference),
+            Found::Damaged(damage) => panic!("{damage}"),
+        }
+    }
+
+    fn difference(field: &str, found: &str, expected: &str) -> Option<Difference> {
+        let [field, found, expected] = [field, found, expected].map(str::to_owned);
+        Some(Difference { field, found, expected })
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let here = identity(&[("model", "a"), ("source", "b")]);
+        assert_eq!(compared(&here, &here), None);
+        let there = identity(&[("model", "a"), ("source", "c")]);
+        assert_eq!(compared(&here, &there), difference("source", "c", "b"));
+        let there = identity(&[("model", "x"), ("source", "y")]);
+        assert_eq!(compared(&here, &there), difference("model", "x", "a"));
+        let there = identity(&[("model", "a")]);
+        assert_eq!(compared(&here, &there), difference("source", ABSENT, "b"));
+        assert_eq!(compared(&there, &here), difference("source", "b", ABSENT));
+        let there = identity(&[("model", "a"), ("start", "b")]);
+        assert_eq!(compared(&here, &there), difference("start", "b", ABSENT));
+        assert_eq!(compared(&here, &identity(&[])), difference("model", ABSENT, "a"));
+        // The boundary between name and value counts.
+        let (here, there) = (identity(&[("ab", "c")]), identity(&[("a", "bc")]));
+        assert_eq!(compared(&here, &there), difference("a", "bc", ABSENT));
+    }
+
+    #[test]
+    fn long_values_are_shortened_to_where_they_differ() {
+        let long = "0".repeat(500);
+        let other = format!("{}1{}", "0".repeat(300), "0".repeat(199));
+        let Difference { found, expected, .. } = Difference::new("field", &long, &other);
+        assert_ne!(found, expected);
+        assert!(found.chars().count() <= SHOWN + 2, "{found}");
+        assert!(expected.starts_with("…0000") && expected.ends_with("000…"), "{expected}");
+        assert!(expected.contains('1'), "{expected}");
+        // One that ends where the other goes on.
+        let Difference { found, expected, .. } = Difference::new("field", &long[1..], &long);
+        assert!(found.ends_with('0') && expected.ends_with('0'));
+        assert!(Difference::new("a\nb", "c\td", "é").field.contains("\\n"));
+        assert_eq!(Difference::new("a", "c\td", "é").found, "c\\td");
+        let digest = "f".repeat(64);
+        assert_eq!(Difference::new("a", &digest, "b").found, digest, "a digest is shown whole");
+    }
 }

@@ -15,19 +15,14 @@
 //! over. What loading refuses is not overwritten either, nor is anything removed that does not begin
 //! as a checkpoint does: it may be the user's data.
 
-pub(crate) mod bytes;
 mod format;
 mod fs;
-mod identity;
-mod limit;
 
-pub(crate) use identity::Identity;
+pub(crate) use format::Identity;
 
 use crate::error::checkpoint::CheckpointError;
-use bytes::Malformed;
-use format::{Damage, Found};
+use format::{Damage, Difference, Found};
 use fs::{Disk, Fs};
-use identity::Difference;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -97,7 +92,8 @@ impl<F: Fs> Store<F> {
             Err(CheckpointError::NotRead { message, .. }) => return Err(self.not_written(message)),
             Err(refused) => return Err(refused),
         };
-        let file = format::file(identity, contents);
+        let file =
+            format::file(identity, contents).map_err(|why| self.not_written(why.to_string()))?;
         self.replace(&file, keep).map_err(|error| self.not_written(error.to_string()))
     }
 
@@ -113,11 +109,6 @@ impl<F: Fs> Store<F> {
             })?;
         }
         self.remove_abandoned().map_err(|error| self.not_written(error.to_string()))
-    }
-
-    /// That contents that were loaded make no sense.
-    pub(crate) fn malformed(&self, why: Malformed) -> CheckpointError {
-        self.corrupt(why.to_string())
     }
 
     fn usable(&self, identity: &Identity) -> Result<Usable, CheckpointError> {
@@ -247,11 +238,12 @@ impl<F: Fs> Store<F> {
         }
     }
 
-    fn corrupt(&self, why: String) -> CheckpointError {
+    /// That the newest, or what was loaded of it, makes no sense.
+    pub(crate) fn corrupt(&self, why: String) -> CheckpointError {
         CheckpointError::Corrupt { path: self.newest.clone(), why }
     }
 
-    fn not_written(&self, message: String) -> CheckpointError {
+    pub(crate) fn not_written(&self, message: String) -> CheckpointError {
         CheckpointError::NotWritten { path: self.newest.clone(), message }
     }
 }

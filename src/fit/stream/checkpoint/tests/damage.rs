@@ -9,7 +9,7 @@ fn is_found(store: &Store, bytes: &[u8]) -> bool {
     fs::write(path, bytes).unwrap();
     let _ = fs::remove_file(&store.older);
     let alone = store.load(&identity());
-    fs::write(&store.older, format::file(&identity(), b"older")).unwrap();
+    fs::write(&store.older, file_of(&identity(), b"older")).unwrap();
     let with_older = store.load(&identity()).unwrap();
     matches!(&alone, Err(CheckpointError::Corrupt { path: of, .. }) if of == path)
         && with_older.as_deref() == Some(b"older")
@@ -18,7 +18,7 @@ fn is_found(store: &Store, bytes: &[u8]) -> bool {
 #[test]
 fn every_truncation_every_flipped_bit_and_every_byte_too_many_is_found() {
     let (_folder, store) = store();
-    let sound = format::file(&identity(), b"contents of a checkpoint");
+    let sound = file_of(&identity(), b"contents of a checkpoint");
     assert!(!is_found(&store, &sound));
     for length in 0..sound.len() {
         assert!(is_found(&store, &sound[..length]), "cut to {length} bytes");
@@ -37,7 +37,7 @@ fn every_truncation_every_flipped_bit_and_every_byte_too_many_is_found() {
 #[test]
 fn a_sound_file_whose_payload_lies_is_corrupt() {
     let (_folder, store) = store();
-    let mut file = format::file(&identity(), b"");
+    let mut file = file_of(&identity(), b"");
     file[format::HEADER..format::HEADER + 8].fill(0xff);
     sign(&mut file);
     assert!(is_found(&store, &file));
@@ -95,7 +95,7 @@ fn files_of_something_else_are_left_alone() {
     fs::write(&store.older, &data).unwrap();
     assert!(matches!(store.load(&identity()), Err(CheckpointError::Corrupt { .. })));
     assert!(matches!(store.save(&identity(), b""), Err(CheckpointError::Corrupt { .. })));
-    fs::write(&store.newest, format::file(&identity(), b"first")).unwrap();
+    fs::write(&store.newest, file_of(&identity(), b"first")).unwrap();
     let error = store.save(&identity(), b"second").unwrap_err();
     assert!(error.to_string().contains("fit.checkpoint.1 is no checkpoint"), "{error}");
     assert_eq!(store.load(&identity()).unwrap().as_deref(), Some(&b"first"[..]));

@@ -35,7 +35,7 @@ impl Before {
 
     fn make(self) -> (TempDir, Store) {
         let (folder, store) = store();
-        let [old, older] = [&b"old"[..], b"older"].map(|c| format::file(&identity(), c));
+        let [old, older] = [&b"old"[..], b"older"].map(|c| file_of(&identity(), c));
         let newest = |bytes: &[u8]| fs::write(&store.newest, bytes).unwrap();
         match self {
             Before::Nothing => {}
@@ -148,7 +148,7 @@ fn a_save_that_fails_leaves_what_was_there() {
 
 #[test]
 fn a_disk_that_is_full_after_any_number_of_bytes_leaves_what_was_there() {
-    let length = format::file(&identity(), b"new").len();
+    let length = file_of(&identity(), b"new").len();
     for before in Before::ALL {
         let at = before.calls().iter().position(|call| *call == "write").unwrap();
         for bytes in 0..=length {

@@ -10,6 +10,11 @@ mod process;
 use super::*;
 use tempfile::TempDir;
 
+/// The bytes of a checkpoint.
+fn file_of(identity: &Identity, contents: &[u8]) -> Vec<u8> {
+    format::file(identity, contents).unwrap()
+}
+
 fn identity() -> Identity {
     Identity(vec![("model", "a exp(-b t)".to_owned()), ("start", "1, 2".to_owned())])
 }
@@ -112,7 +117,7 @@ fn others_that_save_or_remove_meanwhile_are_no_hindrance() {
     remove(&store.newest);
     store.keep_newest().unwrap();
     store.save(&identity(), b"new").unwrap();
-    std::fs::write(&store.older, format::file(&identity(), b"other's")).unwrap();
+    std::fs::write(&store.older, file_of(&identity(), b"other's")).unwrap();
     assert_eq!(
         Disk.link(&store.newest, &store.older).unwrap_err().kind(),
         ErrorKind::AlreadyExists
@@ -198,7 +203,7 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
     assert_eq!(std::fs::read(&store.newest).unwrap(), before);
 
     // The one before it is ours, but what is newer is not passed over.
-    std::fs::write(&store.older, format::file(&identity(), b"ours")).unwrap();
+    std::fs::write(&store.older, file_of(&identity(), b"ours")).unwrap();
     let error = store.load(&identity()).unwrap_err();
     assert!(matches!(error, CheckpointError::Mismatch { .. }), "{error}");
 
@@ -212,21 +217,21 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
 #[test]
 fn other_versions_are_refused_by_number() {
     let (_folder, mut store) = store();
-    for version in [0_u32, 1, u32::MAX] {
-        let mut file = format::file(&identity(), b"contents");
+    for version in [0_u32, 1, 2, u32::MAX] {
+        let mut file = file_of(&identity(), b"contents");
         file[8..12].copy_from_slice(&version.to_le_bytes());
         // Of what follows the length, another version may have made anything.
         let end = file.len() - format::DIGEST;
         file[format::HEADER..end].fill(0xff);
         sign(&mut file);
         std::fs::write(&store.newest, file).unwrap();
-        std::fs::write(&store.older, format::file(&identity(), b"older")).unwrap();
+        std::fs::write(&store.older, file_of(&identity(), b"older")).unwrap();
         let error = store.load(&identity()).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
                 "the checkpoint {} belongs to another fit: its version of the format is {version}, \
-                 here it is 2; remove it, or give another path",
+                 here it is 3; remove it, or give another path",
                 store.newest.display()
             )
         );
@@ -244,15 +249,15 @@ fn sign(file: &mut [u8]) {
 #[test]
 fn the_format_is_fixed() {
     let identity = Identity(vec![("model", "m".to_owned())]);
-    let file = format::file(&identity, b"xyz");
+    let file = file_of(&identity, b"xyz");
     let expected = [
         &b"FITCKPT1"[..],
-        &[2, 0, 0, 0],
-        &[33, 0, 0, 0, 0, 0, 0, 0],
-        &[1, 0, 0, 0, 0, 0, 0, 0],
-        &[5, 0, 0, 0, 0, 0, 0, 0],
+        &[3, 0, 0, 0],
+        &[12, 0, 0, 0, 0, 0, 0, 0],
+        &[1],
+        &[5],
         b"model",
-        &[1, 0, 0, 0, 0, 0, 0, 0],
+        &[1],
         b"m",
         b"xyz",
     ];

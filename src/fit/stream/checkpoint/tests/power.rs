@@ -69,7 +69,7 @@ fn files(newest: Option<&[u8]>, older: Option<&[u8]>, beside: Option<&[u8]>) -> 
 
 #[test]
 fn after_a_loss_of_power_the_old_or_the_new_is_found() {
-    let [old, older] = [&b"old"[..], b"older"].map(|c| format::file(&identity(), c));
+    let [old, older] = [&b"old"[..], b"older"].map(|c| file_of(&identity(), c));
     let (old, older) = (&old[..], &older[..]);
     let damaged = &old[..old.len() - 9];
     let cases: [(Files, Option<&[u8]>); 6] = [
@@ -98,7 +98,7 @@ fn after_a_loss_of_power_the_old_or_the_new_is_found() {
 /// may come back.
 #[test]
 fn power_lost_after_a_kill_leaves_one_of_three() {
-    let [old, older] = [&b"old"[..], b"older"].map(|c| format::file(&identity(), c));
+    let [old, older] = [&b"old"[..], b"older"].map(|c| file_of(&identity(), c));
     for before in [files(Some(&old), Some(&older), None), files(Some(&old), None, None)] {
         for kind in KINDS {
             let mut states = 0;
@@ -127,7 +127,7 @@ fn power_lost_after_a_kill_leaves_one_of_three() {
 /// power does harm.
 #[test]
 fn the_model_is_not_too_kind() {
-    let [old, new] = [&b"old"[..], b"new"].map(|c| format::file(&identity(), c));
+    let [old, new] = [&b"old"[..], b"new"].map(|c| file_of(&identity(), c));
     let store = Store::new(Path::new(PATH));
     let before = files(Some(&old), None, None);
     let harm = |memory: &Memory| {

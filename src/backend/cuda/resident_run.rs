@@ -1,22 +1,20 @@
 //! The host's side of a minimisation whose loop runs on a device: it says what the fit is, queues
 //! launches ahead, looks where the fit stands, and sees to what the device cannot.
 
-use super::minimise::{Failure, Outcome};
-use super::observe::{Observer, Progress, wants_to_stop};
-use super::options::Options;
-use super::problem::Problem;
-use super::run::{Ends, Run, Scaling, best_of_runs};
-use super::termination::Termination;
-use super::work::Work;
+use super::driver::DriverError;
+use super::resident::{Request, ResidentFit};
+use super::state::State;
 use crate::backend::cpu::ITERATION_FLOOR;
-use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::resident::{Request, ResidentFit};
-use crate::backend::cuda::state::State;
 use crate::data::unit_of;
 use crate::normal::Normal;
 use crate::observe::span;
+use crate::solver::observe::{Progress, wants_to_stop};
+use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::run::{Ends, Run, best_of_runs};
+use crate::solver::state::Scaling;
+use crate::solver::task::{Task, Work};
+use crate::solver::termination::Termination;
 use std::ops::Range;
-use std::time::Instant;
 
 /// Launches queued before the host looks: a fit takes about a dozen evaluations, and those that come
 /// too many return at once.
@@ -45,16 +43,13 @@ pub(crate) fn termination_of(word: usize) -> Termination {
     known.copied().unwrap_or(Termination::NoProgress)
 }
 
-/// Minimises the cost from `problem.start` on a device; as [`minimise`](super::minimise::minimise).
+/// Makes a minimisation on a device.
 pub(crate) fn minimise_resident(
     fit: &mut dyn ResidentFit,
-    problem: &Problem,
-    options: &Options,
-    observer: Option<&Observer>,
-    begun: Instant,
-    work: Work,
+    task: &Task<'_>,
 ) -> Result<Outcome, Failure> {
-    let mut run = ResidentRun::new(fit, problem, options, observer, begun, work);
+    let problem = task.problem;
+    let mut run = ResidentRun::new(fit, task);
     let mut ends = Ends::new(problem.start.len(), problem.free.len());
     match best_of_runs(&mut run, problem, &mut ends) {
         Ok(()) => Ok(ends.best),
@@ -67,10 +62,7 @@ pub(crate) fn minimise_resident(
 
 struct ResidentRun<'a> {
     fit: &'a mut dyn ResidentFit,
-    problem: &'a Problem,
-    options: &'a Options,
-    observer: Option<&'a Observer>,
-    begun: Instant,
+    task: &'a Task<'a>,
     /// What the device was last seen to hold.
     state: State,
     columns: Vec<f64>,
@@ -145,26 +137,16 @@ impl Run for ResidentRun<'_> {
 }
 
 impl<'a> ResidentRun<'a> {
-    fn new(
-        fit: &'a mut dyn ResidentFit,
-        problem: &'a Problem,
-        options: &'a Options,
-        observer: Option<&'a Observer>,
-        begun: Instant,
-        work: Work,
-    ) -> Self {
+    fn new(fit: &'a mut dyn ResidentFit, task: &'a Task<'a>) -> Self {
         let state = State::new(fit.layout().clone());
         let columns = vec![1.0; state.layout.n];
         let mut run = ResidentRun {
             fit,
-            problem,
-            options,
-            observer,
-            begun,
+            task,
             state,
             columns,
-            is_watched: observer.is_some() || options.max_time.is_some(),
-            work,
+            is_watched: task.observer.is_some() || task.options.max_time.is_some(),
+            work: task.work,
             stopped: false,
             told: 0,
         };
@@ -181,7 +163,7 @@ impl<'a> ResidentRun<'a> {
 
     /// Says what the fit is and where it begins.
     fn fill(&mut self, start: &[f64], scaling: Scaling) {
-        let (problem, options) = (self.problem, self.options);
+        let Task { problem, options, .. } = *self.task;
         let limit = self.limit();
         let mut state = State::new(self.state.layout.clone());
         let layout = state.layout.clone();
@@ -237,17 +219,14 @@ impl<'a> ResidentRun<'a> {
     }
 
     fn limit(&self) -> usize {
-        self.options.evaluations(self.columns.len())
+        self.task.options.evaluations(self.columns.len())
     }
 
     /// Whether the observer or the clock ends the fit.
     fn ended_by_host(&self) -> Option<Termination> {
-        if self.stopped || self.observer.is_some_and(|observer| observer.is_cancelled()) {
-            Some(Termination::Stopped)
-        } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
-            Some(Termination::TimeLimit)
-        } else {
-            None
+        match self.stopped {
+            true => Some(Termination::Stopped),
+            false => self.task.ended_outside(),
         }
     }
 
@@ -308,17 +287,21 @@ impl<'a> ResidentRun<'a> {
     fn tell_observer(&mut self) -> Result<(), Failure> {
         let layout = &self.state.layout;
         let iteration = self.state.count(&layout.reported);
-        let (Some(observer), true) = (self.observer, iteration > self.told) else { return Ok(()) };
+        let (Some(observer), true) = (self.task.observer, iteration > self.told) else {
+            return Ok(());
+        };
         self.told = iteration;
         let params = self.state.numbers(&layout.present_params);
         let progress = Progress {
             iteration,
             evaluations: self.state.count(&layout.evaluations),
             params: &params,
-            cost: self.state.number(&layout.cost) / self.problem.row_unit / self.problem.row_unit,
+            cost: self.state.number(&layout.cost)
+                / self.task.problem.row_unit
+                / self.task.problem.row_unit,
             step: self.state.number(&layout.step),
             damping: self.state.number(&layout.damping),
-            elapsed: self.begun.elapsed(),
+            elapsed: self.task.begun.elapsed(),
         };
         self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
         Ok(())

@@ -1,14 +1,20 @@
-//! The messages of an Arrow file or stream: where its batches of rows are, found by going from message
-//! to message without reading what is in them.
+//! Arrow IPC files and streams as a source.
+//!
+//! Files and streams are made of the same messages. Where the batches of rows are is found by going from
+//! message to message without reading what is in them.
 
-use crate::data::source::format::file::DataFile;
+use super::format::batches::{Batches, Decoder, Groups};
+use super::format::file::DataFile;
+use super::format::guard::{check_buffers, guarded};
+use super::format::roles::file_source;
 use crate::error::source::SourceError;
 use arrow_array::RecordBatch;
 use arrow_buffer::{Buffer, MutableBuffer};
 use arrow_ipc::reader::read_record_batch;
-use arrow_ipc::{Message, MessageHeader, MetadataVersion, convert, root_as_message};
+use arrow_ipc::{MessageHeader, MetadataVersion, convert, root_as_message};
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The descriptions of longer messages are taken for damage.
@@ -17,28 +23,57 @@ const LONGEST_DESCRIPTION: usize = 64 << 20;
 /// A batch is decoded as a whole. A larger one would not fit into the memory that a stream may take.
 const LARGEST_BATCH: u64 = 1 << 30;
 
-/// What a column of a batch may be when it is unpacked.
-const LARGEST_BUFFER: i64 = 256 << 20;
-
 /// The file format begins and ends with it; the stream format does not.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
+/// A file in Arrow's IPC format (`.arrow`, `.feather` of version 2) or of its stream format
+/// (`.arrows`) as a source. Columns go by name or by number; x is the first and y the second until
+/// something else is said. They are floating-point numbers (f64 and f32) or integers; a null is NaN,
+/// with which the fit does as [`Missing`](crate::Missing) says. Batches may be packed with LZ4 or
+/// Zstandard.
+///
+/// A batch is read as a whole, so that batches should be small beside the memory that there is.
+///
+/// ```no_run
+/// use dualfit::ArrowSource;
+/// let source = ArrowSource::open("run7.arrow")?.x(["t"])?.y("signal")?.sigma("error")?;
+/// # Ok::<(), dualfit::SourceError>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrowSource {
+    reader: Batches<Messages>,
+}
+
+file_source!(ArrowSource);
+
+impl ArrowSource {
+    /// # Errors
+    /// If the file cannot be opened, is damaged, or has not two columns.
+    pub fn open(path: impl AsRef<Path>) -> Result<ArrowSource, SourceError> {
+        let file = Arc::new(DataFile::open(path.as_ref())?);
+        let messages = guarded(&file.place(), || Messages::find(&file))?;
+        let schema = messages.schema.clone();
+        let columns = schema.fields().iter();
+        let columns = columns.map(|field| (field.name().clone(), field.data_type().clone()));
+        Ok(ArrowSource { reader: Batches::new(file, messages, columns)? })
+    }
+}
+
 /// A batch of rows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Batch {
+#[derive(Clone, Copy)]
+struct Batch {
     /// Byte where its description begins, and the description's length.
     at: u64,
     description: usize,
     body: u64,
-    pub(super) rows: u64,
+    rows: u64,
 }
 
 /// What a file consists of.
-#[derive(Debug)]
-pub(super) struct Messages {
-    pub(super) schema: SchemaRef,
+struct Messages {
+    schema: SchemaRef,
     version: MetadataVersion,
-    pub(super) batches: Vec<Batch>,
+    batches: Vec<Batch>,
 }
 
 fn damaged(file: &DataFile, why: impl std::fmt::Display) -> SourceError {
@@ -77,14 +112,12 @@ fn description(file: &DataFile, at: u64) -> Result<Option<(u64, usize)>, SourceE
 }
 
 impl Messages {
-    pub(super) fn find(file: &DataFile) -> Result<Messages, SourceError> {
+    fn find(file: &DataFile) -> Result<Messages, SourceError> {
         let mut head = [0; MAGIC.len()];
         let is_file = file.read_exact(0, &mut head).is_ok() && head == *MAGIC;
-        if is_file {
-            let end = file.length().saturating_sub(MAGIC.len() as u64);
-            if end < 8 || bytes(file, end, MAGIC.len())? != MAGIC {
-                return Err(damaged(file, "it is cut short"));
-            }
+        let end = file.length().saturating_sub(MAGIC.len() as u64);
+        if is_file && (end < 8 || bytes(file, end, MAGIC.len())? != MAGIC) {
+            return Err(damaged(file, "it is cut short"));
         }
         let mut at = if is_file { 8 } else { 0 };
         let (mut schema, mut batches) = (None, Vec::new());
@@ -120,7 +153,7 @@ impl Messages {
     }
 
     /// The columns of a batch that are numbered in `columns`.
-    pub(super) fn read(
+    fn read(
         &self,
         file: &DataFile,
         batch: Batch,
@@ -134,34 +167,37 @@ impl Messages {
         }
         let text = bytes(file, batch.at, batch.description)?;
         let message = root_as_message(&text).map_err(|why| damaged(file, why))?;
+        let rows = message.header_as_record_batch();
+        let rows = rows.ok_or_else(|| damaged(file, "it changed while it was read"))?;
         let mut body = MutableBuffer::from_len_zeroed(batch.body as usize);
         let start = batch.at + batch.description as u64;
         file.read_exact(start, body.as_slice_mut()).map_err(|(_, error)| error)?;
         let body = Buffer::from(body);
-        let rows = message.header_as_record_batch();
-        let rows = rows.ok_or_else(|| damaged(file, "it changed while it was read"))?;
-        check_buffers(&message, &body).map_err(|why| damaged(file, why))?;
-        let none = HashMap::new();
-        let schema = self.schema.clone();
+        check_buffers(rows, &body).map_err(|why| damaged(file, why))?;
+        let (schema, none) = (self.schema.clone(), HashMap::new());
         read_record_batch(&body, rows, schema, &none, Some(columns), &self.version)
             .map_err(|why| damaged(file, why))
     }
 }
 
-/// Holds the places and the unpacked sizes of buffers against the batch, which the decoder does not.
-fn check_buffers(message: &Message<'_>, body: &[u8]) -> Result<(), &'static str> {
-    let Some(batch) = message.header_as_record_batch() else { return Ok(()) };
-    for buffer in batch.buffers().into_iter().flatten() {
-        let start = usize::try_from(buffer.offset()).ok();
-        let end = usize::try_from(buffer.length()).ok();
-        let end = start.zip(end).and_then(|(start, length)| start.checked_add(length));
-        let place = start.zip(end).and_then(|(start, end)| body.get(start..end));
-        let place = place.ok_or("a column lies outside of its batch")?;
-        if let (Some(_), Some(size)) = (batch.compression(), place.first_chunk())
-            && i64::from_le_bytes(*size) > LARGEST_BUFFER
-        {
-            return Err("a packed column is larger than 256 MiB; write smaller batches");
-        }
+impl Groups for Messages {
+    const NAME: &'static str = "arrow";
+
+    fn rows(&self) -> Vec<u64> {
+        self.batches.iter().map(|batch| batch.rows).collect()
     }
-    Ok(())
+
+    fn decode(
+        &self,
+        file: &Arc<DataFile>,
+        group: usize,
+        row: u64,
+        columns: &[usize],
+    ) -> Result<Decoder, SourceError> {
+        let Some(&batch) = self.batches.get(group) else { return Ok(Box::new(std::iter::empty())) };
+        let batch = self.read(file, batch, columns)?;
+        let row = batch.num_rows().min(usize::try_from(row).unwrap_or(usize::MAX));
+        let rest = batch.slice(row, batch.num_rows() - row);
+        Ok(Box::new(std::iter::once(Ok(rest))))
+    }
 }

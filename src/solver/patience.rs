@@ -1,7 +1,6 @@
 //! When a pass over the points is broken off. Passes of native models are, whose calls may take any time;
 //! those of traced models are too short to be worth it, but for those over a stream.
 
-use super::Fault;
 use std::time::{Duration, Instant};
 
 /// Why a pass was broken off.
@@ -27,12 +26,12 @@ pub(crate) struct Patience<'a> {
 
 impl Patience<'_> {
     /// # Errors
-    /// [`Fault::Stopped`] when it is over.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    /// When it is over, and why.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.stopper.is_some_and(Stopper::asks) {
-            Err(Fault::Stopped(Stop::Asked))
+            Err(Stop::Asked)
         } else if self.until.is_some_and(|until| Instant::now() >= until) {
-            Err(Fault::Stopped(Stop::Late))
+            Err(Stop::Late)
         } else {
             Ok(())
         }

@@ -4,9 +4,9 @@
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
 use crate::model::program::Program;
-use crate::solver::minimise::{Failure, Outcome};
 use crate::solver::observe::Progress;
 use crate::solver::options::Options;
+use crate::solver::outcome::{Failure, Outcome};
 use crate::solver::termination::Termination;
 use crate::support::nist;
 use case::Case;

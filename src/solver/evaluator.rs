@@ -1,9 +1,8 @@
-//! What the solver asks of a backend, and what a backend may answer instead.
+//! What the solver asks of the points of a fit, wherever a backend keeps them, and what it may answer instead.
 
-use super::cuda::driver::DriverError;
-use super::cuda::resident::ResidentFit;
-use super::patience::Stop;
-use crate::error::Error;
+use super::outcome::{BadPoint, Failure, Fault, Outcome};
+use super::task::Task;
+use crate::error::driver::DriverError;
 use crate::normal::{Normal, RFactor};
 
 /// Evaluates a model over the points of one fit and sums them up.
@@ -54,11 +53,14 @@ pub(crate) trait Evaluator {
         Ok(true)
     }
 
+    /// Lets all passes from here on take as long as they do; a stream's still end at its limit of time.
+    fn take_time(&mut self) {}
+
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 
-    /// The fit as one whose loop runs on a device, if it can.
-    fn resident(&mut self) -> Option<&mut dyn ResidentFit> {
+    /// The device, if the loop can run there.
+    fn device_loop(&mut self) -> Option<&mut dyn DeviceLoop> {
         None
     }
 
@@ -73,6 +75,15 @@ pub(crate) trait Evaluator {
     }
 }
 
+/// A device that minimises by itself, over points that are on it.
+pub(crate) trait DeviceLoop {
+    /// As [`minimise`](super::minimise::minimise), on the device.
+    ///
+    /// # Errors
+    /// [`Failure::Device`] with what was reached, where the device fails.
+    fn minimise(&mut self, task: &Task<'_>) -> Result<Outcome, Failure>;
+}
+
 /// What the passes of a fit took of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceUse {
@@ -82,45 +93,4 @@ pub(crate) struct DeviceUse {
     pub(crate) chunks: usize,
     /// Why the CPU had to go on in its place.
     pub(crate) failed: Option<String>,
-}
-
-/// A point where the model has no finite value or derivative.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct BadPoint {
-    /// Its index among the points given.
-    pub(crate) index: usize,
-    /// The independent variables there.
-    pub(crate) x: Vec<f64>,
-    /// What was not finite.
-    pub(crate) value: f64,
-    /// The free parameter whose partial it is, or `None` if it is the model's value.
-    pub(crate) partial: Option<usize>,
-}
-
-/// Why a backend has no summary.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Fault {
-    /// The user's code panicked.
-    Panicked {
-        /// The panic's message.
-        message: String,
-        /// Index of the point where it did.
-        index: usize,
-        /// The independent variables there.
-        x: Vec<f64>,
-        /// All parameters then.
-        params: Vec<f64>,
-    },
-    /// A device failed.
-    Device(DriverError),
-    /// The points could not be had, or what was reached could not be kept.
-    Points(Error),
-    /// The pass was broken off before its end.
-    Stopped(Stop),
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
-        Fault::Points(error)
-    }
 }

@@ -4,20 +4,19 @@ use super::super::minimise_resident;
 use super::stepped::{By, Stepped};
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::emulated::Emulator;
-use crate::backend::{BadPoint, Evaluator, Fault};
 use crate::data::Data;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::Expression;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor, pair};
-use crate::solver::minimise::{Failure, Outcome, minimise_by_the_loop};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::minimise::minimise_by_the_loop;
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
-use crate::solver::problem::Problem;
-use crate::solver::work::Work;
+use crate::solver::outcome::{BadPoint, Failure, Fault, Outcome};
+use crate::solver::task::{Problem, Task};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A model of one or more variables as text, with data.
 #[derive(Clone)]
@@ -107,8 +106,7 @@ impl Case {
 
     pub(super) fn on_host(&self, observer: Option<&Observer>) -> Result<Outcome, Failure> {
         self.with(|evaluator, problem| {
-            let begun = Instant::now();
-            minimise_by_the_loop(evaluator, problem, &self.options, observer, begun)
+            minimise_by_the_loop(evaluator, &Task { observer, ..Task::new(problem, &self.options) })
         })
     }
 
@@ -120,8 +118,7 @@ impl Case {
     ) -> Result<Outcome, Failure> {
         self.with(|evaluator, problem| {
             let mut fit = Stepped::new(device, evaluator, problem, by);
-            let begun = Instant::now();
-            minimise_resident(&mut fit, problem, &self.options, observer, begun, Work::default())
+            minimise_resident(&mut fit, &Task { observer, ..Task::new(problem, &self.options) })
         })
     }
 

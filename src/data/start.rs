@@ -1,0 +1,101 @@
+//! What a caller says of where a fit begins.
+
+/// Where a fit begins: values for all parameters, for some of them by name, or for none.
+///
+/// Arrays, slices and vectors of numbers, one per parameter in the model's order, and of pairs of a
+/// name and a number convert into it. What is not given is found, in this order:
+///
+/// 1. a parameter that equal bounds keep has their value;
+/// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is asked; a value outside the bounds is
+///    moved onto the nearest;
+/// 3. parameters in which the model is linear, as the data and the program show, are solved for by
+///    linear least squares, the others at their starts, within the bounds;
+/// 4. what is left has no start: [`StartError::Unknown`](crate::StartError::Unknown) names it.
+///
+/// If linear parameters were solved for and the fit does not converge from there, a search in the
+/// nonlinear ones alone (variable projection) goes on from their starts, and the fit is made once more
+/// from its end; [`Options`](crate::Options) that limit evaluations or time forbid that.
+///
+/// ```
+/// use dualfit::{CurveFit, Data, Start};
+/// let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 40.0 * (-0.7 * x).exp() + 3.0).collect();
+/// let decay = CurveFit::parse("a*exp(-b*x) + c", ["x"])?;
+/// let data = Data::new(&x, &y)?;
+///
+/// let complete = decay.fit(data.clone(), [30.0, 1.0, 0.0])?;
+/// let by_name = decay.fit(data.clone(), [("b", 1.0)])?; // a and c: one linear solve
+/// assert!((by_name.params()[0] - complete.params()[0]).abs() < 1e-9);
+/// let error = decay.fit(data, Start::Guess).unwrap_err(); // nothing says where b is
+/// assert!(error.to_string().starts_with("no start is known for b"));
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// One value per parameter, in the model's order.
+    Values(Vec<f64>),
+    /// Values of some parameters, by name.
+    Named(Vec<(String, f64)>),
+    /// Nothing is known.
+    Guess,
+}
+
+impl From<Vec<f64>> for Start {
+    fn from(values: Vec<f64>) -> Start {
+        Start::Values(values)
+    }
+}
+
+impl From<&Vec<f64>> for Start {
+    fn from(values: &Vec<f64>) -> Start {
+        Start::Values(values.clone())
+    }
+}
+
+impl From<&[f64]> for Start {
+    fn from(values: &[f64]) -> Start {
+        Start::Values(values.to_vec())
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for Start {
+    fn from(values: [f64; N]) -> Start {
+        Start::Values(values.to_vec())
+    }
+}
+
+impl<const N: usize> From<&[f64; N]> for Start {
+    fn from(values: &[f64; N]) -> Start {
+        Start::Values(values.to_vec())
+    }
+}
+
+impl From<Vec<(String, f64)>> for Start {
+    fn from(pairs: Vec<(String, f64)>) -> Start {
+        Start::Named(pairs)
+    }
+}
+
+impl From<&[(&str, f64)]> for Start {
+    fn from(pairs: &[(&str, f64)]) -> Start {
+        Start::Named(pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+impl From<Vec<(&str, f64)>> for Start {
+    fn from(pairs: Vec<(&str, f64)>) -> Start {
+        pairs.as_slice().into()
+    }
+}
+
+impl<const N: usize> From<[(&str, f64); N]> for Start {
+    fn from(pairs: [(&str, f64); N]) -> Start {
+        pairs.as_slice().into()
+    }
+}
+
+impl<const N: usize> From<&[(&str, f64); N]> for Start {
+    fn from(pairs: &[(&str, f64); N]) -> Start {
+        pairs.as_slice().into()
+    }
+}

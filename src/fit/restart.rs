@@ -1,0 +1,134 @@
+//! A search that ended without a minimum, made once more from where its end says that there may be one.
+//!
+//! First with the parameters that crept towards a bound set on it, where that costs nothing: a model that is even
+//! in a parameter, as Voigt's profile in its Gaussian width, has no slope at 0, and steps towards a minimum there
+//! get ever smaller and end in rounding before they arrive. Then, if linear parameters were solved for, from where
+//! a search in the nonlinear ones alone leads, if that is better. Limits that the caller set forbid both.
+
+use super::projected::projected;
+use super::search::{PointSource, Rules, View, Workspace};
+use crate::data::loss::Loss;
+use crate::normal::Normal;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::Outcome;
+use crate::solver::task::Problem;
+use crate::solver::termination::Termination;
+
+/// A parameter that came this much nearer to a bound than it was at the start creeps there.
+const CREEPING: f64 = 1e-6;
+/// How far from a bound, on the way to the start, the cost is looked at to see whether it rises.
+const INSIDE: f64 = 1e-2;
+/// A cost that is no higher but for rounding, of sums of any length.
+const SAME: f64 = 1e-9;
+
+impl Workspace {
+    /// Whether the search ended for want of a way, and not because it was told to, and there is one more.
+    pub(super) fn has_another_way(&self, rules: &Rules<'_>) -> bool {
+        use Termination::{AllFixed, Stopped, TimeLimit};
+        let (end, options) = (self.outcome(), rules.options);
+        let ended = end.termination.is_converged()
+            || matches!(end.termination, Stopped | TimeLimit | AllFixed);
+        let limited = options.max_evaluations.is_some() || options.max_time.is_some();
+        !ended && !limited && (!rules.linear.is_empty() || self.on_bounds().is_some())
+    }
+
+    /// Makes the search once more; the better end is left as the outcome, with the work of all.
+    pub(super) fn restart(&mut self, rules: &Rules<'_>, source: &dyn PointSource) {
+        let rules = Rules { refined: false, ..*rules };
+        let start = self.problem.start.clone();
+        let mut best = self.outcome().clone();
+        if let Some(from) = self.on_bounds()
+            && let Some(second) = self.from(&rules, source, &from)
+        {
+            let arrived =
+                second.termination.is_converged() && second.cost <= best.cost * (1.0 + SAME);
+            best = if arrived { counting(second, &best, 0) } else { counting(best, &second, 0) };
+        }
+        if !best.termination.is_converged()
+            && !rules.linear.is_empty()
+            && let Some((from, passes)) = self.projected(&rules, source, &start)
+            && let Some(second) = self.from(&rules, source, &from)
+        {
+            let worth = |end: &Outcome| (!end.termination.is_converged(), end.cost);
+            best = match worth(&second) < worth(&best) {
+                true => counting(second, &best, passes),
+                false => counting(best, &second, passes),
+            };
+        }
+        self.problem.start = start;
+        self.problem.loss = rules.loss;
+        self.end.forget();
+        *self.outcome_mut() = best;
+    }
+
+    /// The end of a search from other parameters, if it came to one.
+    fn from(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        start: &[f64],
+    ) -> Option<Outcome> {
+        self.problem.start.copy_from_slice(start);
+        self.attempt(rules, source, &mut |_, _| Ok(())).ok()?;
+        Some(self.outcome().clone())
+    }
+
+    /// Where a search in the nonlinear parameters alone leads, and the passes that it took.
+    fn projected(
+        &self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        start: &[f64],
+    ) -> Option<(Vec<f64>, usize)> {
+        let problem = Problem { start: start.to_vec(), loss: Loss::Linear, ..self.problem.clone() };
+        let view = View { plain: true, ..View::of(Loss::Linear, start) };
+        let mut found = None;
+        let searched = source.with_points(view, &mut |points| {
+            found = Some(projected(points, &problem, rules)?);
+            Ok(())
+        });
+        searched.ok().and(found)
+    }
+
+    /// The parameters at the end, those on their bounds that crept towards one; `None` if none did.
+    fn on_bounds(&self) -> Option<Vec<f64>> {
+        let (mut params, problem) = (self.outcome().params.clone(), &self.problem);
+        for &k in &problem.free {
+            let (lower, upper) = problem.bounds[k];
+            for bound in [lower, upper] {
+                let left = (params[k] - bound).abs();
+                if bound.is_finite() && left < CREEPING * (problem.start[k] - bound).abs() {
+                    params[k] = bound;
+                }
+            }
+        }
+        (params != self.outcome().params).then_some(params)
+    }
+
+    /// Whether the cost rises from each bound that holds a parameter: that is a minimum, also where there is
+    /// no slope.
+    pub(super) fn rises_from_bounds(&self, points: &mut dyn Evaluator) -> bool {
+        let (end, problem) = (self.outcome(), &self.problem);
+        let ones = vec![1.0; problem.free.len()];
+        let mut normal = Normal::zero(ones.len());
+        let mut rises = |k: usize| {
+            let mut inside = end.params.clone();
+            inside[k] += INSIDE * (problem.start[k] - inside[k]);
+            inside[k] != end.params[k]
+                && points.normal(&inside, &ones, &mut normal).is_ok()
+                && normal.cost.is_finite()
+                && normal.cost > end.cost
+        };
+        let held = problem.free.iter().zip(&self.end.sides).filter(|(_, side)| side.is_some());
+        held.map(|(&k, _)| k).all(&mut rises)
+    }
+}
+
+/// `end` with the work of both and of so many passes between them.
+fn counting(mut end: Outcome, other: &Outcome, passes: usize) -> Outcome {
+    end.work.evaluations += other.work.evaluations + passes;
+    end.work.other_passes += other.work.other_passes;
+    end.work.iterations += other.work.iterations;
+    end.retried = true;
+    end
+}

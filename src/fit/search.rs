@@ -1,0 +1,429 @@
+//! The search of one fit, from its start to its end: stages, restarts, and what the end is worth.
+//!
+//! It serves every entry: single fits, the fits of a batch, streams, joint fits, many starts. A loss that
+//! redescends comes to its points in stages ([`approach`](super::approach)), arctan's and Tukey's after one
+//! with Cauchy's, f64 after f32; a search that ends without a minimum may be made once more
+//! ([`restart`](super::restart)). Counts and limits are those of all stages and attempts together.
+
+use super::approach::{FALL, ROUGH, came_to_nothing, judged};
+use super::end::End;
+use crate::backend::cuda::source::Arithmetic;
+use crate::data::loss::Loss;
+use crate::data::reach::{FAR, distance};
+use crate::normal::{Normal, Summary};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::minimise::Minimiser;
+use crate::solver::observe::Observer;
+use crate::solver::options::Options;
+use crate::solver::outcome::{Failure, Fault, Outcome};
+use crate::solver::patience::end_of;
+use crate::solver::task::{Problem, Task, Work};
+use crate::solver::termination::Termination;
+use std::time::Instant;
+
+/// Tolerance of a stage in f32, above the rounding of its sums of squares.
+const ROUGH_SUMS: f64 = 1e-5;
+
+/// Where the points of a fit are.
+pub(crate) trait PointSource {
+    /// Calls `work` with an evaluator of the points, as `view` says.
+    ///
+    /// # Errors
+    /// Those of `work`, and what a device that was asked for refuses.
+    fn with_points(&self, view: View<'_>, work: &mut Visit<'_>) -> Result<(), Failure>;
+
+    /// What a stage computes with that only says where the next one begins.
+    fn rough_arithmetic(&self) -> Arithmetic {
+        Arithmetic::Double
+    }
+}
+
+/// What is done with the points.
+pub(crate) type Visit<'v> = dyn FnMut(&mut dyn Evaluator) -> Result<(), Failure> + 'v;
+
+/// What is done at the end of a search, with the points at hand.
+pub(crate) type Conclude<'c> =
+    dyn FnMut(&mut Workspace, &mut dyn Evaluator) -> Result<(), Failure> + 'c;
+
+/// How a stage of a search sees the points.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) loss: Loss,
+    pub(crate) arithmetic: Arithmetic,
+    /// Where the search began, which says how large parameters are.
+    pub(crate) start: &'a [f64],
+    /// When passes are broken off.
+    pub(crate) until: Option<Instant>,
+    /// Whether the points are measurements on the CPU, whatever estimator and backend the fit has.
+    pub(crate) plain: bool,
+}
+
+impl<'a> View<'a> {
+    /// In f64, for as long as it takes.
+    pub(crate) fn of(loss: Loss, start: &'a [f64]) -> View<'a> {
+        View { loss, arithmetic: Arithmetic::Double, start, until: None, plain: false }
+    }
+}
+
+/// What is asked of a search.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    pub(crate) loss: Loss,
+    pub(crate) options: &'a Options,
+    pub(crate) observer: Option<&'a Observer>,
+    /// Whether the start is the end of a fit already, so that no stage need find a better one.
+    pub(crate) refined: bool,
+    /// Positions of the parameters in which the model is linear and whose start was solved for.
+    pub(crate) linear: &'a [usize],
+    /// Typical sizes of the parameters, NaN where they are not known.
+    pub(crate) scales: &'a [f64],
+}
+
+/// A stage of a search: the view of its evaluator, and its tolerances and limits.
+#[derive(Clone, Copy)]
+struct Stage<'a> {
+    view: View<'a>,
+    options: &'a Options,
+}
+
+/// All that searches need beside the points, for any number of fits of one model one after another: on the
+/// CPU a fit that is not out of the ordinary allocates nothing.
+pub(crate) struct Workspace {
+    pub(crate) problem: Problem,
+    pub(super) minimiser: Minimiser,
+    /// The analysis of the end.
+    pub(crate) end: End,
+    /// When the fit began.
+    begun: Instant,
+    /// Counts of the stages before the present one.
+    work: Work,
+    /// The end of the stage before, if there was one.
+    before: Option<Outcome>,
+    /// An outcome whose memory serves the next one.
+    spare: Option<Outcome>,
+    /// What parameters did at the start of the first stage.
+    effects: Vec<f64>,
+    retried: bool,
+    /// The normal equations where the stage begins, in columns without factors.
+    known: Normal,
+    ones: Vec<f64>,
+    start: Vec<f64>,
+}
+
+impl Workspace {
+    pub(crate) fn new(problem: Problem) -> Workspace {
+        let (params, n) = (problem.start.len(), problem.free.len());
+        Workspace {
+            minimiser: Minimiser::new(params, n),
+            end: End::new(n),
+            begun: Instant::now(),
+            work: Work::default(),
+            before: None,
+            spare: Some(Outcome::new(params, n)),
+            effects: Vec::with_capacity(n),
+            retried: false,
+            known: Normal::zero(n),
+            ones: vec![1.0; n],
+            start: Vec::with_capacity(params),
+            problem,
+        }
+    }
+
+    /// Where the search ended, or stands.
+    pub(crate) fn outcome(&self) -> &Outcome {
+        &self.minimiser.ends.best
+    }
+
+    pub(crate) fn outcome_mut(&mut self) -> &mut Outcome {
+        &mut self.minimiser.ends.best
+    }
+
+    /// Searches from `problem.start`, and calls `conclude` at the end with the points. Limits of time count
+    /// from `begun`; what was found in time gets its errors.
+    pub(crate) fn run(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        begun: Instant,
+        conclude: &mut Conclude<'_>,
+    ) -> Result<(), Failure> {
+        self.begun = begun;
+        let mut again = false;
+        self.attempt(rules, source, &mut |space, points| {
+            again = space.has_another_way(rules);
+            if again { Ok(()) } else { conclude(space, points) }
+        })?;
+        if !again {
+            return Ok(());
+        }
+        self.restart(rules, source);
+        let start = self.problem.start.clone();
+        source.with_points(View::of(rules.loss, &start), &mut |points| conclude(self, points))
+    }
+
+    /// All stages from `problem.start`, which is left as it was.
+    pub(super) fn attempt(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        then: &mut Conclude<'_>,
+    ) -> Result<(), Failure> {
+        let mut start = std::mem::take(&mut self.start);
+        start.clone_from(&self.problem.start);
+        self.forget_stages();
+        let until = end_of(self.begun, rules.options.max_time);
+        let view = View { until, ..View::of(rules.loss, &start) };
+        let done = self.first_stage(rules, source, view).and_then(|ended| {
+            source.with_points(view, &mut |points| {
+                self.last_stage(rules, source, (view, points), ended)?;
+                self.problem.start.clone_from(&start);
+                points.take_time();
+                self.judge(rules, points)?;
+                then(self, points)
+            })
+        });
+        self.start = start;
+        done
+    }
+
+    fn forget_stages(&mut self) {
+        self.spare = self.before.take().or_else(|| self.spare.take());
+        (self.work, self.retried) = (Work::default(), false);
+        self.end.forget();
+    }
+
+    /// The stage that finds a start for the last one, where there is one. Tukey's loss and arctan's leave points
+    /// out that are far from the start, good ones among them; a fit with a loss of the same scale that leaves none
+    /// out says which are far from the data. In mixed precision f32 goes as far as it can. Returns the limit
+    /// that ended it, if one did.
+    fn first_stage(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        view: View<'_>,
+    ) -> Result<Option<Termination>, Failure> {
+        let arithmetic = source.rough_arithmetic();
+        let is_rough = arithmetic != Arithmetic::Double;
+        let loss = rules.loss.first().unwrap_or(rules.loss);
+        // One evaluation is kept for the last stage.
+        let most = rules.options.evaluations(self.problem.free.len()).saturating_sub(1);
+        let is_needed = rules.loss.first().is_some() || is_rough;
+        if rules.refined || !is_needed || self.problem.free.is_empty() || most == 0 {
+            return Ok(None);
+        }
+        let least = if rules.loss.first().is_none() { ROUGH_SUMS } else { 0.0 };
+        let Options { ftol, xtol, .. } = *rules.options;
+        let (ftol, xtol) = (ftol.max(least), xtol.max(least));
+        let options = Options { max_evaluations: Some(most), ftol, xtol, ..*rules.options };
+        let stage = Stage { view: View { loss, arithmetic, ..view }, options: &options };
+        let done =
+            source.with_points(stage.view, &mut |points| self.stage(rules, source, &stage, points));
+        match done {
+            Ok(()) => {}
+            // What has no value in f32 may have one in f64.
+            Err(Failure::Start(_) | Failure::Overflow) if is_rough => {
+                self.problem.start.copy_from_slice(view.start);
+                self.forget_stages();
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure),
+        }
+        let reason = self.outcome().termination;
+        // Where f32 came to nothing, f64 begins where it did.
+        match is_rough && came_to_nothing(reason) {
+            true => self.problem.start.copy_from_slice(view.start),
+            false => self.problem.start.clone_from(&self.minimiser.ends.best.params),
+        }
+        self.keep_stage();
+        Ok(Some(reason).filter(|reason| reason.is_limit()))
+    }
+
+    /// The stage with the loss that is wanted, or what it costs where a limit has `ended` the one before.
+    fn last_stage(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        (view, points): (View<'_>, &mut dyn Evaluator),
+        ended: Option<Termination>,
+    ) -> Result<(), Failure> {
+        let stage = Stage { view, options: rules.options };
+        match self.before.is_some() {
+            true => self.minimise(rules, &stage, points, (ended, false)),
+            false => self.stage(rules, source, &stage, points),
+        }
+    }
+
+    /// A minimisation under the loss of `stage`, of which `points` is the view. From a start that is too far for
+    /// it others on wider scales lead the way.
+    fn stage(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        stage: &Stage<'_>,
+        points: &mut dyn Evaluator,
+    ) -> Result<(), Failure> {
+        let gauge = stage.view.loss.gauge();
+        let gauge = gauge.filter(|_| !rules.refined && !self.problem.free.is_empty());
+        let Some(scale) = gauge else {
+            return self.minimise(rules, stage, points, (None, false));
+        };
+        match self.approach(rules, source, (stage, scale), points) {
+            Ok(ended) => {
+                // A loop on a device begins with an evaluation of its own.
+                let twice = ended.is_none() && points.device_loop().is_some();
+                self.work.other_passes += usize::from(twice);
+                self.minimise(rules, stage, points, (ended, ended.is_none()))
+            }
+            Err(failure) => self.or_before(Err(failure)),
+        }
+    }
+
+    /// Goes to where the loss of `stage`, Cauchy's on this scale, pulls. Returns the limit that ended the way, if
+    /// one did.
+    fn approach(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        (stage, scale): (&Stage<'_>, f64),
+        points: &mut dyn Evaluator,
+    ) -> Result<Option<Termination>, Failure> {
+        let most = stage.options.evaluations(self.problem.free.len()).saturating_sub(1);
+        let Options { ftol, xtol, .. } = *stage.options;
+        let (ftol, xtol) = (ftol.max(ROUGH), xtol.max(ROUGH));
+        let options = Options { max_evaluations: Some(most), ftol, xtol, ..*stage.options };
+        let mut scales = f64::INFINITY;
+        loop {
+            points.normal(&self.problem.start, &self.ones, &mut self.known)?;
+            let Problem { row_unit, points: count, .. } = self.problem;
+            let distance = distance(self.known.cost, scale * row_unit, count);
+            scales = distance.min(scales / FALL);
+            // Not a number, where there is none, is not far.
+            if !(scales > FAR && scales.is_finite()) {
+                return Ok(None);
+            }
+            if self.work.evaluations >= most {
+                return Ok(Some(Termination::MaxEvaluations));
+            }
+            // The pass that told the distance is of no use on another scale.
+            self.work.other_passes += 1;
+            let loss = Loss::Cauchy { scale: scales * scale };
+            let wide = Stage { view: View { loss, ..stage.view }, options: &options };
+            source.with_points(wide.view, &mut |points| {
+                self.minimise(rules, &wide, points, (None, false))
+            })?;
+            let reason = self.outcome().termination;
+            if !came_to_nothing(reason) {
+                self.problem.start.clone_from(&self.minimiser.ends.best.params);
+            }
+            self.keep_stage();
+            if reason.is_limit() {
+                return Ok(Some(reason));
+            }
+        }
+    }
+
+    /// A minimisation from `problem.start`, or the cost there where a limit has `ended` the way to it.
+    /// `is_known`: whether the normal equations there are known.
+    fn minimise(
+        &mut self,
+        rules: &Rules<'_>,
+        stage: &Stage<'_>,
+        points: &mut dyn Evaluator,
+        (ended, is_known): (Option<Termination>, bool),
+    ) -> Result<(), Failure> {
+        self.problem.loss = stage.view.loss;
+        let task = Task {
+            problem: &self.problem,
+            options: stage.options,
+            observer: rules.observer,
+            begun: self.begun,
+            work: self.work,
+            known: is_known.then_some(&self.known),
+        };
+        let done = match ended {
+            Some(reason) => self.minimiser.evaluate(points, &task, reason),
+            None if self.problem.free.is_empty() => {
+                evaluate_only(points, &self.problem, &mut self.minimiser.ends.best)
+            }
+            None => self.minimiser.minimise(points, &task),
+        };
+        self.or_before(done)?;
+        if self.before.is_some() {
+            let best = &mut self.minimiser.ends.best;
+            best.effects.clone_from(&self.effects);
+            best.retried |= self.retried;
+        }
+        Ok(())
+    }
+
+    /// What was stopped makes no more passes: it ends where the stage before did, if there was one.
+    fn or_before(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+        let (Err(Failure::Backend(Fault::Stopped(stop))), Some(before)) = (&done, &self.before)
+        else {
+            return done;
+        };
+        let best = &mut self.minimiser.ends.best;
+        best.clone_from(before);
+        best.termination = (*stop).into();
+        Ok(())
+    }
+
+    /// Keeps the end of a stage; the next one counts on from there.
+    fn keep_stage(&mut self) {
+        let best = &mut self.minimiser.ends.best;
+        if self.before.is_none() {
+            self.effects.clone_from(&best.effects);
+        }
+        self.retried |= best.retried;
+        self.work = best.work;
+        let room = self.before.take().or_else(|| self.spare.take());
+        let mut room = room.unwrap_or_else(|| best.clone());
+        std::mem::swap(&mut room, best);
+        self.before = Some(room);
+    }
+
+    /// Whether the end is what it seems: converged only if the loss lets enough points count there, and
+    /// degenerate only if the cost does not rise from every bound that took a parameter its effect.
+    pub(super) fn judge(
+        &mut self,
+        rules: &Rules<'_>,
+        points: &mut dyn Evaluator,
+    ) -> Result<(), Failure> {
+        let reason = self.outcome().termination;
+        if rules.loss.redescends() && reason.is_converged() {
+            self.analyse(points)?;
+            let counting = (self.end.weight, self.problem.points);
+            let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
+            self.outcome_mut().termination = reason;
+        }
+        if reason == Termination::Degenerate {
+            self.analyse(points)?;
+            if self.end.determines_all(self.problem.points) && self.rises_from_bounds(points) {
+                self.outcome_mut().termination = Termination::Cost;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The cost with all parameters fixed.
+fn evaluate_only(
+    points: &mut dyn Evaluator,
+    problem: &Problem,
+    out: &mut Outcome,
+) -> Result<(), Failure> {
+    let mut normal = Normal::zero(0);
+    points.normal(&problem.start, &[], &mut normal)?;
+    if !normal.is_finite()
+        && let Some(point) = points.first_bad_point(&problem.start)
+    {
+        return Err(Failure::Start(point));
+    }
+    out.params.clone_from(&problem.start);
+    out.cost = normal.cost;
+    out.normal = normal;
+    out.termination = Termination::AllFixed;
+    out.work = Work { evaluations: 1, ..Work::default() };
+    (out.retried, out.most_weight) = (false, f64::INFINITY);
+    Ok(())
+}

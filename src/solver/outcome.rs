@@ -1,0 +1,121 @@
+//! Where a minimisation ended, and why there may be no such place.
+
+use super::patience::Stop;
+use super::task::Work;
+use super::termination::Termination;
+use crate::error::Error;
+use crate::error::driver::DriverError;
+use crate::normal::Normal;
+
+/// Where a minimisation ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    /// All parameters, free and fixed.
+    pub(crate) params: Vec<f64>,
+    /// In row units.
+    pub(crate) cost: f64,
+    /// The normal equations at the parameters.
+    pub(crate) normal: Normal,
+    pub(crate) termination: Termination,
+    /// Of all runs together.
+    pub(crate) work: Work,
+    /// The power of two that each free parameter's column was multiplied with.
+    pub(crate) columns: Vec<f64>,
+    /// ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
+    pub(crate) effects: Vec<f64>,
+    /// Whether a second run, with another scaling or start, was made.
+    pub(crate) retried: bool,
+    /// What no point weighed more than, in row units.
+    pub(crate) most_weight: f64,
+}
+
+impl Outcome {
+    /// Of no run yet, with room for the numbers of any.
+    pub(crate) fn new(params: usize, free: usize) -> Outcome {
+        Outcome {
+            params: vec![f64::NAN; params],
+            cost: f64::NAN,
+            normal: Normal::zero(free),
+            termination: Termination::AllFixed,
+            work: Work::default(),
+            columns: vec![1.0; free],
+            effects: Vec::with_capacity(free),
+            retried: false,
+            most_weight: f64::INFINITY,
+        }
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The model or a partial is not finite at the start.
+    Start(BadPoint),
+    /// Everything is finite at the start, but its squares are not.
+    Overflow,
+    /// The backend failed.
+    Backend(Fault),
+    /// The device failed, after this was reached.
+    Device { error: DriverError, reached: Option<(Vec<f64>, Work)> },
+    /// The observer panicked, with this message.
+    Observer(String),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        Failure::Backend(fault)
+    }
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Failure {
+        Failure::Device { error, reached: None }
+    }
+}
+
+/// A point where the model has no finite value or derivative.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BadPoint {
+    /// Its index among the points given.
+    pub(crate) index: usize,
+    /// The independent variables there.
+    pub(crate) x: Vec<f64>,
+    /// What was not finite.
+    pub(crate) value: f64,
+    /// The free parameter whose partial it is, or `None` if it is the model's value.
+    pub(crate) partial: Option<usize>,
+}
+
+/// Why a backend has no summary.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// The user's code panicked.
+    Panicked {
+        /// The panic's message.
+        message: String,
+        /// Index of the point where it did.
+        index: usize,
+        /// The independent variables there.
+        x: Vec<f64>,
+        /// All parameters then.
+        params: Vec<f64>,
+    },
+    /// A device failed.
+    Device(DriverError),
+    /// The points could not be had, or what was reached could not be kept.
+    Points(Error),
+    /// The pass was broken off before its end.
+    Stopped(Stop),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Points(error)
+    }
+}
+
+impl From<Stop> for Fault {
+    fn from(stop: Stop) -> Fault {
+        Fault::Stopped(stop)
+    }
+}

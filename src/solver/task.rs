@@ -1,0 +1,104 @@
+//! A minimisation to be made: which parameters move, where they begin, what limits them.
+
+use super::observe::Observer;
+use super::options::Options;
+use super::termination::Termination;
+use crate::data::loss::Loss;
+use crate::normal::Normal;
+use std::time::Instant;
+
+/// A minimisation to be made.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) options: &'a Options,
+    pub(crate) observer: Option<&'a Observer>,
+    /// When the fit began, from which limits of time count.
+    pub(crate) begun: Instant,
+    /// What earlier stages of the fit have done; counts and limits go on from there.
+    pub(crate) work: Work,
+    /// The normal equations at the start in columns without factors, if they are known.
+    pub(crate) known: Option<&'a Normal>,
+}
+
+impl<'a> Task<'a> {
+    /// The first stage of a fit that begins now, with nobody to watch it.
+    pub(crate) fn new(problem: &'a Problem, options: &'a Options) -> Task<'a> {
+        let (begun, work) = (Instant::now(), Work::default());
+        Task { problem, options, observer: None, begun, work, known: None }
+    }
+
+    /// Whether the observer or the clock ends the fit.
+    pub(crate) fn ended_outside(&self) -> Option<Termination> {
+        if self.observer.is_some_and(|observer| observer.is_cancelled()) {
+            Some(Termination::Stopped)
+        } else if self.options.max_time.is_some_and(|limit| self.begun.elapsed() >= limit) {
+            Some(Termination::TimeLimit)
+        } else {
+            None
+        }
+    }
+}
+
+/// What a minimisation has cost. Counts are over all runs and stages of a fit: a run that follows another
+/// goes on counting, so that a limit of evaluations holds for all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// Evaluations of model and partials.
+    pub(crate) evaluations: usize,
+    /// Other passes over the points: to factor the Jacobian, to look for a bad point, to measure the
+    /// partials.
+    pub(crate) other_passes: usize,
+    /// Accepted steps.
+    pub(crate) iterations: usize,
+}
+
+/// The parameters of one fit. All arrays have one value per parameter of the model, fixed or free.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// Which free parameters are known not to occur in the model.
+    pub(crate) unused: Vec<bool>,
+    /// Positions of the free parameters, ascending.
+    pub(crate) free: Vec<usize>,
+    pub(crate) start: Vec<f64>,
+    /// Lower and upper bounds, ±∞ where there are none.
+    pub(crate) bounds: Vec<(f64, f64)>,
+    /// The sum of squares of the weighted response, in row units.
+    pub(crate) square: f64,
+    /// Number of points that count.
+    pub(crate) points: usize,
+    /// That under which the cost is taken.
+    pub(crate) loss: Loss,
+    /// The power of two that weighted residuals are multiplied with.
+    pub(crate) row_unit: f64,
+}
+
+impl Problem {
+    /// The largest cost that is not outliers' alone, as [`Loss::bulk`].
+    pub(crate) fn bulk(&self) -> f64 {
+        self.loss.bulk(self.points, self.row_unit)
+    }
+
+    /// The sum of squares that rounding alone leaves, of each value 16 units in the last place: a fit this
+    /// good is exact.
+    pub(crate) fn rounding(&self) -> f64 {
+        (16.0 * f64::EPSILON).powi(2) * self.square
+    }
+
+    /// The scale of the loss in row units; infinite where there is none.
+    pub(crate) fn scale(&self) -> f64 {
+        self.loss.scale().map_or(f64::INFINITY, |scale| scale * self.row_unit)
+    }
+
+    /// Becomes a copy of a problem of the same model, without allocating.
+    pub(crate) fn copy_from(&mut self, other: &Problem) {
+        self.unused.clone_from(&other.unused);
+        self.free.clone_from(&other.free);
+        self.start.clone_from(&other.start);
+        self.bounds.clone_from(&other.bounds);
+        self.square = other.square;
+        self.points = other.points;
+        self.loss = other.loss;
+        self.row_unit = other.row_unit;
+    }
+}
