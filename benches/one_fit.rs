@@ -163,7 +163,7 @@ fn on_device(
     let (n, data) = (x.len(), Data::new(x, y).unwrap());
     let uploaded = device.upload(&data).expect("room for the data");
     let (host, resident) =
-        (model.fit(data.clone(), start).unwrap(), model.fit_uploaded(&uploaded, start).unwrap());
+        (model.fit(data.clone(), start).unwrap(), model.fit(&uploaded, start).unwrap());
     same_minimum(&host, resident.params());
     let cpu = model.clone().backend(Backend::Cpu);
     same_minimum(&host, cpu.fit(data.clone(), start).unwrap().params());
@@ -173,7 +173,7 @@ fn on_device(
         b.iter(|| model.fit(black_box(data.clone()), start));
     });
     group.bench_function(BenchmarkId::new("device, resident", n), |b| {
-        b.iter(|| model.fit_uploaded(black_box(&uploaded), start));
+        b.iter(|| model.fit(black_box(&uploaded), start));
     });
     group.bench_function(BenchmarkId::new("CPU", n), |b| {
         b.iter(|| cpu.fit(black_box(data.clone()), start));

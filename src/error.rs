@@ -7,43 +7,36 @@
 
 pub(crate) mod changed;
 pub(crate) mod checkpoint;
-mod constant;
 pub(crate) mod driver;
-mod excerpt;
-pub(crate) mod global;
-#[cfg(feature = "ndarray")]
-pub(crate) mod layout;
-pub(crate) mod models;
-mod named;
 pub(crate) mod names;
 pub(crate) mod nearest;
-mod never;
 pub(crate) mod no_cuda;
-#[cfg(feature = "plot")]
-pub(crate) mod plot;
+#[cfg(any(feature = "plot", feature = "chrome-trace"))]
+mod output;
+mod quote;
+mod requests;
 pub(crate) mod saved;
 pub(crate) mod source;
-pub(crate) mod start;
-pub(crate) mod tie;
-#[cfg(feature = "chrome-trace")]
-pub(crate) mod trace;
 pub(crate) mod uncertainty;
 pub(crate) mod visible;
 
-use changed::SourceChange;
-use checkpoint::CheckpointError;
-use constant::taken_name;
-use excerpt::excerpt;
-use global::GlobalError;
-use models::ModelError;
-pub(crate) use named::short;
-pub use named::{Named, NamedValues};
-use names::NameError;
-use no_cuda::NoCuda;
-use source::SourceError;
-use start::StartError;
-use tie::TieError;
-use uncertainty::UncertaintyError;
+pub use changed::SourceChange;
+pub use checkpoint::CheckpointError;
+pub use names::NameError;
+pub use no_cuda::NoCuda;
+#[cfg(feature = "plot")]
+pub use output::PlotError;
+#[cfg(feature = "chrome-trace")]
+pub use output::TraceError;
+pub(crate) use quote::short;
+pub use quote::{Named, NamedValues};
+use quote::{excerpt, taken_name};
+#[cfg(feature = "ndarray")]
+pub use requests::LayoutError;
+pub use requests::{GlobalError, ModelError, StartError, TieError};
+pub use saved::SavedError;
+pub use source::SourceError;
+pub use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -115,27 +108,15 @@ pub enum Error {
         /// The parameters' names.
         names: Vec<String>,
     },
-    /// Another number of names than the model has parameters.
-    #[error("the model has {expected} parameter(s) but {got} name(s) were given")]
-    NameCount {
-        /// Parameters of the model.
-        expected: usize,
-        /// Names given.
-        got: usize,
-    },
-    /// Two parameters were given the same name.
-    #[error("the parameter name `{name}` is given twice; names must differ")]
-    DuplicateName {
-        /// The repeated name.
-        name: String,
-    },
-    /// An option names a parameter that the model does not have.
-    #[error("there is no parameter `{name}`; the model has {} (names come before what is said of them){}", known.join(", "), taken_name(name))]
+    /// An option, a start, a tie or a formula names a parameter that the model does not have.
+    #[error("there is no parameter `{name}`; the model has {}; {remedy}{}", known.join(", "), taken_name(name))]
     UnknownParameter {
         /// The name given.
         name: String,
         /// The names that exist.
         known: Vec<String>,
+        /// What to do, and where.
+        remedy: String,
     },
     /// A standard deviation that is zero or negative.
     #[error(
@@ -446,14 +427,14 @@ pub enum Error {
     /// The phases of fits cannot be recorded.
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
-    Trace(#[from] trace::TraceError),
+    Trace(#[from] TraceError),
     /// A composite model makes no sense.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// An array's numbers do not lie side by side.
     #[cfg(feature = "ndarray")]
     #[error(transparent)]
-    Layout(#[from] layout::LayoutError),
+    Layout(#[from] LayoutError),
     /// Several sets of points cannot be fitted together.
     #[error(transparent)]
     Global(#[from] GlobalError),
@@ -472,10 +453,10 @@ pub enum Error {
     /// A picture cannot be drawn or written.
     #[cfg(feature = "plot")]
     #[error(transparent)]
-    Plot(#[from] plot::PlotError),
+    Plot(#[from] PlotError),
     /// Something cannot be saved, or what was saved cannot be used.
     #[error(transparent)]
-    Saved(#[from] saved::SavedError),
+    Saved(#[from] SavedError),
     /// A question about the errors of a fit makes no sense.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),
@@ -494,3 +475,10 @@ fn emptied(given: usize, omitted: usize) -> String {
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Error {
+        match never {}
+    }
+}

@@ -124,8 +124,7 @@ pub use backend::cuda::bandwidth::Bandwidth;
 pub use backend::cuda::cache::Origin as KernelOrigin;
 pub use backend::cuda::devices::{DeviceInfo, devices};
 pub use backend::{Backend, Precision};
-pub use curve_fit::device::{Device, DeviceData};
-pub use curve_fit::device_batch::DeviceBatch;
+pub use curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
@@ -160,24 +159,16 @@ pub use data::start::Start;
 pub use data::stream::{Stream, StreamSigma};
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
-pub use error::changed::SourceChange;
-pub use error::checkpoint::CheckpointError;
-pub use error::global::GlobalError;
 #[cfg(feature = "ndarray")]
-pub use error::layout::LayoutError;
-pub use error::models::ModelError;
-pub use error::names::NameError;
-pub use error::no_cuda::NoCuda;
+pub use error::LayoutError;
 #[cfg(feature = "plot")]
-pub use error::plot::PlotError;
-pub use error::saved::SavedError;
-pub use error::source::SourceError;
-pub use error::start::StartError;
-pub use error::tie::TieError;
+pub use error::PlotError;
 #[cfg(feature = "chrome-trace")]
-pub use error::trace::TraceError;
-pub use error::uncertainty::UncertaintyError;
-pub use error::{Error, Named, NamedValues, Result};
+pub use error::TraceError;
+pub use error::{
+    CheckpointError, Error, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, Result,
+    SavedError, SourceChange, SourceError, StartError, TieError, UncertaintyError,
+};
 pub use fit::Fit;
 pub use fit::bands::Band;
 pub use fit::bands::new_point::NewPoint;

@@ -90,11 +90,11 @@ fn uploaded_data_serve_many_models() {
     let (x, y) = line(100_000);
     let device = Device::open(ordinal).unwrap();
     let data = device.upload(&Data::new(&x, &y).unwrap()).unwrap();
-    let first = decay().fit_uploaded(&data, [2.5, 0.8, 0.1]).unwrap();
-    let again = decay().fit_uploaded(&data, [2.5, 0.8, 0.1]).unwrap();
+    let first = decay().fit(&data, [2.5, 0.8, 0.1]).unwrap();
+    let again = decay().fit(&data, [2.5, 0.8, 0.1]).unwrap();
     assert!(first.converged());
     assert_eq!(first.params(), again.params());
-    let line = CurveFit::new(|x, [a, b]| a * x + b).fit_uploaded(&data, [0.0, 0.0]).unwrap();
+    let line = CurveFit::new(|x, [a, b]| a * x + b).fit(&data, [0.0, 0.0]).unwrap();
     assert!(line.converged() && line.cost() > first.cost());
 }
 

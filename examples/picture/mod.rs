@@ -79,7 +79,7 @@ fn write(picture: &mut RgbImage, [middle, top]: [u32; 2], label: &str, color: [f
 
 /// Writes the picture into the folder named by the program's first argument, or else into `target`.
 pub(crate) fn save(picture: &RgbImage, name: &str) -> image::ImageResult<()> {
-    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
+    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let folder = std::env::args_os().nth(1).map_or_else(here, PathBuf::from);
     std::fs::create_dir_all(&folder)?;
     picture.save(folder.join(name))

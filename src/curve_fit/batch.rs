@@ -1,23 +1,23 @@
 //! Many fits of one model in one call.
 
 use super::CurveFit;
+use super::device::BatchFitData;
 use super::start::{Finder, Found};
 use crate::backend::cuda::printed::Printed;
-use crate::data::batch::{BatchData, BatchSigma, Starts};
+use crate::data::batch::{BatchSigma, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::start::Start;
-use crate::error::start::StartError;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StartError};
 use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::engine::{BatchRequest, run};
-use crate::fit::batch::place::{BatchWish, HandedBatch, Place};
+use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, Made, device};
+use crate::fit::placement::{Handed, Placement};
 use crate::observe::span;
 use crate::solver::observe::BatchProgress;
 use crate::threads;
 use rayon::prelude::*;
-use std::borrow::Borrow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -58,29 +58,13 @@ impl CurveFit {
     /// names and bounds or the options, one start for all that is none, a number of columns or starts
     /// that does not fit the model, an observer that panics. If a device was asked for,
     /// [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and what it refuses. No fits are no error.
-    pub fn fit_batch<'a, 's>(
+    pub fn fit_batch<'d, 'a: 'd, 's>(
         &self,
-        data: impl Borrow<BatchData<'a>>,
+        data: impl Into<BatchFitData<'d, 'a>>,
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
-        #[cfg(test)]
-        let place = self.device.as_ref().map(|device| HandedBatch {
-            device,
-            resident: None,
-            take_over: self.take_over,
-        });
-        #[cfg(not(test))]
-        let place = None;
-        self.fit_all(data.borrow(), &starts.into(), place)
-    }
-
-    /// `place`: a device to use, with the data if they are on it.
-    pub(super) fn fit_all(
-        &self,
-        data: &BatchData<'_>,
-        starts: &Starts<'_>,
-        place: Option<HandedBatch<'_>>,
-    ) -> Result<BatchFit> {
+        let (data, starts) = (data.into(), starts.into());
+        let ((data, handed), starts) = (data.parts(), &starts);
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;
@@ -126,7 +110,7 @@ impl CurveFit {
             found = self.found_starts(&request, start, &mut arrays.statuses)?;
             request.starts = &found;
         }
-        let made = self.run_batch(&request, ready.printed.as_ref(), place, &mut arrays)?;
+        let made = self.run_batch(&request, ready.printed.as_ref(), handed, &mut arrays)?;
         arrays.tie(&ready.ties, self.keep_covariance);
         Ok(BatchFit {
             names: self.names.clone(),
@@ -198,13 +182,12 @@ impl CurveFit {
         &self,
         request: &BatchRequest<'_>,
         printed: Option<&Printed>,
-        device: Option<HandedBatch<'_>>,
+        handed: Option<Handed<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {
-        let Self { backend, costs, .. } = *self;
         let covariances = self.wants_covariances();
-        let wish = BatchWish { backend, costs, device, covariances };
-        let Place { mut reason, device } = Place::choose(&wish, printed, request)?;
+        let Placement { mut reason, device } =
+            place(&self.wish(handed), covariances, printed, request)?;
         let Some(on) = device else {
             run(request, arrays.whole())?;
             return Ok(Made { reason, device: None });

@@ -2,8 +2,8 @@
 
 use super::CurveFit;
 use crate::data::observations::Observations;
-use crate::error::names::{NameError, check_shown};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::error::names::{NameError, check_shown, position};
 use crate::model::Expression;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl CurveFit {
     /// [`Fit::derived`](crate::Fit::derived); batches do not work them out.
     ///
     /// # Errors
-    /// [`Error::Parse`] with the column of the offence.
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence.
     pub fn derive(mut self, name: &str, formula: &str) -> Result<CurveFit> {
         let expression = Expression::parse(formula, &[])?;
         self.derived.push((name.to_owned(), expression));
@@ -34,27 +34,24 @@ impl CurveFit {
     }
 
     /// # Errors
-    /// [`Error::Name`] for a name that a parameter has or another quantity, or that cannot be shown;
-    /// [`Error::UnknownParameter`] for a name in a formula that is none of the parameters.
+    /// [`Error::Name`](crate::Error::Name) for a name that a parameter has or another quantity, or that cannot be shown;
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none of the parameters.
     pub(super) fn check_derived(&self) -> Result<()> {
         check_shown(self.derived.iter().map(|(name, _)| name))?;
         for (i, (name, _)) in self.derived.iter().enumerate() {
             let taken = if self.names.contains(name) {
                 "a parameter"
             } else if self.derived[..i].iter().any(|(other, _)| other == name) {
-                "another one"
+                "another derived quantity"
             } else {
                 continue;
             };
-            return Err(NameError::Taken { name: name.clone(), taken }.into());
+            let remedy = "give the derived quantity a name of its own";
+            return Err(NameError::taken(name, "a derived quantity", taken, remedy));
         }
-        let mut names = self.derived.iter().flat_map(|(_, formula)| formula.parameters());
-        match names.find(|name| !self.names.contains(name)) {
-            Some(name) => {
-                let known = self.names.clone();
-                Err(Error::UnknownParameter { name: name.clone(), known })
-            }
-            None => Ok(()),
+        for name in self.derived.iter().flat_map(|(_, formula)| formula.parameters()) {
+            position(&self.names, name, "correct the formula of the derived quantity")?;
         }
+        Ok(())
     }
 }

@@ -1,21 +1,18 @@
-//! Devices that a caller holds, and data put on them once for many fits.
+//! Devices that a caller holds, data put on them once for many fits, and what a fit takes as data.
 
-use super::CurveFit;
+use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::registry;
 use crate::data::Data;
+use crate::data::batch::BatchData;
 use crate::data::estimator::Estimator;
 use crate::data::points::Points;
-use crate::data::start::Start;
 use crate::error::{Error, Result};
-use crate::fit::Fit;
-use crate::fit::engine::Spent;
-use crate::fit::execution::{Handed, failed};
-use crate::observe::span;
+use crate::fit::placement::{Handed, Uploaded, failed};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// A CUDA device. Opening one that is open already costs nothing.
 ///
@@ -26,13 +23,13 @@ use std::time::Instant;
 /// let data = device.upload(&Data::new(&x, &y)?)?;
 /// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
 /// for rate in [0.1, 1.0, 10.0] {
-///     println!("{}", decay.fit_uploaded(&data, [1.0, rate, 0.0])?);
+///     println!("{}", decay.fit(&data, [1.0, rate, 0.0])?);
 /// }
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Device {
-    pub(super) device: Arc<Cuda>,
+    device: Arc<Cuda>,
 }
 
 impl Device {
@@ -63,6 +60,19 @@ impl Device {
         let resident = DevicePoints::of(&self.device.driver, &points);
         let resident = resident.map_err(|error| failed(&self.device, error))?;
         Ok(DeviceData { device: self.device.clone(), points, counts: OnceLock::new(), resident })
+    }
+
+    /// Copies the data of a batch to the device as they are, where they stay until the result is dropped. They
+    /// serve any model with as many independent variables, any start, and any loss.
+    ///
+    /// # Errors
+    /// [`Error::BatchLayout`](crate::Error::BatchLayout) if it has not been said which samples are whose;
+    /// [`Error::DeviceOutOfMemory`](crate::Error::DeviceOutOfMemory).
+    pub fn upload_batch<'a>(&self, data: &BatchData<'a>) -> Result<DeviceBatch<'a>> {
+        data.check_layout()?;
+        let resident = Resident::of(&self.device.driver, data);
+        let resident = resident.map_err(|error| failed(&self.device, error))?;
+        Ok(DeviceBatch { device: self.device.clone(), data: data.clone(), resident })
     }
 }
 
@@ -100,39 +110,134 @@ impl fmt::Debug for DeviceData<'_> {
     }
 }
 
-impl DeviceData<'_> {
+impl<'a> DeviceData<'a> {
+    /// The points as the estimator counts them.
+    pub(super) fn points(&self, estimator: Estimator) -> Result<&Points<'a>> {
+        match estimator {
+            Estimator::LeastSquares => Ok(&self.points),
+            Estimator::Poisson => {
+                let counts = self.counts.get_or_init(|| {
+                    let mut counts = self.points.clone();
+                    counts.count_events().map(|()| counts)
+                });
+                counts.as_ref().map_err(Clone::clone)
+            }
+        }
+    }
+
     /// Bytes of device memory that the points take.
     pub fn bytes(&self) -> usize {
         self.resident.bytes()
     }
 }
 
-impl CurveFit {
-    /// Fits the model to points that are on a device already, whatever
-    /// [`backend`](CurveFit::backend) says.
-    ///
-    /// # Errors
-    /// As [`fit`](CurveFit::fit), and what the device refuses.
-    pub fn fit_uploaded(&self, data: &DeviceData<'_>, start: impl Into<Start>) -> Result<Fit> {
-        let _span = span!(INFO, "fit", points = data.points.len(), parameters = self.names.len());
-        let begun = Instant::now();
-        let start = start.into();
-        self.accepts(data.points.columns.len(), &start)?;
-        let place =
-            Some(Handed { device: &data.device, points: Some(&data.resident), take_over: false });
-        let points = match self.estimator {
-            Estimator::LeastSquares => &data.points,
-            Estimator::Poisson => {
-                let counts = data.counts.get_or_init(|| {
-                    let mut counts = data.points.clone();
-                    counts.count_events().map(|()| counts)
-                });
-                counts.as_ref().map_err(Clone::clone)?
+/// The data of a fit: [`Data`] in memory, by value or by reference, or [`DeviceData`] on a device, where the fit is
+/// computed then, whatever [`CurveFit::backend`](crate::CurveFit::backend) says.
+#[derive(Debug)]
+pub enum FitData<'d, 'a> {
+    /// In memory.
+    Memory(Cow<'d, Data<'a>>),
+    /// On a device.
+    Device(&'d DeviceData<'a>),
+}
+
+impl FitData<'_, '_> {
+    /// Columns of x, and points that were given.
+    pub(super) fn shape(&self) -> (usize, usize) {
+        match self {
+            FitData::Memory(data) => (data.columns.len(), data.y.len()),
+            FitData::Device(data) => (data.points.columns.len(), data.points.len()),
+        }
+    }
+
+    /// The device that they are on.
+    pub(super) fn handed(&self) -> Option<Handed<'_>> {
+        let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
+        Some(Handed { device, uploaded: Uploaded::Points(resident), take_over: false })
+    }
+}
+
+impl<'a> From<Data<'a>> for FitData<'_, 'a> {
+    fn from(data: Data<'a>) -> Self {
+        FitData::Memory(Cow::Owned(data))
+    }
+}
+
+impl<'d, 'a> From<&'d Data<'a>> for FitData<'d, 'a> {
+    fn from(data: &'d Data<'a>) -> Self {
+        FitData::Memory(Cow::Borrowed(data))
+    }
+}
+
+impl<'d, 'a> From<&'d DeviceData<'a>> for FitData<'d, 'a> {
+    fn from(data: &'d DeviceData<'a>) -> Self {
+        FitData::Device(data)
+    }
+}
+
+/// The data of a batch on a device, made by [`Device::upload_batch`]. The caller's arrays stay borrowed: the CPU
+/// makes the fits that are not as usual.
+pub struct DeviceBatch<'a> {
+    device: Arc<Cuda>,
+    data: BatchData<'a>,
+    resident: Resident,
+}
+
+impl fmt::Debug for DeviceBatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceBatch({} fits, {} bytes)", self.n_fits(), self.bytes())
+    }
+}
+
+impl DeviceBatch<'_> {
+    /// Number of fits.
+    pub fn n_fits(&self) -> usize {
+        self.data.n_fits()
+    }
+
+    /// Bytes of device memory that the data take.
+    pub fn bytes(&self) -> usize {
+        self.resident.bytes()
+    }
+}
+
+/// The data of a batch of fits: [`BatchData`] in memory, by value or by reference, or [`DeviceBatch`] on a device,
+/// where the fits are made then, whatever [`CurveFit::backend`](crate::CurveFit::backend) says.
+#[derive(Debug)]
+pub enum BatchFitData<'d, 'a> {
+    /// In memory.
+    Memory(Cow<'d, BatchData<'a>>),
+    /// On a device.
+    Device(&'d DeviceBatch<'a>),
+}
+
+impl<'a> BatchFitData<'_, 'a> {
+    /// The data in memory, and the device that they are on.
+    pub(super) fn parts(&self) -> (&BatchData<'a>, Option<Handed<'_>>) {
+        match self {
+            BatchFitData::Memory(data) => (data, None),
+            BatchFitData::Device(DeviceBatch { device, data, resident }) => {
+                let uploaded = Uploaded::Batch(resident);
+                (data, Some(Handed { device, uploaded, take_over: false }))
             }
-        };
-        let validating = begun.elapsed();
-        let start = self.found(&start, points)?;
-        let spent = Spent { validating, finding: start.took };
-        self.request(points, start, place, spent, |request| request.fit())
+        }
+    }
+}
+
+impl<'a> From<BatchData<'a>> for BatchFitData<'_, 'a> {
+    fn from(data: BatchData<'a>) -> Self {
+        BatchFitData::Memory(Cow::Owned(data))
+    }
+}
+
+impl<'d, 'a> From<&'d BatchData<'a>> for BatchFitData<'d, 'a> {
+    fn from(data: &'d BatchData<'a>) -> Self {
+        BatchFitData::Memory(Cow::Borrowed(data))
+    }
+}
+
+impl<'d, 'a> From<&'d DeviceBatch<'a>> for BatchFitData<'d, 'a> {
+    fn from(data: &'d DeviceBatch<'a>) -> Self {
+        BatchFitData::Device(data)
     }
 }

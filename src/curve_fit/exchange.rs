@@ -1,6 +1,7 @@
 //! A model for other programs, as LaTeX, and from a program that was kept.
 
 use super::CurveFit;
+use crate::error::names::check_distinct;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use crate::model::program::Program;
@@ -19,8 +20,7 @@ impl CurveFit {
     /// ```
     pub fn from_program(program: &Program) -> CurveFit {
         let names = program.params().to_vec();
-        let twice = (0..names.len()).find(|&i| names[..i].contains(&names[i]));
-        let refused = twice.map(|i| Error::DuplicateName { name: names[i].clone() });
+        let refused = check_distinct(&names).err();
         let model = Ok(Model::Traced(Arc::new(program.value_only())));
         let mut curve = CurveFit::with_names(model, names);
         curve.refused = refused;

@@ -4,7 +4,6 @@ mod batch;
 mod cancel;
 mod derived;
 pub(crate) mod device;
-pub(crate) mod device_batch;
 #[cfg(test)]
 mod emulated;
 mod exchange;
@@ -35,7 +34,10 @@ use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
-use crate::fit::execution::{Execution, Handed, Wish};
+use crate::fit::execution::Execution;
+#[cfg(test)]
+use crate::fit::placement::Uploaded;
+use crate::fit::placement::{Handed, Wish};
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
@@ -46,9 +48,11 @@ use crate::observe::span;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
 use crate::solver::options::Options;
+use device::FitData;
 use models::array;
 use parameters::ends;
 use start::Found;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -278,7 +282,7 @@ impl CurveFit {
         }
     }
 
-    /// Fits the model to `data` from `start`: one value per parameter, or values of some of them by
+    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, or values of some of them by
     /// name, or [`Start::Guess`]. What is not given is found, as [`Start`] says.
     ///
     /// A fit that does not converge is a [`Fit`] that says so, with the best parameters reached.
@@ -288,16 +292,24 @@ impl CurveFit {
     /// bounds or start, the data or the options; a model that has no finite value at the start; a
     /// model or an observer that panics.
     /// Each [`Error`] names the place, the number and the remedy.
-    pub fn fit(&self, data: Data<'_>, start: impl Into<Start>) -> Result<Fit> {
-        let _span = span!(INFO, "fit", points = data.y.len(), parameters = self.names.len());
+    pub fn fit<'d, 'a: 'd>(
+        &self,
+        data: impl Into<FitData<'d, 'a>>,
+        start: impl Into<Start>,
+    ) -> Result<Fit> {
+        let (data, start) = (data.into(), start.into());
+        let (columns, given) = data.shape();
+        let _span = span!(INFO, "fit", points = given, parameters = self.names.len());
         let begun = Instant::now();
-        let start = start.into();
-        self.accepts(data.columns.len(), &start)?;
-        let points = self.validate(&data)?;
+        self.accepts(columns, &start)?;
+        let points = match &data {
+            FitData::Memory(data) => Cow::Owned(self.validate(data)?),
+            FitData::Device(data) => Cow::Borrowed(data.points(self.estimator)?),
+        };
         let validating = begun.elapsed();
         let start = self.found(&start, &points)?;
         let spent = Spent { validating, finding: start.took };
-        self.request(&points, start, self.place(), spent, |request| request.fit())
+        self.request(&points, start, data.handed(), spent, |request| request.fit())
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
@@ -309,23 +321,16 @@ impl CurveFit {
         Ok(points)
     }
 
-    /// A device that takes the place of the real ones.
-    fn place(&self) -> Option<Handed<'_>> {
-        #[cfg(test)]
-        let place = self.device.as_ref().map(|device| Handed {
-            device,
-            points: None,
-            take_over: self.take_over,
-        });
-        #[cfg(not(test))]
-        let place = None;
-        place
-    }
-
     /// What was said of where a fit is computed.
-    fn wish<'a>(&self, device: Option<Handed<'a>>) -> Wish<'a> {
-        let CurveFit { backend, costs, precision, loss, .. } = *self;
-        Wish { backend, costs, precision, loss, device }
+    fn wish<'a>(&'a self, handed: Option<Handed<'a>>) -> Wish<'a> {
+        #[cfg(test)]
+        let handed = handed.or(self.device.as_ref().map(|device| Handed {
+            device,
+            uploaded: Uploaded::None,
+            take_over: self.take_over,
+        }));
+        let CurveFit { backend, costs, .. } = *self;
+        Wish { backend, costs, handed }
     }
 
     /// Whatever can be wrong before the data are looked at.
@@ -339,19 +344,13 @@ impl CurveFit {
         Ok(())
     }
 
-    /// As [`accepts`](CurveFit::accepts), of a complete start, which is returned.
-    fn accepts_values(&self, columns: usize, start: &[f64]) -> Result<Vec<f64>> {
-        self.accepts(columns, &Start::from(start))?;
-        self.checked_start(start)
-    }
-
-    /// What `answer` makes of the request for a fit. `place`: a device to use, with the points if they
+    /// What `answer` makes of the request for a fit. `handed`: a device to use, with the points if they
     /// are on it.
     fn request<R>(
         &self,
         points: &Points<'_>,
         start: Found,
-        place: Option<Handed<'_>>,
+        handed: Option<Handed<'_>>,
         spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {
@@ -363,9 +362,10 @@ impl CurveFit {
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;
         let prepare_time = begun.elapsed();
-        let wish = self.wish(place);
+        let wish = self.wish(handed);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
-        let execution = Execution::choose(&wish, ready.printed.as_ref(), points)?;
+        let rules = (self.loss, self.precision);
+        let execution = Execution::of(&wish, rules, ready.printed.as_ref(), points)?;
         let supply = InMemory::new(points, &execution);
         answer(Request {
             model: &ready.model,

@@ -3,7 +3,7 @@
 use super::CurveFit;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
-use crate::error::names::check_shown;
+use crate::error::names::{check_distinct, check_shown, position};
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 use std::ops::{Bound, RangeBounds};
@@ -15,11 +15,13 @@ impl CurveFit {
     pub fn names<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> CurveFit {
         let names: Vec<String> = names.as_ref().iter().map(|n| n.as_ref().to_owned()).collect();
         if names.len() != self.names.len() {
-            self.refuse(Error::NameCount { expected: self.names.len(), got: names.len() });
+            let remedy = "give one name for each parameter";
+            let (what, expected, got) = ("names".to_owned(), self.names.len(), names.len());
+            self.refuse(Error::LengthMismatch { what, expected, got, remedy });
             return self;
         }
-        if let Some(i) = (0..names.len()).find(|&i| names[..i].contains(&names[i])) {
-            self.refuse(Error::DuplicateName { name: names[i].clone() });
+        if let Err(error) = check_distinct(&names) {
+            self.refuse(error);
         }
         if let Ok(Model::Traced(program)) = &mut self.model {
             Arc::make_mut(program).params.clone_from(&names);
@@ -138,12 +140,8 @@ impl CurveFit {
 
     /// The position of a parameter; an unknown name is remembered as an error.
     pub(super) fn find(&mut self, name: &str) -> Option<usize> {
-        let position = self.names.iter().position(|n| n == name);
-        if position.is_none() {
-            let known = self.names.clone();
-            self.refuse(Error::UnknownParameter { name: name.to_owned(), known });
-        }
-        position
+        let found = position(&self.names, name, "names come before what is said of them");
+        found.map_err(|error| self.refuse(error)).ok()
     }
 
     pub(super) fn refuse(&mut self, error: Error) {

@@ -9,8 +9,8 @@ use crate::data::loss::Loss;
 use crate::data::observations::Observations;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::Result;
-use crate::error::start::StartError;
+use crate::error::names::position;
+use crate::error::{Error, Result, StartError, TieError};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::linear_start::solved;
 use crate::model::linear::Conflicts;
@@ -102,17 +102,14 @@ impl CurveFit {
     }
 
     /// The values that are given by name.
-    fn given(&self, start: &Start) -> Result<Vec<Option<f64>>> {
+    pub(super) fn given(&self, start: &Start) -> Result<Vec<Option<f64>>> {
         let mut given = vec![None; self.names.len()];
         let Start::Named(pairs) = start else { return Ok(given) };
         for (name, value) in pairs {
-            let Some(i) = self.names.iter().position(|n| n == name) else {
-                let known = self.names.clone();
-                return Err(StartError::UnknownName { name: name.clone(), known }.into());
-            };
+            let i = position(&self.names, name, "correct the name in the start")?;
             if let Some(tie) = self.ties.iter().find(|tie| tie.name == *name) {
-                let (name, formula) = (name.clone(), tie.text.clone());
-                return Err(StartError::Tied { name, formula }.into());
+                let (besides, remedy) = ("has a value in the start", "leave that out");
+                return Err(TieError::besides(name, &tie.text, besides, remedy).into());
             }
             if given[i].is_some() {
                 return Err(StartError::GivenTwice { name: name.clone() }.into());
@@ -127,11 +124,17 @@ impl CurveFit {
         let Some(guess) = &self.guess else { return Ok(vec![None; self.names.len()]) };
         let seen = Observations::of(points);
         let values = catch_unwind(AssertUnwindSafe(|| guess(&seen)));
-        let values = values
-            .map_err(|panic| StartError::GuessPanicked { message: panic_message(&*panic) })?;
+        let values = values.map_err(|panic| Error::ModelPanicked {
+            message: panic_message(&*panic),
+            place: "its guess of a start; give a complete start, or mend the guess".into(),
+        })?;
         if values.len() != self.names.len() {
-            let (expected, got) = (self.names.len(), values.len());
-            return Err(StartError::GuessCount { expected, got, names: self.names.clone() }.into());
+            return Err(Error::LengthMismatch {
+                what: "guess".into(),
+                expected: self.names.len(),
+                got: values.len(),
+                remedy: "return one value for each parameter, NaN for one that is not known",
+            });
         }
         let inside = |(i, value): (usize, f64)| value.is_finite().then(|| self.inside(i, value));
         Ok(values.into_iter().enumerate().map(inside).collect())

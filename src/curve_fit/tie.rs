@@ -2,7 +2,7 @@
 
 use super::CurveFit;
 use crate::error::Result;
-use crate::error::tie::TieError;
+use crate::error::TieError;
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::ties::{Tie, Ties};
@@ -62,7 +62,7 @@ impl CurveFit {
 
     /// The ties in the order of their evaluation.
     pub(super) fn placed_ties(&self) -> Result<Ties> {
-        Ok(Ties::among(&self.names, &self.ties)?)
+        Ties::among(&self.names, &self.ties)
     }
 
     /// The model with the formulas of tied parameters in their places.
@@ -85,10 +85,22 @@ impl CurveFit {
             let name = self.names[i].clone();
             let formula = ties.formula(i).unwrap_or_default().to_owned();
             if self.fixed[i] {
-                return Err(TieError::Fixed { name, formula }.into());
+                return Err(TieError::besides(
+                    &name,
+                    &formula,
+                    "fixed",
+                    "free it, or leave the tie out",
+                )
+                .into());
             }
             if self.bounds[i] != (f64::NEG_INFINITY, f64::INFINITY) {
-                return Err(TieError::Bounded { name, formula }.into());
+                return Err(TieError::besides(
+                    &name,
+                    &formula,
+                    "has bounds, which a tie does not keep",
+                    "bound the parameters in its formula instead",
+                )
+                .into());
             }
         }
         Ok(())

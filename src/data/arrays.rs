@@ -6,8 +6,8 @@
 
 use super::columns::Columns;
 use super::values::{Real, Values};
+use crate::error::LayoutError;
 use crate::error::Result;
-use crate::error::layout::LayoutError;
 use crate::model::var::Var;
 use ndarray::{ArrayBase, Data, Dimension, Ix1, Ix2};
 

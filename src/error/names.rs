@@ -1,6 +1,7 @@
 //! What can be wrong with a name.
 
 use super::visible::{is_unshowable, visible};
+use super::{Error, Result};
 
 /// Why a parameter or a derived quantity cannot have a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,23 +16,59 @@ pub enum NameError {
         /// The name.
         name: String,
     },
-    /// A derived quantity is called as a parameter or as another one.
-    #[error("the derived quantity `{name}` is called as {taken} is; give it a name of its own")]
+    /// Two parameters or derived quantities have the same name.
+    #[error("the name `{name}` belongs to both {first} and {second}; {remedy}")]
     Taken {
         /// The name.
         name: String,
-        /// What has the name already.
-        taken: &'static str,
+        /// What has it: `a parameter`, `` `a` of set 1 ``, `gaussian`.
+        first: String,
+        /// What else would have it.
+        second: String,
+        /// What to do.
+        remedy: String,
     },
+}
+
+impl NameError {
+    /// Of a name that belongs to `first` and to `second`.
+    pub(crate) fn taken(name: &str, first: &str, second: &str, remedy: &str) -> Error {
+        let [name, first, second, remedy] = [name, first, second, remedy].map(str::to_owned);
+        NameError::Taken { name, first, second, remedy }.into()
+    }
 }
 
 /// # Errors
 /// [`NameError::Unshowable`] for the first name that cannot be shown in a report or a picture.
-pub(crate) fn check_shown<'a>(
-    names: impl IntoIterator<Item = &'a String>,
-) -> Result<(), NameError> {
+pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     match names.into_iter().find(|name| name.contains(is_unshowable)) {
-        Some(name) => Err(NameError::Unshowable { name: name.clone() }),
+        Some(name) => Err(NameError::Unshowable { name: name.clone() }.into()),
         None => Ok(()),
     }
+}
+
+/// # Errors
+/// [`NameError::Taken`] for the first parameter that is called as one before it.
+pub(crate) fn check_distinct(names: &[String]) -> Result<()> {
+    let twice =
+        (0..names.len()).find_map(|j| Some((names[..j].iter().position(|n| *n == names[j])?, j)));
+    match twice {
+        Some((i, j)) => {
+            let [first, second] = [i, j].map(|k| format!("parameter {k}"));
+            Err(NameError::taken(&names[i], &first, &second, "names must differ"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The position of a parameter.
+///
+/// # Errors
+/// [`Error::UnknownParameter`] if there is none of that name; `remedy` says where to correct it.
+pub(crate) fn position(names: &[String], name: &str, remedy: impl Into<String>) -> Result<usize> {
+    names.iter().position(|known| known == name).ok_or_else(|| Error::UnknownParameter {
+        name: name.to_owned(),
+        known: names.to_vec(),
+        remedy: remedy.into(),
+    })
 }

@@ -6,12 +6,6 @@ use super::short;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UncertaintyError {
-    /// A level that is no probability.
-    #[error("the level is {}; give a probability between 0 and 1, such as 0.95", short(level))]
-    Level {
-        /// The level given.
-        level: f64,
-    },
     /// The standard deviation of a new observation does not follow from the fit.
     #[error("how far a new observation scatters does not follow from the fit: {reason}; {remedy}")]
     NewPointUnknown {

@@ -8,14 +8,18 @@ pub(crate) mod incomplete;
 #[cfg(test)]
 mod tests;
 
-use crate::error::uncertainty::UncertaintyError;
+use crate::error::{Error, Result};
 use crate::math;
 use incomplete::{Tails, beta, gamma};
 
 /// # Errors
-/// [`UncertaintyError::Level`] for what is no probability between 0 and 1.
-pub(crate) fn check_level(level: f64) -> Result<(), UncertaintyError> {
-    if level > 0.0 && level < 1.0 { Ok(()) } else { Err(UncertaintyError::Level { level }) }
+/// [`Error::BadOption`] for what is no probability between 0 and 1.
+pub(crate) fn check_level(level: f64) -> Result<()> {
+    let requirement = "a probability between 0 and 1, such as 0.95";
+    match level > 0.0 && level < 1.0 {
+        true => Ok(()),
+        false => Err(Error::BadOption { name: "level", value: level, requirement }),
+    }
 }
 
 /// The half width, in standard errors, of a two-sided interval: Student's t with `dof` degrees of

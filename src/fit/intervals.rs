@@ -16,7 +16,7 @@ impl Fit {
     /// where the standard error is: a parameter held by a bound has only a profile.
     ///
     /// # Errors
-    /// [`UncertaintyError::Level`](crate::UncertaintyError::Level) unless 0 < `level` < 1.
+    /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1.
     pub fn confidence_intervals(&self, level: f64) -> Result<Vec<(f64, f64)>> {
         check_level(level)?;
         let width = half_width(level, self.scatter_freedom());

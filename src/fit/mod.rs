@@ -16,7 +16,7 @@ mod intervals;
 mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod multi_start;
-pub(crate) mod pick;
+pub(crate) mod placement;
 pub(crate) mod projected;
 pub(crate) mod propagated;
 pub(crate) mod report;

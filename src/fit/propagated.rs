@@ -2,7 +2,8 @@
 
 use super::Fit;
 use super::covariance::Covariance;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::error::names::position;
 use crate::model::Expression;
 use crate::model::dual::Dual;
 use crate::model::program::Program;
@@ -43,7 +44,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Parse`] with the column of the offence, [`Error::UnknownParameter`] for a name that the
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence, [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that the
     /// model does not have.
     pub fn propagate(&self, expression: &str) -> Result<Propagated> {
         let expression = Expression::parse(expression, &[])?;
@@ -62,7 +63,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ModelPanicked`] if the closure panics, [`Error::ForeignVariable`] if it uses a variable
+    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if the closure panics, [`Error::ForeignVariable`](crate::Error::ForeignVariable) if it uses a variable
     /// that it was not given.
     pub fn propagate_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Propagated> {
         let program = Program::trace(0, self.params.len(), |_, p| quantity(p))?;
@@ -74,19 +75,15 @@ impl Fit {
 /// An expression over parameters of these names and values.
 ///
 /// # Errors
-/// [`Error::UnknownParameter`] for a name in it that is none of them.
+/// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in it that is none of them.
 pub(crate) fn propagated(
     expression: &Expression,
     names: &[String],
     params: &[f64],
     covariance: &Covariance,
 ) -> Result<Propagated> {
-    let position = |name: &String| {
-        let unknown = || Error::UnknownParameter { name: name.clone(), known: names.to_vec() };
-        names.iter().position(|n| n == name).ok_or_else(unknown)
-    };
-    let positions: Vec<usize> =
-        expression.parameters().iter().map(position).collect::<Result<_>>()?;
+    let of = |name: &String| position(names, name, "correct the formula");
+    let positions: Vec<usize> = expression.parameters().iter().map(of).collect::<Result<_>>()?;
     Ok(propagated_at(expression, &positions, params, covariance))
 }
 

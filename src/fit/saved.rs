@@ -13,7 +13,7 @@ use super::warning::Warning;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
-use crate::error::names::check_shown;
+use crate::error::names::{check_distinct, check_shown};
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
@@ -186,9 +186,7 @@ impl TryFrom<SavedFit> for Fit {
     fn try_from(saved: SavedFit) -> Result<Fit> {
         check_version("fit", saved.version, VERSION)?;
         let p = saved.names.len();
-        if let Some(i) = (0..p).find(|&i| saved.names[..i].contains(&saved.names[i])) {
-            return Err(Error::DuplicateName { name: saved.names[i].clone() });
-        }
+        check_distinct(&saved.names)?;
         let model = match saved.model {
             Some(program) => Model::Traced(Arc::new(program.try_into()?)),
             None => Model::Native(Native::lost(saved.variables, p)),

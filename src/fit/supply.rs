@@ -3,7 +3,7 @@
 use super::execution::{Execution, on_cpu};
 use super::search::View;
 use super::stats::Stats;
-use crate::backend::cpu::{Cpu, Prepared, kernels};
+use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::points::Points;
@@ -102,32 +102,8 @@ impl Supply for InMemory<'_> {
     }
 
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
-        let on = self.execution.device.as_ref();
-        let used = evaluator.device();
-        let failed = used.as_ref().and_then(|u| u.failed.as_ref());
-        let reason = &self.execution.reason;
-        Stats {
-            backend: if on.is_some() && failed.is_none() { "CUDA" } else { "CPU" },
-            instruction_set: match on {
-                Some(on) if failed.is_none() => on.architecture(),
-                _ => kernels::detect().name.to_owned(),
-            },
-            reason: match failed {
-                None => reason.clone(),
-                Some(failed) => {
-                    format!("{reason}; the CPU went on where the device failed: {failed}")
-                }
-            },
-            device: on.map(|on| on.device.properties().name.clone()),
-            threads: evaluator.threads(),
-            upload_seconds: on.map_or(0.0, |on| on.upload_seconds),
-            compile_seconds: on.map_or(0.0, |on| on.compile_seconds),
-            kernels: on.map(|on| on.origin),
-            scratch_bytes: evaluator.scratch_bytes(),
-            device_bytes: used.as_ref().map_or(0, |u| u.bytes),
-            chunks: used.as_ref().map_or(1, |u| u.chunks),
-            ..Stats::default()
-        }
+        let loaded = self.execution.device.as_ref().map(|on| &on.loaded);
+        self.execution.stats(loaded, evaluator)
     }
 }
 

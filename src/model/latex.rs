@@ -1,19 +1,17 @@
 //! A program as LaTeX: the algebra that a person would write.
 //!
 //! Nodes are visited in order, so that depth costs no stack. Each becomes a sum of products
-//! ([`algebra`]), in which sums and products are flat, equal factors are powers, and quotients are one
-//! fraction. What is large and used more than once gets a name, u₁, u₂, …, so that the text is never
-//! much longer than the program.
+//! ([`Sum`]), in which equal factors are powers and quotients are one fraction. What is large and used
+//! more than once gets a name, u₁, u₂, …, so that the text is never much longer than the program.
 
-mod algebra;
-mod number;
 mod symbol;
+mod term;
 
 use super::op::{Binary, Id, Node, Unary};
 use super::optimise::without_dead_code;
 use super::program::Program;
-use algebra::{Algebra, Form};
 pub(crate) use symbol::{escaped, symbols};
+use term::{Form, Sum, parentheses};
 
 /// Operations from which on an expression that is used twice gets a name.
 const LARGE: usize = 8;
@@ -26,8 +24,8 @@ impl Program {
     /// and used more than once are called u₁, u₂, … and follow the formula in an `aligned`
     /// environment. Needs the package `amsmath`.
     ///
-    /// The algebra is that of the program: operations are written as they are done but for
-    /// the order of factors, and a constant that has the value of 2π, √2 or the like is written so.
+    /// The algebra is that of the program: operations are written as they are done but for the order of
+    /// factors and terms, and a constant that has the value of 2π, √2 or the like is written so.
     pub fn latex(&self) -> String {
         let Some(&output) = self.outputs.first() else { return String::new() };
         let (nodes, outputs) = without_dead_code(&self.nodes, &[output]);
@@ -36,7 +34,7 @@ impl Program {
         let (columns, params) = symbols.split_at(self.columns.len());
         let mut writer = Writer::new(&nodes, columns, params);
         let value = writer.value(&nodes, outputs[0]);
-        let function = format!("{}({})", writer.letters.function, columns.join(", "));
+        let function = format!("{}({})", writer.function, columns.join(", "));
         match writer.definitions.as_slice() {
             [] => format!("{function} = {value}"),
             definitions => {
@@ -51,22 +49,20 @@ impl Program {
     }
 }
 
-/// Letters that no variable or parameter uses.
-struct Letters {
-    function: &'static str,
-    part: &'static str,
-}
-
 struct Writer<'a> {
     columns: &'a [String],
     params: &'a [String],
-    letters: Letters,
+    /// Letters that no variable or parameter uses, for the function and for named expressions.
+    function: &'static str,
+    part: &'static str,
     /// Symbols of the named expressions and what they are, each using earlier ones only.
     definitions: Vec<(String, String)>,
     /// Edges to each node that have not been followed.
     uses: Vec<usize>,
     shared: Vec<bool>,
-    found: Vec<Option<Algebra>>,
+    /// Whether each differs between points.
+    varies: Vec<bool>,
+    found: Vec<Option<Sum>>,
 }
 
 impl<'a> Writer<'a> {
@@ -78,75 +74,80 @@ impl<'a> Writer<'a> {
             };
             letters.into_iter().find(|l| !used(l)).unwrap_or(letters[3])
         };
-        let letters = Letters {
-            function: free(["f", "F", "y", "\\mathcal{F}"]),
-            part: free(["u", "v", "w", "\\mathcal{U}"]),
-        };
+        let function = free(["f", "F", "y", "\\mathcal{F}"]);
+        let part = free(["u", "v", "w", "\\mathcal{U}"]);
         let mut uses = vec![0; nodes.len()];
-        let mut shared = vec![0; nodes.len()];
+        // A square is written once.
+        let mut squares = vec![0; nodes.len()];
         for &node in nodes {
             node.operands().for_each(|id| uses[id as usize] += 1);
-            let mut distinct: Vec<Id> = node.operands().collect();
-            if matches!(node, Node::Binary(Binary::Mul, a, b) if a == b) {
-                // A square is written once.
-                distinct.truncate(1);
+            if let Node::Binary(Binary::Mul, a, b) = node
+                && a == b
+            {
+                squares[a as usize] += 1;
             }
-            distinct.iter().for_each(|&id| shared[id as usize] += 1);
         }
         let mut sizes: Vec<usize> = Vec::with_capacity(nodes.len());
         let mut named = Vec::with_capacity(nodes.len());
         for (i, node) in nodes.iter().enumerate() {
             let size = node.operands().map(|id| sizes[id as usize]).fold(0, usize::saturating_add);
             let size = size + usize::from(node.operands().next().is_some());
-            named.push(shared[i] > 1 && size >= LARGE);
+            named.push(uses[i] - squares[i] > 1 && size >= LARGE);
             sizes.push(if named[i] { 1 } else { size });
         }
-        let found = vec![None; nodes.len()];
-        Writer { columns, params, letters, definitions: Vec::new(), uses, shared: named, found }
+        let (definitions, found) = (Vec::new(), vec![None; nodes.len()]);
+        Writer {
+            columns,
+            params,
+            function,
+            part,
+            definitions,
+            uses,
+            shared: named,
+            varies: Vec::new(),
+            found,
+        }
     }
 
     fn value(&mut self, nodes: &[Node], output: Id) -> String {
         self.uses[output as usize] += 1;
         for (i, &node) in nodes.iter().enumerate() {
-            let mut algebra = self.algebra(node);
-            if self.shared[i] {
-                algebra = self.named(&algebra);
-            }
-            self.found[i] = Some(algebra);
+            let mut operands = node.operands();
+            let varies =
+                matches!(node, Node::Column(_)) || operands.any(|id| self.varies[id as usize]);
+            let term = self.term(node).varying(varies);
+            self.varies.push(varies);
+            self.found[i] = Some(if self.shared[i] { self.named(&term) } else { term });
         }
         self.take(output).text()
     }
 
     /// An operand, moved where nothing else needs it.
-    fn take(&mut self, id: Id) -> Algebra {
+    fn take(&mut self, id: Id) -> Sum {
         let i = id as usize;
         self.uses[i] = self.uses[i].saturating_sub(1);
         let found = if self.uses[i] == 0 { self.found[i].take() } else { self.found[i].clone() };
-        found.unwrap_or_else(|| Algebra::number(f64::NAN))
+        found.unwrap_or_else(|| Sum::number(f64::NAN))
     }
 
-    fn named(&mut self, algebra: &Algebra) -> Algebra {
-        let name = format!("{}_{{{}}}", self.letters.part, self.definitions.len() + 1);
-        self.definitions.push((name.clone(), algebra.text()));
-        Algebra::atom(name, Form::Part, algebra.varies())
+    fn named(&mut self, term: &Sum) -> Sum {
+        let name = format!("{}_{{{}}}", self.part, self.definitions.len() + 1);
+        self.definitions.push((name.clone(), term.text()));
+        Sum::atom(name, Form::Part).varying(term.varies())
     }
 
     /// An operand that goes into a fraction, a power or the like, where its text is written out.
-    fn operand(&mut self, id: Id) -> Algebra {
-        let algebra = self.take(id);
-        if algebra.length() > LONG { self.named(&algebra) } else { algebra }
+    fn operand(&mut self, id: Id) -> Sum {
+        let term = self.take(id);
+        if term.length() > LONG { self.named(&term) } else { term }
     }
 
-    fn algebra(&mut self, node: Node) -> Algebra {
+    fn term(&mut self, node: Node) -> Sum {
         match node {
-            Node::Const(bits) => Algebra::number(f64::from_bits(bits)),
-            Node::Column(i) => Algebra::atom(text(self.columns, i), Form::Column(i), true),
-            Node::Param(i) => Algebra::atom(text(self.params, i), Form::Parameter(i), false),
-            Node::Unary(Unary::Neg, a) => self.operand(a).negated(),
-            Node::Unary(op, a) => {
-                let a = self.operand(a);
-                unary(op, a)
-            }
+            Node::Const(bits) => Sum::number(f64::from_bits(bits)),
+            Node::Column(i) => Sum::atom(text(self.columns, i), Form::Column(i)),
+            Node::Param(i) => Sum::atom(text(self.params, i), Form::Parameter(i)),
+            Node::Unary(op, a) => unary(op, self.operand(a)),
             Node::Binary(Binary::Add, a, b) => self.take(a).plus(self.take(b)),
             Node::Binary(Binary::Sub, a, b) => self.take(a).minus(self.take(b)),
             Node::Binary(op, a, b) => {
@@ -154,18 +155,9 @@ impl<'a> Writer<'a> {
                 binary(op, a, b)
             }
             Node::Select(m, a, b) => {
-                let (m, a, b) = (self.operand(m), self.operand(a), self.operand(b));
-                let rows = format!(
-                    "{} & \\text{{if }} {} \\\\ {} & \\text{{otherwise}}",
-                    a.text(),
-                    m.text(),
-                    b.text()
-                );
-                {
-                    let varies = m.varies() || a.varies() || b.varies();
-                    let cases = format!("\\begin{{cases}} {rows} \\end{{cases}}");
-                    Algebra::atom(cases, Form::Open, varies)
-                }
+                let [m, a, b] = [m, a, b].map(|id| self.operand(id).text());
+                let rows = format!("{a} & \\text{{if }} {m} \\\\ {b} & \\text{{otherwise}}");
+                Sum::atom(format!("\\begin{{cases}} {rows} \\end{{cases}}"), Form::Open)
             }
         }
     }
@@ -175,18 +167,18 @@ fn text(symbols: &[String], index: u32) -> String {
     symbols.get(index as usize).cloned().unwrap_or_default()
 }
 
-fn unary(op: Unary, a: Algebra) -> Algebra {
-    let call = |text: String| Algebra::atom(text, Form::Call, a.varies());
+fn unary(op: Unary, a: Sum) -> Sum {
+    let fenced =
+        |[open, close]: [&str; 2]| Sum::atom(format!("{open}{}{close}", a.text()), Form::Call);
     let function = match op {
-        Unary::Sqrt => return call(format!("\\sqrt{{{}}}", a.text())),
-        Unary::Cbrt => return call(format!("\\sqrt[3]{{{}}}", a.text())),
-        Unary::Abs => return call(format!("\\left| {} \\right|", a.text())),
-        Unary::Floor => return call(format!("\\left\\lfloor {} \\right\\rfloor", a.text())),
-        Unary::ExpM1 => return a.called("\\exp").minus(Algebra::number(1.0)),
-        Unary::Ln1p => return Algebra::number(1.0).plus(a).called("\\ln"),
-        Unary::Not => {
-            return Algebra::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open, a.varies());
-        }
+        Unary::Neg => return a.negated(),
+        Unary::Sqrt => return fenced(["\\sqrt{", "}"]),
+        Unary::Cbrt => return fenced(["\\sqrt[3]{", "}"]),
+        Unary::Abs => return fenced(["\\left| ", " \\right|"]),
+        Unary::Floor => return fenced(["\\left\\lfloor ", " \\right\\rfloor"]),
+        Unary::ExpM1 => return a.called("\\exp").minus(Sum::number(1.0)),
+        Unary::Ln1p => return Sum::number(1.0).plus(a).called("\\ln"),
+        Unary::Not => return Sum::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open),
         Unary::Exp | Unary::Ln | Unary::Sin | Unary::Cos | Unary::Tan => format!("\\{}", op.name()),
         Unary::Sinh | Unary::Cosh | Unary::Tanh => format!("\\{}", op.name()),
         Unary::Asin => "\\arcsin".into(),
@@ -202,43 +194,36 @@ fn unary(op: Unary, a: Algebra) -> Algebra {
     a.called(&function)
 }
 
-fn binary(op: Binary, a: Algebra, b: Algebra) -> Algebra {
-    let varies = a.varies() || b.varies();
-    let between = |sign: &str| {
-        let side = |operand: &Algebra| match operand.is_compound_condition() {
+fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
+    let between = |sign: &str, form: Form| {
+        let side = |operand: &Sum| match operand.is_compound_condition() {
             true => operand.in_parentheses(),
             false => operand.text(),
         };
-        let form =
-            if matches!(op, Binary::And | Binary::Or) { Form::Condition } else { Form::Open };
-        Algebra::atom(format!("{} {sign} {}", side(&a), side(&b)), form, varies)
+        Sum::atom(format!("{} {sign} {}", side(&a), side(&b)), form)
     };
     match op {
-        Binary::Lt => return between("<"),
-        Binary::Le => return between("\\le"),
-        Binary::Eq => return between("="),
-        Binary::And => return between("\\land"),
-        Binary::Or => return between("\\lor"),
-        Binary::Add => return a.plus(b),
-        Binary::Sub => return a.minus(b),
-        Binary::Mul => return a.times(b),
-        Binary::Div => return a.over(b),
-        Binary::Pow => return a.power(b),
-        _ => {}
+        Binary::Lt => between("<", Form::Open),
+        Binary::Le => between("\\le", Form::Open),
+        Binary::Eq => between("=", Form::Open),
+        Binary::And => between("\\land", Form::Condition),
+        Binary::Or => between("\\lor", Form::Condition),
+        Binary::Add => a.plus(b),
+        Binary::Sub => a.minus(b),
+        Binary::Mul => a.times(b),
+        Binary::Div => a.over(b),
+        Binary::Pow => a.power(&b),
+        Binary::Hypot => {
+            let two = Sum::number(2.0);
+            unary(Unary::Sqrt, a.power(&two).plus(b.power(&two)))
+        }
+        other => {
+            let function = match other {
+                Binary::Min | Binary::Max => format!("\\{}", other.name()),
+                _ => format!("\\operatorname{{{}}}", escaped(other.name())),
+            };
+            let arguments = parentheses(&format!("{}, {}", a.text(), b.text()), true);
+            Sum::atom(format!("{function}{arguments}"), Form::Call)
+        }
     }
-    if op == Binary::Hypot {
-        let two = || Algebra::number(2.0);
-        let squares = a.power(two()).plus(b.power(two()));
-        return Algebra::atom(format!("\\sqrt{{{}}}", squares.text()), Form::Call, varies);
-    }
-    let function = match op {
-        Binary::Min | Binary::Max => format!("\\{}", op.name()),
-        other => format!("\\operatorname{{{}}}", escaped(other.name())),
-    };
-    let arguments = format!("{}, {}", a.text(), b.text());
-    Algebra::atom(
-        format!("{function}{}", algebra::parentheses(&arguments, true)),
-        Form::Call,
-        varies,
-    )
 }

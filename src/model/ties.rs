@@ -11,7 +11,8 @@ use super::parse::names::replace_names;
 use super::program::Program;
 use super::scalar::Scalar;
 use crate::error::Result;
-use crate::error::tie::TieError;
+use crate::error::TieError;
+use crate::error::names::position;
 use std::sync::Arc;
 
 /// Partials taken together.
@@ -64,27 +65,19 @@ impl Ties {
 
     /// # Errors
     /// If names are unknown, a parameter is tied twice, or ties run in a circle.
-    pub(crate) fn among(names: &[String], said: &[Tie]) -> std::result::Result<Ties, TieError> {
+    pub(crate) fn among(names: &[String], said: &[Tie]) -> Result<Ties> {
         let mut waiting: Vec<Placed> = Vec::with_capacity(said.len());
         for tie in said {
-            let place = |name: &String| {
-                let unknown = || TieError::UnknownName {
-                    tied: tie.name.clone(),
-                    name: name.clone(),
-                    known: names.to_vec(),
-                };
-                names.iter().position(|n| n == name).ok_or_else(unknown)
-            };
+            let place =
+                |name: &String| position(names, name, format!("correct the tie of `{}`", tie.name));
             let index = place(&tie.name)?;
             if let Some(before) = waiting.iter().find(|placed| placed.index == index) {
-                return Err(TieError::Twice {
-                    name: tie.name.clone(),
-                    first: before.tie.text.clone(),
-                    second: tie.text.clone(),
-                });
+                let besides = format!("to `{}`", tie.text);
+                let remedy = "leave one of these ties out";
+                return Err(TieError::besides(&tie.name, &before.tie.text, besides, remedy).into());
             }
             let places = tie.expression.parameters().iter().map(place);
-            let places = places.collect::<std::result::Result<_, _>>()?;
+            let places = places.collect::<Result<_>>()?;
             waiting.push(Placed { index, tie: tie.clone(), places });
         }
         let mut ordered = Vec::with_capacity(waiting.len());
@@ -92,7 +85,7 @@ impl Ties {
             let waits =
                 |placed: &Placed| waiting.iter().any(|other| placed.places.contains(&other.index));
             let Some(next) = waiting.iter().position(|placed| !waits(placed)) else {
-                return Err(TieError::Cycle { names: circle(&waiting) });
+                return Err(TieError::Cycle { names: circle(&waiting) }.into());
             };
             ordered.push(waiting.remove(next));
         }
@@ -104,10 +97,7 @@ impl Ties {
     ///
     /// # Errors
     /// If sets that have a parameter in common tie it to something else.
-    pub(crate) fn joined(
-        sets: &[(&Ties, &[usize])],
-        names: &[String],
-    ) -> std::result::Result<Ties, TieError> {
+    pub(crate) fn joined(sets: &[(&Ties, &[usize])], names: &[String]) -> Result<Ties> {
         let mut all: Vec<Placed> = Vec::new();
         let moved = |placed: &Placed, to: &[usize]| {
             let places: Vec<usize> = placed.places.iter().map(|&k| to[k]).collect();
@@ -133,7 +123,7 @@ impl Ties {
             };
             if !sets.iter().all(is_same) {
                 let name = names[placed.index].clone();
-                return Err(TieError::DiffersBetweenSets { name });
+                return Err(TieError::DiffersBetweenSets { name }.into());
             }
         }
         Ok(Ties(all))

@@ -5,7 +5,8 @@ use super::leaf::Leaf;
 use super::model::{Joint, Model, Step};
 use super::start::Tree;
 use crate::data::observations::Observations;
-use crate::error::models::ModelError;
+use crate::error::ModelError;
+use crate::error::names::NameError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
 use crate::model::parse::names::replace_names;
@@ -83,8 +84,10 @@ fn check_names(model: &Model) -> Result<()> {
                 return Err(bad_name(model, &name).into());
             }
             if let Some(first) = owners.insert(name.clone(), leaf.name.clone()) {
-                let second = leaf.name.clone();
-                return Err(ModelError::SharedName { name, first, second }.into());
+                let second = &leaf.name;
+                let remedy =
+                    format!("tell them apart by prefixes: {first}(\"a_\") and {second}(\"b_\")");
+                return Err(NameError::taken(&name, &first, second, &remedy));
             }
         }
     }
@@ -121,7 +124,8 @@ impl Part {
 
     fn number(value: f64) -> Result<Part> {
         if !value.is_finite() {
-            return Err(ModelError::NotFinite { value }.into());
+            let requirement = "finite to be combined with a model";
+            return Err(Error::BadOption { name: "number", value, requirement });
         }
         Ok(Part::number_text(&format!("{value:?}"), if value < 0.0 { 1 } else { 3 }))
     }

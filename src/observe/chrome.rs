@@ -5,7 +5,7 @@
 //! might still be told goes nowhere.
 
 use crate::error::Result;
-use crate::error::trace::TraceError;
+use crate::error::TraceError;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

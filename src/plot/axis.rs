@@ -1,9 +1,6 @@
-//! Axes: from numbers to pixels, and the frame with its ticks.
+//! Axes: from numbers to pixels, and the round numbers along them.
 
-use super::render::text_width;
-use super::scene::{Anchor, Panel, Place, Scene};
-use super::style::{FRAME, INK, LABEL, THIN, TICK};
-use super::ticks::{self, Ticks};
+use super::canvas::{TICK, text_width};
 
 /// The range of an axis, and whether steps are factors.
 #[derive(Clone, Copy, Debug)]
@@ -13,10 +10,12 @@ pub(super) struct Axis {
     pub(super) log: bool,
 }
 
-/// Pixels from one label to the next, about.
-pub(super) const APART: [f64; 2] = [85.0, 48.0];
-
 impl Axis {
+    /// An axis with even steps.
+    pub(super) fn linear(low: f64, high: f64) -> Axis {
+        Axis { low, high, log: false }
+    }
+
     /// From the smallest to the largest of the finite `values`, and `margin` of that at both ends; a range
     /// about the value where all are equal. A logarithmic axis shows the positive ones.
     pub(super) fn around(values: impl Iterator<Item = f64>, log: bool, margin: f64) -> Axis {
@@ -24,22 +23,16 @@ impl Axis {
         let step = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
         let (low, high) = values.filter(fits).fold((f64::INFINITY, f64::NEG_INFINITY), step);
         if low > high {
-            return if log {
-                Axis { low: 1.0, high: 10.0, log }
-            } else {
-                Axis { low: 0.0, high: 1.0, log }
-            };
+            let (low, high) = if log { (1.0, 10.0) } else { (0.0, 1.0) };
+            return Axis { low, high, log };
         }
         if log {
             let factor = match high / low {
                 r if r > 1.0 && r.is_finite() => r.powf(margin),
                 _ => 2.0,
             };
-            return Axis {
-                low: (low / factor).max(f64::MIN_POSITIVE),
-                high: (high * factor).min(1e300),
-                log,
-            };
+            let low = (low / factor).max(f64::MIN_POSITIVE);
+            return Axis { low, high: (high * factor).min(1e300), log };
         }
         let span = 0.5 * high - 0.5 * low;
         let more = match span > 1e-14 * low.abs().max(high.abs()) {
@@ -47,12 +40,13 @@ impl Axis {
             false if high == 0.0 => 1.0,
             false => 0.1 * high.abs(),
         };
-        Axis { low: (low - more).max(-1e307), high: (high + more).min(1e307), log }
+        Axis::linear((low - more).max(-1e307), (high + more).min(1e307))
     }
 
-    /// The part of the way from the low end to the high one.
+    /// The part of the way from the low end to the high one. What has no logarithm is below all.
     pub(super) fn part(&self, value: f64) -> f64 {
         match self.log {
+            true if value <= 0.0 => f64::NEG_INFINITY,
             true => (value / self.low).ln() / (self.high / self.low).ln(),
             false => (value - self.low) / (self.high - self.low),
         }
@@ -66,98 +60,199 @@ impl Axis {
         }
     }
 
+    /// Ticks for an axis of so many pixels, some `apart` pixels from one to the next.
     pub(super) fn ticks(&self, pixels: f64, apart: f64) -> Ticks {
         let wanted = (pixels / apart).round() as usize;
         match self.log {
-            true => ticks::logarithmic(self.low, self.high, wanted),
-            false => ticks::linear(self.low, self.high, wanted),
+            true => logarithmic(self.low, self.high, wanted),
+            false => linear(self.low, self.high, wanted),
         }
     }
 }
 
-/// Two axes in a panel.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    pub(super) panel: Panel,
-    pub(super) x: Axis,
-    pub(super) y: Axis,
+/// Where ticks are, and what stands beside them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Ticks {
+    /// Positions with labels.
+    pub(super) major: Vec<(f64, String)>,
+    pub(super) minor: Vec<f64>,
+    /// What the labels are to be multiplied with, and what is to be added to that: `×10⁻⁹`, `+1000`.
+    pub(super) common: String,
 }
 
-/// Pixels left of a panel that the numbers of a vertical axis of this height take.
-pub(super) fn room(axis: &Axis, height: f64) -> f64 {
-    let ticks = axis.ticks(height, APART[1]);
-    ticks.major.iter().map(|(_, label)| text_width(label, TICK)).fold(0.0, f64::max) + 8.0
+impl Ticks {
+    /// Each tick with its length in pixels.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = (f64, f64)> {
+        let major = self.major.iter().map(|(value, _)| (*value, 5.0));
+        major.chain(self.minor.iter().map(|value| (*value, 2.5)))
+    }
+
+    /// Pixels of the longest label.
+    pub(super) fn width(&self) -> f64 {
+        self.major.iter().map(|(_, label)| text_width(label, TICK)).fold(0.0, f64::max)
+    }
 }
 
-impl Frame {
-    pub(super) fn place(&self, x: f64, y: f64) -> Place {
-        let Panel { left, bottom, .. } = self.panel;
-        // Far outside is as good as further outside, and has no overflow.
-        let part = |axis: &Axis, v: f64| axis.part(v).clamp(-1e6, 1e6);
-        (
-            left + part(&self.x, x) * self.panel.width(),
-            bottom - part(&self.y, y) * self.panel.height(),
-        )
+/// About `wanted` ticks from `low` to `high`, steps of 1, 2 or 5 times a power of ten.
+pub(super) fn linear(low: f64, high: f64, wanted: usize) -> Ticks {
+    let span = high - low;
+    if !(span > 0.0 && span.is_finite()) {
+        return Ticks::default();
+    }
+    let rough = span / wanted.max(3) as f64;
+    let mut exponent = rough.log10().floor() as i32;
+    let unit = |exponent: i32| 10f64.powi(exponent);
+    let (times, minors) = match rough / unit(exponent) {
+        m if m < 1.5 => (1.0, 5),
+        m if m < 3.5 => (2.0, 4),
+        m if m < 7.5 => (5.0, 5),
+        _ => {
+            exponent += 1;
+            (1.0, 5)
+        }
+    };
+    // Steps below 1 are divided by, because negative powers of ten are no exact numbers.
+    let value = |k: f64| match exponent < 0 {
+        true => k * times / unit(-exponent),
+        false => k * times * unit(exponent),
+    };
+    let step = value(1.0);
+    if !(step > 0.0 && step.is_finite()) {
+        return Ticks::default();
+    }
+    let slack = 1e-9 * span;
+    let (first, last) = (((low - slack) / step).ceil(), ((high + slack) / step).floor());
+    let count = (last - first).clamp(0.0, 100.0) as usize;
+    let places: Vec<f64> = (0..=count).map(|i| value(first + i as f64)).collect();
+    let within = |v: &f64| *v >= low - slack && *v <= high + slack;
+    let small = |i: usize| step * ((first - 1.0) + i as f64 / f64::from(minors));
+    let minor = (0..(count + 2) * minors as usize).map(small).filter(within).collect();
+    let (labels, common) = labels(&places, exponent);
+    Ticks { major: places.into_iter().zip(labels).collect(), minor, common }
+}
+
+/// The labels of places whose last digit is that of 10 to the power `last`, and what they have in
+/// common.
+fn labels(places: &[f64], last: i32) -> (Vec<String>, String) {
+    let largest = places.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let span = places.last().unwrap_or(&0.0) - places.first().unwrap_or(&0.0);
+    // Where all digits but the last are the same, they are written once.
+    let offset = match largest > 2e4 * span && span > 0.0 {
+        true => places.first().copied().unwrap_or(0.0),
+        false => 0.0,
+    };
+    let rest = if offset == 0.0 { largest } else { span };
+    let power = match rest.log10().floor() {
+        p if p.is_finite() && !(-3.0..5.0).contains(&p) => p as i32,
+        _ => 0,
+    };
+    let decimals = (power - last).max(0) as usize;
+    let scale = |v: f64| match power < 0 {
+        true => v * 10f64.powi((-power).min(300)) * 10f64.powi((-power - 300).max(0)),
+        false => v / 10f64.powi(power),
+    };
+    let label = |v: &f64| minus(&format!("{:.decimals$}", scale(v - offset) + 0.0));
+    let factor = if power == 0 { String::new() } else { format!("×10{}", superscript(power)) };
+    let added = match offset {
+        0.0 => String::new(),
+        o if o < 0.0 => format!(" − {}", -o),
+        o => format!(" + {o}"),
+    };
+    (places.iter().map(label).collect(), format!("{factor}{added}").trim().to_owned())
+}
+
+/// Powers of ten from `low` to `high`, both above 0, every k-th so that there are about `wanted`.
+pub(super) fn logarithmic(low: f64, high: f64, wanted: usize) -> Ticks {
+    let (from, to) = (low.log10(), high.log10());
+    if to - from < 1.3 {
+        let Ticks { major, minor, common } = linear(low, high, wanted);
+        let positive = |v: &f64| *v > 0.0;
+        let major = major.into_iter().filter(|(v, _)| positive(v)).collect();
+        return Ticks { major, minor: minor.into_iter().filter(positive).collect(), common };
+    }
+    let every = ((to - from) / wanted.max(2) as f64).ceil().max(1.0) as i32;
+    let (first, last) = ((from - 1e-9).ceil() as i32, (to + 1e-9).floor() as i32);
+    let label = |e: i32| match e {
+        0 => "1".to_owned(),
+        1 => "10".into(),
+        _ => format!("10{}", superscript(e)),
+    };
+    let major = (first..=last).filter(|e| e % every == 0).map(|e| (10f64.powi(e), label(e)));
+    let within = |v: &f64| *v >= low && *v <= high;
+    let minor: Vec<f64> = match every {
+        1 => (first - 1..=last)
+            .flat_map(|e| (2..10).map(move |m| f64::from(m) * 10f64.powi(e)))
+            .filter(within)
+            .collect(),
+        _ => (first..=last).map(|e| 10f64.powi(e)).collect(),
+    };
+    Ticks { major: major.collect(), minor, common: String::new() }
+}
+
+const RAISED: [char; 11] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹', '⁻'];
+
+/// A whole number as raised digits.
+pub(super) fn superscript(number: i32) -> String {
+    let raised = |c: char| match c.to_digit(10) {
+        Some(d) => RAISED.get(d as usize).copied().unwrap_or(c),
+        None => '⁻',
+    };
+    number.to_string().chars().map(raised).collect()
+}
+
+/// What a raised character is when it is not raised.
+pub(super) fn lowered(c: char) -> Option<char> {
+    let at = RAISED.iter().position(|r| *r == c)?;
+    char::from_digit(at as u32, 10).or(Some('−'))
+}
+
+/// A minus as long as a plus.
+fn minus(text: &str) -> String {
+    text.replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{linear, logarithmic, superscript};
+
+    fn labels(low: f64, high: f64) -> (Vec<String>, String) {
+        let ticks = linear(low, high, 5);
+        (ticks.major.into_iter().map(|(_, label)| label).collect(), ticks.common)
     }
 
-    pub(super) fn places(&self, x: &[f64], y: &[f64]) -> Vec<Place> {
-        x.iter().zip(y).map(|(&x, &y)| self.place(x, y)).collect()
-    }
-
-    /// Frame, ticks and numbers. `numbers`: whether the horizontal axis has any.
-    pub(super) fn draw(&self, scene: &mut Scene, numbers: bool) {
-        let Panel { left, right, top, bottom } = self.panel;
-        let (across, up) = (
-            self.x.ticks(self.panel.width(), APART[0]),
-            self.y.ticks(self.panel.height(), APART[1]),
-        );
-        let small = across.minor.iter().map(|v| (*v, 2.5));
-        for (value, length) in across.major.iter().map(|(v, _)| (*v, 5.0)).chain(small) {
-            let (x, _) = self.place(value, self.y.low);
-            scene.line((x, bottom), (x, bottom - length), INK, THIN);
-            scene.line((x, top), (x, top + length), INK, THIN);
-        }
-        let small = up.minor.iter().map(|v| (*v, 2.5));
-        for (value, length) in up.major.iter().map(|(v, _)| (*v, 5.0)).chain(small) {
-            let (_, y) = self.place(self.x.low, value);
-            scene.line((left, y), (left + length, y), INK, THIN);
-            scene.line((right, y), (right - length, y), INK, THIN);
-        }
-        let corners = vec![
-            (left, top),
-            (right, top),
-            (right, bottom),
-            (left, bottom),
-            (left, top),
-            (right, top),
+    #[test]
+    fn ticks_are_round_numbers() {
+        let cases: [(f64, f64, &[&str], &str); 8] = [
+            (0.0, 1.0, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"], ""),
+            (-3.2, 3.2, &["−3", "−2", "−1", "0", "1", "2", "3"], ""),
+            (0.0, 4.3e-9, &["0", "1", "2", "3", "4"], "×10⁻⁹"),
+            (0.0, 4.3e9, &["0", "1", "2", "3", "4"], "×10⁹"),
+            (0.0, 430.0, &["0", "100", "200", "300", "400"], ""),
+            (656.1, 656.5, &["656.1", "656.2", "656.3", "656.4", "656.5"], ""),
+            (1e9, 1e9 + 4.0, &["0", "1", "2", "3", "4"], "+ 1000000000"),
+            (0.0, 0.013, &["0.000", "0.002", "0.004", "0.006", "0.008", "0.010", "0.012"], ""),
         ];
-        scene.path(corners, INK, FRAME);
-        for (value, label) in &up.major {
-            let (_, y) = self.place(self.x.low, *value);
-            scene.text(label, (left - 6.0, y), TICK, Anchor::End, INK);
+        for (low, high, expected, common) in cases {
+            let (found, shared) = labels(low, high);
+            assert_eq!(found, expected, "{low} to {high}");
+            assert_eq!(shared, common, "{low} to {high}");
         }
-        if !up.common.is_empty() {
-            scene.text(&up.common, (left, top - 10.0), TICK, Anchor::Start, INK);
+        for (low, high) in [(0.0, 0.0), (1.0, f64::INFINITY), (f64::NAN, 1.0), (1.0, 1.0 + 1e-16)] {
+            assert!(linear(low, high, 5).major.len() < 10);
         }
-        if numbers {
-            for (value, label) in &across.major {
-                let (x, _) = self.place(*value, self.y.low);
-                scene.text(label, (x, bottom + 12.0), TICK, Anchor::Middle, INK);
-            }
-            if !across.common.is_empty() {
-                scene.text(&across.common, (right, bottom + 28.0), TICK, Anchor::End, INK);
-            }
+        for (low, high) in [(1e-310, 3e-310), (-1e300, 1e300), (1.0, 1.0 + 1e-14)] {
+            let ticks = linear(low, high, 5);
+            assert!(ticks.major.len() < 102, "{ticks:?}");
         }
     }
 
-    pub(super) fn label_x(&self, scene: &mut Scene, label: &str) {
-        let middle = 0.5 * (self.panel.left + self.panel.right);
-        scene.text(label, (middle, self.panel.bottom + 32.0), LABEL, Anchor::Middle, INK);
-    }
-
-    /// `from_left`: pixels from the left edge of the picture to the middle of the letters.
-    pub(super) fn label_y(&self, scene: &mut Scene, label: &str, from_left: f64) {
-        let middle = 0.5 * (self.panel.top + self.panel.bottom);
-        scene.upwards(label, (from_left, middle), LABEL, INK);
+    #[test]
+    fn powers_of_ten_are_raised() {
+        let ticks = logarithmic(0.5, 2e3, 6);
+        let found: Vec<&str> = ticks.major.iter().map(|(_, label)| label.as_str()).collect();
+        assert_eq!(found, ["1", "10", "10²", "10³"]);
+        assert_eq!(superscript(-12), "⁻¹²");
+        assert_eq!(logarithmic(1e-12, 1.0, 6).major.len(), 7);
+        assert_eq!(logarithmic(20.0, 60.0, 5).major[0].1, "20");
     }
 }

@@ -1,13 +1,12 @@
 //! The region of two parameters that agrees with the data.
 
-use super::axis::{Axis, Frame, room};
-use super::blank;
-use super::legend::{self, Sample};
-use super::scene::{Panel, Place, Scene};
-use super::style::{CONTOURS, FAINT, INK, LINE, POINT, THIN};
+use super::axis::Axis;
+use super::canvas::{CONTOURS, Canvas, FAINT, LINE, THIN};
+use super::chart::{Chart, Mark, Panel};
+use super::legend::{Entry, Sample, percent};
 use crate::curve_fit::profile::contour::{Contour, ContourLine};
+use crate::error::PlotError;
 use crate::error::Result;
-use crate::error::plot::PlotError;
 use std::path::Path;
 
 /// A path of one level, as points of both parameters.
@@ -81,7 +80,7 @@ impl ContourPlot {
     /// # Errors
     /// [`PlotError::Nothing`] without a line of two finite points.
     pub fn to_svg(&self) -> Result<String> {
-        Ok(self.scene()?.svg()?)
+        Ok(self.canvas()?.svg())
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
@@ -89,78 +88,36 @@ impl ContourPlot {
     /// # Errors
     /// As [`to_svg`](ContourPlot::to_svg), and if the file cannot be written or its name says neither.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        Ok(self.scene()?.save(path.as_ref())?)
+        Ok(self.canvas()?.save(path.as_ref())?)
     }
 
-    fn scene(&self) -> std::result::Result<Scene, PlotError> {
-        let mut scene = blank(self.size)?;
+    fn canvas(&self) -> std::result::Result<Canvas, PlotError> {
         let finite = |p: &&(f64, f64)| p.0.is_finite() && p.1.is_finite();
         let points = || self.lines.iter().flat_map(|line| &line.points).filter(finite);
         if points().count() < 2 {
             return Err(PlotError::Nothing { what: "no contour has two finite points" });
         }
-        let bounds = |interval: Option<(f64, f64)>| interval.into_iter().flat_map(|(a, b)| [a, b]);
-        let first = points().map(|p| p.0).chain(bounds(self.intervals[0]));
-        let second = points().map(|p| p.1).chain(bounds(self.intervals[1]));
-        let (x, y) = (Axis::around(first, false, 0.08), Axis::around(second, false, 0.08));
-        let levels = self.levels();
-        let entries: Vec<(Sample, String)> = levels
-            .iter()
-            .map(|&(level, color)| {
-                (Sample::Line(color), format!("{} %", (1e4 * level).round() / 100.0))
-            })
-            .collect();
-        let (top, bottom) = (26.0, scene.height - 48.0);
-        let left = 28.0 + room(&y, bottom - top);
-        let mut panel = Panel { left, right: scene.width - 18.0, top, bottom };
-        let mut frame = Frame { panel, x, y };
-        let mut taken: Vec<Place> = Vec::new();
-        for line in &self.lines {
-            taken.extend(line.points.iter().map(|p| frame.place(p.0, p.1)));
-        }
-        let mut trial = scene.clone();
-        let inside = legend::in_corner(&mut trial, &entries, &panel, &taken);
-        if !inside {
-            panel.top += legend::height(&entries, panel.width()) + 4.0;
-            frame.panel = panel;
-        }
-        self.across(&mut scene, &frame);
-        for line in &self.lines {
-            let color = levels.iter().find(|(level, _)| *level == line.level).map_or(INK, |l| l.1);
-            let places: Vec<Place> = line.points.iter().map(|p| frame.place(p.0, p.1)).collect();
-            scene.curve(&panel, &places, color, LINE);
-        }
-        if let Some((a, b)) = self.best {
-            let (x, y) = frame.place(a, b);
-            scene.curve(&panel, &[(x - 5.0, y), (x + 5.0, y)], POINT, LINE);
-            scene.curve(&panel, &[(x, y - 5.0), (x, y + 5.0)], POINT, LINE);
-        }
-        match inside {
-            true => drop(legend::in_corner(&mut scene, &entries, &panel, &taken)),
-            false => legend::above(&mut scene, &entries, &panel, 18.0),
-        }
-        frame.draw(&mut scene, true);
-        frame.label_x(&mut scene, &self.names[0]);
-        frame.label_y(&mut scene, &self.names[1], 16.0);
-        Ok(scene)
-    }
-
-    /// The levels, ascending, with their colours.
-    fn levels(&self) -> Vec<(f64, super::style::Color)> {
+        let ends = self.intervals.map(|interval| interval.map_or(Vec::new(), |(a, b)| vec![a, b]));
+        let around = |values: Vec<f64>| Axis::around(values.into_iter(), false, 0.08);
+        let x = around(points().map(|p| p.0).chain(ends[0].iter().copied()).collect());
+        let y = around(points().map(|p| p.1).chain(ends[1].iter().copied()).collect());
+        let up = |&end: &f64| Mark::segment((end, y.low), (end, y.high), FAINT, THIN);
+        let across = |&end: &f64| Mark::segment((x.low, end), (x.high, end), FAINT, THIN);
+        let mut marks: Vec<Mark> =
+            ends[0].iter().map(up).chain(ends[1].iter().map(across)).collect();
         let mut levels: Vec<f64> = self.lines.iter().map(|line| line.level).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
-        levels.into_iter().zip(CONTOURS.into_iter().cycle()).collect()
-    }
-
-    fn across(&self, scene: &mut Scene, frame: &Frame) {
-        for end in self.intervals[0].into_iter().flat_map(|(a, b)| [a, b]) {
-            let ends = [frame.place(end, frame.y.low), frame.place(end, frame.y.high)];
-            scene.curve(&frame.panel, &ends, FAINT, THIN);
+        let mut legend = Vec::new();
+        for (level, color) in levels.into_iter().zip(CONTOURS.into_iter().cycle()) {
+            legend.push(Entry::new(Sample::Line(color), percent(level)));
+            for line in self.lines.iter().filter(|line| line.level == level) {
+                marks.push(Mark::Line { points: line.points.clone(), color, width: LINE });
+            }
         }
-        for end in self.intervals[1].into_iter().flat_map(|(a, b)| [a, b]) {
-            let ends = [frame.place(frame.x.low, end), frame.place(frame.x.high, end)];
-            scene.curve(&frame.panel, &ends, FAINT, THIN);
-        }
+        marks.extend(self.best.map(|at| Mark::Cross { at }));
+        let [x_label, label] = self.names.clone();
+        let panels = vec![Panel { y, label, marks }];
+        Chart { title: String::new(), x, x_label, panels, legend }.draw(self.size)
     }
 }

@@ -1,18 +1,14 @@
 //! The data of a fit with its curve, bands and residuals.
 
-use super::axis::{APART, Axis, Frame, room};
-use super::blank;
-use super::legend::{self, Sample};
-use super::scene::{Anchor, Panel, Place, Scene};
-use super::strips::{DISTINCT, strips};
-use super::style::{
-    BAND, CURVE, ERROR_BAR, FAINT, INK, LINE, PARTS, POINT, PREDICTION, THIN, TITLE,
-};
+use super::axis::Axis;
+use super::canvas::{BAND, CURVE, Canvas, Color, ERROR_BAR, FAINT, LINE, PARTS, PREDICTION, THIN};
+use super::chart::{Chart, Mark, Panel};
+use super::legend::{Entry, Sample, percent};
 use crate::data::Data;
 use crate::data::estimator::Estimator;
 use crate::data::sigma::Sigma;
+use crate::error::PlotError;
 use crate::error::Result;
-use crate::error::plot::PlotError;
 use crate::fit::Fit;
 use crate::fit::bands::Band;
 use crate::fit::bands::new_point::NewPoint;
@@ -20,6 +16,8 @@ use std::path::Path;
 
 /// Points of the curve.
 const CURVE_POINTS: usize = 1500;
+/// Points up to which each is drawn.
+const DISTINCT: usize = 3000;
 
 /// A picture of a fit over its one independent variable: points with error bars, the curve and, as asked for,
 /// bands and a panel of residuals.
@@ -50,19 +48,14 @@ struct Part {
     y: Vec<f64>,
 }
 
-/// What is drawn, as numbers.
-struct Numbers {
+/// The points as they are drawn.
+struct Points {
     x: Vec<f64>,
     y: Vec<f64>,
+    /// Standard deviations, if something is known of them.
     sigma: Option<Vec<f64>>,
+    /// Whether each was fitted.
     counts: Vec<bool>,
-    /// Over `grid`.
-    grid: Vec<f64>,
-    curve: Vec<f64>,
-    band: Option<Band>,
-    prediction: Option<Band>,
-    /// Of each point, standardised where that can be.
-    residuals: Option<Vec<f64>>,
 }
 
 impl<'a> FitPlot<'a> {
@@ -168,7 +161,7 @@ impl<'a> FitPlot<'a> {
     /// A [`PlotError`] if the data have several independent variables, nothing finite, or values that a
     /// logarithmic axis cannot show; what [`Fit::predict`] and the bands refuse.
     pub fn to_svg(&self) -> Result<String> {
-        Ok(self.scene()?.svg()?)
+        Ok(self.canvas()?.svg())
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
@@ -176,51 +169,62 @@ impl<'a> FitPlot<'a> {
     /// # Errors
     /// As [`to_svg`](FitPlot::to_svg), and if the file cannot be written or its name says neither.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        Ok(self.scene()?.save(path.as_ref())?)
+        Ok(self.canvas()?.save(path.as_ref())?)
     }
 
-    fn scene(&self) -> Result<Scene> {
-        let mut scene = blank(self.size)?;
-        let numbers = self.numbers()?;
-        let entries = if self.legend { self.entries(&numbers) } else { Vec::new() };
-        let title = if self.title.is_empty() { 0.0 } else { 26.0 };
-        let plain = self.layout(&scene, &numbers, title);
-        let mut corner = scene.clone();
-        let taken = self.draw_upper(&mut corner, &plain.0, &numbers);
-        let (upper, lower) = match legend::in_corner(&mut corner, &entries, &plain.0.panel, &taken)
-        {
-            true => {
-                scene = corner;
-                plain
-            }
-            false => {
-                let gap = legend::height(&entries, plain.0.panel.width()) + 4.0;
-                let frames = self.layout(&scene, &numbers, title + gap);
-                self.draw_upper(&mut scene, &frames.0, &numbers);
-                let common = !frames.0.y.ticks(frames.0.panel.height(), APART[1]).common.is_empty();
-                legend::above(
-                    &mut scene,
-                    &entries,
-                    &frames.0.panel,
-                    if common { 18.0 } else { 6.0 },
-                );
-                frames
-            }
+    fn canvas(&self) -> Result<Canvas> {
+        let points = self.points()?;
+        let shown = |i: &usize| points.x[*i].is_finite() && points.y[*i].is_finite();
+        let indices = || (0..points.x.len()).filter(shown);
+        let range = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.0);
+        let grid: Vec<f64> =
+            (0..=CURVE_POINTS).map(|i| range.at(i as f64 / CURVE_POINTS as f64)).collect();
+        let curve = self.fit.predict(&grid)?;
+        let many = points.y.len() > DISTINCT;
+        let data = if many { Sample::Area(ERROR_BAR) } else { Sample::Point };
+        let mut legend = vec![Entry::new(data, "data")];
+        if indices().any(|i| !points.counts[i]) {
+            legend.push(Entry::new(Sample::Hollow, "masked"));
+        }
+        legend.push(Entry::new(Sample::Line(CURVE), "fit"));
+
+        let sigma = points.sigma.as_deref();
+        let error = |i: usize| sigma.map_or(0.0, |sigma| sigma[i]);
+        let ends = |i: usize| [points.y[i], points.y[i] - error(i), points.y[i] + error(i)];
+        let heights = indices().flat_map(ends).chain(curve.iter().copied());
+        let y = Axis::around(heights, self.log.1, 0.06);
+        let over = |x: &[f64], y: &[f64]| x.iter().copied().zip(y.iter().copied()).collect();
+        let mut marks = Vec::new();
+        for (part, &color) in self.parts.iter().zip(PARTS.iter().cycle()) {
+            marks.push(Mark::Line { points: over(&part.x, &part.y), color, width: LINE });
+            legend.push(Entry::new(Sample::Line(color), part.name.as_str()));
+        }
+        let mut add = |band: Band, color: Color, level: f64, of: &str| {
+            let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
+            marks.insert(0, Mark::Band { lower, upper, color });
+            legend.push(Entry::new(Sample::Area(color), format!("{} {of}", percent(level))));
         };
-        upper.draw(&mut scene, lower.is_none());
-        upper.label_y(&mut scene, &self.y_label, 16.0);
-        if let (Some(lower), Some(residuals)) = (&lower, &numbers.residuals) {
-            self.draw_lower(&mut scene, lower, &numbers, residuals);
+        if let Some(level) = self.band {
+            add(self.fit.confidence_band(&grid, level)?, BAND, level, "confidence");
         }
-        lower.as_ref().unwrap_or(&upper).label_x(&mut scene, &self.x_label);
-        if title > 0.0 {
-            let middle = 0.5 * (upper.panel.left + upper.panel.right);
-            scene.text(&self.title, (middle, 18.0), TITLE, Anchor::Middle, INK);
+        if let Some(level) = self.prediction {
+            let band = self.fit.prediction_band(&grid, level, NewPoint::Fitted)?;
+            add(band, PREDICTION, level, "prediction");
         }
-        Ok(scene)
+        marks.extend(points.marks(&points.y, sigma));
+        marks.push(Mark::Line { points: over(&grid, &curve), color: CURVE, width: LINE });
+
+        let mut panels = vec![Panel { y, label: self.y_label.clone(), marks }];
+        let x = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.03);
+        if self.residuals {
+            panels.push(self.residual_panel(&points, &x)?);
+        }
+        let (title, x_label) = (self.title.clone(), self.x_label.clone());
+        let legend = if self.legend { legend } else { Vec::new() };
+        Ok(Chart { title, x, x_label, panels, legend }.draw(self.size)?)
     }
 
-    fn numbers(&self) -> Result<Numbers> {
+    fn points(&self) -> Result<Points> {
         let [column] = self.data.columns.as_slice() else {
             return Err(PlotError::Columns { columns: self.data.columns.len() }.into());
         };
@@ -239,189 +243,67 @@ impl<'a> FitPlot<'a> {
                 return Err(PlotError::NotPositive { axis, index, value: values[index] }.into());
             }
         }
-        let range = Axis::around((0..n).filter(|&i| shown(i)).map(|i| x[i]), self.log.0, 0.0);
-        let grid: Vec<f64> =
-            (0..=CURVE_POINTS).map(|i| range.at(i as f64 / CURVE_POINTS as f64)).collect();
-        let curve = self.fit.predict(&grid)?;
-        let band = self.band.map(|level| self.fit.confidence_band(&grid, level)).transpose()?;
-        let predicted = |level| self.fit.prediction_band(&grid, level, NewPoint::Fitted);
-        let prediction = self.prediction.map(predicted).transpose()?;
-        let sigma = self.sigma(n);
-        let residuals = match self.residuals {
-            true => Some(self.standardised(&x, sigma.as_deref())?),
-            false => None,
-        };
-        Ok(Numbers { x, y, sigma, counts, grid, curve, band, prediction, residuals })
-    }
-
-    /// Standard deviations of the points, if something is known of them.
-    fn sigma(&self, n: usize) -> Option<Vec<f64>> {
-        match self.data.sigma {
+        let sigma = match self.data.sigma {
             Sigma::Unknown => None,
             Sigma::Relative(sigma) => {
-                let factor = self.fit.residual_std_error()?;
-                Some(sigma.iter().map(|s| s * factor).collect())
+                let factor = self.fit.residual_std_error();
+                factor.map(|factor| sigma.iter().map(|s| s * factor).collect())
             }
             Sigma::Absolute(sigma) => Some(sigma.to_vec()),
             Sigma::Constant(sigma) => Some(vec![sigma; n]),
             Sigma::Covariance(matrix) => Some(matrix.diagonal().iter().map(|v| v.sqrt()).collect()),
-        }
-    }
-
-    fn standardised(&self, x: &[f64], sigma: Option<&[f64]>) -> Result<Vec<f64>> {
-        let (residuals, model) = (self.fit.residuals(self.data)?, self.fit.predict(x)?);
-        let unit = |i: usize| match (self.fit.estimator, sigma) {
-            (Estimator::Poisson, _) => model[i].sqrt(),
-            (_, Some(sigma)) => sigma[i],
-            _ => 1.0,
         };
-        Ok(residuals.iter().enumerate().map(|(i, residual)| residual / unit(i)).collect())
+        Ok(Points { x, y, sigma, counts })
     }
 
-    fn entries(&self, numbers: &Numbers) -> Vec<(Sample, String)> {
-        let points = match numbers.y.len() > DISTINCT {
-            true => Sample::Area(ERROR_BAR),
-            false => Sample::Point(POINT),
-        };
-        let mut entries = vec![(points, "data".to_owned())];
-        let masked = |i: usize| !numbers.counts[i] && numbers.y[i].is_finite();
-        if (0..numbers.y.len()).any(masked) {
-            entries.push((Sample::Hollow(POINT), "masked".into()));
+    /// Residuals, over their standard deviations where these are known.
+    fn residual_panel(&self, points: &Points, x: &Axis) -> Result<Panel> {
+        let (mut residuals, model) = (self.fit.residuals(self.data)?, self.fit.predict(&points.x)?);
+        let counts = self.fit.estimator == Estimator::Poisson;
+        for (i, residual) in residuals.iter_mut().enumerate() {
+            *residual /= match &points.sigma {
+                _ if counts => model[i].sqrt(),
+                Some(sigma) => sigma[i],
+                None => 1.0,
+            };
         }
-        entries.push((Sample::Line(CURVE), "fit".into()));
-        for (part, color) in self.parts.iter().zip(PARTS.iter().cycle()) {
-            entries.push((Sample::Line(*color), part.name.clone()));
-        }
-        let percent = |level: f64| format!("{} %", (1e4 * level).round() / 100.0);
-        if let Some(level) = self.band {
-            entries.push((Sample::Area(BAND), format!("{} confidence", percent(level))));
-        }
-        if let Some(level) = self.prediction {
-            entries.push((Sample::Area(PREDICTION), format!("{} prediction", percent(level))));
-        }
-        entries
-    }
-
-    /// The frames of data and residuals, `above` pixels below the top.
-    fn layout(&self, scene: &Scene, numbers: &Numbers, above: f64) -> (Frame, Option<Frame>) {
-        let shown = |i: &usize| numbers.x[*i].is_finite() && numbers.y[*i].is_finite();
-        let points = || (0..numbers.x.len()).filter(shown);
-        let error = |i: usize| numbers.sigma.as_ref().map_or(0.0, |sigma| sigma[i]);
-        let ends = points().flat_map(|i| [numbers.y[i] - error(i), numbers.y[i] + error(i)]);
-        let ends = ends.chain(numbers.curve.iter().copied());
-        let ends = ends.chain(points().map(|i| numbers.y[i]));
-        let x = Axis::around(points().map(|i| numbers.x[i]), self.log.0, 0.03);
-        let y = Axis::around(ends, self.log.1, 0.06);
-        let bottom = scene.height - 48.0;
-        let top = 22.0 + above;
-        let deviations = numbers.residuals.as_ref().map(|residuals| {
-            let counted = (0..residuals.len()).filter(|&i| numbers.counts[i]);
-            let largest = counted.map(|i| residuals[i].abs()).filter(|r| r.is_finite());
-            let most = largest.fold(0.0, f64::max);
-            let most = if most > 0.0 { 1.15 * most.min(1e306) } else { 1.0 };
-            Axis { low: -most, high: most, log: false }
-        });
-        let split = bottom - 0.27 * (bottom - top);
-        // A power of ten of the residuals stands between the panels.
-        let common =
-            deviations.is_some_and(|axis| !axis.ticks(bottom - split, APART[1]).common.is_empty());
-        let between = if common { 24.0 } else { 8.0 };
-        let upper_bottom = if deviations.is_some() { split - 8.0 } else { bottom };
-        let rooms = [Some((y, upper_bottom - top)), deviations.map(|axis| (axis, bottom - split))];
-        let room = rooms.into_iter().flatten().map(|(axis, height)| room(&axis, height));
-        let left = 28.0 + room.fold(0.0, f64::max);
-        let right = scene.width - 18.0;
-        let upper = Frame { panel: Panel { left, right, top, bottom: upper_bottom }, x, y };
-        let lower = deviations.map(|y| Frame {
-            panel: Panel { left, right, top: split + between, bottom },
-            x,
-            y,
-        });
-        (upper, lower)
-    }
-
-    /// Draws all but the frame; returns the places that a legend should not cover.
-    fn draw_upper(&self, scene: &mut Scene, frame: &Frame, numbers: &Numbers) -> Vec<Place> {
-        let panel = &frame.panel;
-        let curve = frame.places(&numbers.grid, &numbers.curve);
-        let mut taken = curve.clone();
-        for (band, color) in [(&numbers.prediction, PREDICTION), (&numbers.band, BAND)] {
-            if let Some(band) = band {
-                let [lower, upper] =
-                    [&band.lower, &band.upper].map(|y| frame.places(&numbers.grid, y));
-                scene.between(panel, &lower, &upper, color);
-                taken.extend(lower.into_iter().chain(upper));
-            }
-        }
-        for (part, color) in self.parts.iter().zip(PARTS.iter().cycle()) {
-            let places = frame.places(&part.x, &part.y);
-            scene.curve(panel, &places, *color, LINE);
-            taken.extend(places);
-        }
-        taken.extend(points(scene, frame, numbers, &numbers.y, numbers.sigma.as_deref()));
-        scene.curve(panel, &curve, CURVE, LINE);
-        taken
-    }
-
-    fn draw_lower(&self, scene: &mut Scene, frame: &Frame, numbers: &Numbers, residuals: &[f64]) {
-        let zero = [frame.place(frame.x.low, 0.0), frame.place(frame.x.high, 0.0)];
-        let many = residuals.len() > DISTINCT;
-        if many {
-            points(scene, frame, numbers, residuals, None);
-        }
-        scene.curve(&frame.panel, &zero, CURVE, THIN);
-        if !many {
-            points(scene, frame, numbers, residuals, None);
-        }
-        frame.draw(scene, true);
-        let known = numbers.sigma.is_some() || self.fit.estimator == Estimator::Poisson;
-        frame.label_y(scene, if known { "residual / σ" } else { "residual" }, 16.0);
+        let fitted =
+            residuals.iter().zip(&points.counts).filter(|(r, counts)| **counts && r.is_finite());
+        let most = fitted.map(|(residual, _)| residual.abs()).fold(0.0, f64::max);
+        let most = if most > 0.0 { 1.15 * most.min(1e306) } else { 1.0 };
+        let mut marks = points.marks(&residuals, None);
+        // The line at zero is seen through points, but not through a cloud of them.
+        let at = usize::from(residuals.len() > DISTINCT);
+        marks.insert(at, Mark::segment((x.low, 0.0), (x.high, 0.0), CURVE, THIN));
+        let known = counts || points.sigma.is_some();
+        let label = if known { "residual / σ" } else { "residual" }.to_owned();
+        Ok(Panel { y: Axis::linear(-most, most), label, marks })
     }
 }
 
-/// Points with their error bars, or what many points cover; returns their places.
-fn points(
-    scene: &mut Scene,
-    frame: &Frame,
-    numbers: &Numbers,
-    y: &[f64],
-    sigma: Option<&[f64]>,
-) -> Vec<Place> {
-    let shown = |i: &usize| numbers.x[*i].is_finite() && y[*i].is_finite();
-    let places: Vec<(usize, Place)> =
-        (0..y.len()).filter(shown).map(|i| (i, frame.place(numbers.x[i], y[i]))).collect();
-    let panel = &frame.panel;
-    if places.len() > DISTINCT {
-        let mut taken = Vec::new();
-        for (x, top, bottom) in strips(panel, places.iter().map(|(_, place)| *place)) {
-            scene.line((x, top), (x, bottom), ERROR_BAR, 1.0);
-            taken.extend([(x, top), (x, bottom)]);
+impl Points {
+    /// The points at the heights `y`, with error bars if `sigma` is given; many points are a cloud.
+    fn marks(&self, y: &[f64], sigma: Option<&[f64]>) -> Vec<Mark> {
+        let shown = |i: &usize| self.x[*i].is_finite() && y[*i].is_finite();
+        let shown: Vec<usize> = (0..y.len()).filter(shown).collect();
+        if y.len() > DISTINCT {
+            return vec![Mark::Cloud {
+                points: shown.iter().map(|&i| (self.x[i], y[i])).collect(),
+            }];
         }
-        return taken;
+        let radius = match shown.len() {
+            0..=120 => 2.7,
+            121..=500 => 2.0,
+            _ => 1.3,
+        };
+        let bar = |&i: &usize| {
+            let error = sigma?[i];
+            let (from, to) = ((self.x[i], y[i] - error), (self.x[i], y[i] + error));
+            let color = if self.counts[i] { ERROR_BAR } else { FAINT };
+            error.is_finite().then(|| Mark::segment(from, to, color, THIN))
+        };
+        let disc =
+            |&i: &usize| Mark::Disc { at: (self.x[i], y[i]), radius, filled: self.counts[i] };
+        shown.iter().filter_map(bar).chain(shown.iter().map(disc)).collect()
     }
-    let radius = match places.len() {
-        0..=120 => 2.7,
-        121..=500 => 2.0,
-        _ => 1.3,
-    };
-    let mut taken = Vec::new();
-    for &(i, _) in &places {
-        if let Some(error) = sigma.map(|sigma| sigma[i]).filter(|error| error.is_finite()) {
-            let ends =
-                [frame.place(numbers.x[i], y[i] - error), frame.place(numbers.x[i], y[i] + error)];
-            let color = if numbers.counts[i] { ERROR_BAR } else { FAINT };
-            // The lower end of a bar may have no logarithm.
-            let ends = ends.map(|(x, y)| (x, if y.is_nan() { panel.bottom } else { y }));
-            scene.curve(panel, &ends, color, THIN);
-            taken.extend(ends);
-        }
-    }
-    for &(i, place) in &places {
-        match numbers.counts[i] {
-            true => scene.disc(panel, place, radius, POINT),
-            false => scene.ring(panel, place, radius, POINT),
-        }
-        taken.push(place);
-    }
-    taken
 }

@@ -1,14 +1,19 @@
 //! Which mark means what, where no data are.
 
-use super::render::text_width;
-use super::scene::{Anchor, Panel, Place, Scene};
-use super::style::{Color, INK, LINE, TICK};
+use super::canvas::{Anchor, Area, Canvas, Color, LINE, POINT, Place, TICK, text_width};
 
-/// How an entry looks.
+/// A mark and what it means.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) sample: Sample,
+    pub(super) text: String,
+}
+
+/// How the mark of an entry looks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sample {
-    Point(Color),
-    Hollow(Color),
+    Point,
+    Hollow,
     Line(Color),
     Area(Color),
 }
@@ -17,94 +22,87 @@ pub(super) enum Sample {
 const ROW: f64 = 18.0;
 const SAMPLE: f64 = 30.0;
 
-/// The entries beside each other in rows of at most `width` pixels.
-fn rows(entries: &[(Sample, String)], width: f64) -> Vec<Vec<usize>> {
-    let mut rows: Vec<Vec<usize>> = Vec::new();
-    let mut used = f64::INFINITY;
-    for (i, (_, text)) in entries.iter().enumerate() {
-        let needs = SAMPLE + text_width(text, TICK) + 18.0;
-        match rows.last_mut() {
-            Some(row) if used + needs <= width => row.push(i),
-            _ => {
-                rows.push(vec![i]);
-                used = 0.0;
+impl Entry {
+    pub(super) fn new(sample: Sample, text: impl Into<String>) -> Entry {
+        Entry { sample, text: text.into() }
+    }
+
+    /// Pixels that it takes, with the gap behind it.
+    fn width(&self) -> f64 {
+        SAMPLE + text_width(&self.text, TICK) + 18.0
+    }
+
+    fn draw(&self, canvas: &mut Canvas, (x, y): Place) {
+        let middle = (x + 11.0, y);
+        match self.sample {
+            Sample::Point => canvas.disc(middle, 2.6, POINT),
+            Sample::Hollow => canvas.ring(middle, 2.6, POINT),
+            Sample::Line(color) => canvas.path(&[(x, y), (x + 22.0, y)], color, LINE),
+            Sample::Area(color) => {
+                let area = Area { left: x, right: x + 22.0, top: y - 5.0, bottom: y + 5.0 };
+                canvas.rectangle(&area, color);
             }
         }
-        used += needs;
+        canvas.text(&self.text, (x + SAMPLE, y), TICK, Anchor::Start);
     }
-    rows
 }
 
-/// Pixels that the legend takes above a panel.
-pub(super) fn height(entries: &[(Sample, String)], width: f64) -> f64 {
-    ROW * rows(entries, width).len() as f64
+/// The entries beside each other in rows of at most `width` pixels, each as its row and its distance from
+/// the left.
+fn rows(entries: &[Entry], width: f64) -> Vec<(usize, f64)> {
+    let (mut row, mut used) = (0, 0.0);
+    let place = |entry: &Entry| {
+        if used > 0.0 && used + entry.width() > width {
+            (row, used) = (row + 1, 0.0);
+        }
+        let place = (row, used);
+        used += entry.width();
+        place
+    };
+    entries.iter().map(place).collect()
 }
 
-/// The corner of the panel in which the entries, one below the other, cover none of the `taken` places.
-fn free_corner(entries: &[(Sample, String)], panel: &Panel, taken: &[Place]) -> Option<Panel> {
-    let widest = entries.iter().map(|(_, text)| text_width(text, TICK)).fold(0.0, f64::max);
-    let (width, height) = (SAMPLE + widest + 8.0, ROW * entries.len() as f64 + 6.0);
-    if width > 0.6 * panel.width() || height > 0.6 * panel.height() {
+/// Pixels that the legend takes above an area so wide, with a gap over it.
+pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
+    rows(entries, width).last().map_or(0.0, |(row, _)| ROW * (row + 1) as f64 + 4.0)
+}
+
+/// The corner of the area in which the entries, one below the other, cover none of the `taken` places.
+pub(super) fn free_corner(entries: &[Entry], area: &Area, taken: &[Place]) -> Option<Area> {
+    let widest = entries.iter().map(Entry::width).fold(0.0, f64::max);
+    let (width, height) = (widest - 10.0, ROW * entries.len() as f64 + 6.0);
+    if width > 0.6 * area.width() || height > 0.6 * area.height() {
         return None;
     }
-    let (left, top) = (panel.left + 8.0, panel.top + 6.0);
-    let (right, bottom) = (panel.right - 8.0, panel.bottom - 6.0);
+    let Area { left, right, top, bottom } = *area;
+    let (left, right, top, bottom) = (left + 8.0, right - 8.0, top + 6.0, bottom - 6.0);
     let corners = [
-        Panel { left: right - width, right, top, bottom: top + height },
-        Panel { left, right: left + width, top, bottom: top + height },
-        Panel { left: right - width, right, top: bottom - height, bottom },
-        Panel { left, right: left + width, top: bottom - height, bottom },
+        (right - width, top),
+        (left, top),
+        (right - width, bottom - height),
+        (left, bottom - height),
     ];
-    let is_free = |corner: &Panel| {
-        let inside = |&(x, y): &Place| {
-            x > corner.left - 6.0
-                && x < corner.right + 6.0
-                && y > corner.top - 6.0
-                && y < corner.bottom + 6.0
-        };
-        !taken.iter().any(inside)
-    };
-    corners.into_iter().find(is_free)
+    let corner = |(left, top)| Area { left, right: left + width, top, bottom: top + height };
+    let is_free = |corner: &Area| !taken.iter().any(|&place| corner.widened(6.0).holds(place));
+    corners.into_iter().map(corner).find(is_free)
 }
 
-fn entry(scene: &mut Scene, (sample, text): &(Sample, String), (x, y): Place) {
-    let everywhere = Panel { left: f64::MIN, right: f64::MAX, top: f64::MIN, bottom: f64::MAX };
-    let middle = (x + 11.0, y);
-    match *sample {
-        Sample::Point(color) => scene.disc(&everywhere, middle, 2.6, color),
-        Sample::Hollow(color) => scene.ring(&everywhere, middle, 2.6, color),
-        Sample::Line(color) => scene.line((x, y), (x + 22.0, y), color, LINE),
-        Sample::Area(color) => {
-            let area = Panel { left: x, right: x + 22.0, top: y - 5.0, bottom: y + 5.0 };
-            scene.rectangle(&area, color);
-        }
+/// Puts the entries into a corner, one below the other.
+pub(super) fn draw_in(canvas: &mut Canvas, entries: &[Entry], corner: &Area) {
+    for (i, entry) in entries.iter().enumerate() {
+        entry.draw(canvas, (corner.left, corner.top + ROW * (i as f64 + 0.5)));
     }
-    scene.text(text, (x + SAMPLE, y), TICK, Anchor::Start, INK);
 }
 
-/// Puts the entries into a free corner, if there is one. Whether there was.
-pub(super) fn in_corner(
-    scene: &mut Scene,
-    entries: &[(Sample, String)],
-    panel: &Panel,
-    taken: &[Place],
-) -> bool {
-    let Some(corner) = free_corner(entries, panel, taken) else { return false };
-    for (i, one) in entries.iter().enumerate() {
-        entry(scene, one, (corner.left, corner.top + ROW * (i as f64 + 0.5)));
+/// Puts the entries above the area, where [`height`] pixels are free beyond the gap.
+pub(super) fn draw_above(canvas: &mut Canvas, entries: &[Entry], area: &Area, gap: f64) {
+    let top = area.top - gap - height(entries, area.width());
+    for (entry, (row, along)) in entries.iter().zip(rows(entries, area.width())) {
+        entry.draw(canvas, (area.left + along, top + ROW * (row as f64 + 0.5)));
     }
-    true
 }
 
-/// Puts the entries above the panel, where [`height`] pixels are free.
-pub(super) fn above(scene: &mut Scene, entries: &[(Sample, String)], panel: &Panel, gap: f64) {
-    let rows = rows(entries, panel.width());
-    let top = panel.top - gap - ROW * rows.len() as f64;
-    for (i, row) in rows.iter().enumerate() {
-        let mut x = panel.left;
-        for &k in row {
-            entry(scene, &entries[k], (x, top + ROW * (i as f64 + 0.5)));
-            x += SAMPLE + text_width(&entries[k].1, TICK) + 18.0;
-        }
-    }
+/// A level between 0 and 1 as legends write it: `68.27 %`.
+pub(super) fn percent(level: f64) -> String {
+    format!("{} %", (1e4 * level).round() / 100.0)
 }

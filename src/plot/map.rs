@@ -1,15 +1,16 @@
 //! A number for each pixel as a colour: what a batch found.
 
-use super::axis::{Axis, Frame, room};
-use super::blank;
-use super::scene::{Anchor, Panel, Scene};
-use super::style::{Color, FRAME, INK, TICK, TITLE};
+use super::axis::Axis;
+use super::canvas::{Anchor, Area, Canvas, Color, INK, LABEL, THIN, TICK, TITLE};
+use crate::error::PlotError;
 use crate::error::Result;
-use crate::error::plot::PlotError;
+use std::ops::Range;
 use std::path::Path;
 
 /// Cells along a side at most; larger maps show the mean of several.
 const CELLS: usize = 512;
+/// Pixels from one label of the bar to the next, about.
+const APART: f64 = 48.0;
 /// What has no value.
 const MISSING: Color = (190, 190, 190);
 
@@ -77,7 +78,7 @@ impl MapPlot {
     /// # Errors
     /// [`PlotError::Nothing`] if no value is finite.
     pub fn to_svg(&self) -> Result<String> {
-        Ok(self.scene()?.svg()?)
+        Ok(self.canvas()?.svg())
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
@@ -85,159 +86,105 @@ impl MapPlot {
     /// # Errors
     /// As [`to_svg`](MapPlot::to_svg), and if the file cannot be written or its name says neither.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        Ok(self.scene()?.save(path.as_ref())?)
+        Ok(self.canvas()?.save(path.as_ref())?)
     }
 
-    fn scene(&self) -> std::result::Result<Scene, PlotError> {
-        let mut scene = blank(self.size)?;
+    fn canvas(&self) -> std::result::Result<Canvas, PlotError> {
+        let mut canvas = Canvas::new(self.size)?;
         if !self.values.iter().any(|v| v.is_finite()) {
             return Err(PlotError::Nothing { what: "no value of the map is finite" });
         }
         let scale = match self.range {
-            Some((low, high)) if low < high && (high - low).is_finite() => {
-                Axis { low, high, log: false }
-            }
+            Some((low, high)) if low < high && (high - low).is_finite() => Axis::linear(low, high),
             _ => Axis::around(self.values.iter().copied(), false, 0.0),
         };
         let top = if self.title.is_empty() { 24.0 } else { 44.0 };
-        let bottom = scene.height - 34.0;
-        let beside = 16.0
-            + 16.0
-            + room(&scale, bottom - top)
-            + if self.label.is_empty() { 4.0 } else { 26.0 };
-        let left = 42.0;
-        let (wide, high) = (scene.width - left - beside - 10.0, bottom - top);
+        let (left, bottom) = (42.0, canvas.height - 34.0);
+        let label = if self.label.is_empty() { 4.0 } else { 26.0 };
+        let beside = 40.0 + scale.ticks(bottom - top, APART).width() + label;
+        let (wide, high) = (canvas.width - left - beside - 10.0, bottom - top);
         let pixel = (wide / self.columns as f64).min(high / self.rows as f64);
-        let map = Panel {
-            left,
-            right: left + pixel * self.columns as f64,
-            top,
-            bottom: top + pixel * self.rows as f64,
-        };
-        scene.height = (map.bottom + 34.0).round();
-        self.cells(&mut scene, &map, &scale);
-        self.frame(&mut scene, &map);
-        self.bar(&mut scene, &map, scale);
-        if !self.title.is_empty() {
-            let middle = 0.5 * (map.left + map.right);
-            scene.text(&self.title, (middle, 18.0), TITLE, Anchor::Middle, INK);
-        }
-        Ok(scene)
+        let (right, bottom) = (left + pixel * self.columns as f64, top + pixel * self.rows as f64);
+        let map = Area { left, right, top, bottom };
+        canvas.height = (bottom + 34.0).round();
+        self.cells(&mut canvas, &map, pixel, &scale);
+        self.frame(&mut canvas, &map, pixel);
+        self.bar(&mut canvas, &map, &scale);
+        canvas.text(&self.title, (map.middle().0, 18.0), TITLE, Anchor::Middle);
+        Ok(canvas)
     }
 
-    fn cells(&self, scene: &mut Scene, map: &Panel, scale: &Axis) {
-        let side = self.rows.max(self.columns).div_ceil(CELLS).max(1);
-        let pixel = map.width() / self.columns as f64;
+    fn cells(&self, canvas: &mut Canvas, map: &Area, pixel: f64, scale: &Axis) {
+        let side = self.rows.max(self.columns).div_ceil(CELLS);
         for row in (0..self.rows).step_by(side) {
             let below = (row + side).min(self.rows);
-            let mut run: Option<(usize, Color)> = None;
-            let strip = |scene: &mut Scene, from: usize, to: usize, color: Color| {
-                let at = |k: usize| map.left + pixel * k as f64;
-                let (top, bottom) = (map.top + pixel * row as f64, map.top + pixel * below as f64);
-                scene.rectangle(&Panel { left: at(from), right: at(to), top, bottom }, color);
-            };
+            let top = map.top + pixel * row as f64;
+            let bottom = map.top + pixel * below as f64;
+            let cells = (0..self.columns).step_by(side);
+            let color = |column| self.color(row..below, column, side, scale);
+            let colors: Vec<Color> = cells.map(color).collect();
+            let mut from = 0;
             // Neighbours of one colour are one rectangle.
-            for column in (0..self.columns).step_by(side) {
-                let color =
-                    self.color(row..below, column..(column + side).min(self.columns), scale);
-                match run {
-                    Some((_, same)) if same == color => {}
-                    Some((from, other)) => {
-                        strip(scene, from, column, other);
-                        run = Some((column, color));
-                    }
-                    None => run = Some((column, color)),
-                }
-            }
-            if let Some((from, color)) = run {
-                strip(scene, from, self.columns, color);
+            for same in colors.chunk_by(PartialEq::eq) {
+                let to = (from + same.len() * side).min(self.columns);
+                let (left, right) = (map.left + pixel * from as f64, map.left + pixel * to as f64);
+                canvas.rectangle(&Area { left, right, top, bottom }, same[0]);
+                from = to;
             }
         }
     }
 
-    /// The colour of the mean of a cell's finite values.
-    fn color(
-        &self,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-        scale: &Axis,
-    ) -> Color {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for row in rows {
-            for column in columns.clone() {
-                let value = self.values[row * self.columns + column];
-                if value.is_finite() {
-                    count += 1.0;
-                    sum += value;
-                }
-            }
-        }
+    /// The colour of the mean of a cell's finite values; a cell has at most `side` columns.
+    fn color(&self, rows: Range<usize>, column: usize, side: usize, scale: &Axis) -> Color {
+        let columns = column..(column + side).min(self.columns);
+        let row = |row| &self.values[row * self.columns..][columns.clone()];
+        let finite = rows.flat_map(row).filter(|value| value.is_finite());
+        let (sum, count) =
+            finite.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
         if count == 0.0 { MISSING } else { viridis(scale.part(sum / count)) }
     }
 
     /// Rows and columns are counted from 0, at the middle of their cells.
-    fn frame(&self, scene: &mut Scene, map: &Panel) {
-        let Panel { left, right, top, bottom } = *map;
-        let corners = vec![
-            (left, top),
-            (right, top),
-            (right, bottom),
-            (left, bottom),
-            (left, top),
-            (right, top),
-        ];
-        scene.path(corners, INK, FRAME);
-        let axis = |count: usize| Axis { low: 0.0, high: count as f64 - 1.0, log: false };
-        let whole = |label: &String| !label.contains('.');
-        let pixel = map.width() / self.columns as f64;
-        let across = axis(self.columns).ticks(map.width(), 70.0);
-        for (value, label) in across.major.iter().filter(|(_, label)| whole(label)) {
+    fn frame(&self, canvas: &mut Canvas, map: &Area, pixel: f64) {
+        let Area { left, top, bottom, .. } = *map;
+        canvas.outline(map);
+        let whole = |count: usize, pixels: f64, apart: f64| {
+            let ticks = Axis::linear(0.0, count as f64 - 1.0).ticks(pixels, apart).major;
+            ticks.into_iter().filter(|(_, label)| !label.contains('.'))
+        };
+        for (value, label) in whole(self.columns, map.width(), 70.0) {
             let x = left + pixel * (value + 0.5);
-            scene.line((x, bottom), (x, bottom + 4.0), INK, FRAME);
-            scene.text(label, (x, bottom + 14.0), TICK, Anchor::Middle, INK);
+            canvas.path(&[(x, bottom), (x, bottom + 4.0)], INK, THIN);
+            canvas.text(&label, (x, bottom + 14.0), TICK, Anchor::Middle);
         }
-        let down = axis(self.rows).ticks(map.height(), 50.0);
-        for (value, label) in down.major.iter().filter(|(_, label)| whole(label)) {
+        for (value, label) in whole(self.rows, map.height(), 50.0) {
             let y = top + pixel * (value + 0.5);
-            scene.line((left - 4.0, y), (left, y), INK, FRAME);
-            scene.text(label, (left - 7.0, y), TICK, Anchor::End, INK);
+            canvas.path(&[(left - 4.0, y), (left, y)], INK, THIN);
+            canvas.text(&label, (left - 7.0, y), TICK, Anchor::End);
         }
     }
 
-    fn bar(&self, scene: &mut Scene, map: &Panel, scale: Axis) {
+    /// The bar that says which colour is which number.
+    fn bar(&self, canvas: &mut Canvas, map: &Area, scale: &Axis) {
         const STEPS: usize = 128;
-        let left = map.right + 16.0;
-        let panel = Panel { left, right: left + 16.0, top: map.top, bottom: map.bottom };
-        let height = panel.height() / STEPS as f64;
+        let (left, right) = (map.right + 16.0, map.right + 32.0);
+        let bar = Area { left, right, ..*map };
+        let y = |part: f64| bar.bottom - bar.height() * part;
         for i in 0..STEPS {
-            let bottom = panel.bottom - height * i as f64;
-            let color = viridis((i as f64 + 0.5) / STEPS as f64);
-            scene.rectangle(&Panel { top: bottom - height, bottom, ..panel }, color);
+            let (from, to) = (i as f64 / STEPS as f64, (i + 1) as f64 / STEPS as f64);
+            let step = Area { top: y(to), bottom: y(from), ..bar };
+            canvas.rectangle(&step, viridis(0.5 * (from + to)));
         }
-        let frame = Frame { panel, x: Axis { low: 0.0, high: 1.0, log: false }, y: scale };
-        let Panel { right, top, bottom, .. } = panel;
-        let corners = vec![
-            (left, top),
-            (right, top),
-            (right, bottom),
-            (left, bottom),
-            (left, top),
-            (right, top),
-        ];
-        scene.path(corners, INK, FRAME);
-        let ticks = scale.ticks(panel.height(), 48.0);
+        canvas.outline(&bar);
+        let ticks = scale.ticks(bar.height(), APART);
         for (value, label) in &ticks.major {
-            let (_, y) = frame.place(0.0, *value);
-            scene.line((right, y), (right + 4.0, y), INK, FRAME);
-            scene.text(label, (right + 7.0, y), TICK, Anchor::Start, INK);
+            let y = y(scale.part(*value));
+            canvas.path(&[(right, y), (right + 4.0, y)], INK, THIN);
+            canvas.text(label, (right + 7.0, y), TICK, Anchor::Start);
         }
-        if !ticks.common.is_empty() {
-            scene.text(&ticks.common, (left, top - 11.0), TICK, Anchor::Start, INK);
-        }
-        if !self.label.is_empty() {
-            let beyond = right + room(&scale, panel.height()) + 14.0;
-            frame.label_y(scene, &self.label, beyond);
-        }
+        canvas.text(&ticks.common, (left, bar.top - 11.0), TICK, Anchor::Start);
+        let beyond = right + ticks.width() + 22.0;
+        canvas.upwards(&self.label, (beyond, bar.middle().1), LABEL);
     }
 }
 

@@ -17,32 +17,15 @@
 //! raised digits, as in `field / V m⁻¹`.
 
 mod axis;
+mod canvas;
+mod chart;
 mod contour;
 mod fit;
 mod legend;
 mod map;
 mod profile;
-mod render;
-mod scene;
-mod strips;
-mod style;
-mod ticks;
 
 pub use contour::ContourPlot;
 pub use fit::FitPlot;
 pub use map::MapPlot;
 pub use profile::ProfilePlot;
-
-use crate::error::plot::PlotError;
-use scene::Scene;
-
-/// Pixels of a side, from the least to the most.
-const SIDES: std::ops::RangeInclusive<u32> = 160..=8192;
-
-/// An empty picture.
-fn blank((width, height): (u32, u32)) -> Result<Scene, PlotError> {
-    match SIDES.contains(&width) && SIDES.contains(&height) {
-        true => Ok(Scene::new(f64::from(width), f64::from(height))),
-        false => Err(PlotError::Size { width, height }),
-    }
-}

@@ -1,13 +1,12 @@
 //! How the cost grows as one parameter is moved away from its best value.
 
-use super::axis::{Axis, Frame, room};
-use super::blank;
-use super::legend::{self, Sample};
-use super::scene::{Panel, Scene};
-use super::style::{CURVE, FAINT, LINE, PARTS, POINT, THIN};
+use super::axis::Axis;
+use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, THIN};
+use super::chart::{Chart, Mark, Panel};
+use super::legend::{Entry, Sample};
 use crate::curve_fit::profile::Profile;
+use crate::error::PlotError;
 use crate::error::Result;
-use crate::error::plot::PlotError;
 use std::path::Path;
 
 /// The profile of one parameter: the increase of the cost over its values, with the parabola that the
@@ -76,7 +75,7 @@ impl ProfilePlot {
     /// # Errors
     /// [`PlotError::Nothing`] without two finite points.
     pub fn to_svg(&self) -> Result<String> {
-        Ok(self.scene()?.svg()?)
+        Ok(self.canvas()?.svg())
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
@@ -84,50 +83,39 @@ impl ProfilePlot {
     /// # Errors
     /// As [`to_svg`](ProfilePlot::to_svg), and if the file cannot be written or its name says neither.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        Ok(self.scene()?.save(path.as_ref())?)
+        Ok(self.canvas()?.save(path.as_ref())?)
     }
 
-    fn scene(&self) -> std::result::Result<Scene, PlotError> {
-        let mut scene = blank(self.size)?;
-        let points: Vec<(f64, f64)> =
-            self.points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite()).collect();
+    fn canvas(&self) -> std::result::Result<Canvas, PlotError> {
+        let finite = |p: &(f64, f64)| p.0.is_finite() && p.1.is_finite();
+        let points: Vec<(f64, f64)> = self.points.iter().copied().filter(finite).collect();
         if points.len() < 2 {
             return Err(PlotError::Nothing { what: "the profile has no two finite points" });
         }
         let x = Axis::around(points.iter().map(|p| p.0), false, 0.03);
         let increase = self.interval.map(|(_, _, increase)| increase);
         let heights = points.iter().map(|p| p.1).chain(increase).chain([0.0]);
-        let most = Axis::around(heights, false, 0.06);
-        let y = Axis { low: most.low.min(-0.03 * most.high.abs()), ..most };
-        let mut entries = vec![(Sample::Line(CURVE), "profile".to_owned())];
-        if self.symmetric.is_some() {
-            entries.push((Sample::Line(PARTS[0]), "from the standard error".into()));
-        }
-        let (top, bottom) =
-            (26.0 + legend::height(&entries, scene.width) + 4.0, scene.height - 48.0);
-        let left = 28.0 + room(&y, bottom - top);
-        let panel = Panel { left, right: scene.width - 18.0, top, bottom };
-        let frame = Frame { panel, x, y };
+        let y = Axis::around(heights, false, 0.06);
+        let y = Axis { low: y.low.min(-0.03 * y.high.abs()), ..y };
+        let mut marks = Vec::new();
+        let mut legend = vec![Entry::new(Sample::Line(CURVE), "profile")];
         if let Some((lower, upper, increase)) = self.interval {
-            let level = [frame.place(x.low, increase), frame.place(x.high, increase)];
-            scene.curve(&panel, &level, FAINT, THIN);
-            for end in [lower, upper] {
-                let line = [frame.place(end, y.low), frame.place(end, increase)];
-                scene.curve(&panel, &line, FAINT, THIN);
-            }
+            marks.push(Mark::segment((x.low, increase), (x.high, increase), FAINT, THIN));
+            let end = |end| Mark::segment((end, y.low), (end, increase), FAINT, THIN);
+            marks.extend([lower, upper].map(end));
         }
         if let Some((best, error)) = self.symmetric {
-            let grid: Vec<f64> = (0..=400).map(|i| x.at(f64::from(i) / 400.0)).collect();
-            let parabola: Vec<f64> = grid.iter().map(|p| ((p - best) / error).powi(2)).collect();
-            scene.curve(&panel, &frame.places(&grid, &parabola), PARTS[0], LINE);
+            let value = |i| x.at(f64::from(i) / 400.0);
+            let parabola = (0..=400).map(value).map(|p| (p, ((p - best) / error).powi(2)));
+            marks.push(Mark::Line { points: parabola.collect(), color: PARTS[0], width: LINE });
+            legend.push(Entry::new(Sample::Line(PARTS[0]), "from the standard error"));
         }
-        let places: Vec<_> = points.iter().map(|p| frame.place(p.0, p.1)).collect();
-        scene.curve(&panel, &places, CURVE, LINE);
-        places.iter().for_each(|&place| scene.disc(&panel, place, 2.2, POINT));
-        legend::above(&mut scene, &entries, &panel, 18.0);
-        frame.draw(&mut scene, true);
-        frame.label_x(&mut scene, &self.name);
-        frame.label_y(&mut scene, &self.y_label, 16.0);
-        Ok(scene)
+        let discs = points.iter().map(|&at| Mark::Disc { at, radius: 2.2, filled: true });
+        let discs: Vec<Mark> = discs.collect();
+        marks.push(Mark::Line { points, color: CURVE, width: LINE });
+        marks.extend(discs);
+        let panels = vec![Panel { y, label: self.y_label.clone(), marks }];
+        let (title, x_label) = (String::new(), self.name.clone());
+        Chart { title, x, x_label, panels, legend }.draw(self.size)
     }
 }

@@ -11,11 +11,10 @@
 //!     .observe_batch(progress::batch_bar());
 //! ```
 
-mod stream;
-
 use crate::solver::observe::{BatchProgress, Progress, StreamProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A line for a single fit: iteration, cost, step and damping. For
@@ -34,7 +33,7 @@ pub fn batch_bar() -> impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 
 /// A bar for a stream: of each pass the points that are done, points per second and, where the points
 /// are counted, the time left; and the cost after the pass before.
 pub fn stream_bar() -> impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static {
-    stream::bar_on(ProgressDrawTarget::stderr())
+    stream_bar_on(ProgressDrawTarget::stderr())
 }
 
 fn fit_line_on(
@@ -89,14 +88,84 @@ fn batch_line(progress: BatchProgress) -> String {
     format!("{finished} of {n_fits} fits  {} fits/s  {left}", short(rate))
 }
 
+/// Where the rate of a pass is counted from.
+#[derive(Clone, Copy)]
+struct Since {
+    pass: usize,
+    points: u64,
+    elapsed: Duration,
+}
+
+impl Since {
+    /// What was said `before`, as long as the same pass goes on.
+    fn of(before: Option<Since>, progress: &StreamProgress) -> Since {
+        let StreamProgress { pass, points, elapsed, .. } = *progress;
+        match before {
+            Some(since) if since.pass == pass && since.points <= points => since,
+            _ => Since { pass, points, elapsed },
+        }
+    }
+
+    /// Points per second since, if time has gone by.
+    fn rate(self, progress: &StreamProgress) -> Option<f64> {
+        let points = progress.points.checked_sub(self.points)? as f64;
+        let time = progress.elapsed.checked_sub(self.elapsed)?.as_secs_f64();
+        (points > 0.0 && time > 0.0).then(|| points / time)
+    }
+}
+
+fn stream_bar_on(
+    target: ProgressDrawTarget,
+) -> impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static {
+    let bar = bar_on(target, "{spinner} {msg}");
+    let since = Mutex::new(None);
+    move |progress| {
+        if bar.is_hidden() {
+            return ControlFlow::Continue(());
+        }
+        let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Since::of(*since, progress);
+        *since = Some(now);
+        if let (Some(total), None) = (progress.total_points, bar.length()) {
+            bar.set_style(style("{bar:30} {msg}"));
+            bar.set_length(total);
+        }
+        bar.set_message(stream_line(progress, now));
+        bar.set_position(progress.points);
+        bar.tick();
+        ControlFlow::Continue(())
+    }
+}
+
+fn stream_line(progress: &StreamProgress, since: Since) -> String {
+    let rate = since.rate(progress);
+    let mut line = format!("pass {}  {}", progress.pass, short(progress.points as f64));
+    if let Some(total) = progress.total_points {
+        line += &format!(" of {}", short(total as f64));
+    }
+    line += " points";
+    if let Some(rate) = rate {
+        line += &format!("  {} points/s", short(rate));
+    }
+    if let (Some(rate), Some(total)) = (rate, progress.total_points) {
+        line += &format!("  {} left", left(total.saturating_sub(progress.points) as f64, rate));
+    }
+    if let Some(cost) = progress.cost {
+        line += &format!("  cost {cost:.6e}");
+    }
+    line + "  " + &seconds(progress.elapsed)
+}
+
 /// A bar that shows what it was told last when it goes.
 fn bar_on(target: ProgressDrawTarget, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::Abandon);
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style.progress_chars("━━╌")),
-        // The templates are constants of this room, and its tests draw each of them.
-        Err(_) => bar,
-    }
+    bar.with_style(style(template))
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are constants of this room, and its tests draw each of them.
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌")
 }
 
 /// The time that `remaining` things take at this rate.

@@ -81,7 +81,7 @@ fn at(pass: usize, points: u64, total: Option<u64>, millis: u64) -> StreamProgre
 #[test]
 fn a_stream_shows_pass_rate_time_left_and_cost() {
     let (terminal, target) = terminal();
-    let bar = stream::bar_on(target);
+    let bar = stream_bar_on(target);
     // A first pass of a source that does not know its length.
     let _ = bar(&at(1, 1_000_000, None, 500));
     sleep(Duration::from_millis(120));

@@ -126,14 +126,6 @@ impl Question {
     pub fn is_native(&self) -> bool {
         self.model.program().is_err()
     }
-
-    /// The start with a value for each parameter, for entries that take nothing else.
-    pub fn complete_start(&self) -> Result<Vec<f64>, Error> {
-        match &self.start {
-            Start::Values(values) => Ok(values.clone()),
-            start => self.model.start(self.data()?, start.clone()),
-        }
-    }
 }
 
 impl Answer {

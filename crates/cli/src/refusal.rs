@@ -86,8 +86,8 @@ pub(crate) fn refused(error: &Error) -> Refusal {
             "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
             shown(*lower, *upper)
         ),
-        Error::Name(NameError::Taken { name, taken }) => {
-            format!("--derive {name}: {taken} is called so; give the quantity a name of its own")
+        Error::Name(NameError::Taken { name, second, .. }) => {
+            format!("--derive {name}: {second} is called so; give the quantity a name of its own")
         }
         Error::NoParameters => {
             "the model has no parameter to fit; names that are no columns are parameters".into()

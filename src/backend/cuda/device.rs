@@ -50,6 +50,12 @@ impl Device {
         self.driver.properties()
     }
 
+    /// As the driver's tools name it.
+    pub(crate) fn architecture(&self) -> String {
+        let (major, minor) = self.properties().capability;
+        format!("sm_{major}{minor}")
+    }
+
     /// The kernels of `source`, compiled and loaded unless they are already. Other fits are not held
     /// up while it compiles; two that want the same source at once may both compile it.
     pub(crate) fn kernels(&self, source: &Arc<str>) -> Result<(Arc<Kernels>, Origin), LoadError> {

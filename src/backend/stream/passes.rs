@@ -61,15 +61,15 @@ pub(crate) struct Kept<'a> {
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,
-    /// The normal equations at the start, if points are of ordinary size.
-    pub(crate) sums: Grouped<Normal>,
+    /// The normal equations at the start, if points are of ordinary size; `None` if the start is not known yet.
+    pub(crate) sums: Option<Grouped<Normal>>,
     pub(crate) next: u64,
 }
 
 impl FirstPass {
-    /// Of no points.
-    pub(crate) fn new(sample: Sample, free: usize) -> FirstPass {
-        let sums = Grouped::new(Normal::zero(free));
+    /// Of no points. `free`: free parameters, if the start is known.
+    pub(crate) fn new(sample: Sample, free: Option<usize>) -> FirstPass {
+        let sums = free.map(|free| Grouped::new(Normal::zero(free)));
         FirstPass { survey: Survey::default(), sample, sums, next: 0 }
     }
 }
@@ -177,11 +177,11 @@ impl<'a> Passes<'a> {
         let outcome = self.each_chunk(pass.next, |first, chunk| {
             let mut survey = pass.survey.clone();
             let points = survey.add(said.of(chunk), first, estimator)?;
-            evaluated
-                .on(&mut scratch, &points, |cpu| {
-                    cpu.add_normal(start, &question.columns, &mut pass.sums)
-                })
-                .map_err(|fault| at_offset(fault, first))?;
+            if let Some(sums) = &mut pass.sums {
+                evaluated
+                    .on(&mut scratch, &points, |cpu| cpu.add_normal(start, &question.columns, sums))
+                    .map_err(|fault| at_offset(fault, first))?;
+            }
             // All that was asked of these points is there, or a pass that goes on sees them again.
             pass.survey = survey;
             pass.sample.add(&points);
@@ -212,7 +212,7 @@ impl<'a> Passes<'a> {
         let distinct = sample.distinct(enough);
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
-        if overview.is_ordinary() {
+        if let Some(sums) = sums.as_ref().filter(|_| overview.is_ordinary()) {
             self.memo.answers.push((question, Answer::Normal(sums.clone().sum())));
         }
         Ok(())

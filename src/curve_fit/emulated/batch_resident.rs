@@ -67,10 +67,10 @@ fn data_that_stay_serve_models_starts_and_losses_and_are_sent_once() {
         assert_eq!(resident.n_fits(), FITS);
         let before = emulator.calls().uploaded_bytes;
         for fitter in [decay(), decay().loss(Loss::Huber { scale: 0.5 })] {
-            let there = fitter.fit_batch_uploaded(&resident, START).unwrap();
+            let there = fitter.fit_batch(&resident, START).unwrap();
             agree(&there, &fitter.backend(Backend::Cpu).fit_batch(&data, START).unwrap());
         }
-        let there = line.fit_batch_uploaded(&resident, [1.0, 1.0]).unwrap();
+        let there = line.fit_batch(&resident, [1.0, 1.0]).unwrap();
         agree(&there, &line.clone().backend(Backend::Cpu).fit_batch(&data, [1.0, 1.0]).unwrap());
         let sent = emulator.calls().uploaded_bytes - before;
         assert!(sent < resident.bytes(), "{sent} bytes sent, {} held", resident.bytes());
@@ -94,7 +94,7 @@ fn results_of_data_that_stay_come_in_chunks() {
     };
     let (driver, device) = room(held + 1800);
     let resident = Device { device: device.clone() }.upload_batch(&data).unwrap();
-    let there = decay().fit_batch_uploaded(&resident, &starts).unwrap();
+    let there = decay().fit_batch(&resident, &starts).unwrap();
     let here = decay().backend(Backend::Cpu).fit_batch(&data, Starts::from(&starts)).unwrap();
     agree(&there, &here);
     let (_, course) = there.made.device.as_ref().unwrap();

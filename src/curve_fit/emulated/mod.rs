@@ -61,7 +61,7 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
         let start = [8.0 * scale, 1.2, 1.5 * scale];
         let uploaded = device.upload(&data).unwrap();
         for model in [counting(), decay(), counting()] {
-            let there = model.fit_uploaded(&uploaded, start).unwrap();
+            let there = model.fit(&uploaded, start).unwrap();
             let here = model.backend(Backend::Cpu).fit(data.clone(), start).unwrap();
             assert!(there.converged() && there.stats().backend == "CUDA", "{}", there.stats());
             for ((d, c), e) in there.params().iter().zip(here.params()).zip(here.std_errors()) {
@@ -75,13 +75,12 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
     let y: Vec<f64> = x.iter().map(|x| 1.0 - x).collect();
     let uploaded = device.upload(&Data::new(&x, &y).unwrap()).unwrap();
     for _ in 0..2 {
-        let error = counting().fit_uploaded(&uploaded, [1.0, 1.0, 1.0]).unwrap_err();
+        let error = counting().fit(&uploaded, [1.0, 1.0, 1.0]).unwrap_err();
         assert!(matches!(error, Error::NegativeCount { index: 34, .. }), "{error}");
     }
-    assert!(decay().fit_uploaded(&uploaded, [1.0, 1.0, 1.0]).is_ok());
+    assert!(decay().fit(&uploaded, [1.0, 1.0, 1.0]).is_ok());
     let data = Data::new(&x, &y).unwrap().sigma(Sigma::Constant(2.0)).unwrap();
-    let error =
-        counting().fit_uploaded(&device.upload(&data).unwrap(), [1.0, 1.0, 1.0]).unwrap_err();
+    let error = counting().fit(&device.upload(&data).unwrap(), [1.0, 1.0, 1.0]).unwrap_err();
     assert_eq!(error, Error::NotForCounts { what: "sigma" });
 }
 batches::batches_on!(on_device);

@@ -3,7 +3,8 @@
 use super::derived::of_all;
 use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
-use crate::error::global::GlobalError;
+use crate::error::GlobalError;
+use crate::error::names::{NameError, position};
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 
@@ -47,11 +48,8 @@ impl Layout {
             Layout { names: Vec::new(), bounds: Vec::new(), free: Vec::new(), members: Vec::new() };
         match &global.models {
             Models::Same { curve, shared } => {
-                let known = |name: &&String| !curve.names.contains(name);
-                if let Some(name) = shared.iter().find(known).cloned() {
-                    return Err(
-                        GlobalError::UnknownShared { name, known: curve.names.clone() }.into()
-                    );
+                for name in shared {
+                    position(&curve.names, name, "correct what is to be shared")?;
                 }
                 for set in 0..sets {
                     let names = curve.names.iter().map(|name| match shared.contains(name) {
@@ -62,7 +60,12 @@ impl Layout {
                 }
             }
             Models::Each(curves) if curves.len() != sets => {
-                return Err(GlobalError::SetCount { models: curves.len(), sets }.into());
+                return Err(Error::LengthMismatch {
+                    what: "sets".into(),
+                    expected: curves.len(),
+                    got: sets,
+                    remedy: "give one set of points for each model",
+                });
             }
             Models::Each(curves) => {
                 for curve in curves {
@@ -103,10 +106,7 @@ impl Layout {
         let mut fixed = vec![false; self.names.len()];
         for said in said {
             let (Said::Bound(name, _) | Said::Fixed(name)) = said;
-            let Some(k) = self.names.iter().position(|n| n == name) else {
-                let known = self.names.clone();
-                return Err(Error::UnknownParameter { name: name.clone(), known });
-            };
+            let k = position(&self.names, name, "correct what is said of it")?;
             match said {
                 Said::Bound(_, ends) => self.bounds[k] = *ends,
                 Said::Fixed(_) => fixed[k] = true,
@@ -149,7 +149,7 @@ impl Layout {
     }
 
     /// # Errors
-    /// [`GlobalError::SameName`] if a quantity that a set derives is called as something else is.
+    /// [`NameError::Taken`] if a quantity that a set derives is called as something else is.
     fn check_derived(&self) -> Result<()> {
         let mut taken: Vec<(String, String)> = self
             .names
@@ -160,8 +160,7 @@ impl Layout {
             let of: Vec<&str> = asked.places.iter().map(|&k| self.names[k].as_str()).collect();
             let what = format!("a derived quantity of {}", of.join(", "));
             if let Some((name, first)) = taken.iter().find(|(name, _)| *name == asked.name) {
-                let (name, first) = (name.clone(), first.clone());
-                return Err(GlobalError::SameName { name, first, second: what }.into());
+                return Err(NameError::taken(name, first, &what, "rename one of them"));
             }
             taken.push((asked.name, what));
         }
@@ -202,14 +201,14 @@ impl Layout {
 /// What a set's own parameter is called among those of all sets.
 ///
 /// # Errors
-/// [`GlobalError::SameName`] if another parameter of the model has that name: a value by it would be of
+/// [`NameError::Taken`] if another parameter of the model has that name: a value by it would be of
 /// both.
 fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
     let own = format!("{name}_{}", set + 1);
     if names.contains(&own) {
         let first = format!("`{name}` of set {}", set + 1);
         let second = format!("the model's parameter `{own}`");
-        return Err(GlobalError::SameName { name: own, first, second }.into());
+        return Err(NameError::taken(&own, &first, &second, "rename one of them"));
     }
     Ok(own)
 }

@@ -16,7 +16,7 @@ use crate::backend::cpu::Prepared;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::global::GlobalError;
+use crate::error::GlobalError;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
@@ -194,8 +194,10 @@ impl Layout {
         ties.complete(&mut start);
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
-            let wish = member.curve.wish(member.curve.place());
-            Execution::choose(&wish, ready.printed.as_ref(), points).map_err(in_set(set))
+            let CurveFit { loss, precision, .. } = member.curve;
+            let wish = member.curve.wish(None);
+            let printed = ready.printed.as_ref();
+            Execution::of(&wish, (loss, precision), printed, points).map_err(in_set(set))
         });
         let executions = executions.collect::<Result<Vec<_>>>()?;
         let sets = self.members.iter().zip(&ready).zip(points).zip(&executions);

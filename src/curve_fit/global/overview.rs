@@ -3,8 +3,8 @@
 use crate::data::overview::Overview;
 use crate::data::points::Points;
 use crate::data::summary::Summary;
+use crate::error::GlobalError;
 use crate::error::Result;
-use crate::error::global::GlobalError;
 
 /// Of all sets, at least one. The row unit is that of the set with the largest rows; the scatter is of
 /// each set about its own mean.

@@ -5,7 +5,7 @@ use super::layout::{Layout, Member};
 use crate::curve_fit::start::Found;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::start::StartError;
+use crate::error::names::position;
 use crate::error::{Error, Result};
 
 impl Layout {
@@ -91,8 +91,7 @@ impl Layout {
         let of_a_model = |name| self.members.iter().any(|m| m.curve.names.contains(name));
         for (name, value) in pairs {
             if !self.names.contains(name) && !of_a_model(name) {
-                let known = self.names.clone();
-                return Err(StartError::UnknownName { name: name.clone(), known }.into());
+                position(&self.names, name, "correct the name in the start")?;
             }
             if !value.is_finite() {
                 let (name, value) = (name.clone(), *value);

@@ -9,7 +9,8 @@ use super::tie::told_of_ties;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::start::StartError;
+use crate::error::StartError;
+use crate::error::names::position;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
@@ -170,7 +171,7 @@ impl CurveFit {
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
-        self.request(&points, start, self.place(), spent, |request| {
+        self.request(&points, start, None, spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
             let request = Request { observer, ..request };
             from_all(request, all, &stop)
@@ -179,9 +180,8 @@ impl CurveFit {
 
     /// What is asked for, checked as far as that needs no data.
     fn plan(&self, asked: &MultiStart) -> Result<Plan> {
-        let unknown = |range: &&Range| !self.names.contains(&range.name);
-        if let Some(Range { name, .. }) = asked.ranges.iter().find(unknown) {
-            return Err(Error::UnknownParameter { name: name.clone(), known: self.names.clone() });
+        for Range { name, .. } in &asked.ranges {
+            position(&self.names, name, "correct the name of the range")?;
         }
         let given = asked.given.iter().map(|given| self.checked_start(given));
         let given = given.collect::<Result<Vec<_>>>()?;

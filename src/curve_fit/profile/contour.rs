@@ -98,7 +98,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`profile`](CurveFit::profile); [`UncertaintyError::Level`] for a level outside (0, 1);
+    /// As [`profile`](CurveFit::profile); [`Error::BadOption`] for a level outside (0, 1);
     /// [`Error::BadOption`] for a grid of fewer than 2 or more than 2000 points a side, and
     /// [`Error::RangeOfStarts`] for a range that is empty, not finite or outside the bounds.
     pub fn contour(

@@ -17,8 +17,9 @@ mod walk;
 
 use super::CurveFit;
 use crate::data::Data;
+use crate::error::Result;
+use crate::error::names::position;
 use crate::error::uncertainty::UncertaintyError;
-use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::distributions::{check_level, half_width};
 use crate::observe::span;
@@ -69,7 +70,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownParameter`];
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter);
     /// [`UncertaintyError::NoProfile`] for a parameter that is not free, and where nothing measures the
     /// scatter; [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
     /// [`fit`](CurveFit::fit).
@@ -80,7 +81,7 @@ impl CurveFit {
     /// As [`profile`](CurveFit::profile), to another level.
     ///
     /// # Errors
-    /// As there, and [`UncertaintyError::Level`] unless 0 < `level` < 1.
+    /// As there, and [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1.
     pub fn profile_to(&self, fit: &Fit, data: Data<'_>, name: &str, level: f64) -> Result<Profile> {
         let _span = span!(INFO, "profile", points = data.y.len());
         check_level(level)?;
@@ -92,11 +93,7 @@ impl CurveFit {
 
     /// The position of a parameter that has a profile.
     fn profiled(&self, name: &str) -> Result<usize> {
-        let position = self.names.iter().position(|n| n == name);
-        let Some(position) = position else {
-            let (name, known) = (name.to_owned(), self.names.clone());
-            return Err(Error::UnknownParameter { name, known });
-        };
+        let position = position(&self.names, name, "ask for one of these")?;
         if !self.free_positions().contains(&position) {
             let (reason, remedy) = ("it is fixed or follows from others", "free it, and fit again");
             return Err(UncertaintyError::NoProfile { name: name.into(), reason, remedy }.into());
@@ -163,7 +160,7 @@ impl Profile {
     /// quantile.
     ///
     /// # Errors
-    /// [`UncertaintyError::Level`] unless 0 < `level` < 1; [`UncertaintyError::BeyondProfile`] if it is
+    /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1; [`UncertaintyError::BeyondProfile`] if it is
     /// above the one that the profile was made to; [`UncertaintyError::BetterMinimum`] if there is a
     /// [`better`](Profile::better) fit, whose profile is the one to look at.
     pub fn interval(&self, level: f64) -> Result<ProfileInterval> {

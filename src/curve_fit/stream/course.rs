@@ -3,13 +3,15 @@
 use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
+use crate::curve_fit::start::Found;
 use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
-use crate::data::sample::Sample;
+use crate::data::sample::{Part, Sample};
 use crate::data::source::Shape;
 use crate::data::source::prefetch::Prefetch;
+use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
@@ -20,7 +22,7 @@ use crate::fit::stream::contents::Contents;
 use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
 use crate::fit::stream::opening::{Opening, forgiven};
 use crate::fit::stream::stats::StreamStats;
-use crate::fit::stream::supply::{PlaceWish, StreamSupply};
+use crate::fit::stream::supply::StreamSupply;
 use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::fit::warning::Warning;
 use crate::model::native::Model;
@@ -30,6 +32,7 @@ use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
 use crate::solver::patience::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
@@ -43,7 +46,7 @@ pub(super) struct Asked<'f> {
     /// Positions of the free parameters.
     pub(super) free: Vec<usize>,
     pub(super) unused: Vec<bool>,
-    pub(super) start: Vec<f64>,
+    pub(super) start: Start,
     pub(super) begun: Instant,
 }
 
@@ -56,6 +59,8 @@ pub(super) struct Beginning {
 /// A fit on its way.
 pub(super) struct Course<'f> {
     asked: Asked<'f>,
+    /// The start, once it is complete.
+    start: OnceLock<Found>,
     supply: StreamSupply<'f>,
     notes: Shared,
     watch: Noting,
@@ -78,14 +83,19 @@ impl<'f> Course<'f> {
         shape: Shape,
     ) -> Result<(Course<'f>, Option<Contents<'static>>)> {
         let prepare_time = asked.begun.elapsed();
-        let Asked { curve, model, free, start, begun, .. } = &asked;
+        let Asked { curve, model, free, begun, .. } = &asked;
+        let start = OnceLock::new();
+        if let Start::Values(values) = &asked.start {
+            let _ = start.set(Found::given(curve.checked_start(values)?));
+        }
         let capacity = stream.capacity(&shape)?;
         let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
         let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch);
         let notes = Shared::default();
         let (mut keeper, mut resumed, mut resumed_passes) = (None, None, 0);
         if let Some(path) = checkpoint {
-            let identity = curve.identity(model, start, &prefetch, &said, subsample)?;
+            let from = curve.begins(&asked.start, start.get())?;
+            let identity = curve.identity(model, &from, &prefetch, &said, subsample)?;
             let store = Store::new(&path);
             if let Some(bytes) = store.load(&identity)? {
                 let read = Contents::from_bytes(&bytes, free.len());
@@ -114,6 +124,7 @@ impl<'f> Course<'f> {
         let supply = StreamSupply::new(passes, asked.curve.cancel.clone(), until);
         let course = Course {
             asked,
+            start,
             supply,
             notes,
             watch,
@@ -135,13 +146,16 @@ impl<'f> Course<'f> {
             Some(Contents::Opened { overview, distinct, opening, memo }) => {
                 passes.known = Some((overview, distinct));
                 passes.memo = memo.into_owned();
-                noted(&self.notes, |notes| notes.opening = Some(opening.clone().into_owned()));
-                return Ok(opening.into_owned());
+                let opening = opening.into_owned();
+                noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
+                let (values, solved) = (opening.start.clone(), opening.linear.clone());
+                let _ = self.start.set(Found { values, solved, took: Duration::ZERO });
+                return Ok(opening);
             }
             Some(Contents::First(first)) => first.into_owned(),
             None => {
                 let sample = Sample::new(self.shape.x.len(), self.shape.sigma, most);
-                FirstPass::new(sample, free)
+                FirstPass::new(sample, self.start.get().map(|_| free))
             }
         };
         // Whether there are fewer different points than parameters is all that is asked of their number.
@@ -152,10 +166,19 @@ impl<'f> Course<'f> {
         if used < free && !self.asked.curve.underdetermined {
             return Err(Error::TooFewPoints { points: used, parameters: free });
         }
+        if self.start.get().is_none() {
+            let (curve, start) = (self.asked.curve, &self.asked.start);
+            let found = self.with_data(&first.sample.part(Part::All), |data| {
+                curve.found(start, &curve.validate(&data)?)
+            });
+            let _ = self.start.set(found?);
+        }
         let opening = match self.subsample && free > 0 {
             true => self.sampled(&first.sample),
             false => Opening::none(first.sample.len(), "none was asked for"),
         };
+        let (start, linear) = (self.start().to_vec(), self.linear());
+        let opening = Opening { start, linear, ..opening };
         // What breaks passes off ends the fits of the sample, too: they say nothing then that may be kept.
         if self.subsample && self.patience().check().is_err() {
             passes.keep_first(&first)?;
@@ -169,9 +192,8 @@ impl<'f> Course<'f> {
     /// Chooses where passes run, and where the steps begin, which may take a pass.
     pub(super) fn begin(&self, opening: &Opening) -> Result<Beginning> {
         let points = self.overview()?;
-        let CurveFit { backend, costs, loss, .. } = *self.asked.curve;
-        let wish = PlaceWish { backend, costs, loss, handed: self.asked.curve.place() };
-        self.supply.choose(&wish, self.asked.ready.printed.as_ref(), &points)?;
+        let Asked { curve, ready, .. } = &self.asked;
+        self.supply.choose(&curve.wish(None), curve.loss, ready.printed.as_ref(), &points)?;
         let own =
             |why: &str| Beginning { refined: None, why: format!("the caller's, because {why}") };
         let Some(candidate) = &opening.candidate else { return Ok(own(&opening.reason)) };
@@ -182,9 +204,10 @@ impl<'f> Course<'f> {
             Err(Fault::Stopped(_)) => return Ok(own("the fit was stopped")),
             Err(fault) => return Ok(own(forgiven(fault).map_err(|fault| self.refused(fault))?)),
         }
-        let passes = locked(&self.supply.passes);
-        let start = self.evaluated().question(&self.asked.start, &columns);
-        Ok(match opening.judge(passes.memo.recall(&start), &there, &points) {
+        // Known from the first pass, unless the start was found after it.
+        let mut at_start = Normal::zero(columns.len());
+        let looked = self.evaluator(self.start())?.normal(self.start(), &columns, &mut at_start);
+        Ok(match opening.judge(looked.is_ok().then_some(&at_start), &there, &points) {
             Ok(()) => Beginning {
                 refined: Some(candidate.clone()),
                 why: format!(
@@ -198,12 +221,13 @@ impl<'f> Course<'f> {
 
     /// The fit from there.
     pub(super) fn fit(&self, from: &Beginning) -> Result<Fit> {
-        let start = from.refined.as_ref().unwrap_or(&self.asked.start);
+        let start = from.refined.as_deref().unwrap_or(self.start());
         let looked = self.asked.begun.elapsed() - self.prepare_time;
-        let spent = Spent { validating: looked, finding: Duration::ZERO };
+        let finding = self.start.get().map_or(Duration::ZERO, |start| start.took);
+        let spent = Spent { validating: looked.saturating_sub(finding), finding };
         let request = self.request(self.overview()?, start, from.refined.is_some(), spent);
         let mut fit = request.fit()?;
-        fit.start.clone_from(&self.asked.start);
+        fit.start = self.start().to_vec();
         Ok(fit)
     }
 
@@ -266,7 +290,7 @@ impl<'f> Course<'f> {
             options: &curve.options,
             observer: Some(&self.watch),
             starts_refined,
-            linear: Vec::new(),
+            linear: self.linear(),
             scales: &curve.scales,
             on_one_thread: false,
             prepare_time: self.prepare_time,
@@ -277,7 +301,7 @@ impl<'f> Course<'f> {
     /// The error that a user should see for a fault of a pass.
     fn refused(&self, fault: Fault) -> Error {
         let unknown = Overview::unknown(self.asked.curve.estimator);
-        let request = self.request(unknown, &self.asked.start, false, Spent::default());
+        let request = self.request(unknown, self.start(), false, Spent::default());
         request.refused(Failure::Backend(fault))
     }
 
@@ -285,14 +309,23 @@ impl<'f> Course<'f> {
         locked(&self.supply.passes).overview()
     }
 
+    /// The start; empty before it is known.
+    fn start(&self) -> &[f64] {
+        self.start.get().map_or(&[], |start| &start.values)
+    }
+
+    /// Positions of the parameters that were solved for.
+    fn linear(&self) -> Vec<usize> {
+        self.start.get().map_or(Vec::new(), |start| start.solved.clone())
+    }
+
     fn prepared(&self) -> &Prepared {
         &self.asked.ready.prepared
     }
 
     fn evaluated(&self) -> Evaluated<'_> {
-        let Asked { curve, start, .. } = &self.asked;
-        let most_weight = f64::INFINITY;
-        let (model, loss, patience) = (self.prepared(), curve.loss, self.patience());
+        let (most_weight, start) = (f64::INFINITY, self.start());
+        let (model, loss, patience) = (self.prepared(), self.asked.curve.loss, self.patience());
         Evaluated { model, loss, most_weight, start, patience }
     }
 
@@ -322,15 +355,24 @@ impl<'f> Course<'f> {
         let most = alone.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
         alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
         let fit = |sample: &[Vec<f64>], start: &[f64]| {
-            let (x, y) = sample.split_at(self.shape.x.len());
-            let sigma = self.said.sigma_of(y.get(1).map(Vec::as_slice));
-            let y = y.first().ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
-            let data = Data::new(x.iter().collect::<Vec<_>>(), y)?.sigma(sigma)?;
             let until = self.patience().until;
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let alone = alone.clone().options(Options { max_time: left, ..alone.options });
-            alone.fit(data.allow_infinite_x(self.said.infinite_x), start)
+            self.with_data(sample, |data| alone.fit(data, start))
         };
-        Opening::of(sample, &self.asked.start, &self.asked.free, &fit)
+        Opening::of(sample, self.start(), &self.asked.free, &fit)
+    }
+
+    /// Calls `work` with columns of x, y and sigma, if there is one, as data.
+    fn with_data<R>(
+        &self,
+        columns: &[Vec<f64>],
+        work: impl FnOnce(Data<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let (x, y) = columns.split_at(self.shape.x.len());
+        let sigma = self.said.sigma_of(y.get(1).map(Vec::as_slice));
+        let y = y.first().ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
+        let data = Data::new(x.iter().collect::<Vec<_>>(), y)?.sigma(sigma)?;
+        work(data.allow_infinite_x(self.said.infinite_x))
     }
 }

@@ -1,8 +1,10 @@
 //! What a checkpoint of a stream belongs to.
 
 use crate::curve_fit::CurveFit;
+use crate::curve_fit::start::Found;
 use crate::data::source::Shape;
 use crate::data::source::prefetch::Prefetch;
+use crate::data::start::Start;
 use crate::data::stream::StreamPoints;
 use crate::error::Result;
 use crate::fit::stream::checkpoint::Identity;
@@ -10,11 +12,21 @@ use crate::model::native::Model;
 use sha2::{Digest, Sha256};
 
 impl CurveFit {
+    /// Where each parameter begins, in words: what is not given is found in the points.
+    pub(super) fn begins(&self, start: &Start, complete: Option<&Found>) -> Result<Vec<String>> {
+        let given = match complete {
+            Some(found) => found.values.iter().copied().map(Some).collect(),
+            None => self.given(start)?,
+        };
+        let word = |value: &Option<f64>| value.map_or("the data".into(), |v| format!("{v:?}"));
+        Ok(given.iter().map(word).collect())
+    }
+
     /// What a checkpoint of this fit belongs to.
     pub(super) fn identity(
         &self,
         model: &Model,
-        start: &[f64],
+        from: &[String],
         prefetch: &Prefetch<'_>,
         said: &StreamPoints,
         subsample: bool,
@@ -28,7 +40,7 @@ impl CurveFit {
         let fixed = |i: usize| if self.fixed[i] { ", fixed" } else { "" };
         let parameter = |i: usize| {
             let (lower, upper) = self.bounds[i];
-            format!("{} from {:?} in [{lower:?}, {upper:?}]{}", self.names[i], start[i], fixed(i))
+            format!("{} from {} in [{lower:?}, {upper:?}]{}", self.names[i], from[i], fixed(i))
         };
         let parameters: Vec<String> = (0..self.names.len()).map(parameter).collect();
         let Shape { x, y, sigma, .. } = &prefetch.shape;

@@ -8,6 +8,7 @@ use crate::data::columns::{Arguments, Columns};
 use crate::data::source::Source;
 use crate::data::source::prefetch::guarded;
 use crate::data::source::slices::SliceSource;
+use crate::data::start::Start;
 use crate::data::stream::Stream;
 use crate::data::values::Values;
 use crate::error::Result;
@@ -65,6 +66,8 @@ impl CurveFit {
     /// Chunks are read ahead on a thread of their own while others are worked on, on all cores. Memory stays
     /// within [`Stream::memory_limit`].
     ///
+    /// What is not given of `start` is found as by [`fit`](CurveFit::fit), in the sample.
+    ///
     /// A token, an observer or a limit of time stops the fit after the chunk in work. It then carries the best parameters so
     /// far and [`Termination::Stopped`](crate::Termination::Stopped) or
     /// [`TimeLimit`](crate::Termination::TimeLimit), and goes on from its checkpoint, if it
@@ -79,14 +82,15 @@ impl CurveFit {
     pub fn fit_stream<'a>(
         &self,
         stream: impl Into<Stream<'a>>,
-        start: impl AsRef<[f64]>,
+        start: impl Into<Start>,
     ) -> Result<Fit> {
         let _span = span!(INFO, "stream");
         let begun = Instant::now();
         let stream = stream.into();
         let shape = guarded(|| stream.source.shape())?;
         stream.check(&shape)?;
-        let start = self.accepts_values(shape.x.len(), start.as_ref())?;
+        let start = start.into();
+        self.accepts(shape.x.len(), &start)?;
         let free = self.free_positions();
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;

@@ -56,7 +56,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`predict`](Fit::predict); [`UncertaintyError::Level`](crate::UncertaintyError::Level).
+    /// As [`predict`](Fit::predict); [`Error::BadOption`](crate::Error::BadOption).
     pub fn confidence_band<'a>(&self, x: impl Columns<'a>, level: f64) -> Result<Band> {
         check_level(level)?;
         self.band(x.columns()?, level, half_width(level, self.scatter_freedom()), &|_, _, error| {

@@ -15,7 +15,7 @@ use crate::data::batch::BatchSigma;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
 use crate::fit::approach::judged;
-use crate::fit::execution::{failed, not_loaded};
+use crate::fit::placement::{failed, not_loaded};
 use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
@@ -45,7 +45,7 @@ pub(crate) struct OnDevice<'a> {
     /// The data, if they are on it.
     pub(crate) resident: Option<&'a Resident>,
     pub(crate) device: Arc<Device>,
-    pub(crate) units: Units,
+    pub(crate) units: Arc<Units>,
     /// Fits of a launch at most.
     pub(crate) fits: usize,
     /// Whether the CPU goes on if the device fails.

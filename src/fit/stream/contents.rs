@@ -46,7 +46,11 @@ impl Contents<'_> {
         match self {
             Contents::First(first) => {
                 let pieces = pieces_of(first.next);
-                first.sample.is_sound() && first.sums.is_sound(pieces, |sums| sums.is_of(free))
+                first.sample.is_sound()
+                    && first
+                        .sums
+                        .as_ref()
+                        .is_none_or(|sums| sums.is_sound(pieces, |sums| sums.is_of(free)))
             }
             Contents::Opened { memo, .. } => {
                 let unfinished = memo.unfinished.as_ref().is_none_or(|pass| {
@@ -108,7 +112,7 @@ mod tests {
     }
 
     fn first() -> Contents<'static> {
-        Contents::First(Cow::Owned(FirstPass::new(Sample::new(2, true, 100), 1)))
+        Contents::First(Cow::Owned(FirstPass::new(Sample::new(2, true, 100), Some(1))))
     }
 
     #[test]

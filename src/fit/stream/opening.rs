@@ -33,8 +33,12 @@ const SLACK: f64 = 2.0;
 pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
 
 /// What a sample said of the start.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Opening {
+    /// The caller's start, what was not given of it found in the sample.
+    pub(crate) start: Vec<f64>,
+    /// Positions of the parameters that were solved for.
+    pub(crate) linear: Vec<usize>,
     /// Where the fit may begin in place of the caller's start.
     pub(crate) candidate: Option<Vec<f64>>,
     /// Points that each point of the sample stands for.
@@ -50,8 +54,8 @@ pub(crate) struct Opening {
 impl Opening {
     /// Where the caller said, for this reason.
     pub(crate) fn none(points: usize, reason: impl Into<String>) -> Opening {
-        let (stretch, inside) = (1, Vec::new());
-        Opening { candidate: None, stretch, inside, points, reason: reason.into() }
+        let (stretch, reason) = (1, reason.into());
+        Opening { stretch, points, reason, ..Opening::default() }
     }
 
     /// Fits a sample by `fit`, which takes columns and a start. `free`: positions of the free parameters.
@@ -78,7 +82,7 @@ impl Opening {
                 stretch: sample.stretch(),
                 inside: (0..free.len()).filter(|&j| all.at_bound[free[j]].is_none()).collect(),
                 points: sample.len(),
-                reason: String::new(),
+                ..Opening::default()
             },
             _ => none("the sample has no sound fit"),
         }

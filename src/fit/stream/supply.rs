@@ -1,9 +1,6 @@
 //! Points of a stream as a fit's supply: passes on the CPU, or on a device.
 
-use crate::backend::Backend;
-use crate::backend::cpu::kernels;
-use crate::backend::cuda::cache::Origin;
-use crate::backend::cuda::device::Device;
+use crate::backend::choice::Work;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::printed::Printed;
 use crate::backend::cuda::source::{Arithmetic, Storage};
@@ -15,8 +12,9 @@ use crate::data::overview::Overview;
 use crate::data::sigma::Spread;
 use crate::data::source::Width;
 use crate::error::{Error, Result};
-use crate::fit::execution::{Handed, failed, not_loaded};
-use crate::fit::pick::{Before, pick, worthwhile};
+use crate::fit::placement::{
+    ALL_FIXED, Estimate, Loaded, NATIVE, Placement, Wish, failed, failed_on, not_loaded,
+};
 use crate::fit::search::View;
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, Supply};
@@ -24,8 +22,7 @@ use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::{Patience, Stopper};
 use crate::threads;
-use crate::{backend::choice::Costs, backend::choice::Work};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 /// Passes over the points that a fit is reckoned to take when a device is weighed against the CPU.
@@ -38,30 +35,13 @@ pub(crate) struct StreamSupply<'a> {
     token: Option<CancelToken>,
     until: Option<Instant>,
     /// Where passes after the first one run; known after that.
-    place: OnceLock<Place<'a>>,
-}
-
-/// Where passes run, and why there.
-struct Place<'a> {
-    reason: String,
-    device: Option<OnDevice<'a>>,
+    place: OnceLock<Placement<OnDevice<'a>>>,
 }
 
 /// A device for passes.
 struct OnDevice<'a> {
-    device: Arc<Device>,
+    loaded: Loaded,
     printed: &'a Printed,
-    take_over: bool,
-    /// Seconds for the kernels of the fit's own loss, and where those came from.
-    compiled: (f64, Origin),
-}
-
-/// What a caller said of the place.
-pub(crate) struct PlaceWish<'a> {
-    pub(crate) backend: Backend,
-    pub(crate) costs: Costs,
-    pub(crate) loss: Loss,
-    pub(crate) handed: Option<Handed<'a>>,
 }
 
 impl<'a> StreamSupply<'a> {
@@ -80,11 +60,16 @@ impl<'a> StreamSupply<'a> {
     /// If a device was asked for and cannot be had.
     pub(crate) fn choose(
         &self,
-        wish: &PlaceWish<'_>,
+        wish: &Wish<'_>,
+        loss: Loss,
         printed: Option<&'a Printed>,
         points: &Overview,
     ) -> Result<()> {
-        let place = self.chosen(wish, printed, points)?;
+        let place = match printed {
+            None => Placement::hindered(wish, &NATIVE)?,
+            Some(printed) if printed.free() == 0 => Placement::hindered(wish, &ALL_FIXED)?,
+            Some(printed) => self.chosen(wish, printed, (loss, points))?,
+        };
         // It is chosen once.
         let _ = self.place.set(place);
         Ok(())
@@ -92,65 +77,40 @@ impl<'a> StreamSupply<'a> {
 
     fn chosen(
         &self,
-        wish: &PlaceWish<'_>,
-        printed: Option<&'a Printed>,
-        points: &Overview,
-    ) -> Result<Place<'a>> {
-        let on_cpu = |reason: String| Ok(Place { reason, device: None });
-        let asked = match wish.backend {
-            Backend::Cpu => return on_cpu("asked for".into()),
-            Backend::Cuda(_) => true,
-            Backend::Auto => wish.handed.is_some(),
-        };
-        let Some(printed) = printed else {
-            return match asked {
-                true => Err(Error::NotOnDevice {
-                    what: "a native model",
-                    remedy: "trace the model, or use Backend::Cpu",
+        wish: &Wish<'_>,
+        printed: &'a Printed,
+        (loss, points): (Loss, &Overview),
+    ) -> Result<Placement<OnDevice<'a>>> {
+        let rule = (loss, points.estimator);
+        let estimate = || {
+            let work = Work {
+                points: points.used,
+                bytes_per_point: locked(&self.passes).prefetch.shape.bytes_per_point(),
+                units: printed.units,
+                uploaded: false,
+            };
+            let costs = wish.costs;
+            Estimate {
+                on_cpu: costs.on_cpu(&work, threads::count()),
+                compile: costs.compile_seconds,
+                is_loaded: Box::new(move |device| {
+                    printed.is_loaded(device, self.storages(), rule, Arithmetic::Double)
                 }),
-                false => on_cpu("a native model is for the CPU".into()),
-            };
-        };
-        if printed.free() == 0 {
-            return on_cpu("all parameters are fixed".into());
-        }
-        let work = Work {
-            points: points.used,
-            bytes_per_point: locked(&self.passes).prefetch.shape.bytes_per_point(),
-            units: printed.units,
-            uploaded: false,
-        };
-        let rule = (wish.loss, points.estimator);
-        let sooner = || {
-            let before = Before {
-                on_cpu: wish.costs.on_cpu(&work, threads::count()),
-                startup: wish.costs.startup_seconds,
-                compile: wish.costs.compile_seconds,
-            };
-            worthwhile(
-                &before,
-                |device| printed.is_loaded(device, self.storages(), rule, Arithmetic::Double),
                 // A stream is uploaded in every pass.
-                |device| PASSES * wish.costs.on_device(&work, device.properties()),
-            )
-        };
-        let handed = wish.handed.map(|handed| (handed.device, handed.take_over));
-        let (device, take_over, reason) = match pick(wish.backend, handed, sooner)? {
-            Ok(picked) => picked,
-            Err(reason) => return on_cpu(reason),
-        };
-        let begun = Instant::now();
-        match printed.pass_kernels(&device, self.storages(), rule, Arithmetic::Double) {
-            Ok((_, origin)) => {
-                let compiled = (begun.elapsed().as_secs_f64(), origin);
-                let device = Some(OnDevice { device, printed, take_over, compiled });
-                Ok(Place { reason, device })
+                on_device: Box::new(move |device| {
+                    PASSES * costs.on_device(&work, device.properties())
+                }),
             }
-            Err(error) if take_over => {
-                on_cpu(format!("the device failed: {}", not_loaded(&device, error)))
-            }
-            Err(error) => Err(not_loaded(&device, error)),
-        }
+        };
+        Placement::choose(wish, estimate, |device, take_over| {
+            let begun = Instant::now();
+            let kernels = printed.pass_kernels(&device, self.storages(), rule, Arithmetic::Double);
+            let (_, origin) = kernels.map_err(|error| not_loaded(&device, error))?;
+            let compile_seconds = begun.elapsed().as_secs_f64();
+            let upload_seconds = 0.0;
+            let loaded = Loaded { device, take_over, upload_seconds, compile_seconds, origin };
+            Ok(OnDevice { loaded, printed })
+        })
     }
 
     fn storages(&self) -> (Vec<Storage>, Storage) {
@@ -175,8 +135,8 @@ impl<'a> StreamSupply<'a> {
         drop(passes);
         let (kernels, _) = on
             .printed
-            .pass_kernels(&on.device, self.storages(), rule, Arithmetic::Double)
-            .map_err(|error| not_loaded(&on.device, error))?;
+            .pass_kernels(&on.loaded.device, self.storages(), rule, Arithmetic::Double)
+            .map_err(|error| not_loaded(&on.loaded.device, error))?;
         let scale = match overview.estimator {
             Estimator::Poisson => overview.darkest,
             Estimator::LeastSquares => loss.scale().map_or(1.0, |s| s * overview.units.row),
@@ -186,7 +146,7 @@ impl<'a> StreamSupply<'a> {
         let capacity = passes.prefetch.capacity;
         passes
             .like(&overview, |like| DevicePasses::new(kernels, like, capacity, scale, sizes))
-            .map_err(|error| failed(&on.device, error))
+            .map_err(|error| failed(&on.loaded.device, error))
     }
 }
 
@@ -198,11 +158,14 @@ impl Supply for StreamSupply<'_> {
         let most_weight = f64::INFINITY;
         let evaluated = Evaluated { model, loss, most_weight, start, patience };
         let streamed = Streamed::new(&self.passes, evaluated);
+        if options.view.plain && locked(&self.passes).overview()?.estimator == Estimator::Poisson {
+            return Err(Error::NotForCounts { what: "a search in nonlinear parameters alone" });
+        }
         let Some(on) = self.on_device() else { return Ok(Box::new(streamed)) };
         match self.device_passes(on, loss) {
-            Ok(passes) => Ok(Box::new(streamed.on(Ok(passes), on.take_over))),
-            Err(error) if on.take_over => {
-                Ok(Box::new(streamed.on(Err(error.to_string()), on.take_over)))
+            Ok(passes) => Ok(Box::new(streamed.on(Ok(passes), on.loaded.take_over))),
+            Err(error) if on.loaded.take_over => {
+                Ok(Box::new(streamed.on(Err(error.to_string()), on.loaded.take_over)))
             }
             Err(error) => Err(error),
         }
@@ -213,10 +176,7 @@ impl Supply for StreamSupply<'_> {
     }
 
     fn failed(&self, error: DriverError) -> Error {
-        match self.on_device() {
-            Some(on) => failed(&on.device, error),
-            None => Error::DeviceFailed { name: "no device".into(), message: error.to_string() },
-        }
+        failed_on(self.on_device().map(|on| &on.loaded), error)
     }
 
     fn distinct(&self, _enough: usize) -> usize {
@@ -232,32 +192,10 @@ impl Supply for StreamSupply<'_> {
     }
 
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
-        let reason = self.place.get().map_or("the first pass", |place| &place.reason);
-        let (on, used) = (self.on_device(), evaluator.device());
-        let broken = used.as_ref().and_then(|used| used.failed.as_ref());
-        let working = on.filter(|_| broken.is_none());
-        let bytes = locked(&self.passes).prefetch.bytes();
-        Stats {
-            backend: if working.is_some() { "CUDA" } else { "CPU" },
-            instruction_set: match working {
-                Some(on) => {
-                    let (major, minor) = on.device.properties().capability;
-                    format!("sm_{major}{minor}")
-                }
-                None => kernels::detect().name.to_owned(),
-            },
-            reason: match broken {
-                None => reason.to_owned(),
-                Some(why) => format!("{reason}; the CPU went on where the device failed: {why}"),
-            },
-            device: on.map(|on| on.device.properties().name.clone()),
-            threads: evaluator.threads(),
-            compile_seconds: on.map_or(0.0, |on| on.compiled.0),
-            kernels: on.map(|on| on.compiled.1),
-            scratch_bytes: bytes,
-            device_bytes: used.map_or(0, |used| used.bytes),
-            chunks: 1,
-            ..Stats::default()
+        let loaded = self.on_device().map(|on| &on.loaded);
+        match self.place.get() {
+            Some(place) => place.stats(loaded, evaluator),
+            None => Placement::<OnDevice<'_>>::on_cpu("the first pass").stats(None, evaluator),
         }
     }
 }

@@ -23,8 +23,8 @@ pub(crate) mod waves;
 
 use super::definition::Definition;
 use super::model::Model;
+use crate::error::ModelError;
 use crate::error::Result;
-use crate::error::models::ModelError;
 use crate::error::nearest::nearest;
 use crate::error::visible::visible;
 

@@ -1,7 +1,7 @@
 //! A polynomial of any degree.
 
+use crate::error::ModelError;
 use crate::error::Result;
-use crate::error::models::ModelError;
 use crate::model::Expression;
 use crate::models::Model;
 use crate::models::definition::Kind;

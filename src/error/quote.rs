@@ -1,0 +1,63 @@
+//! How messages quote names, numbers and texts.
+
+use super::visible::is_unshowable;
+use std::fmt;
+
+/// A name and the value it had, as errors quote parameters and variables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// Name of the parameter or variable.
+    pub name: String,
+    /// Its value when the error was found.
+    pub value: f64,
+}
+
+/// A list of named values, printed as `a = 1, b = 2`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NamedValues(pub Vec<Named>);
+
+/// A number as it is, or with an exponent where that is much shorter.
+pub(crate) fn short(value: &f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        magnitude if (1e-4..1e9).contains(&magnitude) => value.to_string(),
+        _ if !value.is_finite() => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+impl NamedValues {
+    pub(crate) fn new<S: AsRef<str>>(names: &[S], values: &[f64]) -> Self {
+        let pairs = names.iter().zip(values);
+        NamedValues(pairs.map(|(n, &value)| Named { name: n.as_ref().to_owned(), value }).collect())
+    }
+}
+
+impl fmt::Display for NamedValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Named { name, value }) in self.0.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{name} = {}", short(value))?;
+        }
+        Ok(())
+    }
+}
+
+/// What to say besides where `name` is taken for a parameter that the model does not have: in a formula
+/// it may be a constant.
+pub(crate) fn taken_name(name: &str) -> &'static str {
+    match name {
+        "e" => "; in a text `e` is the number 2.718…: rename the parameter",
+        "pi" => "; in a text `pi` is the number 3.141…: rename the parameter",
+        _ => "",
+    }
+}
+
+/// The part of `text` around `column`, on one line, with a mark under that column. It is short
+/// whatever the length of the text: a format width above 65535 would panic.
+pub(super) fn excerpt(text: &str, column: usize) -> String {
+    let first = column.saturating_sub(60).max(1);
+    let shown: String = text.chars().skip(first - 1).take(80).collect();
+    let shown = shown.replace(is_unshowable, " ");
+    format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
+}

@@ -1,0 +1,182 @@
+//! What can be wrong with a start, a tie, a fit of several sets of points, a composite model or an array.
+
+use super::Error;
+
+/// Why a fit has no start.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The start has two values for one parameter.
+    #[error("the start has two values for `{name}`; leave one of them out")]
+    GivenTwice {
+        /// The parameter.
+        name: String,
+    },
+    /// Parameters in which the model is not linear have no start.
+    #[error(
+        "no start is known for {}: the model is not linear in {}, so that no linear solve gives it; give a start by name, as in {}, or a function that finds one, by CurveFit::guess",
+        names.join(", "),
+        if names.len() == 1 { "it" } else { "all of them" },
+        example(names)
+    )]
+    Unknown {
+        /// The parameters.
+        names: Vec<String>,
+    },
+    /// A fixed parameter without a value.
+    #[error(
+        "`{name}` is fixed, but at no known value; give its start by name, as in [(\"{name}\", 1.0)]"
+    )]
+    FixedWithoutValue {
+        /// The parameter.
+        name: String,
+    },
+}
+
+/// A start by name that would do.
+fn example(names: &[String]) -> String {
+    let pairs: Vec<String> = names.iter().map(|name| format!("(\"{name}\", 1.0)")).collect();
+    format!("[{}]", pairs.join(", "))
+}
+
+/// Why a tie cannot be kept.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TieError {
+    /// A parameter depends on itself, directly or through other ties.
+    #[error("ties run in a circle: {}; leave one of them out", circle(names))]
+    Cycle {
+        /// The parameters, each of which is tied to an expression with the next one, the last to one with
+        /// the first.
+        names: Vec<String>,
+    },
+    /// A parameter is tied, and something is said of it that a tie leaves no room for.
+    #[error("`{name}` is tied to `{formula}` and {besides}; {remedy}")]
+    Besides {
+        /// The parameter.
+        name: String,
+        /// What it is tied to.
+        formula: String,
+        /// What else is said of it: that it is fixed, has bounds, a start or another tie.
+        besides: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// In a fit of several sets of points a shared parameter is tied in one set otherwise than in another.
+    #[error(
+        "the sets share `{name}`, but it is not tied to the same in all of them; share the parameters of its formula, or do not share `{name}`"
+    )]
+    DiffersBetweenSets {
+        /// The parameter.
+        name: String,
+    },
+}
+
+impl TieError {
+    /// Of a parameter that is tied and `besides` something else.
+    pub(crate) fn besides(
+        name: &str,
+        formula: &str,
+        besides: impl Into<String>,
+        remedy: &'static str,
+    ) -> TieError {
+        let (name, formula) = (name.to_owned(), formula.to_owned());
+        TieError::Besides { name, formula, besides: besides.into(), remedy }
+    }
+}
+
+fn circle(names: &[String]) -> String {
+    let all: Vec<String> =
+        names.iter().chain(names.first()).map(|name| format!("`{name}`")).collect();
+    all.join(" depends on ")
+}
+
+/// Why several sets of points cannot be fitted together.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GlobalError {
+    /// Something is wrong with one of the sets.
+    #[error("set {set}: {error}")]
+    InSet {
+        /// The set, counted from 1.
+        set: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+    /// There are no sets.
+    #[error("there is no set of points; give at least one")]
+    NoSets,
+    /// Something that must be the same for all sets is not.
+    #[error("set {set} differs from set 1 in {what}, which must be the same for all; {remedy}")]
+    Differs {
+        /// The set, counted from 1.
+        set: usize,
+        /// What differs.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+}
+
+/// Why a composite model makes no sense.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// With its prefix a parameter has no name that a formula may contain.
+    #[error(
+        "the parameter `{name}` of {model} has no valid name; use prefixes of letters, digits and _, a letter first, that do not make it a variable, `pi` or `e`"
+    )]
+    BadName {
+        /// The name with its prefix.
+        name: String,
+        /// The model.
+        model: String,
+    },
+    /// There is no model of that name.
+    #[error(
+        "there is no model `{name}`{}; models::names() lists those that there are",
+        likely(nearest)
+    )]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The most similar name, if one is similar.
+        nearest: Option<&'static str>,
+    },
+    /// Only a model of one variable can take the value of another in its place.
+    #[error(
+        "{outer} has {variables} independent variables; only a model of one can be nested by `of`"
+    )]
+    NotNestable {
+        /// The outer model.
+        outer: String,
+        /// Its independent variables.
+        variables: usize,
+    },
+    /// Models nested in each other too often, or a formula that would be too long to be read.
+    #[error("the composite's formula would be {what}; at most {most} are possible")]
+    TooLarge {
+        /// What it would be, with the number.
+        what: String,
+        /// What is possible.
+        most: usize,
+    },
+}
+
+fn likely(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// An array whose numbers do not lie side by side, in order. Data are borrowed, so they cannot be read
+/// from it.
+#[cfg(feature = "ndarray")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an array of shape {shape:?} has strides {strides:?}, but data must lie side by side in memory; give `array.as_standard_layout()` instead, which copies it if need be"
+)]
+pub struct LayoutError {
+    /// Numbers along each axis.
+    pub shape: Vec<usize>,
+    /// Steps from one number to the next along each axis.
+    pub strides: Vec<isize>,
+}

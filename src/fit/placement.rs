@@ -1,0 +1,238 @@
+//! Where a fit is computed, and why there: on the CPU, or on a device where that is asked for or likely to end
+//! sooner. One room for single fits, batches, streams and joint fits; what each needs on a device it makes itself.
+
+use super::stats::Stats;
+use crate::backend::Backend;
+use crate::backend::choice::Costs;
+use crate::backend::cpu::kernels;
+use crate::backend::cuda::batch::arrays::Resident;
+use crate::backend::cuda::cache::Origin;
+use crate::backend::cuda::compiler::CompileError;
+use crate::backend::cuda::device::{Device, LoadError};
+use crate::backend::cuda::device_points::DevicePoints;
+use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::registry;
+use crate::error::{Error, Result};
+use crate::solver::evaluator::Evaluator;
+use std::sync::Arc;
+
+/// What is estimated to take less than this on the CPU is not worth looking for a device.
+const SOON: f64 = 5e-4;
+
+/// What a caller says of the place.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish<'a> {
+    pub(crate) backend: Backend,
+    pub(crate) costs: Costs,
+    /// A device that takes the place of the registered ones.
+    pub(crate) handed: Option<Handed<'a>>,
+}
+
+/// A device that the caller holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Handed<'a> {
+    pub(crate) device: &'a Arc<Device>,
+    pub(crate) uploaded: Uploaded<'a>,
+    /// Whether the CPU goes on if the device fails.
+    pub(crate) take_over: bool,
+}
+
+/// The data of a fit that are on a device already.
+#[derive(Clone, Copy)]
+pub(crate) enum Uploaded<'a> {
+    None,
+    Points(&'a DevicePoints),
+    Batch(&'a Resident),
+}
+
+impl<'a> Wish<'a> {
+    pub(super) fn uploaded(&self) -> Uploaded<'a> {
+        self.handed.map_or(Uploaded::None, |handed| handed.uploaded)
+    }
+}
+
+/// Why a device cannot compute a fit, or need not.
+pub(super) enum Obstacle {
+    /// It has no kernel for this; and what to do instead.
+    Refused(&'static str, &'static str),
+    /// There is nothing to compute there, for this reason.
+    Idle(&'static str),
+}
+
+pub(super) const NATIVE: Obstacle =
+    Obstacle::Refused("a native model", "trace the model, or use Backend::Cpu");
+pub(super) const ALL_FIXED: Obstacle = Obstacle::Idle("all parameters are fixed");
+
+/// Seconds that a fit is estimated to take.
+pub(super) struct Estimate<'e> {
+    pub(super) on_cpu: f64,
+    /// Until kernels are compiled.
+    pub(super) compile: f64,
+    /// Whether a device has the kernels.
+    pub(super) is_loaded: Box<dyn Fn(&Device) -> bool + 'e>,
+    /// Seconds once it has.
+    pub(super) on_device: Box<dyn Fn(&Device) -> f64 + 'e>,
+}
+
+/// The chosen place: what a fit has on a device, if it is computed there, and the reason in one sentence.
+pub(crate) struct Placement<T> {
+    pub(crate) reason: String,
+    pub(crate) device: Option<T>,
+}
+
+/// A device with the kernels of a fit.
+pub(crate) struct Loaded {
+    pub(crate) device: Arc<Device>,
+    /// Whether the CPU goes on if the device fails.
+    pub(crate) take_over: bool,
+    pub(crate) upload_seconds: f64,
+    /// For the kernels of the fit's own loss.
+    pub(crate) compile_seconds: f64,
+    pub(crate) origin: Origin,
+}
+
+impl<T> Placement<T> {
+    pub(crate) fn on_cpu(reason: impl Into<String>) -> Placement<T> {
+        Placement { reason: reason.into(), device: None }
+    }
+
+    /// On the CPU, because of an obstacle.
+    ///
+    /// # Errors
+    /// [`Error::NotOnDevice`] if a device was asked for that has no kernel.
+    pub(super) fn hindered(wish: &Wish<'_>, obstacle: &Obstacle) -> Result<Placement<T>> {
+        let asked = wish.handed.is_some() || matches!(wish.backend, Backend::Cuda(_));
+        match *obstacle {
+            _ if wish.backend == Backend::Cpu => Ok(Placement::on_cpu("asked for")),
+            Obstacle::Idle(reason) => Ok(Placement::on_cpu(reason)),
+            Obstacle::Refused(what, remedy) if asked => Err(Error::NotOnDevice { what, remedy }),
+            Obstacle::Refused(what, _) => Ok(Placement::on_cpu(format!("{what} is for the CPU"))),
+        }
+    }
+
+    /// Where a fit is likely to end sooner, or where it was asked for. `prepare`: makes what the fit needs on a
+    /// device; told whether the CPU goes on where that fails.
+    ///
+    /// # Errors
+    /// If a device was asked for: [`Error::CudaUnavailable`] and what it refused.
+    pub(super) fn choose<'e>(
+        wish: &Wish<'_>,
+        estimate: impl FnOnce() -> Estimate<'e>,
+        prepare: impl FnOnce(Arc<Device>, bool) -> Result<T>,
+    ) -> Result<Placement<T>> {
+        let (device, take_over, reason) = match (wish.handed, wish.backend) {
+            (_, Backend::Cpu) => return Ok(Placement::on_cpu("asked for")),
+            (Some(Handed { device, take_over, .. }), _) => {
+                (device.clone(), take_over, "asked for".to_owned())
+            }
+            (None, Backend::Cuda(ordinal)) => {
+                let device = registry::open(ordinal)
+                    .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
+                (device, false, "asked for".to_owned())
+            }
+            (None, _) => match sooner(wish.costs.startup_seconds, &estimate()) {
+                Ok((device, reason)) => (device, true, reason),
+                Err(reason) => return Ok(Placement::on_cpu(reason)),
+            },
+        };
+        match prepare(device, take_over) {
+            Ok(prepared) => Ok(Placement { reason, device: Some(prepared) }),
+            Err(error) if take_over => Ok(Placement::on_cpu(format!("the device failed: {error}"))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What passes took, but for the counts of the solver. `loaded`: the device that was chosen.
+    pub(super) fn stats(&self, loaded: Option<&Loaded>, evaluator: &dyn Evaluator) -> Stats {
+        let (reason, used) = (&self.reason, evaluator.device());
+        let failed = used.as_ref().and_then(|used| used.failed.as_ref());
+        let working = loaded.filter(|_| failed.is_none());
+        Stats {
+            backend: if working.is_some() { "CUDA" } else { "CPU" },
+            instruction_set: match working {
+                Some(on) => on.device.architecture(),
+                None => kernels::detect().name.to_owned(),
+            },
+            reason: match failed {
+                None => reason.clone(),
+                Some(why) => format!("{reason}; the CPU went on where the device failed: {why}"),
+            },
+            device: loaded.map(|on| on.device.properties().name.clone()),
+            threads: evaluator.threads(),
+            upload_seconds: loaded.map_or(0.0, |on| on.upload_seconds),
+            compile_seconds: loaded.map_or(0.0, |on| on.compile_seconds),
+            kernels: loaded.map(|on| on.origin),
+            scratch_bytes: evaluator.scratch_bytes(),
+            device_bytes: used.as_ref().map_or(0, |used| used.bytes),
+            chunks: used.as_ref().map_or(1, |used| used.chunks),
+            ..Stats::default()
+        }
+    }
+}
+
+/// The device on which a fit is likely to end sooner, or why the CPU is the place for it. `startup`: seconds
+/// until a device is there.
+fn sooner(
+    startup: f64,
+    estimate: &Estimate<'_>,
+) -> std::result::Result<(Arc<Device>, String), String> {
+    let Estimate { on_cpu, compile, .. } = *estimate;
+    if on_cpu < SOON {
+        return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
+    }
+    let first = startup + compile;
+    if !registry::is_open() && on_cpu < first {
+        return Err(format!(
+            "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
+        ));
+    }
+    let startup = if registry::is_open() { 0.0 } else { startup };
+    let device = registry::preferred().map_err(|reason| reason.to_string())?;
+    let compile = if (estimate.is_loaded)(&device) { 0.0 } else { compile };
+    let on_device = startup + compile + (estimate.on_device)(&device);
+    let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
+    if on_device < on_cpu { Ok((device, estimate)) } else { Err(estimate) }
+}
+
+/// What a user should see of a device's failure.
+pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
+    let name = device.properties().name.clone();
+    match error {
+        DriverError::OutOfMemory { requested } => Error::DeviceOutOfMemory {
+            name,
+            requested,
+            free: device.driver.memory().map_or(0, |m| m.free),
+        },
+        DriverError::Lost { .. } => Error::DeviceLost { name, message: error.to_string() },
+        DriverError::Failed { .. } => Error::DeviceFailed { name, message: error.to_string() },
+    }
+}
+
+/// What a user should see of kernels that cannot be had.
+pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
+    match error {
+        LoadError::Driver(error) => failed(device, error),
+        LoadError::Compile { error, source } => refused(error, &source),
+    }
+}
+
+fn refused(error: CompileError, source: &str) -> Error {
+    let message = match error {
+        CompileError::Refused { log } => log,
+        CompileError::UnknownArchitecture { capability: (major, minor), identity } => {
+            format!(
+                "{identity} does not know compute capability {major}.{minor}; install a newer NVRTC"
+            )
+        }
+        CompileError::Unavailable { reason } => reason,
+    };
+    Error::KernelNotCompiled { message, source_text: source.to_owned() }
+}
+
+/// What a user should see of a failure of the device that was chosen.
+pub(super) fn failed_on(loaded: Option<&Loaded>, error: DriverError) -> Error {
+    match loaded {
+        Some(on) => failed(&on.device, error),
+        None => Error::DeviceFailed { name: "no device".into(), message: error.to_string() },
+    }
+}

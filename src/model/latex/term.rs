@@ -1,0 +1,385 @@
+//! Sums of products, and how they are written with no more parentheses than they need.
+
+use std::f64::consts::{E, LN_2, LN_10, PI, SQRT_2};
+
+/// What a text is, which decides where it needs parentheses; in the order in which factors are written.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(super) enum Form {
+    /// Digits.
+    Number,
+    /// A number with a name.
+    Constant,
+    /// A letter, or a word in upright letters: a parameter by its position.
+    Parameter(u32),
+    /// A root or logarithm of a number.
+    Root,
+    /// An independent variable by its column.
+    Column(u32),
+    /// A name given to an expression.
+    Part,
+    /// Something to a power that is no whole number.
+    Power,
+    /// A sum of several terms.
+    Sum,
+    /// Something that has its own fences: a function, a root.
+    Call,
+    /// Something without an end of its own: a comparison, cases.
+    Open,
+    /// Conditions joined by and, or.
+    Condition,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Factor {
+    base: String,
+    form: Form,
+    power: u32,
+}
+
+/// A product: factors over factors, and a sign.
+#[derive(Clone, Debug, Default)]
+struct Term {
+    negative: bool,
+    over: Vec<Factor>,
+    under: Vec<Factor>,
+    /// Whether it differs between points.
+    varies: bool,
+}
+
+/// A sum of terms, one of them as a rule.
+#[derive(Clone, Debug)]
+pub(super) struct Sum(Vec<Term>);
+
+/// How many of the last factors an equal one is looked for among.
+const LOOKED_AT: usize = 16;
+/// Characters from which on a function stands beside a fraction, not in it.
+const WIDE: usize = 60;
+
+impl Sum {
+    pub(super) fn number(value: f64) -> Sum {
+        let (over, under) = written(value.abs());
+        let factor = |base: String| {
+            let form = match base.as_bytes() {
+                [b'0'..=b'9', ..] => Form::Number,
+                [b'\\', b's' | b'l', ..] => Form::Root,
+                _ => Form::Constant,
+            };
+            Factor { base, form, power: 1 }
+        };
+        let factors = |texts: Vec<String>| texts.into_iter().map(factor).collect();
+        let (negative, over, under) = (value < 0.0, factors(over), factors(under));
+        Sum(vec![Term { negative, over, under, varies: false }])
+    }
+
+    pub(super) fn atom(base: String, form: Form) -> Sum {
+        Sum(vec![Term::atom(base, form)])
+    }
+
+    /// The same, and whether it differs between points; the terms of a sum know that already.
+    pub(super) fn varying(mut self, varies: bool) -> Sum {
+        if let [term] = self.0.as_mut_slice() {
+            term.varies = varies;
+        }
+        self
+    }
+
+    pub(super) fn varies(&self) -> bool {
+        self.0.iter().any(|term| term.varies)
+    }
+
+    /// Characters that it takes, about.
+    pub(super) fn length(&self) -> usize {
+        let factors = self.0.iter().flat_map(|term| term.over.iter().chain(&term.under));
+        factors.map(|factor| 6 + factor.base.len()).sum()
+    }
+
+    pub(super) fn negated(self) -> Sum {
+        let term = self.into_term();
+        Sum(vec![Term { negative: !term.negative, ..term }])
+    }
+
+    pub(super) fn plus(mut self, other: Sum) -> Sum {
+        self.0.extend(other.0);
+        self
+    }
+
+    pub(super) fn minus(mut self, other: Sum) -> Sum {
+        self.0.extend(other.0.into_iter().map(|term| Term { negative: !term.negative, ..term }));
+        self
+    }
+
+    pub(super) fn times(self, other: Sum) -> Sum {
+        let (mut product, other) = (self.into_term(), other.into_term());
+        product.negative ^= other.negative;
+        other.over.into_iter().for_each(|factor| gather(&mut product.over, factor));
+        other.under.into_iter().for_each(|factor| gather(&mut product.under, factor));
+        Sum(vec![product])
+    }
+
+    pub(super) fn over(self, other: Sum) -> Sum {
+        let other = other.into_term();
+        self.times(Sum(vec![Term { over: other.under, under: other.over, ..other }]))
+    }
+
+    pub(super) fn power(self, exponent: &Sum) -> Sum {
+        let base = self.into_term();
+        if let Some((negative, n)) = exponent.integer()
+            && let Some(whole) = base.raised(n)
+        {
+            let whole = Sum(vec![whole]);
+            return if negative { Sum::number(1.0).over(whole) } else { whole };
+        }
+        let (base, exponent) = (Sum(vec![base]), exponent.text());
+        if exponent == "\\frac{1}{2}" {
+            return Sum::atom(format!("\\sqrt{{{}}}", base.text()), Form::Call);
+        }
+        let base = match base.single() {
+            Some(factor) => factor.text(false, true),
+            None => base.in_parentheses(),
+        };
+        Sum::atom(format!("{base}^{{{exponent}}}"), Form::Power)
+    }
+
+    /// The function of this that is written `function`.
+    pub(super) fn called(&self, function: &str) -> Sum {
+        Sum::atom(format!("{function}{}", parentheses(&self.text(), true)), Form::Call)
+    }
+
+    pub(super) fn in_parentheses(&self) -> String {
+        parentheses(&self.text(), false)
+    }
+
+    pub(super) fn is_compound_condition(&self) -> bool {
+        self.single().is_some_and(|factor| factor.form == Form::Condition)
+    }
+
+    /// What differs between points comes first, then the rest, numbers last, each in the order of the
+    /// program; but it is 1 + x. No sum begins with a minus if it can be helped.
+    pub(super) fn text(&self) -> String {
+        if let Some(factor) = self.single() {
+            return factor.base.clone();
+        }
+        let mut terms: Vec<&Term> = self.0.iter().collect();
+        let varies = self.varies();
+        terms.sort_by_key(|term| match (term.is_number(), term.varies) {
+            (true, _) if varies && !term.negative && term.over.is_empty() => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+            (true, _) => 3,
+        });
+        if let Some(first) = terms.iter().position(|term| !term.negative) {
+            terms[..=first].rotate_right(1);
+        }
+        let mut text = String::new();
+        for term in terms {
+            text += match (text.is_empty(), term.negative) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            };
+            text += &term.product();
+        }
+        text
+    }
+
+    /// The only factor, if there is nothing else.
+    fn single(&self) -> Option<&Factor> {
+        let [Term { negative: false, over, under, .. }] = self.0.as_slice() else { return None };
+        match over.as_slice() {
+            [factor] if factor.power == 1 && under.is_empty() => Some(factor),
+            _ => None,
+        }
+    }
+
+    /// A whole number as sign and magnitude.
+    fn integer(&self) -> Option<(bool, u32)> {
+        let [Term { negative, over, under, .. }] = self.0.as_slice() else { return None };
+        match (over.as_slice(), under.as_slice()) {
+            ([], []) => Some((*negative, 1)),
+            ([Factor { base, power: 1, .. }], []) => Some((*negative, base.parse().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// The only term; several become one factor.
+    fn into_term(mut self) -> Term {
+        match self.0.len() {
+            1 => self.0.pop().unwrap_or_default(),
+            _ => Term::atom(self.text(), Form::Sum),
+        }
+    }
+}
+
+impl Term {
+    fn atom(base: String, form: Form) -> Term {
+        Term { over: vec![Factor { base, form, power: 1 }], ..Term::default() }
+    }
+
+    fn is_number(&self) -> bool {
+        let mut factors = self.over.iter().chain(&self.under);
+        factors.all(|factor| factor.form == Form::Number && factor.power == 1)
+    }
+
+    /// This to a power, factor by factor.
+    fn raised(&self, n: u32) -> Option<Term> {
+        let raise = |factor: &Factor| {
+            Some(Factor { power: factor.power.checked_mul(n)?, ..factor.clone() })
+        };
+        Some(Term {
+            negative: self.negative && n % 2 == 1,
+            over: self.over.iter().map(raise).collect::<Option<_>>()?,
+            under: self.under.iter().map(raise).collect::<Option<_>>()?,
+            varies: self.varies,
+        })
+    }
+
+    /// The factors without the sign, to stand beside others.
+    fn product(&self) -> String {
+        if self.under.is_empty() {
+            return product(self.over.iter(), false);
+        }
+        let (beside, within): (Vec<&Factor>, Vec<&Factor>) =
+            self.over.iter().partition(|factor| factor.is_large());
+        let (over, under) = (product(within.into_iter(), true), product(self.under.iter(), true));
+        let fraction = format!("\\frac{{{over}}}{{{under}}}");
+        match beside.is_empty() {
+            true => fraction,
+            false => format!("{fraction} {}", product(beside.into_iter(), false)),
+        }
+    }
+}
+
+impl Factor {
+    /// `alone`: nothing stands beside it; `raised`: an exponent follows.
+    fn text(&self, alone: bool, raised: bool) -> String {
+        let raised = raised || self.power != 1;
+        let fenced = match self.form {
+            Form::Number => !raised || !self.base.contains(' '),
+            Form::Power => !raised,
+            Form::Sum | Form::Open | Form::Condition => alone && !raised,
+            _ => true,
+        };
+        let base = if fenced { self.base.clone() } else { parentheses(&self.base, false) };
+        if self.power == 1 { base } else { format!("{base}^{{{}}}", self.power) }
+    }
+
+    /// Whether it is too tall or wide to stand in a numerator.
+    fn is_large(&self) -> bool {
+        self.form == Form::Call && (self.base.contains("\\frac") || self.base.len() > WIDE)
+    }
+}
+
+/// The factors side by side; 1 if there are none. `alone`: nothing stands beside them.
+fn product<'a>(factors: impl ExactSizeIterator<Item = &'a Factor>, alone: bool) -> String {
+    let alone = alone && factors.len() == 1;
+    let mut text = String::new();
+    let mut word = false;
+    for factor in factors {
+        let next = factor.text(alone, false);
+        let is_word = next.starts_with("\\mathrm");
+        if !text.is_empty() {
+            text += match next.starts_with(|c: char| c.is_ascii_digit()) {
+                true => " \\cdot ",
+                // Upright words side by side would run together.
+                false if word || (is_word && !text.ends_with([' ', '}', ')'])) => " \\, ",
+                false => " ",
+            };
+        }
+        word = is_word;
+        text += &next;
+    }
+    if text.is_empty() { "1".into() } else { text }
+}
+
+/// Puts a factor among others, equal bases together.
+fn gather(factors: &mut Vec<Factor>, factor: Factor) {
+    let alike = |f: &&mut Factor| f.base == factor.base && f.form == factor.form;
+    let from = factors.len().saturating_sub(LOOKED_AT);
+    if factor.form != Form::Number
+        && let Some(known) = factors[from..].iter_mut().find(alike)
+        && let Some(sum) = known.power.checked_add(factor.power)
+    {
+        known.power = sum;
+        return;
+    }
+    let after = factors.iter().rev().take_while(|f| f.form > factor.form).count();
+    factors.insert(factors.len() - after, factor);
+}
+
+/// The text in parentheses that are as tall as it is; `call`: they follow the name of a function.
+pub(super) fn parentheses(text: &str, call: bool) -> String {
+    let tall = ["\\frac", "\\sqrt", "\\begin", "\\left"].iter().any(|tall| text.contains(tall));
+    match (tall, call) {
+        (false, _) => format!("({text})"),
+        (true, true) => format!("\\!\\left({text}\\right)"),
+        (true, false) => format!("\\left({text}\\right)"),
+    }
+}
+
+/// Numbers with names, which occur where a formula was computed ahead.
+const NAMED: [(f64, &str); 11] = [
+    (PI, "\\pi"),
+    (E, "e"),
+    (LN_2, "\\ln(2)"),
+    (LN_10, "\\ln(10)"),
+    (2.506_628_274_631_000_2, "\\sqrt{2 \\pi}"),
+    (1.772_453_850_905_516, "\\sqrt{\\pi}"),
+    (SQRT_2, "\\sqrt{2}"),
+    (1.732_050_807_568_877_2, "\\sqrt{3}"),
+    (1.177_410_022_515_474_7, "\\sqrt{2 \\ln(2)}"),
+    (0.832_554_611_157_697_8, "\\sqrt{\\ln(2)}"),
+    (3.0, "3"),
+];
+const FACTORS: [f64; 8] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 180.0, 16.0];
+/// Relative error of a constant that was computed by a few operations.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// A number that is not negative as people write it, as a product over another: 2π for 6.283185307179586.
+fn written(value: f64) -> (Vec<String>, Vec<String>) {
+    let plain = (vec![decimal(value)], Vec::new());
+    if value == 1.0 {
+        return (Vec::new(), Vec::new());
+    }
+    if !value.is_finite() || plain.0[0].len() < 12 {
+        // Halves and the like.
+        let half = (1..=6).map(|k| f64::from(1u32 << k)).find(|d| value * d == 1.0);
+        return half.map_or(plain, |d| (Vec::new(), vec![decimal(d)]));
+    }
+    for (named, text) in NAMED {
+        for factor in FACTORS {
+            let both = [factor, named];
+            let (factors, names) = both.split_at(1);
+            let is = |(over, under): &(&[f64], &[f64])| {
+                let number = over.iter().product::<f64>() / under.iter().product::<f64>();
+                (value / number - 1.0).abs() <= ROUNDING
+            };
+            let texts = |numbers: &[f64]| -> Vec<String> {
+                let others = numbers.iter().filter(|n| **n != 1.0);
+                others.map(|n| if *n == named { text.into() } else { decimal(*n) }).collect()
+            };
+            let ways = [(&both[..], &[][..]), (names, factors), (factors, names), (&[], &both)];
+            if let Some((over, under)) = ways.into_iter().find(is) {
+                return (texts(over), texts(under));
+            }
+        }
+    }
+    plain
+}
+
+/// The shortest decimal that is the number, with a power of ten where that is shorter.
+fn decimal(value: f64) -> String {
+    match value {
+        v if v.is_nan() => "\\mathrm{NaN}".into(),
+        f64::INFINITY => "\\infty".into(),
+        v if v == 0.0 || (1e-4..1e6).contains(&v) => v.to_string(),
+        v => {
+            let scientific = format!("{v:e}");
+            let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+            match digits {
+                "1" => format!("10^{{{exponent}}}"),
+                _ => format!("{digits} \\times 10^{{{exponent}}}"),
+            }
+        }
+    }
+}

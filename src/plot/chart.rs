@@ -1,0 +1,230 @@
+//! Charts: marks over one or two axes, with frame, ticks and legend. Each kind of picture but the map is one.
+
+use super::axis::Axis;
+use super::canvas::{
+    Anchor, Area, Canvas, Color, ERROR_BAR, INK, LABEL, LINE, POINT, Place, THIN, TICK, TITLE,
+};
+use super::legend::{self, Entry};
+use crate::error::PlotError;
+
+/// Pixels from one label to the next along both axes, about.
+const APART: [f64; 2] = [85.0, 48.0];
+
+/// A chart of one panel, or of two over the same horizontal axis.
+#[derive(Debug)]
+pub(super) struct Chart {
+    pub(super) title: String,
+    pub(super) x: Axis,
+    pub(super) x_label: String,
+    /// From the top.
+    pub(super) panels: Vec<Panel>,
+    pub(super) legend: Vec<Entry>,
+}
+
+#[derive(Debug)]
+pub(super) struct Panel {
+    pub(super) y: Axis,
+    pub(super) label: String,
+    /// In the order in which they are drawn.
+    pub(super) marks: Vec<Mark>,
+}
+
+/// What is drawn, at values along the axes.
+#[derive(Debug)]
+pub(super) enum Mark {
+    /// A line through points; it is broken where one is not finite.
+    Line {
+        points: Vec<(f64, f64)>,
+        color: Color,
+        width: f64,
+    },
+    /// What lies between two curves over the same abscissas.
+    Band {
+        lower: Vec<(f64, f64)>,
+        upper: Vec<(f64, f64)>,
+        color: Color,
+    },
+    Disc {
+        at: (f64, f64),
+        radius: f64,
+        filled: bool,
+    },
+    Cross {
+        at: (f64, f64),
+    },
+    /// More points than can be told apart: what they cover of each pixel's width.
+    Cloud {
+        points: Vec<(f64, f64)>,
+    },
+}
+
+/// Two axes in an area.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) area: Area,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+}
+
+impl Mark {
+    /// A line of two points.
+    pub(super) fn segment(from: (f64, f64), to: (f64, f64), color: Color, width: f64) -> Mark {
+        Mark::Line { points: vec![from, to], color, width }
+    }
+
+    /// The places that a legend should not cover.
+    fn places(&self, frame: &Frame) -> Vec<Place> {
+        match self {
+            Mark::Line { points, .. } | Mark::Cloud { points } => frame.places(points),
+            Mark::Band { lower, upper, .. } => [frame.places(lower), frame.places(upper)].concat(),
+            Mark::Disc { at, .. } | Mark::Cross { at } => frame.places(&[*at]),
+        }
+    }
+
+    fn draw(&self, canvas: &mut Canvas, frame: &Frame) {
+        let area = &frame.area;
+        match self {
+            Mark::Line { points, color, width } => {
+                canvas.curve(area, &frame.places(points), *color, *width);
+            }
+            Mark::Band { lower, upper, color } => {
+                canvas.between(area, &frame.places(lower), &frame.places(upper), *color);
+            }
+            Mark::Disc { at, radius, filled } => {
+                let place = frame.place(*at);
+                match (area.holds(place), filled) {
+                    (false, _) => {}
+                    (true, true) => canvas.disc(place, *radius, POINT),
+                    (true, false) => canvas.ring(place, *radius, POINT),
+                }
+            }
+            Mark::Cross { at } => {
+                let (x, y) = frame.place(*at);
+                canvas.curve(area, &[(x - 5.0, y), (x + 5.0, y)], POINT, LINE);
+                canvas.curve(area, &[(x, y - 5.0), (x, y + 5.0)], POINT, LINE);
+            }
+            Mark::Cloud { points } => {
+                let width = area.width().max(1.0) as usize;
+                let mut covered: Vec<Option<(f64, f64)>> = vec![None; width];
+                for (x, y) in frame.places(points) {
+                    let at = (x - area.left).clamp(0.0, (width - 1) as f64) as usize;
+                    let y = y.clamp(area.top, area.bottom);
+                    let (top, bottom) = covered[at].unwrap_or((y, y));
+                    covered[at] = Some((top.min(y), bottom.max(y)));
+                }
+                for (at, range) in covered.into_iter().enumerate() {
+                    let Some((top, bottom)) = range else { continue };
+                    let left = area.left + at as f64;
+                    // At least as high as a small point.
+                    let top = top.min(bottom - 1.0);
+                    let strip = Area { left, right: left + 1.0, top, bottom };
+                    canvas.rectangle(&strip, ERROR_BAR);
+                }
+            }
+        }
+    }
+}
+
+impl Chart {
+    /// Draws the chart. The legend stands in a corner of the upper panel if one is free, otherwise above it.
+    pub(super) fn draw(&self, size: (u32, u32)) -> Result<Canvas, PlotError> {
+        let mut canvas = Canvas::new(size)?;
+        let mut frames = self.frames(&canvas, 0.0);
+        let (upper, top) = (&self.panels[0], frames[0]);
+        let taken: Vec<Place> = upper.marks.iter().flat_map(|mark| mark.places(&top)).collect();
+        let corner = legend::free_corner(&self.legend, &top.area, &taken);
+        if corner.is_none() {
+            frames = self.frames(&canvas, legend::height(&self.legend, top.area.width()));
+        }
+        for (i, (panel, frame)) in self.panels.iter().zip(&frames).enumerate() {
+            panel.marks.iter().for_each(|mark| mark.draw(&mut canvas, frame));
+            frame.draw(&mut canvas, i + 1 == self.panels.len());
+            canvas.upwards(&panel.label, (16.0, frame.area.middle().1), LABEL);
+        }
+        let (area, common) = (frames[0].area, frames[0].y_ticks().common);
+        match corner {
+            Some(corner) => legend::draw_in(&mut canvas, &self.legend, &corner),
+            None => {
+                let gap = if common.is_empty() { 6.0 } else { 18.0 };
+                legend::draw_above(&mut canvas, &self.legend, &area, gap);
+            }
+        }
+        let (middle, bottom) = (area.middle().0, canvas.height - 48.0);
+        canvas.text(&self.x_label, (middle, bottom + 32.0), LABEL, Anchor::Middle);
+        canvas.text(&self.title, (middle, 18.0), TITLE, Anchor::Middle);
+        Ok(canvas)
+    }
+
+    /// The frames of the panels, with `above` pixels for a legend over them.
+    fn frames(&self, canvas: &Canvas, above: f64) -> Vec<Frame> {
+        let title = if self.title.is_empty() { 0.0 } else { 26.0 };
+        let (top, bottom) = (22.0 + title + above, canvas.height - 48.0);
+        let split = bottom - 0.27 * (bottom - top);
+        let spans = match self.panels.as_slice() {
+            [_, lower] => {
+                // A power of ten of the lower panel stands between the two.
+                let common = lower.y.ticks(bottom - split, APART[1]).common;
+                let between = if common.is_empty() { 8.0 } else { 24.0 };
+                vec![(top, split - 8.0), (split + between, bottom)]
+            }
+            _ => vec![(top, bottom)],
+        };
+        let (left, right) = (0.0, canvas.width - 18.0);
+        let frame = |(panel, (top, bottom)): (&Panel, (f64, f64))| Frame {
+            area: Area { left, right, top, bottom },
+            x: self.x,
+            y: panel.y,
+        };
+        let mut frames: Vec<Frame> = self.panels.iter().zip(spans).map(frame).collect();
+        let widest = frames.iter().map(|frame| frame.y_ticks().width()).fold(0.0, f64::max);
+        frames.iter_mut().for_each(|frame| frame.area.left = 36.0 + widest);
+        frames
+    }
+}
+
+impl Frame {
+    pub(super) fn place(&self, (x, y): (f64, f64)) -> Place {
+        // Far outside is as good as further outside, and has no overflow.
+        let part = |axis: &Axis, v: f64| axis.part(v).clamp(-1e6, 1e6);
+        let Area { left, bottom, .. } = self.area;
+        let x = left + part(&self.x, x) * self.area.width();
+        (x, bottom - part(&self.y, y) * self.area.height())
+    }
+
+    fn places(&self, points: &[(f64, f64)]) -> Vec<Place> {
+        points.iter().map(|&point| self.place(point)).collect()
+    }
+
+    pub(super) fn y_ticks(&self) -> super::axis::Ticks {
+        self.y.ticks(self.area.height(), APART[1])
+    }
+
+    /// Frame, ticks and numbers. `numbers`: whether the horizontal axis has any.
+    fn draw(&self, canvas: &mut Canvas, numbers: bool) {
+        let Area { left, right, top, bottom } = self.area;
+        let (across, up) = (self.x.ticks(self.area.width(), APART[0]), self.y_ticks());
+        for (value, length) in across.lengths() {
+            let (x, _) = self.place((value, self.y.low));
+            canvas.path(&[(x, bottom), (x, bottom - length)], INK, THIN);
+            canvas.path(&[(x, top), (x, top + length)], INK, THIN);
+        }
+        for (value, length) in up.lengths() {
+            let (_, y) = self.place((self.x.low, value));
+            canvas.path(&[(left, y), (left + length, y)], INK, THIN);
+            canvas.path(&[(right, y), (right - length, y)], INK, THIN);
+        }
+        canvas.outline(&self.area);
+        for (value, label) in &up.major {
+            let (_, y) = self.place((self.x.low, *value));
+            canvas.text(label, (left - 6.0, y), TICK, Anchor::End);
+        }
+        canvas.text(&up.common, (left, top - 10.0), TICK, Anchor::Start);
+        if numbers {
+            for (value, label) in &across.major {
+                let (x, _) = self.place((*value, self.y.low));
+                canvas.text(label, (x, bottom + 12.0), TICK, Anchor::Middle);
+            }
+            canvas.text(&across.common, (right, bottom + 28.0), TICK, Anchor::End);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! How right answers are: against certificates, recorded fits of other programs, simulation, and solutions found
+//! by independent routes through the mathematics.
+
+mod batch_statistics;
+mod converged;
+mod domain_walls;
+mod hard_numerics;
+mod heavy_points;
+mod large;
+mod nist;
+mod nist_linear;
+mod poisson;
+mod robust;
+mod scipy;
+mod second_order;
+mod uncertainty;
+mod voigt;
+
+#[path = "../support"]
+mod support {
+    pub(crate) mod listing;
+    pub(crate) mod nist;
+    pub(crate) mod scipy;
+    pub(crate) mod standard;
+}

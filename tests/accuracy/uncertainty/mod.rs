@@ -1,0 +1,7 @@
+//! What the errors of a fit say, against other programs, against simulation, and at the edges.
+
+mod coverage;
+mod edges;
+mod ends;
+mod peers;
+mod scans;

@@ -1,0 +1,213 @@
+//! Imports run one way: error → observe → threads → math → model → data → normal → solver → backend → fit → front → models → plot → progress.
+
+use super::paths::Crate;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms, lowest first. A file may import from its own room and from those before it.
+const ROOMS: [&str; 14] = [
+    "error",
+    "observe",
+    "threads",
+    "math",
+    "model",
+    "data",
+    "normal",
+    "solver",
+    "backend",
+    "fit",
+    "curve_fit",
+    "models",
+    "plot",
+    "progress",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn rank(room: &str) -> Option<usize> {
+    ROOMS.iter().position(|r| *r == room)
+}
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+#[test]
+fn every_import_points_downwards() {
+    let all = Crate::read(&src());
+    let (mut imports, mut wrong) = (0, Vec::new());
+    for (module, named) in all.0.iter().flat_map(|(path, m)| m.named.iter().map(move |n| (path, n)))
+    {
+        let Some(room) = module.first() else { continue };
+        // Suites that the crate's own tests share with those outside.
+        if room == "support" {
+            continue;
+        }
+        let here = rank(room).unwrap_or_else(|| panic!("{room} is no room of the plan"));
+        let Some(there) = named.path.first().and_then(|name| rank(name)) else { continue };
+        imports += 1;
+        if there > here {
+            let path = named.path.join("::");
+            wrong.push(format!("{}, line {}: {path}", module.join("::"), named.line));
+        }
+    }
+    assert!(imports > 1000, "only {imports} imports were recognised");
+    assert!(wrong.is_empty(), "imports that point upwards:\n{}", wrong.join("\n"));
+}
+
+/// Files that need each other can only be read together. Those of these lists do; the lists only become shorter.
+const CIRCLES: &[&[&str]] = &[
+    &["backend/cpu/mod.rs", "backend/cpu/sums.rs"],
+    &[
+        "backend/cuda/batch/arrays.rs",
+        "backend/cuda/batch/chunk.rs",
+        "backend/cuda/batch/mod.rs",
+        "backend/cuda/batch/terms.rs",
+    ],
+    &["backend/cuda/cache/disk.rs", "backend/cuda/cache/mod.rs"],
+    &["backend/cuda/codegen.rs", "backend/cuda/source.rs"],
+    &["backend/cuda/many.rs", "backend/cuda/passes.rs", "backend/cuda/slots.rs"],
+    &["backend/stream/answered.rs", "backend/stream/memo.rs"],
+    &[
+        "curve_fit/global/derived.rs",
+        "curve_fit/global/layout.rs",
+        "curve_fit/global/mod.rs",
+        "curve_fit/global/model.rs",
+    ],
+    &[
+        "curve_fit/mod.rs",
+        "curve_fit/models.rs",
+        "curve_fit/parameters.rs",
+        "curve_fit/start.rs",
+        "curve_fit/tie.rs",
+    ],
+    &[
+        "curve_fit/profile/interval.rs",
+        "curve_fit/profile/mod.rs",
+        "curve_fit/profile/neville.rs",
+        "curve_fit/profile/refits.rs",
+        "curve_fit/profile/walk.rs",
+    ],
+    &["data/overview.rs", "data/points.rs", "data/summary.rs"],
+    &["data/source/csv/mod.rs", "data/source/csv/records.rs"],
+    &["error.rs", "error/global.rs"],
+    &["fit/batch/abreast.rs", "fit/batch/engine.rs", "fit/batch/one.rs"],
+    &["fit/batch/mod.rs", "fit/batch/view.rs"],
+    &[
+        "fit/derived.rs",
+        "fit/doubts.rs",
+        "fit/mod.rs",
+        "fit/propagated.rs",
+        "fit/restricted.rs",
+        "fit/runaway.rs",
+    ],
+    &["fit/end.rs", "fit/search.rs"],
+    &["math/reduce_huge.rs", "math/trig.rs"],
+    &["model/expression.rs", "model/expression/functions.rs"],
+    &["model/parse/fault.rs", "model/parse/tokens.rs"],
+    &["model/program.rs", "model/saved.rs"],
+    &[
+        "models/assemble.rs",
+        "models/definition.rs",
+        "models/leaf.rs",
+        "models/model.rs",
+        "models/start.rs",
+        "models/start/sum.rs",
+        "models/start/together.rs",
+    ],
+    &["progress/mod.rs", "progress/stream.rs"],
+];
+
+/// The files that one needs, directly or through others.
+fn reached<'a>(needs: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = open.pop() {
+        let next = needs.get(file).into_iter().flatten().map(String::as_str);
+        open.extend(next.filter(|file| found.insert(*file)));
+    }
+    found
+}
+
+/// Files of which each needs the others, directly or through further ones.
+fn circles(needs: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<&str>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        needs.keys().map(|file| (file.as_str(), reached(needs, file))).collect();
+    let of = |file: &&str| -> Vec<&str> {
+        let there = reached[file].iter().copied();
+        there.filter(|other| reached.get(other).is_some_and(|back| back.contains(file))).collect()
+    };
+    let mut all: Vec<Vec<&str>> =
+        reached.keys().map(of).filter(|circle| circle.len() > 1).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[test]
+fn no_file_needs_itself_through_others_but_for_those_known() {
+    let src = src();
+    let all = Crate::read(&src);
+    let name = |file: &Path| file.strip_prefix(&src).unwrap().display().to_string();
+    let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for module in all.0.values() {
+        for named in module.named.iter().filter(|named| !named.in_tests && !named.is_offered) {
+            let Some(file) = all.file(&named.path) else { continue };
+            if file != module.file {
+                needs.entry(name(&module.file)).or_default().insert(name(file));
+            }
+        }
+    }
+    assert!(needs.len() > 50, "only {} files were recognised", needs.len());
+    let found = circles(&needs);
+    let list = |circles: &[Vec<&str>]| -> String {
+        circles.iter().map(|files| format!("    &{files:?},\n")).collect()
+    };
+    assert!(
+        found == CIRCLES,
+        "new circles are to be dissolved; those that are gone leave the list, which is now\n{}",
+        list(&found)
+    );
+}
+
+/// rayon panics where it gets no threads, so nothing is handed to it before they are asked for.
+#[test]
+fn threads_are_asked_for_before_they_are_used() {
+    let (mut files, mut users, mut wrong) = (Vec::new(), 0, Vec::new());
+    sources(&src(), &mut files);
+    for file in files.into_iter().filter(|file| !file.ends_with("threads.rs")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let shipped = text.split("#[cfg(test)]\nmod").next().unwrap();
+        let is_test = file.components().any(|part| part.as_os_str() == "tests")
+            || file.file_stem().is_some_and(|name| name.to_string_lossy().ends_with("tests"));
+        let direct = ["rayon::join(", "rayon::current_num_threads("];
+        let divides = shipped.contains("rayon::prelude");
+        users += usize::from(divides);
+        if !is_test
+            && (direct.iter().any(|call| shipped.contains(call))
+                || (divides && !shipped.contains("threads::ready()")))
+        {
+            wrong.push(file.display().to_string());
+        }
+    }
+    assert!(users > 5, "only {users} files were recognised");
+    assert!(wrong.is_empty(), "threads that were not asked for:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_stay_small() {
+    let mut files = Vec::new();
+    sources(&src(), &mut files);
+    let length = |file: &PathBuf| fs::read_to_string(file).unwrap().lines().count();
+    let (longest, file) = files.iter().map(|file| (length(file), file)).max().unwrap();
+    assert!(longest <= 500, "{} has {longest} lines", file.display());
+}

@@ -1,0 +1,23 @@
+//! The entries of the crate: what each promises, that they agree, and what they answer to bad input.
+
+mod arrays;
+mod bad_input;
+mod batch;
+mod batch_shapes;
+mod cancel;
+mod contract;
+mod determinism;
+mod global_fit;
+mod joint_sets;
+mod multi_start;
+mod nothing_panics;
+mod same_answer;
+
+#[path = "../support"]
+mod support {
+    pub(crate) mod nist;
+    pub(crate) mod questions;
+    pub(crate) mod standard;
+    #[allow(unused, reason = "`cancel` runs one of its tests")]
+    pub(crate) mod suite;
+}

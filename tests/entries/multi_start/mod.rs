@@ -1,0 +1,10 @@
+//! Fits from many starts: the optima against minima found otherwise, where starts are drawn, what one
+//! start may do to the rest, and requests that make no sense.
+
+#![allow(unreachable_pub, reason = "files of one test")]
+
+mod minima;
+mod optima;
+mod requests;
+mod standard;
+mod starts;

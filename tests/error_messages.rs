@@ -1,0 +1,175 @@
+//! Every message: what is wrong, with the numbers and the remedy. A message that changes changes the snapshot.
+
+#![cfg(feature = "plot")]
+
+use dualfit::{
+    CheckpointError, Error, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda,
+    PlotError, SavedError, SourceChange, SourceError, StartError, TieError, UncertaintyError,
+};
+
+fn own(text: &str) -> String {
+    text.to_owned()
+}
+
+fn names() -> Vec<String> {
+    vec![own("a"), own("b")]
+}
+
+fn values() -> NamedValues {
+    NamedValues(vec![Named { name: own("a"), value: 1.5 }, Named { name: own("b"), value: -2e-12 }])
+}
+
+fn of_data() -> Vec<Error> {
+    let (what, name) = (own("y"), own("a"));
+    vec![
+        Error::EmptyData { given: 0, omitted: 0 },
+        Error::EmptyData { given: 5, omitted: 5 },
+        Error::LengthMismatch { what: what.clone(), expected: 3, got: 4, remedy: "give as many" },
+        Error::ColumnCount { expected: 1, got: 2 },
+        Error::NonFinite { what, index: 7, value: f64::NAN, count: 2, hint: ", or clean it" },
+        Error::NonFiniteParameter { what: "start", name, value: f64::INFINITY },
+        Error::SigmaNotPositive { index: 3, value: -0.5 },
+        Error::NoEffectiveData { points: 9 },
+        Error::CovarianceNotPositiveDefinite { row: 4, reason: "a negative pivot" },
+        Error::TooFewPoints { points: 2, parameters: 3 },
+        Error::BatchLayout { message: own("10 points in 3 fits") },
+        Error::NegativeCount { index: 2, value: -1.0 },
+        Error::NotForCounts { what: "sigma" },
+    ]
+}
+
+fn of_parameters() -> Vec<Error> {
+    let name = || own("a");
+    vec![
+        Error::ParameterCount { expected: 2, got: 3, names: names() },
+        Error::UnknownParameter { name: own("e"), known: names(), remedy: own("correct it") },
+        Error::BoundsOrder { name: name(), lower: 2.0, upper: 1.0 },
+        Error::StartOutOfBounds { name: name(), value: 3e12, lower: 0.0, upper: 1.0 },
+        Error::NoParameters,
+        Error::NoParameterDependence { names: names() },
+        Error::BadOption { name: "level", value: 1.5, requirement: "a probability" },
+        Error::RangeOfStarts { name: name(), lower: 0.0, upper: f64::INFINITY, fault: own("open") },
+        Error::SobolDimensions { parameters: 300, most: 256 },
+        NameError::Unshowable { name: own("a\u{202e}") }.into(),
+        NameError::Taken {
+            name: name(),
+            first: own("gaussian"),
+            second: own("linear"),
+            remedy: own("rename one"),
+        }
+        .into(),
+        StartError::GivenTwice { name: name() }.into(),
+        StartError::Unknown { names: names() }.into(),
+        StartError::FixedWithoutValue { name: name() }.into(),
+        TieError::Cycle { names: names() }.into(),
+        TieError::Besides {
+            name: name(),
+            formula: own("2*b"),
+            besides: own("fixed"),
+            remedy: "free it",
+        }
+        .into(),
+        TieError::DiffersBetweenSets { name: name() }.into(),
+        GlobalError::InSet { set: 2, error: Box::new(Error::NoParameters) }.into(),
+        GlobalError::NoSets.into(),
+        GlobalError::Differs { set: 2, what: "its loss", remedy: "set one" }.into(),
+    ]
+}
+
+fn of_models() -> Vec<Error> {
+    let (index, point, params) = (3, values, values);
+    vec![
+        Error::ModelPanicked { message: own("no"), place: own("point 3") },
+        Error::ObserverPanicked { message: own("no") },
+        Error::SourcePanicked { message: own("no") },
+        Error::ModelNonFiniteAtStart { index, point: point(), value: f64::NAN, params: params() },
+        Error::PartialNonFiniteAtStart {
+            name: own("a"),
+            index,
+            point: point(),
+            value: f64::INFINITY,
+            params: params(),
+        },
+        Error::ModelNotPositiveAtStart { index, point: point(), value: -1.0, params: params() },
+        Error::OverflowAtStart { params: params() },
+        Error::Parse { message: own("a bracket is open"), column: 3, text: own("a*(x") },
+        Error::JacobianOfTraced,
+        Error::NotTraced,
+        Error::ForeignVariable,
+        ModelError::BadName { name: own("pi"), model: own("linear") }.into(),
+        ModelError::Unknown { name: own("gausian"), nearest: Some("gaussian") }.into(),
+        ModelError::NotNestable { outer: own("gaussian2d"), variables: 2 }.into(),
+        ModelError::TooLarge { what: own("300 models inside each other"), most: 200 }.into(),
+    ]
+}
+
+fn of_fits() -> Vec<Error> {
+    let (name, reason, remedy) = (own("a"), "it is fixed", "free it");
+    let path = || "out/file".into();
+    let message = || own("no space left");
+    vec![
+        UncertaintyError::NewPointUnknown { reason, remedy }.into(),
+        UncertaintyError::NewPointSigma { index: 1, value: 0.0 }.into(),
+        UncertaintyError::NoProfile { name: name.clone(), reason, remedy }.into(),
+        UncertaintyError::BeyondProfile { level: 0.99, covered: 0.95 }.into(),
+        UncertaintyError::BetterMinimum { name, cost: 1e-12 }.into(),
+        UncertaintyError::OtherFit { what: "points", found: own("3"), expected: own("4") }.into(),
+        UncertaintyError::NotComparable {
+            what: "loss",
+            first: own("linear"),
+            second: own("Huber"),
+            remedy: "fit both with one",
+        }
+        .into(),
+        UncertaintyError::NoFits.into(),
+        PlotError::NotWritten { path: path(), message: message() }.into(),
+        PlotError::Extension { path: path() }.into(),
+        PlotError::Nothing { what: "no point is finite" }.into(),
+        PlotError::NotPositive { axis: "x", index: 2, value: 0.0 }.into(),
+        PlotError::Columns { columns: 2 }.into(),
+        PlotError::Size { width: 10, height: 20 }.into(),
+        CheckpointError::NotWritten { path: path(), message: message() }.into(),
+        SavedError::NoModel.into(),
+        SourceError::new("data.csv", "\"abc\" is not a number").at_row(18).in_column("y").into(),
+        SourceChange::Points { expected: 10, got: 9 }.into(),
+        Error::MemoryLimit { limit: 1000, needed: 2000 },
+        Error::StoppedInFirstPass,
+    ]
+}
+
+fn of_devices() -> Vec<Error> {
+    let (name, message) = (|| own("NVIDIA H100"), || own("code 700"));
+    let mut errors = vec![
+        Error::NotOnDevice { what: "a native model", remedy: "use Backend::Cpu" },
+        Error::DeviceOutOfMemory { name: name(), requested: 1 << 30, free: 1 << 20 },
+        Error::DeviceLost { name: name(), message: message() },
+        Error::DeviceFailed { name: name(), message: message() },
+        Error::KernelNotCompiled { message: own("line 3"), source_text: own("__global__") },
+    ];
+    let reasons = [
+        NoCuda::DriverLibraryNotFound { searched: vec![own("libcuda.so.1")], in_container: false },
+        NoCuda::DriverLibraryNotFound { searched: vec![own("libcuda.so.1")], in_container: true },
+        NoCuda::SymbolMissing { symbol: own("cuInit"), library: own("libcuda.so.1") },
+        NoCuda::DriverTooOld { driver: (10, 2), needs: (11, 2) },
+        NoCuda::InitFailed { code: 803, text: own("cuInit") },
+        NoCuda::NoDevice { visible: None, in_container: false },
+        NoCuda::NoDevice { visible: Some(own("7")), in_container: false },
+        NoCuda::OrdinalOutOfRange { ordinal: 3, count: 1, visible: Some(own("0")) },
+        NoCuda::DeviceVariable { value: own("x") },
+        NoCuda::NvrtcNotFound { searched: vec![own("libnvrtc.so.12")], driver: (12, 4) },
+        NoCuda::NvrtcTooNew { nvrtc: (13, 0), driver: (12, 4) },
+        NoCuda::CompilerFailed { reason: own("code 5") },
+        NoCuda::ForcedCpu,
+    ];
+    for (i, reason) in reasons.into_iter().enumerate() {
+        errors.push(Error::CudaUnavailable { ordinal: (i == 0).then_some(1), reason });
+    }
+    errors
+}
+
+#[test]
+fn messages_say_what_is_wrong_and_what_to_do() {
+    let lists = [of_data(), of_parameters(), of_models(), of_fits(), of_devices()];
+    let messages: Vec<String> = lists.iter().flatten().map(ToString::to_string).collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}

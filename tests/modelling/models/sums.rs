@@ -1,0 +1,73 @@
+//! How often the starts of sums of rates lead where the truth leads.
+
+use crate::models::truths::{between, log_between, spread};
+use dualfit::{CurveFit, Data, Program, models};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand_distr::{Distribution, StandardNormal};
+
+type Draw = fn(&mut StdRng) -> (Vec<f64>, Vec<f64>);
+
+fn two(rng: &mut StdRng) -> (Vec<f64>, Vec<f64>) {
+    let (slow, amplitude) = (between(rng, 3.0, 10.0), log_between(rng, 1.0, 100.0));
+    let (fast, share) = (slow / between(rng, 8.0, 20.0), between(rng, 0.5, 2.0));
+    (spread(rng, 0.0, 20.0), vec![share * amplitude, fast, amplitude, slow])
+}
+
+const SUMS: [(&str, Draw); 6] = [
+    ("exponential + constant", |rng| {
+        let height = log_between(rng, 0.1, 100.0);
+        let offset = height * between(rng, -5.0, 5.0);
+        (spread(rng, 0.0, 10.0), vec![height, log_between(rng, 0.3, 5.0), offset])
+    }),
+    ("exponential + linear", |rng| {
+        let (height, share) = (log_between(rng, 0.1, 100.0), between(rng, -5.0, 5.0));
+        let params = vec![height, log_between(rng, 0.3, 2.0), 0.05 * height, share * height];
+        (spread(rng, 0.0, 10.0), params)
+    }),
+    ("exponential(a_) + exponential(b_)", two),
+    ("biexponential + constant", |rng| {
+        let (x, mut params) = two(rng);
+        params.push(params[2] * between(rng, -1.0, 1.0));
+        (x, params)
+    }),
+    ("logistic_growth + constant", |rng| {
+        let (rate, middle) = (log_between(rng, 0.8, 5.0), between(rng, 3.0, 7.0));
+        let params = vec![log_between(rng, 0.1, 100.0), rate, middle, between(rng, -3.0, 3.0)];
+        (spread(rng, 0.0, 10.0), params)
+    }),
+    ("diode + constant", |rng| {
+        let (nvt, i0) = (between(rng, 0.025, 0.06), log_between(rng, 1e-15, 1e-8));
+        let top = nvt * (log_between(rng, 1e-4, 1e-1) / i0).ln();
+        (spread(rng, -0.2, top), vec![i0, nvt, 1e-3])
+    }),
+];
+
+fn leads(curve: &CurveFit, program: &Program, draw: Draw, seed: u64) -> bool {
+    let mut rng = StdRng::seed_from_u64(1000 + seed);
+    let (x, truth) = draw(&mut rng);
+    let clean: Vec<f64> = x.iter().map(|&x| program.evaluate(&[x], &truth)).collect();
+    let low = clean.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = clean.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sigma = between(&mut rng, 0.02, 0.03) * (high - low);
+    let noisy = |y: &f64| {
+        let normal: f64 = StandardNormal.sample(&mut rng);
+        y + sigma * normal
+    };
+    let y: Vec<f64> = clean.iter().map(noisy).collect();
+    let data = || Data::new(&x, &y).unwrap();
+    let best = curve.fit(data(), &truth).unwrap();
+    let fit = curve.fit(data(), dualfit::Start::Guess).unwrap();
+    fit.converged() && fit.cost() <= best.cost() * (1.0 + 1e-6)
+}
+
+#[test]
+fn starts_of_sums_lead_where_the_truth_leads() {
+    for (text, draw) in SUMS {
+        let curve = CurveFit::from(models::parse(text).unwrap());
+        let program = curve.program().unwrap();
+        let good = (0..100).filter(|&seed| leads(&curve, &program, draw, seed)).count();
+        println!("{text:36} {good:3} of 100");
+        assert!(good >= 95, "{text}: {good} of 100");
+    }
+}

@@ -1,0 +1,58 @@
+//! Memory that a fit takes, as the system counts it, where the points are many times the limit.
+#![cfg(target_os = "linux")]
+
+use crate::stream::child;
+use dualfit::{Backend, CurveFit, FnSource, Stream};
+use std::fs;
+
+const TEST: &str = "stream::memory::a_stream_keeps_its_limit";
+const LIMIT: usize = 8 << 20;
+/// What a process takes beside it, as `Stream::memory_limit` says.
+const BESIDE: usize = 30_000_000;
+/// Points of 16 bytes that are 21 times the limit.
+const POINTS: u64 = 21 * LIMIT as u64 / 16;
+
+/// The most memory that this process has had, in bytes.
+fn most_resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    1024 * line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
+}
+
+/// What a child does: bytes that it grew by, and bytes of its buffers.
+fn grown(subsample: bool) -> (usize, usize) {
+    let source = FnSource::new(POINTS, |i| {
+        let x = 1e-6 * i as f64;
+        // Noise that needs no memory.
+        let e = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+        (x, 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * e)
+    });
+    let stream = Stream::new(source).memory_limit(LIMIT).subsample(subsample);
+    let before = most_resident();
+    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
+    let fit = model.fit_stream(stream, [2.05, 0.51, 0.31]).unwrap();
+    assert!((fit.params()[1] - 0.5).abs() < 1e-3, "{fit}");
+    (most_resident() - before, fit.stats().stream.as_ref().unwrap().buffer_bytes)
+}
+
+#[test]
+fn a_stream_keeps_its_limit() {
+    if let Some(task) = child::task(TEST) {
+        let (subsample, path) = task.split_once(' ').unwrap();
+        let (grown, buffers) = grown(subsample == "true");
+        return fs::write(path, format!("{grown} {buffers}")).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bytes");
+    for subsample in [false, true] {
+        child::finish(child::start(TEST, &format!("{subsample} {}", path.display())));
+        let text = fs::read_to_string(&path).unwrap();
+        let numbers: Vec<usize> = text.split(' ').map(|n| n.parse().unwrap()).collect();
+        let (grown, buffers) = (numbers[0], numbers[1]);
+        println!(
+            "sample: {subsample}; grown by {grown} bytes, buffers of {buffers}, limit {LIMIT}"
+        );
+        assert!(grown <= LIMIT + BESIDE, "sample: {subsample}; grown by {grown}");
+        assert!(buffers <= LIMIT);
+    }
+}
