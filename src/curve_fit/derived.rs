@@ -42,7 +42,7 @@ impl CurveFit {
             let taken = if self.names.contains(name) {
                 "a parameter"
             } else if self.derived[..i].iter().any(|(other, _)| other == name) {
-                "another derived quantity"
+                "another one"
             } else {
                 continue;
             };

@@ -48,14 +48,16 @@ impl Fit {
                 writeln!(f, "  {}  == {formula}", error_cell(error))?;
                 continue;
             }
-            let remark = match (self.fixed[i], self.at_bound[i]) {
-                (true, _) => Some("fixed"),
-                (_, Some(_)) => Some("at bound"),
-                _ => lacking(error),
-            };
-            match remark {
-                Some(remark) => writeln!(f, "    {remark:>12}  {:>10}  {start:>12}", "")?,
-                None => {
+            match (self.fixed[i], self.at_bound[i]) {
+                (true, _) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "fixed", "")?,
+                (_, Some(_)) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "at bound", "")?,
+                _ if error == f64::INFINITY => {
+                    writeln!(f, "    {:>12}  {:>10}  {start:>12}", "undetermined", "")?;
+                }
+                _ if error.is_nan() => {
+                    writeln!(f, "    {:>12}  {:>10}  {start:>12}", "unknown", "")?;
+                }
+                _ => {
                     let relative = match value {
                         0.0 => String::new(),
                         _ => format!("{} %", significant(100.0 * error / value.abs(), 3)),
@@ -205,20 +207,12 @@ impl Fit {
     }
 }
 
-/// Why there is no standard error, if there is none.
-fn lacking(error: f64) -> Option<&'static str> {
-    match error {
-        e if e.is_finite() => None,
-        f64::INFINITY => Some("undetermined"),
-        _ => Some("unknown"),
-    }
-}
-
 /// A standard error of what has no start, or why there is none.
 fn error_cell(error: f64) -> String {
-    match lacking(error) {
-        None => format!("± {:>12}", significant(error, 4)),
-        Some(why) => format!("  {why:>12}"),
+    match error {
+        e if e.is_finite() => format!("± {:>12}", significant(e, 4)),
+        f64::INFINITY => format!("  {:>12}", "undetermined"),
+        _ => format!("  {:>12}", "unknown"),
     }
 }
 

@@ -175,7 +175,7 @@ fn derived_quantities_need_names_of_their_own() -> Result<(), Error> {
     };
     assert_eq!(taken(line()?.derive("a", "2*b")?)?, ("a".to_owned(), "a parameter".to_owned()));
     let twice = line()?.derive("q", "2*b")?.derive("q", "3*b")?;
-    assert_eq!(taken(twice)?, ("q".to_owned(), "another derived quantity".to_owned()));
+    assert_eq!(taken(twice)?, ("q".to_owned(), "another one".to_owned()));
     Ok(())
 }
 

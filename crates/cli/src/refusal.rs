@@ -109,6 +109,9 @@ pub(crate) fn refused(error: &Error) -> Refusal {
         Error::BadOption { name: "max_evaluations", value, requirement } => {
             format!("--max-evaluations {value}: it must be {requirement}")
         }
+        Error::BadOption { name: "level", value, requirement } => {
+            format!("the level is {value}; it must be {requirement}")
+        }
         Error::DeviceOutOfMemory { name, requested, free } => format!(
             "{name} has no {requested} bytes of memory left, {free} are free; free some of it, or use --device cpu"
         ),

@@ -325,5 +325,5 @@ fn what_cannot_be_drawn_is_said() {
         refused(FitPlot::new(&fit, &both).save("fit.svg")),
         PlotError::Columns { columns: 2 }
     );
-    assert!(matches!(plot().band(1.5).to_svg(), Err(Error::Uncertainty(_))));
+    assert!(matches!(plot().band(1.5).to_svg(), Err(Error::BadOption { name: "level", .. })));
 }

@@ -198,7 +198,10 @@ fn values_that_make_no_sense() {
     );
     words(&["--fix", "s"], "--fix s: it has no value; write --fix s=1");
     words(&["--tie", "s"], "--tie s: it is written --tie \"s2=2*s1\"");
-    words(&["--tie", "s=2*q"], "`q`, in the tie of `s`, is no parameter; the model has s, o");
+    words(
+        &["--tie", "s=2*q"],
+        "there is no parameter `q`; the model has s, o; correct the tie of `s`",
+    );
     words(&["--tie", "q=2*s"], "--tie q: the model has no such parameter; it has s, o");
     words(
         &["--tie", "s=2*"],
@@ -220,7 +223,7 @@ fn values_that_make_no_sense() {
     words(&["--range", "t"], "--range t: it is written --range x=0..10");
     words(
         &["--interval", "95"],
-        "the level is 95; give a probability between 0 and 1, such as 0.95",
+        "the level is 95; it must be a probability between 0 and 1, such as 0.95",
     );
     words(&["--max-evaluations", "0"], "--max-evaluations 0: it must be at least 1");
     words(

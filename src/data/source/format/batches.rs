@@ -13,6 +13,7 @@ use arrow_array::types::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType};
 use std::fmt;
 use std::sync::Arc;
@@ -129,11 +130,12 @@ impl<G: Groups> Batches<G> {
         let left = self.left().and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let count = batch.num_rows().min(most).min(left);
         let mut arrays = Vec::new();
-        batch.columns().iter().for_each(|array| flatten(array, &mut arrays));
+        batch.columns().iter().for_each(|array| flatten(array, None, &mut arrays));
         for (role, column) in self.roles.all() {
             let array = columns.iter().position(|&used| used == column).and_then(|i| arrays.get(i));
             let place = array.zip(Target::of(chunk, role));
-            if !place.is_some_and(|(array, out)| append(&array.slice(0, count), out)) {
+            if !place.is_some_and(|((array, nulls), out)| append(array, nulls.as_ref(), count, out))
+            {
                 let error = self.file.error("it is damaged: its numbers are of another type");
                 return Err(error.in_column(self.roles.name(column)));
             }
@@ -268,27 +270,36 @@ fn refusal(kind: &DataType) -> Option<String> {
     }
 }
 
-/// The columns within a column, where it is a structure, or itself.
-fn flatten(array: &ArrayRef, out: &mut Vec<ArrayRef>) {
+/// The columns within a column, where it is a structure, or itself, and where they have no values. What is
+/// within a structure is null where the structure is.
+fn flatten(
+    array: &ArrayRef,
+    outer: Option<&NullBuffer>,
+    out: &mut Vec<(ArrayRef, Option<NullBuffer>)>,
+) {
+    let nulls = NullBuffer::union(outer, array.nulls());
     match array.as_struct_opt() {
-        Some(fields) => fields.columns().iter().for_each(|field| flatten(field, out)),
-        None => out.push(array.clone()),
+        Some(fields) => {
+            fields.columns().iter().for_each(|field| flatten(field, nulls.as_ref(), out))
+        }
+        None => out.push((array.clone(), nulls)),
     }
 }
 
-/// Appends the values of an array, nulls as NaN; false if they are no numbers, or wider than the column.
-fn append(array: &ArrayRef, out: Target<'_>) -> bool {
+/// Appends the first `count` values of an array, nulls as NaN; false if they are no numbers, or wider than
+/// the column.
+fn append(array: &ArrayRef, nulls: Option<&NullBuffer>, count: usize, out: Target<'_>) -> bool {
     let out = match (out, array.as_primitive_opt::<Float32Type>()) {
         (Target::F64(out), _) => out,
         (Target::F32(out), Some(array)) => {
-            extend(out, array, f32::NAN, |value| value);
+            extend(out, array, nulls, count, f32::NAN, |value| value);
             return true;
         }
         (Target::F32(_), None) => return false,
     };
     macro_rules! widened {
         ($kind:ty) => {
-            extend(out, array.as_primitive::<$kind>(), f64::NAN, |value| value as f64)
+            extend(out, array.as_primitive::<$kind>(), nulls, count, f64::NAN, |value| value as f64)
         };
     }
     match array.data_type() {
@@ -310,11 +321,17 @@ fn append(array: &ArrayRef, out: Target<'_>) -> bool {
 fn extend<T: ArrowPrimitiveType, V: Copy>(
     out: &mut Vec<V>,
     array: &PrimitiveArray<T>,
+    nulls: Option<&NullBuffer>,
+    count: usize,
     null: V,
     convert: impl Fn(T::Native) -> V,
 ) {
-    match array.null_count() {
-        0 => out.extend(array.values().iter().map(|&value| convert(value))),
-        _ => out.extend(array.iter().map(|value| value.map_or(null, &convert))),
+    let values = array.values().iter().take(count);
+    match nulls.filter(|nulls| nulls.null_count() > 0) {
+        None => out.extend(values.map(|&value| convert(value))),
+        Some(nulls) => {
+            let value = |(&value, there)| if there { convert(value) } else { null };
+            out.extend(values.zip(nulls.iter()).map(value));
+        }
     }
 }
