@@ -76,7 +76,10 @@ pub(crate) fn range(text: &str, option: &str, part: &str) -> Outcome<Range> {
     Ok((low, high))
 }
 
-const LOSSES: [(&str, fn(f64) -> Loss); 5] = [
+/// A loss of a scale.
+type Scaled = fn(f64) -> Loss;
+
+const LOSSES: [(&str, Scaled); 5] = [
     ("huber", |scale| Loss::Huber { scale }),
     ("soft-l1", |scale| Loss::SoftL1 { scale }),
     ("cauchy", |scale| Loss::Cauchy { scale }),

@@ -5,20 +5,23 @@ use crate::refusal::{Outcome, Refusal};
 use crate::words::{did_you_mean, listed};
 use wildmatch::WildMatch;
 
+/// Whether a column of this number, from 0, and name is meant.
+type Test<'a> = dyn Fn(usize, &str) -> bool + 'a;
+
 impl Table {
     /// The column that is called so; else the one of that number, from 1; else the one whose name differs
     /// only in capitals or in a unit behind it, as "time" and "Time (s)".
     pub(crate) fn find(&self, asked: &str) -> Outcome<usize> {
         let (names, asked) = (&self.names, asked.trim());
         let number = asked.parse::<usize>().ok();
-        let tests: [&dyn Fn(usize, &str) -> bool; 5] = [
+        let tests: [&Test<'_>; 5] = [
             &|_, name| name == asked,
             &|column, _| number == Some(column + 1),
             &|_, name| without_unit(name) == asked,
             &|_, name| name.eq_ignore_ascii_case(asked),
             &|_, name| without_unit(name).eq_ignore_ascii_case(asked),
         ];
-        let passing = |test: &dyn Fn(usize, &str) -> bool| -> Vec<usize> {
+        let passing = |test: &Test<'_>| -> Vec<usize> {
             (0..names.len()).filter(|&column| test(column, &names[column])).collect()
         };
         let mut found = tests.into_iter().map(passing);
