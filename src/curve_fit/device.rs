@@ -1,9 +1,9 @@
 //! Devices that a caller holds, data put on them once for many fits, and what a fit takes as data.
 
 use crate::backend::cuda::batch::arrays::Resident;
+use crate::backend::cuda::device;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
-use crate::backend::cuda::device;
 use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::estimator::Estimator;

@@ -1,9 +1,9 @@
 //! A fit as one of several sets sees it, which knows only some of its parameters.
 
 use super::covariance::{Covariance, Direction};
-use crate::constants::LEAST_PART;
 use super::warning::Warning;
 use super::{Fit, doubts};
+use crate::constants::LEAST_PART;
 use crate::data::sigma::Spread;
 use crate::model::native::Model;
 use crate::model::ties::Ties;

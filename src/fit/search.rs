@@ -8,8 +8,8 @@
 use super::approach::{FALL, ROUGH, came_to_nothing, judged};
 use super::end::End;
 use crate::backend::cuda::source::Arithmetic;
-use crate::data::loss::Loss;
 use crate::constants::FAR;
+use crate::data::loss::Loss;
 use crate::data::reach::distance;
 use crate::normal::{Normal, Summary};
 use crate::solver::evaluator::Evaluator;

@@ -5,10 +5,6 @@
 //! a single fit, which computes what is wanted at once, and fits that are evaluated together.
 //! `kernels/solver.cuh` has the same phases.
 
-use crate::constants::{
-    ACCEPT, BOLD, FAITHFUL, LAST_CHANGE, LAST_DIGITS, LAST_FALL, LAST_NOISE, MAX_REFINEMENTS,
-    MAX_SHORTENINGS,
-};
 use super::observe::{Progress, wants_to_stop};
 use super::options::Options;
 use super::outcome::Failure;
@@ -16,6 +12,10 @@ use super::search::Search;
 use super::state::{Phase, Prospect, Refinement, Transition, Want};
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
+use crate::constants::{
+    ACCEPT, BOLD, FAITHFUL, LAST_CHANGE, LAST_DIGITS, LAST_FALL, LAST_NOISE, MAX_REFINEMENTS,
+    MAX_SHORTENINGS,
+};
 use crate::normal::Summary;
 
 impl Search<'_> {

@@ -1,12 +1,12 @@
 //! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
-use crate::constants::ROUNDING;
 use super::bounds::Limits;
 use super::patience::Stop;
 use super::state::{Phase, Scaling, State, Transition, Want};
 use super::task::Task;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
+use crate::constants::ROUNDING;
 use crate::normal::Summary;
 
 /// A minimisation: what it asks, what it was told, and where it stands.

@@ -1,8 +1,8 @@
 //! Points of a stream as a fit's supply: passes on the CPU, or on a device.
 
 use crate::backend::choice::Work;
-use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::compiled_model::CompiledModel;
+use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
 use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
