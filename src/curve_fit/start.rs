@@ -96,6 +96,9 @@ impl CurveFit {
         }
         let _span = span!(DEBUG, "start", points = points.used);
         let finder = Finder::new(self, start)?;
+        if finder.given.iter().all(Option::is_some) {
+            return Ok(Found::given(finder.begin(points)?.values));
+        }
         let begun = Instant::now();
         let found = finder.solved(finder.begin(points)?, points)?;
         Ok(Found { took: begun.elapsed(), ..found })

@@ -2,7 +2,6 @@
 //! points count.
 
 use super::covariance::{Covariance, Inputs, kept};
-use super::search::Workspace;
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::normal::{RFactor, Spectrum};
@@ -131,67 +130,66 @@ impl End {
             }
         }
     }
-}
 
-impl Workspace {
-    /// Analyses the end without the points; false if that takes a pass over them.
-    pub(crate) fn analyse_without_points(&mut self) -> bool {
-        let Workspace { end, minimiser, problem, .. } = self;
-        let outcome = &minimiser.ends.best;
-        end.forget();
-        if !end.factor_of_normal(outcome, problem.loss) {
+    /// Analyses the end of a search without the points; false if that takes a pass over them.
+    pub(super) fn analyse_without_points(&mut self, problem: &Problem, outcome: &Outcome) -> bool {
+        self.forget();
+        if !self.factor_of_normal(outcome, problem.loss) {
             return false;
         }
-        end.weight = problem.points as f64;
-        end.find_held(problem, outcome);
-        end.is_known = true;
+        self.weight = problem.points as f64;
+        self.find_held(problem, outcome);
+        self.is_known = true;
         true
     }
 
-    /// Analyses the end, unless that was done. Where a few points outweigh all others, the parameters take the
-    /// last step that their full weights ask for.
-    pub(crate) fn analyse(&mut self, points: &mut dyn Evaluator) -> Result<(), Failure> {
-        let Workspace { end, minimiser, problem, .. } = self;
-        let outcome = &mut minimiser.ends.best;
-        if end.is_known {
+    /// Analyses the end of a search, unless that was done. Where a few points outweigh all others, the parameters
+    /// take the last step that their full weights ask for.
+    pub(super) fn analyse(
+        &mut self,
+        problem: &Problem,
+        outcome: &mut Outcome,
+        points: &mut dyn Evaluator,
+    ) -> Result<(), Failure> {
+        if self.is_known {
             return Ok(());
         }
-        end.forget();
+        self.forget();
         if outcome.most_weight < f64::INFINITY {
             points.limit_weights(outcome.most_weight);
         }
-        end.weight = problem.points as f64;
-        if !end.factor_of_normal(outcome, problem.loss) {
-            match points.factor(&outcome.params, &outcome.columns, &mut end.factor) {
-                Ok(()) => end.passes += 1,
+        self.weight = problem.points as f64;
+        if !self.factor_of_normal(outcome, problem.loss) {
+            match points.factor(&outcome.params, &outcome.columns, &mut self.factor) {
+                Ok(()) => self.passes += 1,
                 // The last normal equations must do.
                 Err(Fault::Stopped(stop)) => {
-                    end.model.write_factor(&mut end.factor);
-                    (end.stopped, end.factor.weight) = (Some(stop), f64::NAN);
+                    self.model.write_factor(&mut self.factor);
+                    (self.stopped, self.factor.weight) = (Some(stop), f64::NAN);
                 }
                 Err(fault) => return Err(fault.into()),
             }
             if problem.loss != Loss::Linear {
-                end.weight = end.factor.weight;
+                self.weight = self.factor.weight;
             }
         }
-        end.find_held(problem, outcome);
+        self.find_held(problem, outcome);
         let heavy = match points.heavy_rows(&outcome.params, &outcome.columns) {
             Ok(rows) => rows,
             Err(Fault::Stopped(stop)) => {
-                end.stopped = Some(stop);
+                self.stopped = Some(stop);
                 Vec::new()
             }
             Err(fault) => return Err(fault.into()),
         };
         if !heavy.is_empty() {
-            let sharpened = sharpened(&end.factor, &heavy);
+            let sharpened = sharpened(&self.factor, &heavy);
             let inside = inside(problem, &outcome.params);
             let step = last_step(&sharpened, &inside, problem, &outcome.columns, &outcome.params);
             step.into_iter().flatten().for_each(|(k, to)| outcome.params[k] = to);
-            (end.sharpened, end.passes) = (Some(sharpened), end.passes + 1);
+            (self.sharpened, self.passes) = (Some(sharpened), self.passes + 1);
         }
-        end.is_known = true;
+        self.is_known = true;
         Ok(())
     }
 }

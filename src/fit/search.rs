@@ -383,6 +383,16 @@ impl Workspace {
         self.before = Some(room);
     }
 
+    /// Analyses the end, unless that was done.
+    pub(crate) fn analyse(&mut self, points: &mut dyn Evaluator) -> Result<(), Failure> {
+        self.end.analyse(&self.problem, &mut self.minimiser.ends.best, points)
+    }
+
+    /// Analyses the end without the points; false if that takes a pass over them.
+    pub(crate) fn analyse_without_points(&mut self) -> bool {
+        self.end.analyse_without_points(&self.problem, &self.minimiser.ends.best)
+    }
+
     /// Whether the end is what it seems: converged only if the loss lets enough points count there, and
     /// degenerate only if the cost does not rise from every bound that took a parameter its effect.
     pub(super) fn judge(

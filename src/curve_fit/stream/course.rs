@@ -59,6 +59,9 @@ pub(super) struct Beginning {
 /// A fit on its way.
 pub(super) struct Course<'f> {
     asked: Asked<'f>,
+    /// Without the limit of time, which breaks off passes only: steps that end sooner for want of time end
+    /// elsewhere, and what is resumed is to end as if nothing had been stopped.
+    options: Options,
     /// The start, once it is complete.
     start: OnceLock<Found>,
     supply: StreamSupply<'f>,
@@ -122,8 +125,10 @@ impl<'f> Course<'f> {
         };
         let until = end_of(asked.begun, asked.curve.options.max_time);
         let supply = StreamSupply::new(passes, asked.curve.cancel.clone(), until);
+        let options = Options { max_time: None, ..asked.curve.options };
         let course = Course {
             asked,
+            options,
             start,
             supply,
             notes,
@@ -287,7 +292,7 @@ impl<'f> Course<'f> {
             derived: &curve.derived,
             unused: unused.clone(),
             loss: curve.loss,
-            options: &curve.options,
+            options: &self.options,
             observer: Some(&self.watch),
             starts_refined,
             linear: self.linear(),
