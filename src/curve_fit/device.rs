@@ -49,7 +49,7 @@ impl Device {
     /// model with as many independent variables, under any loss, and without sigma as counts.
     ///
     /// # Errors
-    /// What is wrong with the data, as [`CurveFit::fit`] says it; [`Error::NotOnDevice`] for a
+    /// What is wrong with the data, as [`CurveFit::fit`](crate::CurveFit::fit) says it; [`Error::NotOnDevice`] for a
     /// covariance matrix of y, and [`Error::DeviceOutOfMemory`].
     pub fn upload<'a>(&self, data: &Data<'a>) -> Result<DeviceData<'a>> {
         let points = Points::validate(data)?;
@@ -142,11 +142,20 @@ pub enum FitData<'d, 'a> {
 }
 
 impl FitData<'_, '_> {
-    /// Columns of x, and points that were given.
-    pub(super) fn shape(&self) -> (usize, usize) {
+    /// Columns of x.
+    pub(super) fn columns(&self) -> usize {
         match self {
-            FitData::Memory(data) => (data.columns.len(), data.y.len()),
-            FitData::Device(data) => (data.points.columns.len(), data.points.len()),
+            FitData::Memory(data) => data.columns.len(),
+            FitData::Device(data) => data.points.columns.len(),
+        }
+    }
+
+    /// Points that were given.
+    #[cfg(feature = "tracing")]
+    pub(super) fn len(&self) -> usize {
+        match self {
+            FitData::Memory(data) => data.y.len(),
+            FitData::Device(data) => data.points.len(),
         }
     }
 

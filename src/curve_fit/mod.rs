@@ -298,10 +298,9 @@ impl CurveFit {
         start: impl Into<Start>,
     ) -> Result<Fit> {
         let (data, start) = (data.into(), start.into());
-        let (columns, given) = data.shape();
-        let _span = span!(INFO, "fit", points = given, parameters = self.names.len());
+        let _span = span!(INFO, "fit", points = data.len(), parameters = self.names.len());
         let begun = Instant::now();
-        self.accepts(columns, &start)?;
+        self.accepts(data.columns(), &start)?;
         let points = match &data {
             FitData::Memory(data) => Cow::Owned(self.validate(data)?),
             FitData::Device(data) => Cow::Borrowed(data.points(self.estimator)?),
