@@ -1,6 +1,7 @@
 //! What is known of all points of a fit together, wherever they are.
 
 use super::estimator::Estimator;
+use super::loss::Loss;
 use super::points::{Units, darkest};
 use super::summary::Summary;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,15 @@ impl Overview {
             estimator,
             absolute: false,
             darkest: darkest(1.0),
+        }
+    }
+
+    /// The size that kernels compare residuals with under `loss`: its scale in row units, 1 for least squares, or
+    /// of counts what is dark.
+    pub(crate) fn kernel_scale(&self, loss: Loss) -> f64 {
+        match self.estimator {
+            Estimator::Poisson => self.darkest,
+            Estimator::LeastSquares => loss.scale().map_or(1.0, |scale| scale * self.units.row),
         }
     }
 

@@ -122,12 +122,7 @@ impl Request<'_> {
         let (outcome, end) = (space.outcome(), &space.end);
         let mut params = outcome.params.clone();
         self.ties.complete(&mut params);
-        // Directions that the data do not determine take no degree of freedom.
-        let row_error = |rank: usize| match points.used.saturating_sub(rank) {
-            _ if points.absolute => points.units.row,
-            0 => f64::NAN,
-            degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
-        };
+        let row_error = space.row_error(points.absolute);
         let sizes = (self.names.len(), points.used);
         let free = &space.problem.free;
         let mut covariance = end.covariance(free, &outcome.columns, sizes, &row_error);

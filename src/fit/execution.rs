@@ -9,18 +9,16 @@ use crate::backend::choice::{Work, f64_lanes};
 use crate::backend::cpu::{Cpu, Whitened};
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::careful::Careful;
-use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels};
+use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, Place};
 use crate::backend::cuda::source::Arithmetic;
-use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
-use crate::threads;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -81,16 +79,9 @@ impl<'a> Execution<'a> {
                 units: printed.units,
                 uploaded: uploaded.is_some(),
             };
-            let (costs, rule) = (wish.costs, (loss, points.estimator));
-            let storages = || device_points::storages(points);
-            Estimate {
-                on_cpu: costs.on_cpu(&work, threads::count()),
-                compile: costs.compile_seconds,
-                is_loaded: Box::new(move |device| {
-                    printed.is_loaded(device, storages(), rule, Arithmetic::Double)
-                }),
-                on_device: Box::new(move |device| costs.on_device(&work, device.properties())),
-            }
+            let variant = variant(points, loss, Arithmetic::Double);
+            let is_loaded = move |device: &Device| printed.is_loaded(device, &variant);
+            Estimate::of_passes(wish.costs, work, 1.0, is_loaded)
         };
         Placement::choose(wish, estimate, |device, take_over| {
             OnDevice::place(device, printed, points, uploaded, (loss, precision), take_over)
@@ -175,9 +166,8 @@ impl<'a> OnDevice<'a> {
         loss: Loss,
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin)> {
-        let storages = device_points::storages(points);
         self.printed
-            .kernels(&self.loaded.device, storages, (loss, points.estimator), arithmetic)
+            .kernels(&self.loaded.device, &variant(points, loss, arithmetic))
             .map_err(|error| not_loaded(&self.loaded.device, error))
     }
 
@@ -205,13 +195,16 @@ impl<'a> OnDevice<'a> {
                 Place::chunks(&kernels.passes, points, free).map_err(failed)?
             }
         };
-        let scale = match points.estimator {
-            Estimator::Poisson => points.darkest(),
-            Estimator::LeastSquares => loss.scale().map_or(1.0, |scale| scale * points.units.row),
-        };
+        let scale = points.overview().kernel_scale(loss);
         let sizes = (self.printed.program.params.len(), self.printed.free());
         Cuda::new(kernels, points, place, scale, sizes).map_err(failed)
     }
+}
+
+/// The variant of a model's kernels for these points.
+fn variant(points: &Points<'_>, loss: Loss, arithmetic: Arithmetic) -> Variant {
+    let storages = device_points::storages(points);
+    Variant { storages, rule: (loss, points.estimator), arithmetic }
 }
 
 /// The points on the device, or the news that there is no room for all of them.

@@ -3,7 +3,7 @@
 
 use super::stats::Stats;
 use crate::backend::Backend;
-use crate::backend::choice::Costs;
+use crate::backend::choice::{Costs, Work};
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::cache::Origin;
@@ -12,6 +12,7 @@ use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::driver::DriverError;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
+use crate::threads;
 use std::sync::Arc;
 
 /// What is estimated to take less than this on the CPU is not worth looking for a device.
@@ -70,6 +71,23 @@ pub(super) struct Estimate<'e> {
     pub(super) is_loaded: Box<dyn Fn(&Device) -> bool + 'e>,
     /// Seconds once it has.
     pub(super) on_device: Box<dyn Fn(&Device) -> f64 + 'e>,
+}
+
+impl<'e> Estimate<'e> {
+    /// Of a fit by passes over points, which a device makes `slower` times as slowly as over points that stay.
+    pub(super) fn of_passes(
+        costs: Costs,
+        work: Work,
+        slower: f64,
+        is_loaded: impl Fn(&Device) -> bool + 'e,
+    ) -> Estimate<'e> {
+        Estimate {
+            on_cpu: costs.on_cpu(&work, threads::count()),
+            compile: costs.compile_seconds,
+            is_loaded: Box::new(is_loaded),
+            on_device: Box::new(move |device| slower * costs.on_device(&work, device.properties())),
+        }
+    }
 }
 
 /// The chosen place: what a fit has on a device, if it is computed there, and the reason in one sentence.

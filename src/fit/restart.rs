@@ -25,11 +25,12 @@ impl Workspace {
     /// Whether the search ended for want of a way, and not because it was told to, and there is one more.
     pub(super) fn has_another_way(&self, rules: &Rules<'_>) -> bool {
         use Termination::{AllFixed, Stopped, TimeLimit};
-        let (end, options) = (self.outcome(), rules.options);
+        let end = self.outcome();
         let ended = end.termination.is_converged()
             || matches!(end.termination, Stopped | TimeLimit | AllFixed);
-        let limited = options.max_evaluations.is_some() || options.max_time.is_some();
-        !ended && !limited && (!rules.linear.is_empty() || self.on_bounds().is_some())
+        !ended
+            && !rules.options.is_limited()
+            && (!rules.linear.is_empty() || self.on_bounds().is_some())
     }
 
     /// Makes the search once more; the better end is left as the outcome, with the work of all.

@@ -98,10 +98,9 @@ pub(crate) struct Workspace {
     begun: Instant,
     /// Counts of the stages before the present one.
     work: Work,
-    /// The end of the stage before, if there was one.
-    before: Option<Outcome>,
-    /// An outcome whose memory serves the next one.
-    spare: Option<Outcome>,
+    /// The end of the stage before, where there was one.
+    before: Outcome,
+    has_before: bool,
     /// What parameters did at the start of the first stage.
     effects: Vec<f64>,
     retried: bool,
@@ -119,8 +118,8 @@ impl Workspace {
             end: End::new(n),
             begun: Instant::now(),
             work: Work::default(),
-            before: None,
-            spare: Some(Outcome::new(params, n)),
+            before: Outcome::new(params, n),
+            has_before: false,
             effects: Vec::with_capacity(n),
             retried: false,
             known: Normal::zero(n),
@@ -137,6 +136,18 @@ impl Workspace {
 
     pub(crate) fn outcome_mut(&mut self) -> &mut Outcome {
         &mut self.minimiser.ends.best
+    }
+
+    /// The standard deviation of a row, by the rank; directions that the data do not determine take no degree of
+    /// freedom. `absolute`: whether it follows from what is known of y's alone.
+    pub(crate) fn row_error(&self, absolute: bool) -> impl Fn(usize) -> f64 {
+        let (unit, points, cost) =
+            (self.problem.row_unit, self.problem.points, self.outcome().cost);
+        move |rank| match points.saturating_sub(rank) {
+            _ if absolute => unit,
+            0 => f64::NAN,
+            degrees => (2.0 * cost / degrees as f64).sqrt(),
+        }
     }
 
     /// Searches from `problem.start`, and calls `conclude` at the end with the points. Limits of time count
@@ -188,8 +199,7 @@ impl Workspace {
     }
 
     fn forget_stages(&mut self) {
-        self.spare = self.before.take().or_else(|| self.spare.take());
-        (self.work, self.retried) = (Work::default(), false);
+        (self.work, self.retried, self.has_before) = (Work::default(), false, false);
         self.end.forget();
     }
 
@@ -248,7 +258,7 @@ impl Workspace {
         ended: Option<Termination>,
     ) -> Result<(), Failure> {
         let stage = Stage { view, options: rules.options };
-        match self.before.is_some() {
+        match self.has_before {
             true => self.minimise(rules, &stage, points, (ended, false)),
             false => self.stage(rules, source, &stage, points),
         }
@@ -349,7 +359,7 @@ impl Workspace {
             None => self.minimiser.minimise(points, &task),
         };
         self.or_before(done)?;
-        if self.before.is_some() {
+        if self.has_before {
             let best = &mut self.minimiser.ends.best;
             best.effects.clone_from(&self.effects);
             best.retried |= self.retried;
@@ -359,28 +369,27 @@ impl Workspace {
 
     /// What was stopped makes no more passes: it ends where the stage before did, if there was one.
     fn or_before(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
-        let (Err(Failure::Backend(Fault::Stopped(stop))), Some(before)) = (&done, &self.before)
-        else {
-            return done;
-        };
-        let best = &mut self.minimiser.ends.best;
-        best.clone_from(before);
-        best.termination = (*stop).into();
-        Ok(())
+        match done {
+            Err(Failure::Backend(Fault::Stopped(stop))) if self.has_before => {
+                let best = &mut self.minimiser.ends.best;
+                best.clone_from(&self.before);
+                best.termination = stop.into();
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// Keeps the end of a stage; the next one counts on from there.
     fn keep_stage(&mut self) {
         let best = &mut self.minimiser.ends.best;
-        if self.before.is_none() {
+        if !self.has_before {
             self.effects.clone_from(&best.effects);
         }
         self.retried |= best.retried;
         self.work = best.work;
-        let room = self.before.take().or_else(|| self.spare.take());
-        let mut room = room.unwrap_or_else(|| best.clone());
-        std::mem::swap(&mut room, best);
-        self.before = Some(room);
+        std::mem::swap(&mut self.before, best);
+        self.has_before = true;
     }
 
     /// Analyses the end, unless that was done.

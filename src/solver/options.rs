@@ -68,6 +68,11 @@ impl Options {
         Ok(())
     }
 
+    /// Whether the caller set a limit, which forbids to begin once more.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.max_evaluations.is_some() || self.max_time.is_some()
+    }
+
     pub(crate) fn evaluations(&self, free: usize) -> usize {
         self.max_evaluations.unwrap_or(500 * (free + 1))
     }

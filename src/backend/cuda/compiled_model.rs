@@ -15,6 +15,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// What a text depends on beside the program: types of columns and response, loss, arithmetic.
 type Kind = (Vec<Storage>, Storage, Rule, Arithmetic);
 
+/// A way in which data and losses come, for which a model has kernels of its own.
+#[derive(Clone)]
+pub(crate) struct Variant {
+    /// Types of the columns and of the response.
+    pub(crate) storages: (Vec<Storage>, Storage),
+    pub(crate) rule: (Loss, Estimator),
+    pub(crate) arithmetic: Arithmetic,
+}
+
 /// The texts of one kind.
 struct Texts {
     passes: Arc<str>,
@@ -52,38 +61,32 @@ impl CompiledModel {
         self.program.partials.len()
     }
 
-    /// The kernels on `device` for data stored like this, and where those of the model came from.
-    /// Passes and solver are compiled side by side.
+    /// The kernels on `device`, and where those of the model came from. Passes and solver are compiled side by
+    /// side.
     pub(crate) fn kernels(
         &self,
         device: &Arc<Device>,
-        storages: (Vec<Storage>, Storage),
-        rule: (Loss, Estimator),
-        arithmetic: Arithmetic,
+        variant: &Variant,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        self.loaded(device, storages, rule, arithmetic, true)
+        self.loaded(device, variant, true)
     }
 
     /// As [`kernels`](Self::kernels), for a solver on the host.
     pub(crate) fn pass_kernels(
         &self,
         device: &Arc<Device>,
-        storages: (Vec<Storage>, Storage),
-        rule: (Loss, Estimator),
-        arithmetic: Arithmetic,
+        variant: &Variant,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        self.loaded(device, storages, rule, arithmetic, false)
+        self.loaded(device, variant, false)
     }
 
     fn loaded(
         &self,
         device: &Arc<Device>,
-        storages: (Vec<Storage>, Storage),
-        rule: (Loss, Estimator),
-        arithmetic: Arithmetic,
+        variant: &Variant,
         with_solver: bool,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        let texts = self.texts(storages, rule, arithmetic);
+        let texts = self.texts(variant);
         let wanted = texts.solver.as_ref().filter(|_| with_solver);
         let solver = || wanted.map(|text| device.kernels(text)).transpose();
         let (passes, solver) = match device.is_loaded(&texts.passes) || wanted.is_none() {
@@ -96,24 +99,15 @@ impl CompiledModel {
     }
 
     /// Whether [`kernels`](Self::kernels) would find those of the model loaded.
-    pub(crate) fn is_loaded(
-        &self,
-        device: &Device,
-        storages: (Vec<Storage>, Storage),
-        rule: (Loss, Estimator),
-        arithmetic: Arithmetic,
-    ) -> bool {
-        device.is_loaded(&self.texts(storages, rule, arithmetic).passes)
+    pub(crate) fn is_loaded(&self, device: &Device, variant: &Variant) -> bool {
+        device.is_loaded(&self.texts(variant).passes)
     }
 
-    fn texts(
-        &self,
-        (columns, response): (Vec<Storage>, Storage),
-        (loss, estimator): (Loss, Estimator),
-        arithmetic: Arithmetic,
-    ) -> Arc<Texts> {
-        let rule = Rule::of(loss, estimator);
-        let kind = (columns, response, rule, arithmetic);
+    fn texts(&self, variant: &Variant) -> Arc<Texts> {
+        let Variant { storages: (columns, response), rule: (loss, estimator), arithmetic } =
+            variant;
+        let (response, loss, estimator, arithmetic) = (*response, *loss, *estimator, *arithmetic);
+        let kind = (columns.clone(), response, Rule::of(loss, estimator), arithmetic);
         let mut printed = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();

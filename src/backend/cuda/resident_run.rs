@@ -2,7 +2,7 @@
 //! launches ahead, looks where the fit stands, and sees to what the device cannot.
 
 use super::driver::DriverError;
-use super::interface::{self, Reason, Request, State};
+use super::interface::{self, Code, Reason, Request, State};
 use super::resident::ResidentFit;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::data::unit_of;

@@ -209,10 +209,16 @@ impl<'f> Course<'f> {
             Err(Fault::Stopped(_)) => return Ok(own("the fit was stopped")),
             Err(fault) => return Ok(own(forgiven(fault).map_err(|fault| self.refused(fault))?)),
         }
-        // Known from the first pass, unless the start was found after it.
-        let mut at_start = Normal::zero(columns.len());
-        let looked = self.evaluator(self.start())?.normal(self.start(), &columns, &mut at_start);
-        Ok(match opening.judge(looked.is_ok().then_some(&at_start), &there, &points) {
+        let start = self.start();
+        let question = self.evaluated().question(start, &columns);
+        let mut at_start = locked(&self.supply.passes).memo.recall(&question).cloned();
+        if at_start.is_none() {
+            // It was found after the first pass, or points are of no ordinary size.
+            let mut normal = Normal::zero(columns.len());
+            let looked = self.evaluator(start)?.normal(start, &columns, &mut normal);
+            at_start = looked.is_ok().then_some(normal);
+        }
+        Ok(match opening.judge(at_start.as_ref(), &there, &points) {
             Ok(()) => Beginning {
                 refined: Some(candidate.clone()),
                 why: format!(

@@ -20,7 +20,6 @@ use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
 use crate::solver::observe::{BatchProgress, asks_to_stop};
-use crate::solver::options::Options;
 use crate::solver::termination::Termination;
 use std::sync::Arc;
 
@@ -173,7 +172,8 @@ fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<
         Kind::Ended(reason) => termination_of(reason),
     };
     let width = out.width;
-    if is_for_the_host(request, termination, (found, index), out.first + index) {
+    let fit = (out.first + index, !out.sides.is_empty());
+    if is_for_the_host(request, termination, (found, index), fit) {
         return;
     }
     let row = index * width..(index + 1) * width;
@@ -216,7 +216,7 @@ fn is_for_the_host(
     request: &BatchRequest<'_>,
     termination: Termination,
     (found, index): (&Found, usize),
-    fit: usize,
+    (fit, bounded): (usize, bool),
 ) -> bool {
     use Termination::{Degenerate, ExactFit, NoProgress};
     let free = request.prepared.free.len();
@@ -242,13 +242,9 @@ fn is_for_the_host(
         near.is_finite() && (beside(lower) || beside(upper))
     };
     // A restart, which only the host makes.
-    let Options { max_evaluations, max_time, .. } = *request.options;
-    let is_bounded = |&k: &usize| request.bounds[k] != (f64::NEG_INFINITY, f64::INFINITY);
     let again = !termination.is_converged()
-        && (max_evaluations.is_none() && max_time.is_none())
-        && (!request.starts.linear(fit).is_empty()
-            || request.starts.is_bounded()
-            || request.prepared.free.iter().any(is_bounded));
+        && !request.options.is_limited()
+        && (bounded || !request.starts.linear(fit).is_empty());
     matches!(termination, NoProgress | Degenerate | ExactFit)
         || again
         || heavy

@@ -191,11 +191,7 @@ fn write(
         problem.free.iter().zip(&end.sides).for_each(|(&k, &side)| out.sides[row.start + k] = side);
     }
     let unit = problem.row_unit;
-    let row_error = |rank: usize| match problem.points.saturating_sub(rank) {
-        _ if absolute => unit,
-        0 => f64::NAN,
-        degrees => (2.0 * outcome.cost / degrees as f64).sqrt(),
-    };
+    let row_error = space.row_error(absolute);
     let about = About {
         free: &problem.free,
         estimated: &end.estimated,

@@ -1,7 +1,8 @@
 //! Points of a stream as a fit's supply: passes on the CPU, or on a device.
 
 use crate::backend::choice::Work;
-use crate::backend::cuda::compiled_model::CompiledModel;
+use crate::backend::cuda::compiled_model::{CompiledModel, Variant};
+use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
@@ -21,7 +22,6 @@ use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::{Patience, Stopper};
-use crate::threads;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
@@ -81,7 +81,7 @@ impl<'a> StreamSupply<'a> {
         printed: &'a CompiledModel,
         (loss, points): (Loss, &Overview),
     ) -> Result<Placement<OnDevice<'a>>> {
-        let rule = (loss, points.estimator);
+        let variant = self.variant(loss, points.estimator);
         let estimate = || {
             let work = Work {
                 points: points.used,
@@ -89,22 +89,13 @@ impl<'a> StreamSupply<'a> {
                 units: printed.units,
                 uploaded: false,
             };
-            let costs = wish.costs;
-            Estimate {
-                on_cpu: costs.on_cpu(&work, threads::count()),
-                compile: costs.compile_seconds,
-                is_loaded: Box::new(move |device| {
-                    printed.is_loaded(device, self.storages(), rule, Arithmetic::Double)
-                }),
-                // A stream is uploaded in every pass.
-                on_device: Box::new(move |device| {
-                    PASSES * costs.on_device(&work, device.properties())
-                }),
-            }
+            let is_loaded = |device: &Device| printed.is_loaded(device, &variant);
+            // A stream is uploaded in every pass.
+            Estimate::of_passes(wish.costs, work, PASSES, is_loaded)
         };
         Placement::choose(wish, estimate, |device, take_over| {
             let begun = Instant::now();
-            let kernels = printed.pass_kernels(&device, self.storages(), rule, Arithmetic::Double);
+            let kernels = printed.pass_kernels(&device, &variant);
             let (_, origin) = kernels.map_err(|error| not_loaded(&device, error))?;
             let compile_seconds = begun.elapsed().as_secs_f64();
             let upload_seconds = 0.0;
@@ -113,14 +104,16 @@ impl<'a> StreamSupply<'a> {
         })
     }
 
-    fn storages(&self) -> (Vec<Storage>, Storage) {
+    /// The variant of a model's kernels for the points.
+    fn variant(&self, loss: Loss, estimator: Estimator) -> Variant {
         let storage = |width: &Width| match width {
             Width::F64 => Storage::F64,
             Width::F32 => Storage::F32,
         };
         let passes = locked(&self.passes);
         let shape = &passes.prefetch.shape;
-        (shape.x.iter().map(storage).collect(), storage(&shape.y))
+        let storages = (shape.x.iter().map(storage).collect(), storage(&shape.y));
+        Variant { storages, rule: (loss, estimator), arithmetic: Arithmetic::Double }
     }
 
     fn on_device(&self) -> Option<&OnDevice<'a>> {
@@ -129,18 +122,12 @@ impl<'a> StreamSupply<'a> {
 
     /// Passes of a device under a loss.
     fn device_passes(&self, on: &OnDevice<'_>, loss: Loss) -> Result<DevicePasses> {
-        let passes = locked(&self.passes);
-        let overview = passes.overview()?;
-        let rule = (loss, overview.estimator);
-        drop(passes);
+        let overview = locked(&self.passes).overview()?;
         let (kernels, _) = on
             .printed
-            .pass_kernels(&on.loaded.device, self.storages(), rule, Arithmetic::Double)
+            .pass_kernels(&on.loaded.device, &self.variant(loss, overview.estimator))
             .map_err(|error| not_loaded(&on.loaded.device, error))?;
-        let scale = match overview.estimator {
-            Estimator::Poisson => overview.darkest,
-            Estimator::LeastSquares => loss.scale().map_or(1.0, |s| s * overview.units.row),
-        };
+        let scale = overview.kernel_scale(loss);
         let sizes = (on.printed.program.params.len(), on.printed.free());
         let passes = locked(&self.passes);
         let capacity = passes.prefetch.capacity;

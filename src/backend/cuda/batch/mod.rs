@@ -8,7 +8,7 @@ pub(crate) mod unit;
 
 use super::device::{Device, Kernels, LoadError};
 use super::driver::{DriverError, Geometry};
-use super::interface::{COUNTS, Reason};
+use super::interface::{COUNTS, Code, Reason};
 use super::memory::Buffer;
 use super::source::{Arithmetic, Spec, Storage};
 use crate::backend::cuda::compiled_model::CompiledModel;

@@ -64,10 +64,8 @@ macro_rules! codes {
                 $($(#[doc = $doc])* $code,)+
             }
 
-            impl $name {
-                /// Of this word; `None` for one that no kernel writes.
-                #[allow(dead_code)]
-                pub(crate) fn from_word(word: u64) -> Option<$name> {
+            impl Code for $name {
+                fn from_word(word: u64) -> Option<$name> {
                     let known = usize::try_from(word).ok();
                     known.and_then(|word| [$($name::$code),+].get(word).copied())
                 }
@@ -212,6 +210,12 @@ pub(crate) fn declare(text: &mut String) {
 /// A value that takes a word.
 pub(crate) trait Word {
     fn word(self) -> u64;
+}
+
+/// A value of an enumeration that kernels share.
+pub(crate) trait Code: Word + Sized {
+    /// Of this word; `None` for one that no kernel writes.
+    fn from_word(word: u64) -> Option<Self>;
 }
 
 macro_rules! words {

@@ -4,7 +4,7 @@
 use super::passes::{bits, decay, difference, exponentials, parameters, squared};
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels};
+use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{DevicePoints, storages};
 use crate::backend::cuda::double_buffer::{DoubleBuffer, SLOTS};
@@ -161,7 +161,8 @@ impl Case {
         let printed = CompiledModel::new(self.program());
         let estimator = if self.counts { Estimator::Poisson } else { Estimator::LeastSquares };
         let rule = (self.loss(), estimator);
-        let loaded = printed.pass_kernels(device, storages(&self.all()), rule, Arithmetic::Double);
+        let (storages, arithmetic) = (storages(&self.all()), Arithmetic::Double);
+        let loaded = printed.pass_kernels(device, &Variant { storages, rule, arithmetic });
         loaded.map(|(kernels, _)| kernels).map_err(|error| match error {
             crate::backend::cuda::device::LoadError::Driver(error) => error,
             error => panic!("{error:?}"),
