@@ -1,6 +1,6 @@
 //! Axes: from numbers to pixels, and the round numbers along them.
 
-use super::canvas::{TICK, text_width};
+use super::canvas::{TICK, superscript, text_width};
 
 /// The range of an axis, and whether steps are factors.
 #[derive(Clone, Copy, Debug)]
@@ -187,23 +187,6 @@ pub(super) fn logarithmic(low: f64, high: f64, wanted: usize) -> Ticks {
         _ => (first..=last).map(|e| 10f64.powi(e)).collect(),
     };
     Ticks { major: major.collect(), minor, common: String::new() }
-}
-
-const RAISED: [char; 11] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹', '⁻'];
-
-/// A whole number as raised digits.
-pub(super) fn superscript(number: i32) -> String {
-    let raised = |c: char| match c.to_digit(10) {
-        Some(d) => RAISED.get(d as usize).copied().unwrap_or(c),
-        None => '⁻',
-    };
-    number.to_string().chars().map(raised).collect()
-}
-
-/// What a raised character is when it is not raised.
-pub(super) fn lowered(c: char) -> Option<char> {
-    let at = RAISED.iter().position(|r| *r == c)?;
-    char::from_digit(at as u32, 10).or(Some('−'))
 }
 
 /// A minus as long as a plus.

@@ -1,7 +1,6 @@
 //! A picture in the making: lines, areas, discs and letters in pixels. They are written as SVG, and a PNG
 //! is that SVG, rasterised by `resvg`.
 
-use super::axis::lowered;
 use crate::error::PlotError;
 use crate::error::visible::visible;
 use resvg::{tiny_skia, usvg};
@@ -345,4 +344,21 @@ fn simplified(places: &[Place]) -> Vec<Place> {
         }
     }
     places.iter().zip(kept).filter(|(_, kept)| *kept).map(|(place, _)| *place).collect()
+}
+
+const RAISED_DIGITS: [char; 11] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹', '⁻'];
+
+/// A whole number as raised digits.
+pub(super) fn superscript(number: i32) -> String {
+    let raised = |c: char| match c.to_digit(10) {
+        Some(d) => RAISED_DIGITS.get(d as usize).copied().unwrap_or(c),
+        None => '⁻',
+    };
+    number.to_string().chars().map(raised).collect()
+}
+
+/// What a raised character is when it is not raised.
+fn lowered(c: char) -> Option<char> {
+    let at = RAISED_DIGITS.iter().position(|r| *r == c)?;
+    char::from_digit(at as u32, 10).or(Some('−'))
 }

@@ -132,7 +132,6 @@ const CIRCLES: &[&[&str]] = &[
         "models/start/sum.rs",
         "models/start/together.rs",
     ],
-    &["plot/axis.rs", "plot/canvas.rs"],
 ];
 
 /// The files that one needs, directly or through others.

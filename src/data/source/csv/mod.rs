@@ -9,7 +9,7 @@ mod sheet;
 pub use layout::no_text;
 
 use super::format::file::DataFile;
-use super::format::roles::{Role, Roles, choosing_columns, expect_chunk};
+use super::format::roles::{Roles, Target, choosing_columns, expect_chunk};
 use super::{Chunk, Shape, Source, Width};
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
@@ -283,18 +283,10 @@ impl CsvSource {
                 let name = self.roles.name(column);
                 return Err(self.sheet.no_number((near, self.row), (column, name), *style));
             };
-            match role {
-                Role::X(i) => {
-                    if let Some(column) = chunk.x.get_mut(i) {
-                        column.push(value);
-                    }
-                }
-                Role::Y => chunk.y.push(value),
-                Role::Sigma => {
-                    if let Some(sigma) = &mut chunk.sigma {
-                        sigma.push(value);
-                    }
-                }
+            match Target::of(chunk, role) {
+                Some(Target::F64(out)) => out.push(value),
+                Some(Target::F32(out)) => out.push(value as f32),
+                None => {}
             }
         }
         Ok(true)
