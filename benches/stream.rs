@@ -5,7 +5,7 @@
 //! files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the system's folder for temporary files).
 //! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
 
-use dualfit::{Backend, CurveFit, Fit, NumberType::F64, RawFile, RawSource, Stream};
+use dualfit::{Backend, CurveFit, Event, Fit, NumberType::F64, RawFile, RawSource, Stream};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;
@@ -180,7 +180,8 @@ fn fit(case: &Case, paths: &[PathBuf], cold: bool) -> Outcome<(Fit, f64, f64)> {
     if cold {
         drop_cache(paths)?;
         let (paths, dropping) = (paths.to_vec(), dropping.clone());
-        model = model.observe_stream(move |progress| {
+        model = model.observe(move |event| {
+            let Event::Stream(progress) = event else { return ControlFlow::Continue(()) };
             if progress.total_points == Some(progress.points) {
                 let begun = Instant::now();
                 drop_cache(&paths).expect("the files can be opened");

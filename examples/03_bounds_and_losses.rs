@@ -2,7 +2,7 @@
 //!
 //! A spectral line, recorded by a camera that cosmic rays hit in a few pixels.
 
-use dualfit::{CurveFit, Data, Loss, Sigma};
+use dualfit::{CurveFit, Data, Event, Loss, Sigma};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::{error::Error, ops::ControlFlow};
@@ -48,8 +48,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // No line is narrower than the instrument's 0.40 nm, and a dark frame gave the background.
     let line = line.bound("width", 0.40..).fix("background").loss(Loss::Cauchy { scale: 2.385 });
-    let line = line.observe(|now| {
-        println!("step {}  cost {:>9.3}  {:.4?}", now.iteration, now.cost, now.params);
+    let line = line.observe(|event| {
+        if let Event::Step(now) = event {
+            println!("step {}  cost {:>9.3}  {:.4?}", now.iteration, now.cost, now.params);
+        }
         ControlFlow::Continue(()) // Break would stop the fit here
     });
     let fit = line.fit(data, [40.0, 656.0, 1.0, 5.0])?;

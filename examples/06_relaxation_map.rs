@@ -8,7 +8,7 @@
 
 mod picture;
 
-use dualfit::{BatchData, BatchSigma, CurveFit, FitStatus};
+use dualfit::{BatchData, CurveFit, FitStatus, Sigma};
 use picture::Scale;
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model = CurveFit::new(|te, [signal, t2, floor]| (signal * (-te / t2).exp()).hypot(floor))
         .names(["signal", "T2", "floor"])
         .bounds([(0.0, 1e5), (1.0, 2000.0), (0.5 * noise, 2.0 * noise)]);
-    let data = BatchData::shared(&te, &stack)?.sigma(BatchSigma::Constant(noise))?;
+    let data = BatchData::shared(&te, &stack)?.sigma(Sigma::Constant(noise))?;
     let batch = model.fit_batch(data, &starts)?;
     println!("{batch}\n{:.0} fits per second", batch.n_fits() as f64 / batch.seconds());
     let held = batch.iter().filter(|fit| fit.at_bound().next().is_some()).count();

@@ -3,7 +3,7 @@
 //! A bell was struck and recorded: 400,000 samples in a Parquet file, of which a chunk at a time is in
 //! memory. The fit is exact all the same. A bar shows its progress where stderr is a terminal.
 
-use dualfit::{CurveFit, Data, ParquetSource, Stream, StreamSigma, progress};
+use dualfit::{CurveFit, Data, ParquetSource, Sigma, Stream, progress};
 use parquet::data_type::{DoubleType, FloatType};
 use parquet::file::{properties::WriterProperties, writer::SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
@@ -24,10 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let names = ["amplitude", "decay", "frequency", "phase"];
     let turn = std::f64::consts::TAU;
     let bell = CurveFit::new(|t, [a, d, f, p]| a * (-d * t).exp() * (turn * f * t + p).sin());
-    let bell = bell.names(names).observe_stream(progress::stream_bar());
+    let bell = bell.names(names).observe(progress::bar());
 
     let source = ParquetSource::open(&path)?.x(["t"])?.y("signal")?;
-    let stream = Stream::new(source).memory_limit(2 << 20).sigma(StreamSigma::Constant(NOISE));
+    let stream = Stream::new(source).memory_limit(2 << 20).sigma(Sigma::Constant(NOISE))?;
     #[cfg(feature = "chrome-trace")]
     let trace = match std::env::args().nth(1) {
         Some(folder) => Some(dualfit::ChromeTrace::to_file(Path::new(&folder).join("bell.json"))?),

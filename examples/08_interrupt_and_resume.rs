@@ -5,7 +5,9 @@
 //! of points, 200000000 to have time for a Ctrl-C. Where nobody presses it, the lesson does it by itself.
 
 use dualfit::NumberType::F64;
-use dualfit::{CancelToken, CurveFit, RawFile, RawSource, Stream, StreamProgress, Termination};
+use dualfit::{
+    CancelToken, CurveFit, Event, RawFile, RawSource, Stream, StreamProgress, Termination,
+};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::io::{BufWriter, Write};
@@ -38,14 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !checkpoint.exists() {
         let token = CancelToken::new();
         let (pressed, asked) = (token.clone(), ctrl_c.clone());
-        let press = move |now: &StreamProgress| {
-            if asked.is_cancelled() || (now.pass, now.chunk) == (2, 3) {
+        let press = move |event: &Event<'_>| {
+            let third = |now: &StreamProgress| (now.pass, now.chunk) == (2, 3);
+            let third = matches!(event, Event::Stream(now) if third(now));
+            if asked.is_cancelled() || third {
                 pressed.cancel();
             }
             ControlFlow::Continue(())
         };
-        let fit =
-            decay.clone().observe_stream(press).cancel_token(token).fit_stream(kept()?, START)?;
+        let fit = decay.clone().observe(press).cancel_token(token).fit_stream(kept()?, START)?;
         let bytes = fs::metadata(&checkpoint)?.len();
         println!("{}", fit.termination());
         println!("what is known of {points} points is kept in {bytes} bytes\n");

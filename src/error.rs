@@ -128,6 +128,16 @@ pub enum Error {
         /// The value found there.
         value: f64,
     },
+    /// What was said of sigma does not suit the data that it was said of.
+    #[error("{entry} takes no Sigma::{given}; {remedy}")]
+    UnsuitedSigma {
+        /// The variant of [`Sigma`](crate::Sigma).
+        given: &'static str,
+        /// `one fit`, `a batch`, `a stream`, …
+        entry: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
     /// Every point has an infinite standard deviation, so nothing is left to fit.
     #[error(
         "all {points} points have infinite sigma and so no weight; give at least one finite sigma"

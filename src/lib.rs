@@ -117,6 +117,7 @@ mod observe;
 pub mod plot;
 #[cfg(feature = "progress")]
 pub mod progress;
+mod setters;
 mod solver;
 mod threads;
 
@@ -124,7 +125,7 @@ pub use backend::choice::Costs;
 pub use backend::cuda::bandwidth::Bandwidth;
 pub use backend::cuda::cache::Origin as KernelOrigin;
 pub use backend::cuda::devices::{DeviceInfo, devices};
-pub use backend::{Backend, Precision};
+pub use backend::{Backend, Precision, Processor};
 pub use curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
@@ -135,7 +136,7 @@ pub use curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
 pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
-pub use data::batch::{BatchData, BatchSigma, Samples, Starts};
+pub use data::batch::{BatchData, Starts};
 pub use data::columns::{Arguments, Columns};
 pub use data::estimator::Estimator;
 pub use data::loss::Loss;
@@ -157,7 +158,7 @@ pub use data::source::slices::SliceSource;
 pub use data::source::strided::StridedSource;
 pub use data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
 pub use data::start::Start;
-pub use data::stream::{Stream, StreamSigma};
+pub use data::stream::Stream;
 pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
 #[cfg(feature = "ndarray")]
@@ -193,7 +194,7 @@ pub use model::var::{Var, VarMask};
 pub use observe::chrome::ChromeTrace;
 pub use solver::bounds::Side;
 pub use solver::cancel::CancelToken;
-pub use solver::observe::{BatchProgress, Progress, StreamProgress};
+pub use solver::observe::{BatchProgress, Event, Progress, StreamProgress};
 pub use solver::options::Options;
 pub use solver::termination::Termination;
 

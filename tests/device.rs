@@ -14,7 +14,7 @@ mod streams;
 #[path = "support/suite.rs"]
 mod suite;
 
-use dualfit::{Backend, Costs, CurveFit, Data, Device, Error};
+use dualfit::{Backend, Costs, CurveFit, Data, Device, Error, Processor};
 
 /// The number of the device under test, or the reason why there is none.
 fn device() -> Option<usize> {
@@ -62,25 +62,20 @@ fn line(n: usize) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn auto_uses_the_device_or_says_why_it_cannot() {
     let (x, y) = line(1000);
-    let costs = Costs {
-        cpu_unit_seconds: 1.0,
-        startup_seconds: 0.0,
-        compile_seconds: 0.0,
-        ..Costs::default()
-    };
+    let costs = Costs::default().cpu_unit_seconds(1.0).startup_seconds(0.0).compile_seconds(0.0);
     let model = decay().backend(Backend::Auto).costs(costs);
     let fit = model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
     assert!(fit.converged());
     let stats = fit.stats();
     match dualfit::devices() {
-        Ok(_) => assert_eq!(stats.backend, "CUDA", "{}", stats.reason),
+        Ok(_) => assert_eq!(stats.processor, Processor::Cuda, "{}", stats.reason),
         Err(Error::CudaUnavailable { reason, .. }) => {
-            assert_eq!((stats.backend, &stats.reason), ("CPU", &reason.to_string()));
+            assert_eq!((stats.processor, &stats.reason), (Processor::Cpu, &reason.to_string()));
         }
         Err(other) => panic!("{other}"),
     }
     let small = decay().fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
-    assert_eq!(small.stats().backend, "CPU");
+    assert_eq!(small.stats().processor, Processor::Cpu);
     assert!(small.stats().reason.contains("too little"), "{}", small.stats().reason);
 }
 

@@ -1,7 +1,7 @@
 //! What a fit allocates: a few buffers at its beginning, however many points there are, and nothing per
 //! iteration; and a batch: as many, however many fits there are.
 
-use dualfit::{BatchData, BatchSigma, CurveFit, Data, Fit, Loss, Missing, Options, Scalar, Sigma};
+use dualfit::{BatchData, CurveFit, Data, Fit, Loss, Missing, Options, Scalar, Sigma};
 use rayon::ThreadPoolBuilder;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -97,7 +97,7 @@ const START: [f64; 4] = [1.0, 2.8, 0.5, 0.0];
 const KINDS: [&str; 4] = ["plain", "weighted", "masked", "robust"];
 
 fn fitter(kind: &str, max_evaluations: Option<usize>) -> CurveFit {
-    let options = Options { max_evaluations, ..Options::default() };
+    let options = Options::default().max_evaluations(max_evaluations);
     let loss = if kind == "robust" { Loss::Cauchy { scale: 0.5 } } else { Loss::Linear };
     CurveFit::new(peak).loss(loss).options(options)
 }
@@ -225,7 +225,7 @@ fn more_fits_abreast_allocate_no_more() {
     check("weighted and masked", &|fits| {
         let mask: Vec<bool> = (0..fits * n).map(|i| i % 7 != 3).collect();
         let sigma = lasting(vec![0.1; fits * n]);
-        let data = plain(fits).sigma(BatchSigma::PerPoint(sigma)).expect("sigma");
+        let data = plain(fits).sigma(Sigma::Absolute(sigma)).expect("sigma");
         data.mask(lasting(mask)).expect("a mask")
     });
     check("of unequal length", &|fits| {

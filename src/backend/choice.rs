@@ -3,6 +3,7 @@
 use super::cuda::driver::Properties;
 use crate::model::op::{Binary, Node, Unary};
 use crate::model::program::Program;
+use crate::setters::setters;
 
 /// What [`Backend::Auto`](crate::Backend::Auto) reckons with. The defaults are measurements (see
 /// `docs/benchmarks.md`); a machine that is much unlike can be described by its own.
@@ -11,6 +12,7 @@ use crate::model::program::Program;
 /// a sine 20, a power or an error function 40, a gamma function 100, and each of the k(k + 1)/2
 /// products of k = n + 1 columns that a pass sums up is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Costs {
     /// Seconds of one CPU thread for one unit of work. Default 1e-10 (a core of Zen 4 with AVX-512).
     pub cpu_unit_seconds: f64,
@@ -27,6 +29,16 @@ pub struct Costs {
     /// Passes that a fit is expected to take. Default 12, the median over NIST's problems.
     pub passes: f64,
 }
+
+setters!(Costs {
+    cpu_unit_seconds: f64,
+    launch_seconds: f64,
+    upload_bytes_per_second: f64,
+    compile_seconds: f64,
+    startup_seconds: f64,
+    device_efficiency: f64,
+    passes: f64,
+});
 
 impl Default for Costs {
     fn default() -> Self {

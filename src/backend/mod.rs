@@ -5,8 +5,11 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod stream;
 
+use std::fmt;
+
 /// Where points are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Backend {
     /// The one on which the fit is likely to end sooner; see [`Costs`](crate::Costs).
     #[default]
@@ -17,8 +20,32 @@ pub enum Backend {
     Cuda(usize),
 }
 
+/// What evaluated the points of a fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Processor {
+    /// The cores of the CPU.
+    #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "CPU"))]
+    Cpu,
+    /// A CUDA device.
+    #[cfg_attr(feature = "serde", serde(rename = "CUDA"))]
+    Cuda,
+}
+
+impl fmt::Display for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Processor::Cpu => "CPU",
+            Processor::Cuda => "CUDA",
+        })
+    }
+}
+
 /// What a device computes with. The CPU computes in f64 whatever is said here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Precision {
     /// f64 throughout.
     #[default]

@@ -4,8 +4,9 @@ use super::CurveFit;
 use super::device::BatchFitData;
 use super::start::{Finder, Found};
 use crate::backend::cuda::compiled_model::CompiledModel;
-use crate::data::batch::{BatchSigma, Starts};
+use crate::data::batch::Starts;
 use crate::data::estimator::Estimator;
+use crate::data::sigma::Sigma;
 use crate::data::start::Start;
 use crate::error::{Error, Result, StartError};
 use crate::fit::batch::arrays::Arrays;
@@ -15,11 +16,8 @@ use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, Made, device};
 use crate::fit::placement::{Handed, Placement};
 use crate::observe::span;
-use crate::solver::observe::BatchProgress;
 use crate::threads;
 use rayon::prelude::*;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Instant;
 
 impl CurveFit {
@@ -70,7 +68,7 @@ impl CurveFit {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
         data.check_layout()?;
-        if self.estimator == Estimator::Poisson && !matches!(data.sigma, BatchSigma::Unknown) {
+        if self.estimator == Estimator::Poisson && data.sigma != Sigma::Unknown {
             return Err(Error::NotForCounts { what: "sigma" });
         }
         if data.columns.len() != model.columns() {
@@ -99,7 +97,7 @@ impl CurveFit {
             loss: self.loss,
             estimator: self.estimator,
             options: &self.options,
-            observer: self.batch_observer.as_deref(),
+            observer: self.observer.as_deref(),
             cancel: self.cancel.as_ref(),
             clamp_start: self.clamp_start,
             underdetermined: self.underdetermined,
@@ -202,17 +200,6 @@ impl CurveFit {
     /// Whether covariance matrices are computed: errors of tied parameters follow from them.
     fn wants_covariances(&self) -> bool {
         self.keep_covariance || !self.ties.is_empty()
-    }
-
-    /// Calls `observer` as fits of a batch finish, one thread at a time; `ControlFlow::Break(())` stops
-    /// the batch, and the fits that had not begun are [`FitStatus::NotRun`](crate::FitStatus::NotRun).
-    #[must_use]
-    pub fn observe_batch(
-        mut self,
-        observer: impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> CurveFit {
-        self.batch_observer = Some(Arc::new(observer));
-        self
     }
 
     /// Whether a batch keeps the covariance matrix of every fit, n_params² numbers each, for

@@ -2,7 +2,7 @@
 
 use super::CurveFit;
 use crate::solver::cancel::CancelToken;
-use crate::solver::observe::{Observe, Observer, Progress};
+use crate::solver::observe::{Event, Observe, Observer};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ struct Both {
 }
 
 impl Observe for Both {
-    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
-        self.observer.tell(progress)
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
+        self.observer.tell(event)
     }
 
     fn is_cancelled(&self) -> bool {

@@ -21,16 +21,16 @@ impl CurveFit {
 
     /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
     /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
-    /// names of the parameters, tied and fixed ones too; a fit refuses a name in it that is none of them, and
-    /// a quantity that is called as a parameter or another quantity is. See
-    /// [`Fit::derived`](crate::Fit::derived); batches do not work them out.
-    ///
-    /// # Errors
-    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence.
-    pub fn derive(mut self, name: &str, formula: &str) -> Result<CurveFit> {
-        let expression = Expression::parse(formula, &[])?;
-        self.derived.push((name.to_owned(), expression));
-        Ok(self)
+    /// names of the parameters, tied and fixed ones too. [`fit`](CurveFit::fit) refuses a formula that cannot be
+    /// read, a name in it that is none of the parameters, and a quantity that is called as a parameter or
+    /// another quantity is. See [`Fit::derived`](crate::Fit::derived); batches do not work them out.
+    #[must_use]
+    pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
+        match Expression::parse(formula, &[]) {
+            Ok(expression) => self.derived.push((name.to_owned(), expression)),
+            Err(error) => self.refuse(error),
+        }
+        self
     }
 
     /// # Errors

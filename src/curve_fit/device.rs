@@ -134,6 +134,7 @@ impl<'a> DeviceData<'a> {
 /// The data of a fit: [`Data`] in memory, by value or by reference, or [`DeviceData`] on a device, where the fit is
 /// computed then, whatever [`CurveFit::backend`](crate::CurveFit::backend) says.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum FitData<'d, 'a> {
     /// In memory.
     Memory(Cow<'d, Data<'a>>),
@@ -213,6 +214,7 @@ impl DeviceBatch<'_> {
 /// The data of a batch of fits: [`BatchData`] in memory, by value or by reference, or [`DeviceBatch`] on a device,
 /// where the fits are made then, whatever [`CurveFit::backend`](crate::CurveFit::backend) says.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum BatchFitData<'d, 'a> {
     /// In memory.
     Memory(Cow<'d, BatchData<'a>>),

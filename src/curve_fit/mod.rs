@@ -46,7 +46,7 @@ use crate::model::ties::{Tie, Ties};
 use crate::model::var::Var;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
-use crate::solver::observe::{BatchObserver, Observer, Progress, StreamObserver};
+use crate::solver::observe::{Event, Observer};
 use crate::solver::options::Options;
 use device::FitData;
 use models::array;
@@ -127,8 +127,6 @@ pub struct CurveFit {
     underdetermined: bool,
     keep_covariance: bool,
     observer: Option<Arc<Observer>>,
-    stream_observer: Option<Arc<StreamObserver>>,
-    batch_observer: Option<Arc<BatchObserver>>,
     cancel: Option<CancelToken>,
     /// What finds a start in the points.
     guess: Option<Arc<Guess>>,
@@ -179,8 +177,6 @@ impl CurveFit {
             underdetermined: false,
             keep_covariance: false,
             observer: None,
-            stream_observer: None,
-            batch_observer: None,
             cancel: None,
             guess: None,
             derived: Vec::new(),
@@ -251,20 +247,26 @@ impl CurveFit {
         self
     }
 
-    /// Calls `observer` after every step; `ControlFlow::Break(())` stops the fit, which then returns
-    /// the best parameters so far. An observer that panics ends it with [`Error::ObserverPanicked`].
+    /// Calls `observer` after every step of a fit, after every chunk of a stream, and as fits of a batch
+    /// finish, there one thread at a time. `ControlFlow::Break(())` stops the work: a fit returns the best
+    /// parameters so far, and fits of a batch that had not begun are
+    /// [`FitStatus::NotRun`](crate::FitStatus::NotRun). An observer that panics ends it with
+    /// [`Error::ObserverPanicked`].
     ///
     /// ```
+    /// use dualfit::{CurveFit, Event};
     /// use std::ops::ControlFlow;
-    /// let line = dualfit::CurveFit::new(|x, [a, b]| a * x + b).observe(|progress| {
-    ///     println!("{}: cost {}", progress.iteration, progress.cost);
+    /// let line = CurveFit::new(|x, [a, b]| a * x + b).observe(|event| {
+    ///     if let Event::Step(now) = event {
+    ///         println!("{}: cost {}", now.iteration, now.cost);
+    ///     }
     ///     ControlFlow::Continue(())
     /// });
     /// ```
     #[must_use]
     pub fn observe(
         mut self,
-        observer: impl Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync + 'static,
+        observer: impl Fn(&Event<'_>) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> CurveFit {
         self.observer = Some(Arc::new(observer));
         self

@@ -6,7 +6,7 @@ use crate::error::TieError;
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::ties::{Tie, Ties};
-use crate::solver::observe::{Observe, Observer, Progress};
+use crate::solver::observe::{Event, Observe, Observer, Progress};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -130,10 +130,11 @@ struct Completing {
 }
 
 impl Observe for Completing {
-    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
+        let Event::Step(progress) = event else { return self.observer.tell(event) };
         let mut params = progress.params.to_vec();
         self.ties.complete(&mut params);
-        self.observer.tell(&Progress { params: &params, ..*progress })
+        self.observer.tell(&Event::Step(Progress { params: &params, ..*progress }))
     }
 
     fn is_cancelled(&self) -> bool {

@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Estimator {
     /// The sum of squared residuals over σ, or of a robust loss of them.
     #[default]

@@ -1,6 +1,6 @@
 //! How large points are and how many count: found in one scan, merged over parts.
 
-use super::values::Values;
+use super::values::{Values, each};
 use serde::{Deserialize, Serialize};
 
 /// The largest |y|, 1/σ and |y|/σ of the points that count.
@@ -52,6 +52,8 @@ pub(super) fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
     match values {
         Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
         Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
+        // Whole numbers.
+        _ => true,
     }
 }
 
@@ -67,6 +69,8 @@ pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
             }
             lanes.iter().copied().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
         }
-        Values::F32(v) => v[start..end].iter().fold(0.0, |m, v| larger(m, f64::from(v.abs()))),
+        _ => {
+            each!(values, v => v[start..end].iter().fold(0.0, |m, &v| larger(m, f64::from(v).abs())))
+        }
     }
 }

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 /// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) the outliers' loss is part of the scatter
 /// that scales it and widens the error bars, as in SciPy; say sigma if you know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Loss {
     /// ρ(z) = z: least squares.
     #[default]

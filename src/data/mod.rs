@@ -29,11 +29,12 @@ pub(crate) use units::unit_of;
 
 use crate::error::{Error, Result};
 use columns::Columns;
-use sigma::Sigma;
+use sigma::{Sigma, Weights};
 use values::Values;
 
 /// What to do with points that have a NaN or an infinity in x, y or sigma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Missing {
     /// Refuse the data and say where the first one is.
     #[default]
@@ -58,7 +59,7 @@ pub enum Missing {
 pub struct Data<'a> {
     pub(crate) columns: Vec<Values<'a>>,
     pub(crate) y: Values<'a>,
-    pub(crate) sigma: Sigma<'a>,
+    pub(crate) sigma: Weights<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
@@ -87,35 +88,40 @@ impl<'a> Data<'a> {
         }
         expect_length("y".into(), y.len(), expected, "one value per point")?;
         let (mask, missing) = (None, Missing::Error);
-        Ok(Data { columns, y, sigma: Sigma::Unknown, mask, missing, infinite_x: false })
+        Ok(Data { columns, y, sigma: Weights::Equal, mask, missing, infinite_x: false })
     }
 
     /// Says what is known of the errors of y; [`Sigma::Unknown`] by default.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if there is not one value (or row and column) per point,
-    /// [`Error::BadOption`] for a constant that is not positive.
+    /// [`Error::BadOption`] for a constant that is not positive, [`Error::UnsuitedSigma`] for what belongs
+    /// to a batch or a stream.
     pub fn sigma(mut self, sigma: Sigma<'a>) -> Result<Self> {
+        sigma.check()?;
         let n = self.len();
-        let each = "one standard deviation per point";
-        match sigma {
-            Sigma::Unknown => {}
-            Sigma::Relative(s) | Sigma::Absolute(s) => {
-                expect_length("sigma".into(), s.len(), n, each)?
-            }
-            Sigma::Constant(value) => {
-                if !(value > 0.0 && value.is_finite()) {
-                    let requirement = "a positive, finite standard deviation";
-                    return Err(Error::BadOption { name: "sigma", value, requirement });
-                }
+        self.sigma = match sigma {
+            Sigma::Unknown => Weights::Equal,
+            Sigma::Constant(value) => Weights::Constant(value),
+            Sigma::Relative(each) | Sigma::Absolute(each) => {
+                let remedy = "one standard deviation per point";
+                expect_length("sigma".into(), each.len(), n, remedy)?;
+                Weights::Each { sigma: each, absolute: sigma.is_absolute() }
             }
             Sigma::Covariance(m) => {
                 let remedy = "the covariance matrix has one row and one column per point";
                 expect_length("rows of sigma".into(), m.nrows(), n, remedy)?;
                 expect_length("columns of sigma".into(), m.ncols(), n, remedy)?;
+                Weights::Covariance(m)
             }
-        }
-        self.sigma = sigma;
+            Sigma::PerFit(_) => {
+                return Err(sigma.unsuited("one fit", "use Sigma::Constant for all its points"));
+            }
+            Sigma::RelativeColumn | Sigma::AbsoluteColumn => {
+                let remedy = "give the values with Sigma::Relative or Sigma::Absolute";
+                return Err(sigma.unsuited("a fit in memory", remedy));
+            }
+        };
         Ok(self)
     }
 

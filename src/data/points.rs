@@ -4,7 +4,7 @@ use super::correlated::Correlation;
 use super::estimator::Estimator;
 use super::extent::{Largest, Tally, finite, largest};
 use super::overview::Overview;
-use super::sigma::{Sigma, Spread};
+use super::sigma::{Spread, Weights};
 use super::summary::{Summary, in_chunks};
 use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
@@ -21,7 +21,7 @@ const DARK: f64 = 1.0 / (1u64 << 20) as f64;
 pub(crate) struct Points<'a> {
     pub(crate) columns: ColumnList<'a>,
     pub(crate) y: Values<'a>,
-    pub(crate) sigma: Sigma<'a>,
+    pub(crate) sigma: Weights<'a>,
     /// The factor L of the covariance of y, if one was given.
     pub(crate) correlation: Option<Correlation>,
     /// Whether some points must be passed over, so that blocks have to be gathered.
@@ -89,7 +89,7 @@ impl<'a> Deref for ColumnList<'a> {
 pub(crate) struct Given<'a> {
     pub(crate) columns: ColumnList<'a>,
     pub(crate) y: Values<'a>,
-    pub(crate) sigma: Sigma<'a>,
+    pub(crate) sigma: Weights<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
@@ -199,7 +199,7 @@ impl<'a> Points<'a> {
             });
         }
         points.filtered &= points.used < points.len();
-        if let Sigma::Covariance(matrix) = points.sigma {
+        if let Weights::Covariance(matrix) = points.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
         let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);
@@ -214,7 +214,7 @@ impl<'a> Points<'a> {
     /// # Errors
     /// [`Error::NegativeCount`]; [`Error::NotForCounts`] if sigma was given.
     pub(crate) fn count_events(&mut self) -> Result<()> {
-        if !matches!(self.sigma, Sigma::Unknown) {
+        if !matches!(self.sigma, Weights::Equal) {
             return Err(Error::NotForCounts { what: "sigma" });
         }
         let (mut total, mut negative) = (0.0, None);
@@ -302,7 +302,7 @@ impl<'a> Points<'a> {
     /// where no deviation is known.
     pub(crate) fn weight(&self, i: usize) -> f64 {
         match self.sigma {
-            Sigma::Constant(s) => self.units.row / s,
+            Weights::Constant(s) => self.units.row / s,
             _ => self.sigma_at(i).map_or(self.units.row, |s| self.units.row / s),
         }
     }
@@ -310,7 +310,7 @@ impl<'a> Points<'a> {
     /// The standard deviations where there is one per point.
     pub(crate) fn sigmas(&self) -> Option<&'a [f64]> {
         match self.sigma {
-            Sigma::Relative(s) | Sigma::Absolute(s) => Some(s),
+            Weights::Each { sigma, .. } => Some(sigma),
             _ => None,
         }
     }
@@ -412,7 +412,7 @@ impl<'a> Points<'a> {
         if let Some(correlation) = &self.correlation {
             return Units { y, weight: 1.0, row: self.correlated_unit(correlation, y) };
         }
-        let scale = if let Sigma::Constant(s) = self.sigma { 1.0 / s } else { 1.0 };
+        let scale = self.sigma.constant();
         if is_ordinary(largest.weight * scale) && is_ordinary(largest.row * scale) {
             return Units { y, weight: 1.0, row: 1.0 };
         }
@@ -428,7 +428,7 @@ impl<'a> Points<'a> {
         let usual = if largest == 0.0 { 0 } else { exponent(largest) };
         for i in self.kept() {
             let sigma = match self.sigma {
-                Sigma::Constant(s) => s,
+                Weights::Constant(s) => s,
                 _ => self.sigma_at(i).unwrap_or(1.0),
             };
             let y = self.y.at(i).abs();

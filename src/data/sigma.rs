@@ -1,24 +1,51 @@
 //! What is known of the errors of the data.
 
+use crate::error::{Error, Result};
 use nalgebra::DMatrix;
 
-/// The standard deviations of `y`, and what they mean. The choice is explicit because it decides the
-/// error bars: a parameter's standard error is a measured number only if the data's are.
-#[derive(Clone, Copy, Debug, Default)]
+/// The standard deviations of `y`, and what they mean: the same for one fit ([`Data`](crate::Data)), many
+/// ([`BatchData`](crate::BatchData)) and streams ([`Stream`](crate::Stream)). The choice is explicit because
+/// it decides the error bars: a parameter's standard error is a measured number only if the data's are.
+///
+/// An entry refuses what does not suit it with [`Error::UnsuitedSigma`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Sigma<'a> {
-    /// Nothing is known but that all points have the same error, which the scatter about the fit
+    /// Nothing is known but that all points of a fit have the same error, which the scatter about that fit
     /// measures: the covariance is scaled by the reduced chi-square.
     #[default]
     Unknown,
-    /// Standard deviations up to a common factor, one per point; the scatter about the fit measures
-    /// the factor. SciPy's `absolute_sigma=False`.
-    Relative(&'a [f64]),
-    /// Standard deviations in the units of y, one per point; the covariance is not scaled.
-    Absolute(&'a [f64]),
     /// One standard deviation in the units of y for all points; the covariance is not scaled.
     Constant(f64),
+    /// One standard deviation per fit of a batch, in the units of y, for all its points; the covariance
+    /// is not scaled.
+    PerFit(&'a [f64]),
+    /// Standard deviations up to a common factor, which the scatter about the fit measures: SciPy's
+    /// `absolute_sigma=False`. One per point; in a batch one per point, the same for every fit, or one
+    /// per sample.
+    Relative(&'a [f64]),
+    /// Standard deviations in the units of y; the covariance is not scaled. As many as
+    /// [`Relative`](Sigma::Relative) takes.
+    Absolute(&'a [f64]),
+    /// Those that the source of a stream has for its points, up to a common factor.
+    RelativeColumn,
+    /// Those that the source of a stream has for its points, in the units of y.
+    AbsoluteColumn,
     /// The covariance matrix of y, n × n, symmetric and positive definite, in the units of y². Its
     /// factorisation takes n³/3 operations and n(n + 1)/2 numbers: meant for up to some thousand points.
+    Covariance(&'a DMatrix<f64>),
+}
+
+/// What each point of a fit weighs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Weights<'a> {
+    /// One standard deviation for all, which is not known.
+    Equal,
+    /// One standard deviation for all.
+    Constant(f64),
+    /// One for each point. `absolute`: whether in the units of y.
+    Each { sigma: &'a [f64], absolute: bool },
+    /// The covariance matrix of y.
     Covariance(&'a DMatrix<f64>),
 }
 
@@ -37,17 +64,61 @@ pub(crate) enum Spread {
 }
 
 impl Sigma<'_> {
-    /// What it says of a single observation.
-    pub(crate) fn spread(&self) -> Spread {
+    /// # Errors
+    /// [`Error::BadOption`] for a constant that is no standard deviation.
+    pub(super) fn check(&self) -> Result<()> {
         match *self {
-            Sigma::Unknown => Spread::Measured,
-            Sigma::Constant(sigma) => Spread::Constant(sigma),
-            Sigma::Relative(_) | Sigma::Absolute(_) | Sigma::Covariance(_) => Spread::Own,
+            Sigma::Constant(value) if !is_deviation(value) => {
+                let requirement = "a positive, finite standard deviation";
+                Err(Error::BadOption { name: "sigma", value, requirement })
+            }
+            _ => Ok(()),
         }
     }
 
     /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
-        matches!(self, Sigma::Absolute(_) | Sigma::Constant(_) | Sigma::Covariance(_))
+        !matches!(self, Sigma::Unknown | Sigma::Relative(_) | Sigma::RelativeColumn)
+    }
+
+    /// The refusal of what `entry` cannot take.
+    pub(super) fn unsuited(&self, entry: &'static str, remedy: &'static str) -> Error {
+        let given = match self {
+            Sigma::Unknown => "Unknown",
+            Sigma::Constant(_) => "Constant",
+            Sigma::PerFit(_) => "PerFit",
+            Sigma::Relative(_) => "Relative",
+            Sigma::Absolute(_) => "Absolute",
+            Sigma::RelativeColumn => "RelativeColumn",
+            Sigma::AbsoluteColumn => "AbsoluteColumn",
+            Sigma::Covariance(_) => "Covariance",
+        };
+        Error::UnsuitedSigma { given, entry, remedy }
+    }
+}
+
+/// Whether a number can be a standard deviation of one fit or of all.
+pub(crate) fn is_deviation(sigma: f64) -> bool {
+    sigma > 0.0 && sigma.is_finite()
+}
+
+impl Weights<'_> {
+    /// What it says of a single observation.
+    pub(crate) fn spread(&self) -> Spread {
+        match *self {
+            Weights::Equal => Spread::Measured,
+            Weights::Constant(sigma) => Spread::Constant(sigma),
+            Weights::Each { .. } | Weights::Covariance(_) => Spread::Own,
+        }
+    }
+
+    /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
+    pub(crate) fn is_absolute(&self) -> bool {
+        !matches!(self, Weights::Equal | Weights::Each { absolute: false, .. })
+    }
+
+    /// The factor of all rows, where it is one: 1/σ.
+    pub(crate) fn constant(&self) -> f64 {
+        if let Weights::Constant(sigma) = self { 1.0 / sigma } else { 1.0 }
     }
 }

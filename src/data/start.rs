@@ -31,6 +31,7 @@
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Start {
     /// One value per parameter, in the model's order.
     Values(Vec<f64>),

@@ -2,7 +2,7 @@
 
 use super::Missing;
 use super::points::{ColumnList, Given};
-use super::sigma::Sigma;
+use super::sigma::{Sigma, Weights};
 use super::source::{Chunk, Shape, Source};
 use super::survey::PIECE;
 use crate::error::source::SourceError;
@@ -22,19 +22,6 @@ const CHUNKS_PART: f64 = 0.7;
 const SAMPLE: usize = 1 << 16;
 /// Points that are kept to tell whether there are different ones.
 const LEAST_SAMPLE: usize = 1 << 10;
-
-/// What the standard deviations of y are worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum StreamSigma {
-    /// Those of the source, or equal ones where it has none, are known up to a common factor: errors of the
-    /// parameters follow from the scatter about the fit.
-    #[default]
-    Relative,
-    /// Those of the source are taken at their word.
-    Absolute,
-    /// The source has none; all points have this one, which is taken at its word.
-    Constant(f64),
-}
 
 /// A source of points and how it is read: to be fitted by [`CurveFit::fit_stream`](crate::CurveFit::fit_stream).
 ///
@@ -64,19 +51,19 @@ pub struct Stream<'a> {
 /// What is said of the points of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamPoints {
-    pub(crate) sigma: StreamSigma,
+    pub(crate) sigma: Sigma<'static>,
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
 }
 
 impl<'a> Stream<'a> {
-    /// Reads the points of `source`, with [`StreamSigma::Relative`], [`Missing::Error`], a memory limit of
+    /// Reads the points of `source`, with [`Sigma::Unknown`], [`Missing::Error`], a memory limit of
     /// 256 MiB, 2 chunks read ahead, a start from a sample and no checkpoint.
     pub fn new(source: impl Source + 'a) -> Stream<'a> {
         Stream {
             source: Box::new(source),
             points: StreamPoints {
-                sigma: StreamSigma::default(),
+                sigma: Sigma::Unknown,
                 missing: Missing::Error,
                 infinite_x: false,
             },
@@ -89,11 +76,25 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// What the standard deviations are worth.
-    #[must_use]
-    pub fn sigma(mut self, sigma: StreamSigma) -> Self {
-        self.points.sigma = sigma;
-        self
+    /// Says what is known of the errors of y: [`Sigma::Unknown`], the default, or [`Sigma::Constant`] for a
+    /// source without standard deviations; [`Sigma::RelativeColumn`] or [`Sigma::AbsoluteColumn`] for one that
+    /// has them.
+    ///
+    /// # Errors
+    /// [`Error::UnsuitedSigma`] for values in memory, [`Error::BadOption`] for a constant that is not positive.
+    pub fn sigma(mut self, sigma: Sigma<'_>) -> Result<Self> {
+        sigma.check()?;
+        self.points.sigma = match sigma {
+            Sigma::Unknown => Sigma::Unknown,
+            Sigma::Constant(value) => Sigma::Constant(value),
+            Sigma::RelativeColumn => Sigma::RelativeColumn,
+            Sigma::AbsoluteColumn => Sigma::AbsoluteColumn,
+            _ => {
+                let remedy = "name them in the source and use Sigma::RelativeColumn or Sigma::AbsoluteColumn";
+                return Err(sigma.unsuited("a stream", remedy));
+            }
+        };
+        Ok(self)
     }
 
     /// What to do with points that are not finite; those that are left out are counted.
@@ -191,24 +192,19 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// If what is said of sigma does not suit the source.
     pub(crate) fn check(&self, shape: &Shape) -> Result<()> {
-        let place = || String::from("the source");
-        match self.points.sigma {
-            StreamSigma::Constant(value) if !(value > 0.0 && value.is_finite()) => {
-                let requirement = "a positive, finite standard deviation";
-                Err(Error::BadOption { name: "sigma", value, requirement })
+        let said = match (self.points.sigma, shape.sigma) {
+            (Sigma::Unknown, true) => {
+                "it has standard deviations, and it was not said what they are worth; use Sigma::AbsoluteColumn if they are in the units of y, Sigma::RelativeColumn if they are known up to a common factor"
             }
-            StreamSigma::Constant(_) if shape.sigma => Err(SourceError::new(
-                place(),
-                "it has a standard deviation for each point, but StreamSigma::Constant gives one for all; leave one of them out",
-            )
-            .into()),
-            StreamSigma::Absolute if !shape.sigma => Err(SourceError::new(
-                place(),
-                "it has no standard deviations, but StreamSigma::Absolute takes them at their word; name their column, or use StreamSigma::Constant",
-            )
-            .into()),
-            _ => Ok(()),
-        }
+            (Sigma::Constant(_), true) => {
+                "it has a standard deviation for each point, but Sigma::Constant gives one for all; leave one of them out"
+            }
+            (Sigma::RelativeColumn | Sigma::AbsoluteColumn, false) => {
+                "it has no standard deviations; name their column, or use Sigma::Constant or Sigma::Unknown"
+            }
+            _ => return Ok(()),
+        };
+        Err(SourceError::new("the source", said).into())
     }
 }
 
@@ -226,12 +222,11 @@ impl<'a, S: Source + 'a> From<S> for Stream<'a> {
 
 impl StreamPoints {
     /// What is known of the errors of points that have these standard deviations.
-    pub(crate) fn sigma_of<'s>(&self, deviations: Option<&'s [f64]>) -> Sigma<'s> {
+    pub(crate) fn weights<'s>(&self, deviations: Option<&'s [f64]>) -> Weights<'s> {
         match (self.sigma, deviations) {
-            (StreamSigma::Constant(value), _) => Sigma::Constant(value),
-            (StreamSigma::Absolute, Some(sigma)) => Sigma::Absolute(sigma),
-            (StreamSigma::Relative, Some(sigma)) => Sigma::Relative(sigma),
-            (_, None) => Sigma::Unknown,
+            (Sigma::Constant(value), _) => Weights::Constant(value),
+            (_, Some(sigma)) => Weights::Each { sigma, absolute: self.sigma.is_absolute() },
+            (_, None) => Weights::Equal,
         }
     }
 
@@ -240,7 +235,7 @@ impl StreamPoints {
         Given {
             columns: ColumnList::Owned(chunk.x.iter().map(|column| column.values()).collect()),
             y: chunk.y.values(),
-            sigma: self.sigma_of(chunk.sigma.as_deref()),
+            sigma: self.weights(chunk.sigma.as_deref()),
             mask: None,
             missing: self.missing,
             infinite_x: self.infinite_x,

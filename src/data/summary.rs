@@ -2,7 +2,7 @@
 
 use super::correlated::Correlation;
 use super::points::{Points, Units};
-use super::sigma::Sigma;
+use super::sigma::Weights;
 use super::units::unit_of;
 use super::values::Values;
 use crate::threads;
@@ -142,7 +142,7 @@ impl Summary {
             sum[i % LANES] += w * w * d;
             square[i % LANES] += (w * d) * (w * d);
         };
-        if !points.is_filtered() && matches!(points.sigma, Sigma::Unknown) {
+        if !points.is_filtered() && matches!(points.sigma, Weights::Equal) {
             y.iter().enumerate().for_each(|(i, &v)| add(i, 1.0, v));
         } else {
             let to_unit = points.units.weight / points.units.row;

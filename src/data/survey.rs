@@ -9,7 +9,6 @@ use super::estimator::Estimator;
 use super::extent::{Largest, Tally};
 use super::overview::Overview;
 use super::points::{Given, Points, Units, darkest};
-use super::sigma::Sigma;
 use super::summary::Summary;
 use super::units::{exponent, is_ordinary, unit_of};
 use crate::error::{Error, Result};
@@ -160,7 +159,7 @@ fn extent(points: &Points<'_>, piece: Range<usize>) -> (Largest, Summary) {
 
 /// Exponents of the largest weight and of the largest weighted y of a chunk.
 fn exponents(points: &Points<'_>, largest: Largest) -> (i32, i32) {
-    let scale = if let Sigma::Constant(s) = points.sigma { 1.0 / s } else { 1.0 };
+    let scale = points.sigma.constant();
     let (weight, row) = (largest.weight * scale, largest.row * scale);
     match is_ordinary(weight) && is_ordinary(row) {
         true => (exponent(weight), exponent(row)),

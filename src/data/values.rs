@@ -2,35 +2,69 @@
 
 use std::ops::Range;
 
-/// A borrowed array of `f64` or `f32`, one value per point. `f32` is widened where it is used;
-/// nothing is copied.
+/// A borrowed array of numbers, one value per point: f64, f32, or the whole numbers of cameras, digitisers and
+/// counters. They are widened where they are used, and computed with in double; nothing is copied.
 ///
-/// Anything of this kind converts into it: `&Vec<f64>`, `&[f64]`, `&[f64; N]`, and the same of `f32`.
+/// Anything of this kind converts into it: `&Vec<f64>`, `&[u16]`, `&[f32; N]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Values<'a> {
     /// Double precision.
     F64(&'a [f64]),
-    /// Single precision, computed with in double.
+    /// Single precision.
     F32(&'a [f32]),
+    /// Bytes.
+    U8(&'a [u8]),
+    /// Counts, as most cameras give them.
+    U16(&'a [u16]),
+    /// Signed values, as digitisers give them.
+    I16(&'a [i16]),
+    /// Counts, as counters give them.
+    U32(&'a [u32]),
+    /// Signed values of 32 bits.
+    I32(&'a [i32]),
 }
+
+/// The same for an array of any kind: `each!(values, v => v.len())`.
+macro_rules! each {
+    ($values:expr, $v:ident => $what:expr) => {
+        match $values {
+            $crate::data::values::Values::F64($v) => $what,
+            $crate::data::values::Values::F32($v) => $what,
+            $crate::data::values::Values::U8($v) => $what,
+            $crate::data::values::Values::U16($v) => $what,
+            $crate::data::values::Values::I16($v) => $what,
+            $crate::data::values::Values::U32($v) => $what,
+            $crate::data::values::Values::I32($v) => $what,
+        }
+    };
+}
+pub(crate) use each;
 
 impl<'a> Values<'a> {
     /// The values of a range.
     pub(crate) fn part(&self, range: Range<usize>) -> Values<'a> {
+        each!(self, v => Values::from(&v[range]))
+    }
+
+    /// The values of a range where they lie if they are in f64, else widened into `room`.
+    pub(crate) fn widened<'v>(&self, range: Range<usize>, room: &'v mut Vec<f64>) -> Values<'v>
+    where
+        'a: 'v,
+    {
+        room.clear();
         match self {
-            Values::F64(v) => Values::F64(&v[range]),
-            Values::F32(v) => Values::F32(&v[range]),
+            Values::F64(v) => return Values::F64(&v[range]),
+            _ => each!(self, v => room.extend(v[range].iter().map(|&v| f64::from(v)))),
         }
+        Values::F64(room)
     }
 }
 
 impl Values<'_> {
     /// Number of values.
     pub fn len(&self) -> usize {
-        match self {
-            Values::F64(v) => v.len(),
-            Values::F32(v) => v.len(),
-        }
+        each!(self, v => v.len())
     }
 
     /// Whether there are none.
@@ -38,44 +72,36 @@ impl Values<'_> {
         self.len() == 0
     }
 
+    /// All of them in double precision.
+    pub fn to_f64(&self) -> Vec<f64> {
+        each!(self, v => v.iter().map(|&v| f64::from(v)).collect())
+    }
+
     /// The value at `index`, which must be less than the length.
     pub(crate) fn at(&self, index: usize) -> f64 {
-        match self {
-            Values::F64(v) => v[index],
-            Values::F32(v) => f64::from(v[index]),
-        }
+        each!(self, v => f64::from(v[index]))
     }
 
     /// Writes the values at `index` to `out`, both of one length.
     pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
-        match self {
-            Values::F64(v) => out.iter_mut().zip(index).for_each(|(o, &i)| *o = v[i]),
-            Values::F32(v) => out.iter_mut().zip(index).for_each(|(o, &i)| *o = f64::from(v[i])),
-        }
+        each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = f64::from(v[i])));
     }
 
     /// Whether all are finite.
     pub(crate) fn is_finite(&self) -> bool {
-        match self {
-            Values::F64(v) => v.iter().all(|v| v.is_finite()),
-            Values::F32(v) => v.iter().all(|v| v.is_finite()),
-        }
+        each!(self, v => v.iter().all(|&v| f64::from(v).is_finite()))
     }
 
     /// Writes the values `start..start + out.len()` to `out`.
     pub(crate) fn copy_to(&self, start: usize, out: &mut [f64]) {
-        match self {
-            Values::F64(v) => out.copy_from_slice(&v[start..start + out.len()]),
-            Values::F32(v) => {
-                for (o, &value) in out.iter_mut().zip(&v[start..]) {
-                    *o = f64::from(value);
-                }
-            }
-        }
+        each!(self, v => {
+            let values = &v[start..start + out.len()];
+            out.iter_mut().zip(values).for_each(|(o, &v)| *o = f64::from(v));
+        });
     }
 }
 
-/// A number type that data may have: `f64` or `f32`.
+/// A number type that data may have.
 ///
 /// One implementation for all such arrays, not one for each type, lets the compiler see what a
 /// closure receives before it knows the type of `[1.0, 2.0]`.
@@ -86,21 +112,21 @@ pub trait Real: Copy + private::Sealed {
 
 mod private {
     pub trait Sealed {}
-    impl Sealed for f64 {}
-    impl Sealed for f32 {}
 }
 
-impl Real for f64 {
-    fn values(slice: &[f64]) -> Values<'_> {
-        Values::F64(slice)
-    }
+macro_rules! numbers {
+    ($($number:ty => $kind:ident),*) => {$(
+        impl private::Sealed for $number {}
+
+        impl Real for $number {
+            fn values(slice: &[$number]) -> Values<'_> {
+                Values::$kind(slice)
+            }
+        }
+    )*};
 }
 
-impl Real for f32 {
-    fn values(slice: &[f32]) -> Values<'_> {
-        Values::F32(slice)
-    }
-}
+numbers!(f64 => F64, f32 => F32, u8 => U8, u16 => U16, i16 => I16, u32 => U32, i32 => I32);
 
 impl<'a, T: Real> From<&'a [T]> for Values<'a> {
     fn from(values: &'a [T]) -> Self {

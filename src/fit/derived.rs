@@ -24,7 +24,7 @@ impl Fit {
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
     /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
     /// let decay = dualfit::CurveFit::parse("a * exp(-b * x)", ["x"])?
-    ///     .derive("half_life", "ln(2) / b")?;
+    ///     .derive("half_life", "ln(2) / b");
     /// let fit = decay.fit(dualfit::Data::new(&x, &y)?, [("b", 2.0)])?;
     /// let half_life = &fit.derived()[0];
     /// assert_eq!(half_life.value, fit.propagate("ln(2) / b")?.value);

@@ -2,7 +2,6 @@
 //! sooner. One room for single fits, batches, streams and joint fits; what each needs on a device it makes itself.
 
 use super::stats::Stats;
-use crate::backend::Backend;
 use crate::backend::choice::{Costs, Work};
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
@@ -10,6 +9,7 @@ use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::device::{self, Device, LoadError};
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::driver::DriverError;
+use crate::backend::{Backend, Processor};
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
 use crate::threads;
@@ -164,7 +164,7 @@ impl<T> Placement<T> {
         let failed = used.as_ref().and_then(|used| used.failed.as_ref());
         let working = loaded.filter(|_| failed.is_none());
         Stats {
-            backend: if working.is_some() { "CUDA" } else { "CPU" },
+            processor: if working.is_some() { Processor::Cuda } else { Processor::Cpu },
             instruction_set: match working {
                 Some(on) => on.device.architecture(),
                 None => kernels::detect().name.to_owned(),

@@ -1,19 +1,16 @@
 //! How a fit was computed.
 
 use super::stream::stats::StreamStats;
+use crate::backend::Processor;
 use crate::backend::cuda::cache::Origin as KernelOrigin;
 use std::fmt;
-
-/// A name that this crate gives. Written out, serde would take it for one borrowed from what is read.
-type Name = &'static str;
 
 /// Where the work was done, and how much of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
-    /// Where the points were evaluated, at the end if a device failed: `CPU` or `CUDA`.
-    #[cfg_attr(feature = "serde", serde(deserialize_with = "known_backend"))]
-    pub backend: Name,
+    /// What evaluated the points, at the end if a device failed.
+    pub processor: Processor,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
     /// device its architecture, as `sm_90`.
     pub instruction_set: String,
@@ -71,11 +68,11 @@ impl fmt::Display for Stats {
             + self.compile_seconds
             + self.solve_seconds
             + self.covariance_seconds;
-        let place = match (&self.device, self.backend) {
-            (Some(name), "CUDA") => format!("CUDA ({name}, {})", self.instruction_set),
+        let place = match (&self.device, self.processor) {
+            (Some(name), Processor::Cuda) => format!("CUDA ({name}, {})", self.instruction_set),
             _ => format!(
                 "{} ({}, {} thread{})",
-                self.backend,
+                self.processor,
                 self.instruction_set,
                 self.threads,
                 if self.threads == 1 { "" } else { "s" }
@@ -89,12 +86,4 @@ impl fmt::Display for Stats {
             1e3 * total
         )
     }
-}
-
-/// One of the names that this crate gives.
-#[cfg(feature = "serde")]
-fn known_backend<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
-    let name = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(from)?;
-    let known = ["CPU", "CUDA", ""].into_iter().find(|known| *known == name);
-    known.ok_or_else(|| serde::de::Error::custom(format!("there is no backend `{name}`")))
 }

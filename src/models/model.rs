@@ -194,7 +194,7 @@ impl Model {
         let mut curve = CurveFit::of_expression(&assembled.expression, self.parameters())?;
         curve = curve.bounds(self.bounds());
         for (name, formula) in self.derived() {
-            curve = curve.derive(&name, &formula)?;
+            curve = curve.derive(&name, &formula);
         }
         Ok(curve.guess(move |points| assembled.start(points)))
     }

@@ -6,7 +6,7 @@ use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, Sample, percent};
 use crate::data::Data;
 use crate::data::estimator::Estimator;
-use crate::data::sigma::Sigma;
+use crate::data::sigma::Weights;
 use crate::error::PlotError;
 use crate::error::Result;
 use crate::fit::Fit;
@@ -244,14 +244,16 @@ impl<'a> FitPlot<'a> {
             }
         }
         let sigma = match self.data.sigma {
-            Sigma::Unknown => None,
-            Sigma::Relative(sigma) => {
+            Weights::Equal => None,
+            Weights::Each { sigma, absolute: false } => {
                 let factor = self.fit.residual_std_error();
                 factor.map(|factor| sigma.iter().map(|s| s * factor).collect())
             }
-            Sigma::Absolute(sigma) => Some(sigma.to_vec()),
-            Sigma::Constant(sigma) => Some(vec![sigma; n]),
-            Sigma::Covariance(matrix) => Some(matrix.diagonal().iter().map(|v| v.sqrt()).collect()),
+            Weights::Each { sigma, absolute: true } => Some(sigma.to_vec()),
+            Weights::Constant(sigma) => Some(vec![sigma; n]),
+            Weights::Covariance(matrix) => {
+                Some(matrix.diagonal().iter().map(|v| v.sqrt()).collect())
+            }
         };
         Ok(Points { x, y, sigma, counts })
     }

@@ -1,55 +1,66 @@
-//! Observers that draw: how far a fit, a batch or a stream is, on the terminal.
+//! An observer that draws: how far a fit, a batch or a stream is, on the terminal.
 //!
-//! Each function makes an observer for the method of [`CurveFit`](crate::CurveFit) that is named with it.
-//! They draw on stderr, at most twenty times a second, and only where that is a terminal: in a log file
+//! It draws on stderr, at most twenty times a second, and only where that is a terminal: in a log file
 //! or a pipe nothing appears. What was drawn last stays when the fit has ended.
 //!
 //! ```
 //! use dualfit::{CurveFit, progress};
-//! let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
-//!     .observe(progress::fit_line())
-//!     .observe_batch(progress::batch_bar());
+//! let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).observe(progress::bar());
 //! ```
 
-use crate::solver::observe::{BatchProgress, Progress, StreamProgress};
+use crate::solver::observe::{BatchProgress, Event, Progress, StreamProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A line for a single fit: iteration, cost, step and damping. For
-/// [`CurveFit::observe`](crate::CurveFit::observe). Of a search from many starts it shows whichever
-/// stepped last.
-pub fn fit_line() -> impl Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync + 'static {
-    fit_line_on(ProgressDrawTarget::stderr())
+/// Shows of a fit iteration, cost, step and damping, those of whichever stepped last in a search from many
+/// starts; of a batch the fits that are finished, fits per second and the time left; of a stream, for each
+/// pass, the points that are done, points per second and, where the points are counted, the time left,
+/// with the cost after the pass before. For [`CurveFit::observe`](crate::CurveFit::observe).
+pub fn bar() -> impl Fn(&Event<'_>) -> ControlFlow<()> + Send + Sync + 'static {
+    bar_on(ProgressDrawTarget::stderr())
 }
 
-/// A bar for a batch: fits that are finished, fits per second and the time left. For
-/// [`CurveFit::observe_batch`](crate::CurveFit::observe_batch).
-pub fn batch_bar() -> impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 'static {
-    batch_bar_on(ProgressDrawTarget::stderr())
-}
-
-/// A bar for a stream: of each pass the points that are done, points per second and, where the points
-/// are counted, the time left; and the cost after the pass before.
-pub fn stream_bar() -> impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static {
-    stream_bar_on(ProgressDrawTarget::stderr())
-}
-
-fn fit_line_on(
+fn bar_on(
     target: ProgressDrawTarget,
-) -> impl Fn(&Progress<'_>) -> ControlFlow<()> + Send + Sync + 'static {
-    let bar = bar_on(target, "{spinner} {msg}");
-    move |progress| {
+) -> impl Fn(&Event<'_>) -> ControlFlow<()> + Send + Sync + 'static {
+    let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::Abandon);
+    bar.set_style(style("{spinner} {msg}"));
+    let since = Mutex::new(None);
+    move |event| {
         if !bar.is_hidden() {
-            bar.set_message(line_of(progress));
-            bar.tick();
+            let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
+            if bar.is_finished() {
+                // Another fit or batch of the same model.
+                bar.reset();
+            }
+            match event {
+                // The line of a stream has what its steps have to say.
+                Event::Step(now)
+                    if since.is_some_and(|pass: Since| pass.elapsed <= now.elapsed) => {}
+                Event::Step(now) => {
+                    *since = None;
+                    bar.unset_length();
+                    bar.set_style(style("{spinner} {msg}"));
+                    bar.set_message(fit_line(now));
+                }
+                Event::Batch(now) => show_batch(&bar, now),
+                Event::Stream(now) => {
+                    let from = Since::of(*since, now);
+                    *since = Some(from);
+                    show_stream(&bar, now, from);
+                }
+            }
+            if !bar.is_finished() {
+                bar.tick();
+            }
         }
         ControlFlow::Continue(())
     }
 }
 
-fn line_of(progress: &Progress<'_>) -> String {
+fn fit_line(progress: &Progress<'_>) -> String {
     let Progress { iteration, cost, step, damping, .. } = *progress;
     format!(
         "iteration {iteration}  cost {cost:.6e}  step {step:.1e}  damping {damping:.1e}  {}",
@@ -57,24 +68,28 @@ fn line_of(progress: &Progress<'_>) -> String {
     )
 }
 
-fn batch_bar_on(
-    target: ProgressDrawTarget,
-) -> impl Fn(BatchProgress) -> ControlFlow<()> + Send + Sync + 'static {
-    let bar = bar_on(target, "{bar:30} {msg}");
-    move |progress| {
-        if !bar.is_hidden() {
-            if bar.is_finished() {
-                // Another batch of the same model.
-                bar.reset();
-            }
-            bar.set_length(progress.n_fits as u64);
-            bar.set_message(batch_line(progress));
-            bar.set_position(progress.finished as u64);
-            if progress.finished == progress.n_fits {
-                bar.abandon();
-            }
-        }
-        ControlFlow::Continue(())
+fn show_batch(bar: &ProgressBar, progress: &BatchProgress) {
+    with_length(bar, progress.n_fits as u64);
+    bar.set_message(batch_line(*progress));
+    bar.set_position(progress.finished as u64);
+    if progress.finished == progress.n_fits {
+        bar.abandon();
+    }
+}
+
+fn show_stream(bar: &ProgressBar, progress: &StreamProgress, since: Since) {
+    if let Some(total) = progress.total_points {
+        with_length(bar, total);
+    }
+    bar.set_message(stream_line(progress, since));
+    bar.set_position(progress.points);
+}
+
+/// A bar of so many things.
+fn with_length(bar: &ProgressBar, length: u64) {
+    if bar.length() != Some(length) {
+        bar.set_style(style("{bar:30} {msg}"));
+        bar.set_length(length);
     }
 }
 
@@ -114,29 +129,6 @@ impl Since {
     }
 }
 
-fn stream_bar_on(
-    target: ProgressDrawTarget,
-) -> impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static {
-    let bar = bar_on(target, "{spinner} {msg}");
-    let since = Mutex::new(None);
-    move |progress| {
-        if bar.is_hidden() {
-            return ControlFlow::Continue(());
-        }
-        let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Since::of(*since, progress);
-        *since = Some(now);
-        if let (Some(total), None) = (progress.total_points, bar.length()) {
-            bar.set_style(style("{bar:30} {msg}"));
-            bar.set_length(total);
-        }
-        bar.set_message(stream_line(progress, now));
-        bar.set_position(progress.points);
-        bar.tick();
-        ControlFlow::Continue(())
-    }
-}
-
 fn stream_line(progress: &StreamProgress, since: Since) -> String {
     let rate = since.rate(progress);
     let mut line = format!("pass {}  {}", progress.pass, short(progress.points as f64));
@@ -154,12 +146,6 @@ fn stream_line(progress: &StreamProgress, since: Since) -> String {
         line += &format!("  cost {cost:.6e}");
     }
     line + "  " + &seconds(progress.elapsed)
-}
-
-/// A bar that shows what it was told last when it goes.
-fn bar_on(target: ProgressDrawTarget, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::Abandon);
-    bar.with_style(style(template))
 }
 
 fn style(template: &str) -> ProgressStyle {

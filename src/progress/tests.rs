@@ -26,7 +26,7 @@ fn decay() -> CurveFit {
 fn a_fit_leaves_its_last_step_on_the_terminal() {
     let (terminal, target) = terminal();
     let (x, y) = points();
-    let fit = decay().observe(fit_line_on(target)).fit(Data::new(&x, &y).unwrap(), [1.0, 1.0, 0.0]);
+    let fit = decay().observe(bar_on(target)).fit(Data::new(&x, &y).unwrap(), [1.0, 1.0, 0.0]);
     let fit = fit.unwrap();
     let drawn = terminal.contents();
     let words: Vec<&str> = drawn.split_whitespace().collect();
@@ -42,7 +42,7 @@ fn a_fit_leaves_its_last_step_on_the_terminal() {
 fn a_batch_fills_its_bar_and_the_next_one_begins_anew() {
     let (terminal, target) = terminal();
     let (x, y) = points();
-    let model = decay().observe_batch(batch_bar_on(target));
+    let model = decay().observe(bar_on(target));
     for fits in [40, 30] {
         let all = y.repeat(fits);
         model.fit_batch(BatchData::shared(&x, &all).unwrap(), [1.0, 1.0, 0.0]).unwrap();
@@ -56,9 +56,9 @@ fn a_batch_fills_its_bar_and_the_next_one_begins_anew() {
 #[test]
 fn a_batch_half_done_says_what_is_left() {
     let (terminal, target) = terminal();
-    let bar = batch_bar_on(target);
+    let bar = bar_on(target);
     let elapsed = Duration::from_secs(50);
-    let _ = bar(BatchProgress { finished: 250_000, n_fits: 1_000_000, elapsed });
+    let _ = bar(&Event::Batch(BatchProgress { finished: 250_000, n_fits: 1_000_000, elapsed }));
     drop(bar);
     let drawn = terminal.contents();
     assert!(drawn.contains("250000 of 1000000 fits  5.00 k fits/s  2 min 30 s left"), "{drawn}");
@@ -81,19 +81,19 @@ fn at(pass: usize, points: u64, total: Option<u64>, millis: u64) -> StreamProgre
 #[test]
 fn a_stream_shows_pass_rate_time_left_and_cost() {
     let (terminal, target) = terminal();
-    let bar = stream_bar_on(target);
+    let bar = bar_on(target);
     // A first pass of a source that does not know its length.
-    let _ = bar(&at(1, 1_000_000, None, 500));
+    let _ = bar(&Event::Stream(at(1, 1_000_000, None, 500)));
     sleep(Duration::from_millis(120));
-    let _ = bar(&at(1, 3_000_000, None, 1500));
+    let _ = bar(&Event::Stream(at(1, 3_000_000, None, 1500)));
     let drawn = terminal.contents();
     assert!(drawn.contains("pass 1  3.00 M points  2.00 M points/s  1.50 s"), "{drawn}");
     assert!(!drawn.contains("left") && !drawn.contains("cost"), "{drawn}");
     // In the next one it is known, and the rate is that of the pass.
     let total = Some(40_000_000);
-    let _ = bar(&at(2, 5_000_000, total, 20_000));
+    let _ = bar(&Event::Stream(at(2, 5_000_000, total, 20_000)));
     sleep(Duration::from_millis(120));
-    let _ = bar(&at(2, 10_000_000, total, 25_000));
+    let _ = bar(&Event::Stream(at(2, 10_000_000, total, 25_000)));
     drop(bar);
     let drawn = terminal.contents();
     let expected =
@@ -119,11 +119,11 @@ fn numbers_and_times_are_short() {
 #[ignore = "run by the test below, in a process of its own"]
 fn child() {
     let (x, y) = points();
-    let model = decay().observe(fit_line()).observe_batch(batch_bar());
+    let model = decay().observe(bar());
     model.fit(Data::new(&x, &y).unwrap(), [1.0, 1.0, 0.0]).unwrap();
     model.fit_batch(BatchData::shared(&x, &y.repeat(50)).unwrap(), [1.0, 1.0, 0.0]).unwrap();
-    let stream = stream_bar();
-    assert!(stream(&at(1, 10, Some(20), 5)).is_continue());
+    let stream = bar();
+    assert!(stream(&Event::Stream(at(1, 10, Some(20), 5))).is_continue());
 }
 
 #[test]

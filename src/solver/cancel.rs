@@ -1,6 +1,6 @@
 //! A token by which any thread stops fits.
 
-use super::observe::{Observe, Progress};
+use super::observe::{Event, Observe};
 use super::patience::Stopper;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Stopper for CancelToken {
 
 /// A token alone hears of no step.
 impl Observe for CancelToken {
-    fn tell(&self, _: &Progress<'_>) -> ControlFlow<()> {
+    fn tell(&self, _: &Event<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

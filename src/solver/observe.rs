@@ -6,6 +6,30 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+/// What an observer hears. A fit in memory or on a device tells its steps; a stream its steps and chunks;
+/// a batch the fits that are finished, and no steps.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A step was accepted.
+    Step(Progress<'a>),
+    /// Some fits of a batch are finished.
+    Batch(BatchProgress),
+    /// A chunk of a pass over a stream is done.
+    Stream(StreamProgress),
+}
+
+impl Event<'_> {
+    /// Time since the fit or the batch began.
+    pub fn elapsed(&self) -> Duration {
+        match self {
+            Event::Step(now) => now.elapsed,
+            Event::Batch(now) => now.elapsed,
+            Event::Stream(now) => now.elapsed,
+        }
+    }
+}
+
 /// Where a fit stands after an accepted step.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
@@ -58,11 +82,11 @@ pub struct BatchProgress {
     pub elapsed: Duration,
 }
 
-/// Who watches a fit: a closure that is called after every accepted step, or somebody who may also stop
-/// the fit between two of them.
+/// Who watches a fit: a closure that is called with every event, or somebody who may also stop the fit
+/// between two of them.
 pub(crate) trait Observe {
-    /// Hears of an accepted step; `ControlFlow::Break(())` stops the fit.
-    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()>;
+    /// Hears of an event; `ControlFlow::Break(())` stops the fit.
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()>;
 
     /// Whether the fit is to stop without another step; asked before each.
     fn is_cancelled(&self) -> bool {
@@ -70,9 +94,9 @@ pub(crate) trait Observe {
     }
 }
 
-impl<F: Fn(&Progress<'_>) -> ControlFlow<()>> Observe for F {
-    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
-        self(progress)
+impl<F: Fn(&Event<'_>) -> ControlFlow<()>> Observe for F {
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
+        self(event)
     }
 }
 
@@ -85,20 +109,9 @@ impl Stopper for &Observer {
     }
 }
 
-/// Called after every chunk of a stream; `ControlFlow::Break(())` stops the fit.
-pub(crate) type StreamObserver = dyn Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync;
-
-/// Called after some fits of a batch; `ControlFlow::Break(())` stops it.
-pub(crate) type BatchObserver = dyn Fn(BatchProgress) -> ControlFlow<()> + Send + Sync;
-
 /// Tells the observer; whether it asks to stop, or the message of its panic.
-pub(crate) fn wants_to_stop(observer: &Observer, progress: &Progress<'_>) -> Result<bool, String> {
-    asks_to_stop(|| observer.tell(progress))
-}
-
-/// Calls an observer; whether it asks to stop, or the message of its panic.
-pub(crate) fn asks_to_stop(call: impl FnOnce() -> ControlFlow<()>) -> Result<bool, String> {
-    catch_unwind(AssertUnwindSafe(call))
+pub(crate) fn wants_to_stop(observer: &Observer, event: Event<'_>) -> Result<bool, String> {
+    catch_unwind(AssertUnwindSafe(|| observer.tell(&event)))
         .map(|answer| answer.is_break())
         .map_err(|panic| panic_message(&*panic))
 }

@@ -1,10 +1,17 @@
 //! When the solver stops, and how it begins.
 
 use crate::error::{Error, Result};
+use crate::setters::setters;
 use std::time::Duration;
 
 /// Stopping rules and limits of a fit. The defaults are right for nearly all problems.
+///
+/// ```
+/// use dualfit::Options;
+/// let options = Options::default().ftol(1e-8).max_evaluations(200);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// Relative change of the cost below which a fit has converged. Default 1e-10, at which Moré's
     /// algorithm with exact derivatives certifies all of NIST's problems; 0 switches the test off.
@@ -28,6 +35,15 @@ pub struct Options {
     /// bolder first steps and loses some hard problems (MINPACK uses 100).
     pub initial_radius: f64,
 }
+
+setters!(Options {
+    ftol: f64,
+    xtol: f64,
+    gtol: f64,
+    max_evaluations: Option<usize>,
+    max_time: Option<Duration>,
+    initial_radius: f64,
+});
 
 impl Default for Options {
     fn default() -> Self {

@@ -5,7 +5,7 @@
 //! a single fit, which computes what is wanted at once, and fits that are evaluated together.
 //! `kernels/solver.cuh` has the same phases.
 
-use super::observe::{Progress, wants_to_stop};
+use super::observe::{Event, Progress, wants_to_stop};
 use super::options::Options;
 use super::outcome::Failure;
 use super::search::Search;
@@ -190,7 +190,7 @@ impl Search<'_> {
                 damping: state.step.damping,
                 elapsed: self.task.begun.elapsed(),
             };
-            let stop = wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+            let stop = wants_to_stop(observer, Event::Step(progress)).map_err(Failure::Observer)?;
             self.state.stopped |= stop;
         }
         let full = self.state.step.full;

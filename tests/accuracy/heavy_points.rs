@@ -1,9 +1,6 @@
 //! Points with errors so small that they act as constraints, against the fit with them eliminated.
 
-use dualfit::{
-    BatchData, BatchSigma, CurveFit, Data, Fit, GlobalFit, Sigma, SliceSource, Stream, StreamSigma,
-    Termination,
-};
+use dualfit::{BatchData, CurveFit, Data, Fit, GlobalFit, Sigma, SliceSource, Stream, Termination};
 
 const X: [f64; 11] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0];
 const NOISE: [f64; 11] = [0.3, -1.2, 0.8, -0.4, 1.5, -0.9, 0.2, 1.1, -0.7, -1.3, 0.6];
@@ -91,7 +88,7 @@ fn every_entry_holds_heavy_points() {
         check(&format!("joint, weight {weight:e}"), joint.fit(), weight);
 
         let source = SliceSource::new(&X, &y).unwrap().sigma(&sigma).unwrap();
-        let stream = Stream::new(source).sigma(StreamSigma::Absolute);
+        let stream = Stream::new(source).sigma(Sigma::AbsoluteColumn).unwrap();
         let streamed = decay().fit_stream(stream, start).unwrap();
         check(&format!("stream, weight {weight:e}"), &streamed, weight);
 
@@ -99,7 +96,7 @@ fn every_entry_holds_heavy_points() {
         let stack = [y.clone(), y.clone()].concat();
         let sigmas = [sigma, [1.0; 11]].concat();
         let batch = BatchData::shared(&X, &stack[..]).unwrap();
-        let batch = batch.sigma(BatchSigma::PerPoint(&sigmas)).unwrap();
+        let batch = batch.sigma(Sigma::Absolute(&sigmas)).unwrap();
         let fits = decay().fit_batch(batch, start).unwrap();
         let heavy = fits.get(0).unwrap();
         assert!(heavy.converged(), "{:?}", heavy.status());

@@ -1,8 +1,8 @@
 //! Batches: each fit is the single fit of the same points, whatever its neighbours are.
 
 use dualfit::{
-    Backend, BatchData, BatchFit, BatchSigma, CurveFit, Data, Error, Estimator, FitStatus, Loss,
-    Missing, Options, Sigma, Starts, Termination, Var,
+    Backend, BatchData, BatchFit, CurveFit, Data, Error, Estimator, Event, FitStatus, Loss,
+    Missing, Options, Processor, Sigma, Starts, Termination, Var,
 };
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -144,7 +144,7 @@ fn counts_are_fitted_as_alone() {
     let data = BatchData::shared(&x, &signed).unwrap();
     let batch = fitter.fit_batch(&data, START).unwrap();
     assert_eq!(batch.statuses()[1], FitStatus::BadData { point: 5 });
-    let weighted = data.sigma(BatchSigma::Constant(1.0)).unwrap();
+    let weighted = data.sigma(Sigma::Constant(1.0)).unwrap();
     assert!(matches!(fitter.fit_batch(weighted, START), Err(Error::NotForCounts { .. })));
 }
 
@@ -159,7 +159,7 @@ fn offsets_masks_and_sigmas_reach_their_fit() {
     let sigma: Vec<f64> = (0..y.len()).map(|i| 0.3 + 0.1 * noise(i + 9)).collect();
     let mask: Vec<bool> = (0..y.len()).map(|i| i % 5 != 2).collect();
     let data = BatchData::own(&xs, &y).unwrap().offsets(&offsets).unwrap();
-    let data = data.sigma(BatchSigma::PerPoint(&sigma)).unwrap().mask(&mask).unwrap();
+    let data = data.sigma(Sigma::Absolute(&sigma)).unwrap().mask(&mask).unwrap();
     let batch = decay().fit_batch(&data, START).unwrap();
     for (i, w) in offsets.windows(2).enumerate() {
         let one = Data::new(&xs[w[0]..w[1]], &y[w[0]..w[1]]).unwrap();
@@ -171,15 +171,13 @@ fn offsets_masks_and_sigmas_reach_their_fit() {
     let stack = decays(&x, 12);
     let per_fit: Vec<f64> = (0..12).map(|i| 0.1 + 0.02 * i as f64).collect();
     let mask: Vec<bool> = (0..n).map(|i| i != 3).collect();
-    for kind in
-        [BatchSigma::Constant(0.3), BatchSigma::PerFit(&per_fit), BatchSigma::Shared(&sigma[..n])]
-    {
+    for kind in [Sigma::Constant(0.3), Sigma::PerFit(&per_fit), Sigma::Absolute(&sigma[..n])] {
         let data = BatchData::shared(&x, &stack).unwrap().sigma(kind).unwrap().mask(&mask).unwrap();
         let batch = decay().fit_batch(&data, START).unwrap();
         for (i, y) in stack.chunks(n).enumerate() {
             let one = Data::new(&x, y).unwrap().sigma(match kind {
-                BatchSigma::PerFit(s) => Sigma::Constant(s[i]),
-                BatchSigma::Shared(s) => Sigma::Absolute(s),
+                Sigma::PerFit(s) => Sigma::Constant(s[i]),
+                Sigma::Absolute(s) => Sigma::Absolute(s),
                 _ => Sigma::Constant(0.3),
             });
             same(&batch, i, &decay(), one.unwrap().mask(&mask).unwrap(), &START);
@@ -256,9 +254,9 @@ fn an_observer_stops_a_batch() {
     let x = abscissae(10);
     let stack = decays(&x, 2000);
     let data = BatchData::shared(&x, &stack).unwrap();
-    let stopping = decay().observe_batch(|progress| match progress.finished >= 100 {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
+    let stopping = decay().observe(|event| match event {
+        Event::Batch(progress) if progress.finished >= 100 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let batch = pool.install(|| stopping.fit_batch(&data, START)).unwrap();
@@ -268,7 +266,7 @@ fn an_observer_stops_a_batch() {
     for i in (0..2000).filter(|&i| batch.statuses()[i] != FitStatus::NotRun) {
         assert_eq!(batch.fit(i).params(), whole.fit(i).params());
     }
-    let panicking = decay().observe_batch(|_| panic!("no"));
+    let panicking = decay().observe(|_| panic!("no"));
     assert!(matches!(panicking.fit_batch(&data, START), Err(Error::ObserverPanicked { .. })));
 }
 
@@ -283,16 +281,23 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     length(BatchData::own(&x, &stack).map(drop));
     length(BatchData::own(&stack, &stack).unwrap().points_per_fit(4).map(drop));
     length(data().mask(&[true; 4]).map(drop));
-    length(data().sigma(BatchSigma::PerFit(&x)).map(drop));
-    length(data().sigma(BatchSigma::Shared(&x[1..])).map(drop));
-    length(data().sigma(BatchSigma::PerPoint(&x)).map(drop));
+    length(data().sigma(Sigma::PerFit(&x)).map(drop));
+    length(data().sigma(Sigma::Absolute(&x[1..])).map(drop));
+    length(data().sigma(Sigma::Relative(&stack[1..])).map(drop));
+    let matrix = nalgebra::DMatrix::identity(5, 5);
+    for sigma in [Sigma::Covariance(&matrix), Sigma::AbsoluteColumn, Sigma::RelativeColumn] {
+        let refused = data().sigma(sigma);
+        assert!(matches!(refused, Err(Error::UnsuitedSigma { entry: "a batch", .. })), "{sigma:?}");
+        let refused = Data::new(&x, &x).unwrap().sigma(Sigma::PerFit(&x));
+        assert!(matches!(refused, Err(Error::UnsuitedSigma { entry: "one fit", .. })));
+    }
     assert!(matches!(data().offsets(&[0, 15]), Err(Error::BatchLayout { .. })));
     length(decay().fit_batch(data(), [1.0; 6]).map(drop));
     for offsets in [&[][..], &[1, 15], &[0, 9, 8, 15], &[0, 14]] {
         let refused = BatchData::own(&stack, &stack).unwrap().offsets(offsets);
         assert!(matches!(refused, Err(Error::BatchLayout { .. })), "{offsets:?}");
     }
-    assert!(matches!(data().sigma(BatchSigma::Constant(0.0)), Err(Error::BadOption { .. })));
+    assert!(matches!(data().sigma(Sigma::Constant(0.0)), Err(Error::BadOption { .. })));
     let shared_start = decay().fit_batch(data(), [1.0, f64::NAN, 1.0]);
     assert!(matches!(shared_start, Err(Error::NonFiniteParameter { .. })));
     let columns = decay().fit_batch(BatchData::shared([&x, &x], &stack).unwrap(), START);
@@ -300,16 +305,16 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     let native = CurveFit::native(|x, p| p[0] * x, 1).backend(Backend::Cuda(0));
     let cuda = native.fit_batch(data(), [1.0]);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
-    let limited = Options { max_time: Some(Duration::from_secs(1)), ..Options::default() };
+    let limited = Options::default().max_time(Duration::from_secs(1));
     let cuda = decay().options(limited).backend(Backend::Cuda(0)).fit_batch(data(), START);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
     let small = decay().backend(Backend::Auto).fit_batch(data(), START).unwrap();
-    assert_eq!((small.backend(), small.left_to_cpu()), ("CPU", 0));
+    assert_eq!((small.processor(), small.left_to_cpu()), (Processor::Cpu, 0));
     assert!(small.reason().contains("too little"), "{}", small.reason());
 
     let none = BatchData::shared(&x, &stack[..0]).unwrap();
     let batch = decay().fit_batch(&none, START).unwrap();
-    assert_eq!((batch.backend(), batch.reason()), ("CPU", "there are no fits"));
+    assert_eq!((batch.processor(), batch.reason()), (Processor::Cpu, "there are no fits"));
     assert_eq!((batch.n_fits(), batch.params().len(), batch.converged()), (0, 0, 0));
     let few = BatchData::shared(&x[..2], &stack[..4]).unwrap();
     let few = decay().fit_batch(few, START).unwrap();

@@ -3,8 +3,8 @@
 
 use crate::support::suite;
 use dualfit::{
-    Backend, BatchData, CancelToken, CurveFit, Data, Error, FitStatus, Loss, MultiStart, Options,
-    Termination,
+    Backend, BatchData, CancelToken, CurveFit, Data, Error, Event, FitStatus, Loss, MultiStart,
+    Options, Termination,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -137,7 +137,7 @@ fn a_limit_of_time_is_kept_within_a_pass() {
         std::thread::sleep(Duration::from_millis(1));
         p[0] * x + p[1]
     };
-    let options = Options { max_time: Some(Duration::from_millis(20)), ..Options::default() };
+    let options = Options::default().max_time(Duration::from_millis(20));
     let model = CurveFit::native(slow, 2).backend(Backend::Cpu).options(options);
     let fit = model.fit(Data::new(&x, &x).unwrap(), [1.0, 0.5]);
     assert_eq!(fit.unwrap_err(), Error::StoppedInFirstPass);
@@ -161,7 +161,7 @@ fn what_was_reached_in_time_is_told() {
         }
         p[0] * (-p[1] * x).exp()
     };
-    let options = Options { max_time: Some(LIMIT), ..Options::default() };
+    let options = Options::default().max_time(LIMIT);
     let model = CurveFit::native(model, 2).backend(Backend::Cpu).options(options);
     match model.fit(Data::new(&x, &y).unwrap(), [1.0, 0.5]) {
         Ok(fit) => {
@@ -204,7 +204,8 @@ fn the_unfinished_fits_of_a_batch_are_not_run() {
                 token.cancel();
             }
             let told = calls.clone();
-            let watched = model.clone().cancel_token(token).observe_batch(move |progress| {
+            let watched = model.clone().cancel_token(token).observe(move |event| {
+                let Event::Batch(progress) = event else { return ControlFlow::Continue(()) };
                 told.fetch_add(1, Ordering::Relaxed);
                 if progress.finished >= last {
                     cancel.cancel();

@@ -1,7 +1,9 @@
 //! The lines that users are promised, each compiled and run: one fit in each of its forms, and what
 //! callers rely on around them.
 
-use dualfit::{Backend, CurveFit, Data, Error, Loss, Mask, Missing, Scalar, Sigma, Var, curve_fit};
+use dualfit::{
+    Backend, CurveFit, Data, Error, Loss, Mask, Missing, Processor, Scalar, Sigma, Var, curve_fit,
+};
 
 /// a·exp(−b·x) + c at a = 2.5, b = 1.3, c = 0.5 with disturbances of ±0.05 that are the same everywhere.
 fn data() -> (Vec<f64>, Vec<f64>, Vec<f64>) {
@@ -125,7 +127,7 @@ fn form_4_a_fitter_is_used_many_times_from_any_thread() -> Result<(), Error> {
         }
     });
     let cpu = decay.clone().backend(Backend::Cpu).fit(Data::new(&x, &y)?, [2.0, 0.5, 0.3])?;
-    assert_eq!(cpu.stats().backend, "CPU");
+    assert_eq!(cpu.stats().processor, Processor::Cpu);
     Ok(())
 }
 
@@ -199,7 +201,7 @@ fn form_9_what_was_used() -> Result<(), Error> {
     let (x, y, _) = data();
     let fit = curve_fit(decay, &x, &y, [2.0, 0.5, 0.3])?;
     let stats = fit.stats();
-    assert_eq!(stats.backend, "CPU");
+    assert_eq!(stats.processor, Processor::Cpu);
     assert!(stats.evaluations > 1 && stats.passes >= stats.evaluations);
     assert_eq!(stats.evaluations, fit.evaluations());
     let seconds = [
@@ -365,7 +367,7 @@ fn every_meaning_of_sigma() -> Result<(), Error> {
 #[test]
 fn a_fit_that_failed_is_a_fit_with_its_status() -> Result<(), Error> {
     let (x, y, _) = data();
-    let options = dualfit::Options { max_evaluations: Some(2), ..Default::default() };
+    let options = dualfit::Options::default().max_evaluations(2);
     let fit = CurveFit::new(decay).options(options).fit(Data::new(&x, &y)?, [2.0, 0.5, 0.3])?;
     assert!(!fit.converged());
     assert_eq!(fit.termination(), dualfit::Termination::MaxEvaluations);

@@ -228,7 +228,7 @@ fn correlated_and_limited_fits_repeat_too() {
     });
     let matrix =
         (&matrix + matrix.transpose()) * 0.5 + nalgebra::DMatrix::identity(200, 200) * 0.01;
-    let options = Options { max_evaluations: Some(4), ..Options::default() };
+    let options = Options::default().max_evaluations(4);
     let run = |threads| {
         with_threads(threads, || {
             let data = points.plain().unwrap().sigma(Sigma::Covariance(&matrix)).unwrap();

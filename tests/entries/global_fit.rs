@@ -326,8 +326,8 @@ fn one_set_is_an_ordinary_fit() {
 fn the_joint_fit_derives_what_its_sets_derive() {
     let points = decays(1.0);
     let data = |set: usize| Data::new(&points.x[set], &points.y[set]).unwrap();
-    let model = decay().derive("half_life", "ln(2)/rate").unwrap();
-    let model = model.derive("area", "a/rate").unwrap();
+    let model = decay().derive("half_life", "ln(2)/rate");
+    let model = model.derive("area", "a/rate");
     let joint = GlobalFit::new(&model).share(["rate"]).fit((0..3).map(data), START).unwrap();
     let names: Vec<&str> = joint.fit().derived().iter().map(|d| d.name.as_str()).collect();
     assert_eq!(names, ["half_life", "area_1", "area_2", "area_3"]);
@@ -352,7 +352,7 @@ fn the_joint_fit_derives_what_its_sets_derive() {
     assert!(!by_set.contains('e'), "plain numbers where they are of usual size: {by_set}");
 
     // Models of their own, which call different quantities by one name, or the same.
-    let other = decay().derive("half_life", "2*ln(2)/rate").unwrap();
+    let other = decay().derive("half_life", "2*ln(2)/rate");
     let names = |curves: &[&CurveFit]| -> Vec<String> {
         let joint = GlobalFit::of(curves.iter().copied());
         let fit = joint.fit((0..curves.len()).map(data), [1.0, 1.0, 0.0]).unwrap();

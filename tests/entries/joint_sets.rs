@@ -292,7 +292,7 @@ fn views_and_joint_fits_come_back_when_they_are_saved() {
     let (x, y) = ([1.0; 4], [2.0, 2.1, 1.9, 2.05]);
     let open = [points.data(0, false), Data::new(&x, &y).unwrap()];
     let joints = [
-        joint(&tied().derive("area", "a/k").unwrap(), &points, false),
+        joint(&tied().derive("area", "a/k"), &points, false),
         joint(&tied(), &points, true),
         joint(&decay.clone().bound("c", 1.0..), &points, false),
         GlobalFit::new(&decay).share(["k"]).fit(open, [1.0; 5]).unwrap(),
@@ -357,11 +357,11 @@ fn names_that_would_be_of_two_things_are_refused() {
 
     // Derived quantities are called after sets, too.
     let decay = CurveFit::parse("a*exp(-k*x)", ["x"]).unwrap();
-    let model = decay.clone().derive("area", "a/k").unwrap().derive("area_1", "1/k").unwrap();
+    let model = decay.clone().derive("area", "a/k").derive("area_1", "1/k");
     let (name, first, second) = refused(GlobalFit::new(&model).share(["k"]));
     assert_eq!(name, "area_1");
     assert!(first.contains("derived") && second.contains("derived"), "{first}, {second}");
-    let model = decay.derive("b", "a/k").unwrap();
+    let model = decay.derive("b", "a/k");
     let twin = CurveFit::parse("a*exp(-k*x) + 0*b", ["x"]).unwrap();
     let (name, first, _) = refused(GlobalFit::of([&model, &twin]).bound("a", 0.0..));
     assert_eq!((name.as_str(), first.as_str()), ("b", "the parameter `b`"));

@@ -2,8 +2,8 @@
 //! parameters or an error with a text, never a panic.
 
 use dualfit::{
-    BatchData, BatchSigma, CurveFit, Data, Estimator, FitStatus, GlobalFit, Loss, Missing,
-    MultiStart, Options, Sigma, SliceSource, Stream,
+    BatchData, CurveFit, Data, Estimator, FitStatus, GlobalFit, Loss, Missing, MultiStart, Options,
+    Sigma, SliceSource, Stream,
 };
 use nalgebra::DMatrix;
 use rand::rngs::StdRng;
@@ -160,7 +160,7 @@ fn request_of_many(random: &mut Random) -> Result<(), dualfit::Error> {
             let stack = random.points(n * fits, usual);
             let mut data = BatchData::shared(&x, &stack)?;
             if random.one_in(3) {
-                data = data.sigma(BatchSigma::Constant(random.number()))?;
+                data = data.sigma(Sigma::Constant(random.number()))?;
             }
             if random.one_in(3) {
                 data = data.missing(Missing::Omit);

@@ -173,8 +173,8 @@ fn derived_quantities_need_names_of_their_own() -> Result<(), Error> {
         Err(Error::Name(NameError::Taken { name, second, .. })) => Ok::<_, Error>((name, second)),
         other => panic!("{other:?}"),
     };
-    assert_eq!(taken(line()?.derive("a", "2*b")?)?, ("a".to_owned(), "a parameter".to_owned()));
-    let twice = line()?.derive("q", "2*b")?.derive("q", "3*b")?;
+    assert_eq!(taken(line()?.derive("a", "2*b"))?, ("a".to_owned(), "a parameter".to_owned()));
+    let twice = line()?.derive("q", "2*b").derive("q", "3*b");
     assert_eq!(taken(twice)?, ("q".to_owned(), "another one".to_owned()));
     Ok(())
 }
@@ -190,7 +190,7 @@ fn names_that_cannot_be_shown_are_refused() -> Result<(), Error> {
         let refused = Error::Name(unshowable);
         let fit = line().names([name, "b"]).fit(Data::new(&x, &y)?, [1.0, 1.0]);
         assert_eq!(fit.unwrap_err(), refused);
-        let fit = line().derive(name, "p0")?.fit(Data::new(&x, &y)?, [1.0, 1.0]);
+        let fit = line().derive(name, "p0").fit(Data::new(&x, &y)?, [1.0, 1.0]);
         assert_eq!(fit.unwrap_err(), refused);
     }
     for name in ["µ", "温度", "T₂ / ms", "a b"] {

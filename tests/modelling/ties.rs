@@ -3,8 +3,8 @@
 
 use crate::support::suite_ties::{CASES, agree};
 use dualfit::{
-    BatchData, CurveFit, Data, Error, GlobalFit, Loss, MultiStart, SliceSource, Start, Stream,
-    TieError,
+    BatchData, CurveFit, Data, Error, Event, GlobalFit, Loss, MultiStart, SliceSource, Start,
+    Stream, TieError,
 };
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -148,7 +148,7 @@ fn derived_quantities_have_their_errors() {
     let (x, y) = case.points(200);
     let data = || Data::new(&x, &y).unwrap();
     let fwhm = "2*sqrt(ln(2))*t";
-    let model = case.tied().derive("fwhm", fwhm).unwrap().derive("ratio", "a/b").unwrap();
+    let model = case.tied().derive("fwhm", fwhm).derive("ratio", "a/b");
     let fit = model.fit(data(), case.start).unwrap();
     let [first, second] = fit.derived() else { panic!("{fit}") };
     assert_eq!((first.name.as_str(), second.name.as_str()), ("fwhm", "ratio"));
@@ -167,7 +167,7 @@ fn derived_quantities_have_their_errors() {
     assert!(report.contains("derived") && report.contains("fwhm"), "{report}");
     let joint = GlobalFit::new(&model).share(["s", "t"]).fit([data(), data()], case.start);
     assert_eq!(joint.unwrap().set(1).unwrap().derived()[0].name, "fwhm");
-    let error = model.derive("height", "a/sigma").unwrap().fit(data(), case.start).unwrap_err();
+    let error = model.derive("height", "a/sigma").fit(data(), case.start).unwrap_err();
     assert!(matches!(error, Error::UnknownParameter { name, .. } if name == "sigma"));
 }
 
@@ -189,7 +189,8 @@ fn observers_see_tied_values() {
     let (x, y) = case.points(100);
     let seen: Arc<Mutex<Vec<Vec<f64>>>> = Arc::default();
     let notes = seen.clone();
-    let tied = case.tied().observe(move |progress| {
+    let tied = case.tied().observe(move |event| {
+        let Event::Step(progress) = event else { return ControlFlow::Continue(()) };
         notes.lock().unwrap().push(progress.params.to_vec());
         ControlFlow::Continue(())
     });

@@ -6,7 +6,7 @@
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
 use dualfit::models::{exponential_gaussian, gaussian, linear, voigt};
-use dualfit::{Backend, CurveFit, Data, Fit, GlobalFit, Start};
+use dualfit::{Backend, CurveFit, Data, Fit, GlobalFit, Processor, Start};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! around_on {
@@ -31,7 +31,10 @@ pub(crate) use around_on;
 pub type Place<'a> = &'a dyn Fn(CurveFit) -> CurveFit;
 
 fn assert_same(there: &Fit, here: &Fit) {
-    assert_eq!((there.stats().backend, here.stats().backend), ("CUDA", "CPU"));
+    assert_eq!(
+        (there.stats().processor, here.stats().processor),
+        (Processor::Cuda, Processor::Cpu)
+    );
     assert!(there.converged() && here.converged());
     for ((d, c), e) in there.params().iter().zip(here.params()).zip(here.std_errors()) {
         assert!((d - c).abs() <= 1e-7 * e, "{d:e} against {c:e} ± {e:e}");

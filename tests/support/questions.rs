@@ -7,8 +7,8 @@
 mod list;
 
 use dualfit::{
-    BatchData, BatchFit, BatchFitView, BatchSigma, CurveFit, Data, Error, Fit, FitStatus,
-    GlobalError, Missing, Sigma, Start,
+    BatchData, BatchFit, BatchFitView, CurveFit, Data, Error, Fit, FitStatus, GlobalError, Missing,
+    Sigma, Start,
 };
 
 pub use list::questions;
@@ -104,20 +104,20 @@ impl Question {
                 false => y * (1.0 + 0.02 * beside * ((i * fit) as f64).sin()),
             }));
         }
-        let made = || -> Result<Option<BatchFit>, Error> {
+        let made = || -> Result<BatchFit, Error> {
             let columns: Vec<&[f64]> = self.x.iter().map(Vec::as_slice).collect();
             let data = BatchData::shared(columns, &stack)?.missing(self.missing);
             let data = match &self.sigma {
                 Weights::Unknown => data,
-                Weights::Constant(sigma) => data.sigma(BatchSigma::Constant(*sigma))?,
-                Weights::Absolute(sigma) => data.sigma(BatchSigma::Shared(sigma))?,
-                Weights::Relative(_) => return Ok(None),
+                Weights::Constant(sigma) => data.sigma(Sigma::Constant(*sigma))?,
+                Weights::Absolute(sigma) => data.sigma(Sigma::Absolute(sigma))?,
+                Weights::Relative(sigma) => data.sigma(Sigma::Relative(sigma))?,
             };
             let data = if self.mask.is_empty() { data } else { data.mask(&self.mask)? };
-            model.fit_batch(&data, self.start.clone()).map(Some)
+            model.fit_batch(&data, self.start.clone())
         };
         match made() {
-            Ok(batch) => batch.map(|batch| Answer::of_batch(batch.fit(place))),
+            Ok(batch) => Some(Answer::of_batch(batch.fit(place))),
             Err(error) => Some(Answer::refused(of_error(&error))),
         }
     }

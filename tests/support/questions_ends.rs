@@ -132,7 +132,7 @@ pub(super) fn even() -> Vec<Question> {
 }
 
 pub(super) fn limits() -> Vec<Question> {
-    let within = |most: usize| Options { max_evaluations: Some(most), ..Options::default() };
+    let within = |most: usize| Options::default().max_evaluations(most);
     let mut all = Vec::new();
     for most in [1, 2, 3, 5, 50] {
         let limited = decay().options(within(most));
@@ -152,9 +152,9 @@ pub(super) fn limits() -> Vec<Question> {
     }
     let limited = decay().options(within(8));
     all.push(ask("a far start of 8 evaluations", limited, decays(40), &[1.0, -8.0, 0.0]));
-    let never = Options { ftol: 0.0, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let never = Options::default().ftol(0.0).xtol(0.0).gtol(0.0);
     all.push(ask("no tolerances", decay().options(never), decays(40), &DECAY));
-    let loose = Options { ftol: 1e-3, xtol: 1e-3, gtol: 1e-3, ..Options::default() };
+    let loose = Options::default().ftol(1e-3).xtol(1e-3).gtol(1e-3);
     all.push(ask("loose tolerances", decay().options(loose), decays(40), &DECAY));
     all
 }

@@ -5,7 +5,9 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
-use dualfit::{Backend, CurveFit, Error, Estimator, Fit, Loss, SliceSource, Stream, StreamSigma};
+use dualfit::{
+    Backend, CurveFit, Error, Estimator, Fit, Loss, Processor, Sigma, SliceSource, Stream,
+};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! streams_on {
@@ -43,8 +45,8 @@ pub fn data() -> [Vec<f64>; 3] {
 pub fn stream<'a>([x, y, sigma]: &'a [Vec<f64>; 3], sigmas: bool) -> Stream<'a> {
     let source = SliceSource::new(x, y).unwrap();
     let source = if sigmas { source.sigma(sigma).unwrap() } else { source };
-    let kind = if sigmas { StreamSigma::Absolute } else { StreamSigma::Relative };
-    Stream::new(source).sigma(kind).chunk_points(8192).subsample(false)
+    let kind = if sigmas { Sigma::AbsoluteColumn } else { Sigma::Unknown };
+    Stream::new(source).sigma(kind).unwrap().chunk_points(8192).subsample(false)
 }
 
 pub fn assert_same(there: &Fit, here: &Fit) {
@@ -66,7 +68,7 @@ pub fn streams_are_those_of_the_cpu(place: Place<'_>) {
             let model = decay().loss(loss);
             let here = model.clone().backend(Backend::Cpu).fit_stream(stream(&all, sigmas), START);
             let there = place(model.clone()).fit_stream(stream(&all, sigmas), START).unwrap();
-            assert_eq!(there.stats().backend, "CUDA");
+            assert_eq!(there.stats().processor, Processor::Cuda);
             assert!(there.stats().device_bytes > 0 && there.stats().passes > 2);
             assert_same(&there, &here.unwrap());
         }
@@ -78,7 +80,7 @@ pub fn streams_are_those_of_the_cpu(place: Place<'_>) {
     let start = [50.0, 0.8, 2.0];
     let here = model.clone().backend(Backend::Cpu).fit_stream(source(), start).unwrap();
     let there = place(model.clone()).fit_stream(source(), start).unwrap();
-    assert_eq!(there.stats().backend, "CUDA");
+    assert_eq!(there.stats().processor, Processor::Cuda);
     assert_same(&there, &here);
 }
 

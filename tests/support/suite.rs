@@ -16,7 +16,7 @@ mod watched;
 use super::nist::{Problem, digits, problems};
 use dualfit::{
     Backend, CancelToken, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, MultiStart,
-    Options, Precision, Sigma, Termination,
+    Options, Precision, Processor, Sigma, Termination,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -133,7 +133,7 @@ fn compare_to(
             panic!("{what}: on the CPU {}; on the device {}", said(cpu), said(device))
         }
     };
-    assert_eq!(device.stats().backend, "CUDA", "{what}: {}", device.stats());
+    assert_eq!(device.stats().processor, Processor::Cuda, "{what}: {}", device.stats());
     assert_eq!(device.termination(), cpu.termination(), "{what}");
     let (on_device, on_cpu) = (device.std_errors(), cpu.std_errors());
     for (i, (&d, &c)) in device.params().iter().zip(cpu.params()).enumerate() {
@@ -210,6 +210,30 @@ pub fn data_forms(place: Place<'_>) {
     let (x32, y32) = (narrow(&x), narrow(&y));
     compare("f32 data", &decay(), &Data::new(&x32, &y32).unwrap(), &START, place);
     compare("f32 x", &decay(), &Data::new(&x32, &y).unwrap(), &START, place);
+    // Whole numbers of any width, as x and as y, are the same points in f64.
+    let places: Vec<u8> = (0..x.len()).map(|i| (i % 251) as u8).collect();
+    let counts = |sign: f64| -> Vec<f64> {
+        let shift = if sign < 0.0 { 60.0 } else { 0.0 };
+        places
+            .iter()
+            .map(|&i| (100.0 * (-0.02 * f64::from(i)).exp() + 7.0 - shift).round())
+            .collect()
+    };
+    let start = [90.0, 0.03, 5.0];
+    let (plus, minus) = (counts(1.0), counts(-1.0));
+    fn whole<T>(y: &[f64], to: impl Fn(f64) -> T) -> Vec<T> {
+        y.iter().map(|&y| to(y)).collect()
+    }
+    let in_f64: Vec<f64> = places.iter().map(|&x| f64::from(x)).collect();
+    let reference = |y: &[f64]| place(decay()).fit(Data::new(&in_f64, y).unwrap(), start).unwrap();
+    let same = |fit: Fit, reference: &Fit| assert_eq!(fit.params(), reference.params());
+    let (of_plus, of_minus) = (reference(&plus), reference(&minus));
+    let fit = |data: Data<'_>| place(decay()).fit(data, start).unwrap();
+    same(fit(Data::new(&places, &whole(&plus, |y| y as u8)).unwrap()), &of_plus);
+    same(fit(Data::new(&places, &whole(&plus, |y| y as u16)).unwrap()), &of_plus);
+    same(fit(Data::new(&places, &whole(&plus, |y| y as u32)).unwrap()), &of_plus);
+    same(fit(Data::new(&places, &whole(&minus, |y| y as i16)).unwrap()), &of_minus);
+    same(fit(Data::new(&places, &whole(&minus, |y| y as i32)).unwrap()), &of_minus);
 }
 
 /// All losses, with outliers that make a difference.
@@ -305,7 +329,7 @@ pub fn bad_ends(place: Place<'_>) {
     let line = CurveFit::new(|x, [a, b]| a * x + b);
     let exact: Vec<f64> = x.iter().map(|x| 3.0 * x - 1.0).collect();
     compare("exact data", &line, &Data::new(&x, &exact).unwrap(), &[1.0, 1.0], place);
-    let limited = decay().options(Options { max_evaluations: Some(2), ..Options::default() });
+    let limited = decay().options(Options::default().max_evaluations(2));
     let fit = compare("a limit", &limited, &data(), &START, place);
     assert_eq!(fit.termination(), Termination::MaxEvaluations);
 
@@ -334,7 +358,7 @@ pub fn mixed_precision(place: Place<'_>) {
     let same = |what: &str, model: CurveFit, data: &Data<'_>, start: &[f64]| {
         let cpu = model.clone().backend(Backend::Cpu).fit(data.clone(), start).unwrap();
         let device = mixed(place(model)).fit(data.clone(), start).unwrap();
-        assert_eq!(device.stats().backend, "CUDA", "{what}: {}", device.stats());
+        assert_eq!(device.stats().processor, Processor::Cuda, "{what}: {}", device.stats());
         assert!(device.converged() == cpu.converged(), "{what}: {}", device.termination());
         for ((d, c), e) in device.params().iter().zip(cpu.params()).zip(cpu.std_errors()) {
             assert!((d - c).abs() <= 1e-8 * c.abs().max(e), "{what}: {d:e} against {c:e}");
@@ -388,7 +412,7 @@ fn nist_run(problem: &Problem, start: &[f64], what: &str, place: Place<'_>) -> R
     let columns: Vec<&[f64]> = problem.predictors.iter().map(Vec::as_slice).collect();
     let data = Data::new(columns, &problem.y).unwrap();
     let fit = place(model).fit(data, begin).expect(&problem.name);
-    assert_eq!(fit.stats().backend, "CUDA", "{what}: {}", fit.stats());
+    assert_eq!(fit.stats().processor, Processor::Cuda, "{what}: {}", fit.stats());
     assert!(fit.converged(), "{what}: {}", fit.termination());
     let least = |found: &[f64], certified: &[f64]| {
         let pairs = order.iter().zip(found);
@@ -446,7 +470,7 @@ pub fn many_starts(place: Place<'_>) {
         model.multi_start(Data::new(&x, &y).unwrap(), [1.0, 1.0, 2.0, 1.0], &asked).unwrap()
     };
     let (cpu, device) = (run(&model.clone().backend(Backend::Cpu)), run(&place(model)));
-    assert_eq!(device.best().stats().backend, "CUDA");
+    assert_eq!(device.best().stats().processor, Processor::Cuda);
     let failed = |optima: &dualfit::Optima| {
         optima.trials().iter().map(|trial| trial.error().is_some()).collect::<Vec<_>>()
     };

@@ -47,7 +47,7 @@ pub fn counts(place: Place<'_>) {
 
 /// Half deviances of single points against mpmath, at the start of fits that go no further.
 fn recorded_deviances(place: Place<'_>) {
-    let options = Options { max_evaluations: Some(1), ..Options::default() };
+    let options = Options::default().max_evaluations(1);
     let unit = CurveFit::new(|x, [a]| a * x).estimator(Estimator::Poisson).options(options);
     let unit = place(unit);
     let table = include_str!("../data/poisson_deviance.csv");
@@ -58,7 +58,7 @@ fn recorded_deviances(place: Place<'_>) {
         let [f, y, half] = numbers[..] else { panic!("{line}") };
         let fit = unit.fit(Data::new(&[f], &[y]).unwrap(), [1.0]).unwrap();
         assert_eq!(fit.params(), [1.0], "{line}");
-        assert_eq!(fit.stats().backend, "CUDA", "{}", fit.stats());
+        assert_eq!(fit.stats().processor, Processor::Cuda, "{}", fit.stats());
         // A deviance is a difference of terms of up to ten times its size, and a card's logarithm is off by an ulp.
         assert!((fit.cost() - half).abs() <= 2e-14 * half, "{line}: {:e}", fit.cost());
     }

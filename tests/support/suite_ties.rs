@@ -2,7 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
-use dualfit::{Backend, CurveFit, Data, Fit, Sigma};
+use dualfit::{Backend, CurveFit, Data, Fit, Processor, Sigma};
 
 /// A model with ties, the same with their formulas written in, and a start of the latter.
 pub struct Case {
@@ -133,7 +133,7 @@ pub fn ties(place: &dyn Fn(CurveFit) -> CurveFit) {
         let (x, y) = case.points(600);
         let data = Data::new(&x, &y).unwrap().sigma(Sigma::Constant(0.02)).unwrap();
         let tied = place(case.tied()).fit(data.clone(), case.start).unwrap();
-        assert_eq!(tied.stats().backend, "CUDA", "{}", tied.stats());
+        assert_eq!(tied.stats().processor, Processor::Cuda, "{}", tied.stats());
         let by_hand = case.substituted().backend(Backend::Cpu).fit(data, case.start).unwrap();
         agree(case, &tied, &by_hand, 1e-7);
     }

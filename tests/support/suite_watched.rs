@@ -1,13 +1,15 @@
 //! Observers and tokens on every device.
 
 use super::*;
+use dualfit::Event;
 
 /// Observers see every step and stop a fit.
 pub fn observers(place: Place<'_>) {
     let (x, y) = decay_data(200);
     let seen = Arc::new(AtomicUsize::new(0));
     let counter = seen.clone();
-    let watched = decay().observe(move |progress| {
+    let watched = decay().observe(move |event| {
+        let Event::Step(progress) = event else { return ControlFlow::Continue(()) };
         assert_eq!(progress.params.len(), 3);
         assert!(progress.cost.is_finite() && progress.damping >= 0.0);
         counter.fetch_add(1, Ordering::Relaxed);
@@ -16,9 +18,9 @@ pub fn observers(place: Place<'_>) {
     let fit = place(watched).fit(Data::new(&x, &y).unwrap(), START).unwrap();
     assert!(fit.converged());
     assert_eq!(seen.load(Ordering::Relaxed), fit.stats().iterations);
-    let stopped = decay().observe(|p| match p.iteration {
-        0 | 1 => ControlFlow::Continue(()),
-        _ => ControlFlow::Break(()),
+    let stopped = decay().observe(|event| match event {
+        Event::Step(now) if now.iteration > 1 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
     });
     let fit = place(stopped).fit(Data::new(&x, &y).unwrap(), START).unwrap();
     assert_eq!(fit.termination(), Termination::Stopped);
@@ -37,7 +39,8 @@ pub fn cancelled(place: Place<'_>) {
         if last == 0 {
             token.cancel();
         }
-        let watched = decay().cancel_token(token).observe(move |progress| {
+        let watched = decay().cancel_token(token).observe(move |event| {
+            let Event::Step(progress) = event else { return ControlFlow::Continue(()) };
             *log.lock().unwrap() = (progress.iteration, progress.params.to_vec(), progress.cost);
             if progress.iteration == last {
                 at_last.cancel();

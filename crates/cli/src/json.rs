@@ -88,7 +88,7 @@ pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
         },
         "warnings": fit.warnings().iter().map(ToString::to_string).collect::<Value>(),
         "computation": {
-            "backend": stats.backend,
+            "backend": stats.processor.to_string(),
             "device": stats.device,
             "threads": stats.threads,
             "evaluations": stats.evaluations,

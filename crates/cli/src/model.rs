@@ -66,7 +66,7 @@ impl Model {
                     "--derive {name}: a column is called so; give the quantity a name of its own"
                 )));
             }
-            curve = curve.derive(name, formula).map_err(|why| misread("--derive", &why))?;
+            curve = curve.derive(name, formula);
         }
         for (name, formula) in &ties {
             expect("--tie", name, &known, &variables)?;
@@ -82,7 +82,7 @@ impl Model {
         if let Some(loss) = &asked.loss {
             curve = curve.loss(words::loss(loss)?);
         }
-        let options = Options { max_evaluations: asked.max_evaluations, ..Options::default() };
+        let options = Options::default().max_evaluations(asked.max_evaluations);
         curve = curve.options(options).backend(words::backend(&asked.device)?);
         limits.extend(bounds);
         Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })

@@ -1,6 +1,6 @@
 //! While a fit or a batch runs: how far it is, on a terminal, and Ctrl-C.
 
-use dualfit::{BatchProgress, CancelToken, CurveFit, progress};
+use dualfit::{BatchProgress, CancelToken, CurveFit, Event, progress};
 use std::io::{IsTerminal, Write, stderr};
 use std::ops::ControlFlow;
 use std::process;
@@ -29,22 +29,22 @@ pub(crate) fn stop_on_interrupt() -> CancelToken {
 
 /// Shows how far a fit is that takes long.
 pub(crate) fn watched(curve: &CurveFit) -> CurveFit {
-    let line = progress::fit_line();
-    curve.clone().observe(move |progress| match progress.elapsed > PATIENCE {
-        true => line(progress),
+    let line = progress::bar();
+    curve.clone().observe(move |event| match event.elapsed() > PATIENCE {
+        true => line(event),
         false => ControlFlow::Continue(()),
     })
 }
 
 /// Called after each of so many fits, shows how far a batch is that takes long.
 pub(crate) fn counting(n_fits: usize) -> impl Fn() + Sync {
-    let (bar, finished, begun) = (progress::batch_bar(), AtomicUsize::new(0), Instant::now());
+    let (bar, finished, begun) = (progress::bar(), AtomicUsize::new(0), Instant::now());
     move || {
         let finished = 1 + finished.fetch_add(1, Ordering::Relaxed);
         let elapsed = begun.elapsed();
         if elapsed > PATIENCE {
             // What the bar answers is to go on.
-            let _ = bar(BatchProgress { finished, n_fits, elapsed });
+            let _ = bar(&Event::Batch(BatchProgress { finished, n_fits, elapsed }));
         }
     }
 }

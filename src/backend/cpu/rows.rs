@@ -8,7 +8,7 @@ use super::robust::RobustSums;
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::data::sigma::Sigma;
+use crate::data::sigma::Weights;
 use crate::data::values::Values;
 use crate::model::op::Binary;
 use crate::normal::{Normal, RFactor, pair};
@@ -129,12 +129,12 @@ impl Rows {
         }
         kernels.binary(Binary::Sub, value, y, residual);
         let weighted = match points.sigma {
-            Sigma::Unknown | Sigma::Covariance(_) if points.units.row == 1.0 => false,
-            Sigma::Unknown | Sigma::Covariance(_) | Sigma::Constant(_) => {
+            Weights::Equal | Weights::Covariance(_) if points.units.row == 1.0 => false,
+            Weights::Equal | Weights::Covariance(_) | Weights::Constant(_) => {
                 factor.fill(points.weight(0));
                 true
             }
-            Sigma::Relative(s) | Sigma::Absolute(s) => {
+            Weights::Each { sigma: s, .. } => {
                 let unit = points.units.row;
                 match block {
                     Block::Run(start) => {

@@ -50,6 +50,7 @@ impl fmt::Display for Key {
 /// Where the kernels of a fit came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Origin {
     /// An earlier fit of this process had them.
     Memory,

@@ -5,7 +5,7 @@ use super::interface::{DataLayout, Filled, Size};
 use super::memory::Buffer;
 use super::source::Storage;
 use crate::data::points::Points;
-use crate::data::values::Values;
+use crate::data::values::{Values, each};
 use crate::observe::span;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,15 +30,17 @@ pub(super) fn storage(values: &Values<'_>) -> Storage {
     match values {
         Values::F64(_) => Storage::F64,
         Values::F32(_) => Storage::F32,
+        Values::U8(_) => Storage::U8,
+        Values::U16(_) => Storage::U16,
+        Values::I16(_) => Storage::I16,
+        Values::U32(_) => Storage::U32,
+        Values::I32(_) => Storage::I32,
     }
 }
 
 /// The bytes of a column.
 pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
-    match values {
-        Values::F64(v) => bytemuck::cast_slice(v),
-        Values::F32(v) => bytemuck::cast_slice(v),
-    }
+    each!(values, v => bytemuck::cast_slice(v))
 }
 
 /// How the columns of x are stored, and y.
@@ -171,8 +173,5 @@ fn send_picked(
     fn picked<T: Copy>(values: &[T], index: &[usize]) -> Vec<T> {
         index.iter().map(|&i| values[i]).collect()
     }
-    match values {
-        Values::F64(v) => buffer.write_by(queue, first, &picked(v, index)),
-        Values::F32(v) => buffer.write_by(queue, first, &picked(v, index)),
-    }
+    each!(values, v => buffer.write_by(queue, first, &picked(v, index)))
 }

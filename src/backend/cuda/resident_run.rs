@@ -8,7 +8,7 @@ use crate::backend::cpu::ITERATION_FLOOR;
 use crate::data::unit_of;
 use crate::normal::Normal;
 use crate::observe::span;
-use crate::solver::observe::{Progress, wants_to_stop};
+use crate::solver::observe::{Event, Progress, wants_to_stop};
 use crate::solver::outcome::{Failure, Outcome};
 use crate::solver::run::{Ends, Run, best_of_runs};
 use crate::solver::state::Scaling;
@@ -306,7 +306,8 @@ impl<'a> ResidentRun<'a> {
             damping: self.state.number(&layout.damping),
             elapsed: self.task.begun.elapsed(),
         };
-        self.stopped |= wants_to_stop(observer, &progress).map_err(Failure::Observer)?;
+        self.stopped |=
+            wants_to_stop(observer, Event::Step(progress)).map_err(Failure::Observer)?;
         Ok(())
     }
 }

@@ -42,10 +42,11 @@ impl Spec<'_> {
 pub(crate) enum Storage {
     F32,
     F64,
-    /// Whole numbers are for responses of batches only.
     U8,
     U16,
     I16,
+    U32,
+    I32,
 }
 
 /// What a model computes with.
@@ -187,7 +188,7 @@ impl Storage {
         match self {
             Storage::U8 => 1,
             Storage::U16 | Storage::I16 => 2,
-            Storage::F32 => 4,
+            Storage::F32 | Storage::U32 | Storage::I32 => 4,
             Storage::F64 => 8,
         }
     }
@@ -198,6 +199,8 @@ impl Storage {
             Storage::U8 => "unsigned char",
             Storage::U16 => "unsigned short",
             Storage::I16 => "short",
+            Storage::U32 => "unsigned int",
+            Storage::I32 => "int",
             Storage::F32 => "float",
             Storage::F64 => "double",
         }

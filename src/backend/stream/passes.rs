@@ -157,7 +157,7 @@ impl<'a> Passes<'a> {
         let each: &[f64] = &[];
         match self.estimator {
             Estimator::Poisson => Spread::Counts,
-            _ => self.points.sigma_of(self.prefetch.shape.sigma.then_some(each)).spread(),
+            _ => self.points.weights(self.prefetch.shape.sigma.then_some(each)).spread(),
         }
     }
 

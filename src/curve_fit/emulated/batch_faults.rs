@@ -9,7 +9,7 @@ use crate::backend::cuda::memory::Pooled;
 use crate::backend::cuda::testing::deferred_driver::Deferred;
 use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
 use crate::{
-    Backend, BatchData, BatchFit, BatchSigma, CancelToken, Costs, CurveFit, Error, Starts,
+    Backend, BatchData, BatchFit, CancelToken, Costs, CurveFit, Error, Event, Sigma, Starts,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn run(fitter: CurveFit) -> Result<BatchFit, Error> {
     stack[5 * POINTS + 3] = f64::NAN;
     let sigma = vec![0.3; FITS * POINTS];
     let data =
-        BatchData::own(&xs, &stack)?.points_per_fit(POINTS)?.sigma(BatchSigma::PerPoint(&sigma))?;
+        BatchData::own(&xs, &stack)?.points_per_fit(POINTS)?.sigma(Sigma::Absolute(&sigma))?;
     let (lower, upper) = (vec![-1e3; 3 * FITS], vec![1e3; 3 * FITS]);
     let starts = vec![START; FITS];
     fitter.fit_batch(&data, Starts::from(&starts).bounds(&lower, &upper))
@@ -192,7 +192,8 @@ fn an_observer_hears_of_chunks_and_stops_between_them() {
     let Some(trial) = Trial::new(Injected::Nothing, 6000) else { return };
     let last = Arc::new(AtomicUsize::new(0));
     let heard = last.clone();
-    let fitter = decay().observe_batch(move |progress| {
+    let fitter = decay().observe(move |event| {
+        let Event::Batch(progress) = event else { return ControlFlow::Continue(()) };
         assert!(heard.swap(progress.finished, Ordering::Relaxed) < progress.finished);
         assert_eq!(progress.n_fits, FITS);
         if progress.finished > FITS / 2 {
@@ -220,7 +221,8 @@ fn a_cancelled_token_stops_between_chunks() {
         if last == 0 {
             token.cancel();
         }
-        let fitter = decay().cancel_token(token).observe_batch(move |progress| {
+        let fitter = decay().cancel_token(token).observe(move |event| {
+            let Event::Batch(progress) = event else { return ControlFlow::Continue(()) };
             heard.store(progress.finished, Ordering::Relaxed);
             if progress.finished > last {
                 cancel.cancel();

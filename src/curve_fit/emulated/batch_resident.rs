@@ -6,7 +6,7 @@ use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
-use crate::{Backend, BatchData, BatchSigma, CurveFit, Device, Loss, Starts};
+use crate::{Backend, BatchData, CurveFit, Device, Loss, Sigma, Starts};
 use std::sync::Arc;
 
 const FITS: usize = 40;
@@ -42,7 +42,7 @@ impl Own {
 
     fn data(&self) -> BatchData<'_> {
         let data = BatchData::own(&self.xs, &self.stack).unwrap().offsets(&self.offsets).unwrap();
-        data.sigma(BatchSigma::PerPoint(&self.sigma)).unwrap().mask(&self.mask).unwrap()
+        data.sigma(Sigma::Absolute(&self.sigma)).unwrap().mask(&self.mask).unwrap()
     }
 }
 
@@ -59,8 +59,8 @@ fn data_that_stay_serve_models_starts_and_losses_and_are_sent_once() {
     let line = CurveFit::new(|x, [a, b]| a * x + b);
     for data in [
         shared.clone(),
-        shared.clone().sigma(BatchSigma::PerFit(&sigma)).unwrap(),
-        shared.sigma(BatchSigma::Shared(&sigma[..20])).unwrap().mask(&mask).unwrap(),
+        shared.clone().sigma(Sigma::PerFit(&sigma)).unwrap(),
+        shared.sigma(Sigma::Absolute(&sigma[..20])).unwrap().mask(&mask).unwrap(),
         own.data(),
     ] {
         let resident = device.upload_batch(&data).unwrap();

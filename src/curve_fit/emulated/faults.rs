@@ -7,7 +7,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device::{CompileError, Compiler, Image};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
-use crate::{Backend, CurveFit, Data, Error, Fit, Sigma};
+use crate::{Backend, CurveFit, Data, Error, Fit, Processor, Sigma};
 use std::sync::Arc;
 
 const START: [f64; 3] = [2.5, 0.8, 0.1];
@@ -174,7 +174,7 @@ fn kernels_that_do_not_compile_are_shown_with_the_log_or_the_cpu_goes_on() {
         other => panic!("{other:?}"),
     }
     let stats = fit(true).unwrap().stats().clone();
-    assert_eq!(stats.backend, "CPU");
+    assert_eq!(stats.processor, Processor::Cpu);
     assert!(stats.reason.contains("do not compile"), "{}", stats.reason);
 }
 

@@ -22,7 +22,7 @@ use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::memory::Pooled;
 use crate::support::nist;
-use crate::{Backend, CurveFit, Data, Device, Error, Estimator, Sigma};
+use crate::{Backend, CurveFit, Data, Device, Error, Estimator, Processor, Sigma};
 use std::sync::{Arc, LazyLock};
 
 /// One emulated device for all tests, so that kernels are compiled once.
@@ -63,7 +63,11 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
         for model in [counting(), decay(), counting()] {
             let there = model.fit(&uploaded, start).unwrap();
             let here = model.backend(Backend::Cpu).fit(data.clone(), start).unwrap();
-            assert!(there.converged() && there.stats().backend == "CUDA", "{}", there.stats());
+            assert!(
+                there.converged() && there.stats().processor == Processor::Cuda,
+                "{}",
+                there.stats()
+            );
             for ((d, c), e) in there.params().iter().zip(here.params()).zip(here.std_errors()) {
                 assert!((d - c).abs() <= 1e-9 * e, "{scale:e}: {d:e} against {c:e}");
             }

@@ -17,7 +17,7 @@ use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
 use crate::math;
 use crate::observe::span;
-use crate::solver::observe::{Observe, Observer, Progress};
+use crate::solver::observe::{Event, Observe, Observer};
 use sampling::{MOST_DIMENSIONS, MOST_POINTS, Sampling, points};
 use std::ops::{ControlFlow, RangeBounds};
 use std::sync::Arc;
@@ -286,8 +286,8 @@ struct Stopping {
 }
 
 impl Observe for Stopping {
-    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
-        if !self.stop.load(Relaxed) && self.observer.tell(progress).is_continue() {
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
+        if !self.stop.load(Relaxed) && self.observer.tell(event).is_continue() {
             return ControlFlow::Continue(());
         }
         self.stop.store(true, Relaxed);

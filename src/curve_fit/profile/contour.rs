@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::distributions::{check_level, joint};
 use crate::observe::span;
+use crate::setters::setters;
 use crate::threads;
 use rayon::prelude::*;
 
@@ -27,6 +28,7 @@ const OPEN_REACH: f64 = 6.0;
 
 /// What [`CurveFit::contour`] computes.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ContourOptions {
     /// Grid points along each parameter: the lines are interpolated between them. By default, `None`, 101,
     /// which follow strongly bent regions, or 41 where the data have more than 10,000 points.
@@ -36,6 +38,12 @@ pub struct ContourOptions {
     /// The range of each parameter; by default, `None`, what the regions take up.
     pub ranges: [Option<(f64, f64)>; 2],
 }
+
+setters!(ContourOptions {
+    points: Option<[usize; 2]>,
+    levels: Vec<f64>,
+    ranges: [Option<(f64, f64)>; 2],
+});
 
 impl Default for ContourOptions {
     fn default() -> ContourOptions {
@@ -91,7 +99,7 @@ impl CurveFit {
     ///     .names(["limit", "rate"]);
     /// let data = Data::new(&x, &y)?;
     /// let fit = demand.fit(data.clone(), [20.0, 0.5])?;
-    /// let options = ContourOptions { levels: vec![0.5], ..ContourOptions::default() };
+    /// let options = ContourOptions::default().levels([0.5]);
     /// let contour = demand.contour(&fit, data, ["limit", "rate"], &options)?;
     /// assert_eq!(contour.lines[0].paths.len(), 1);
     /// # Ok::<(), dualfit::Error>(())

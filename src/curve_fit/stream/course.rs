@@ -112,7 +112,7 @@ impl<'f> Course<'f> {
         let follower = Follower {
             keeper,
             notes: notes.clone(),
-            observer: curve.stream_observer.clone(),
+            observer: curve.observer.clone(),
             token: curve.cancel.clone(),
             total: shape.points,
             begun: *begun,
@@ -381,9 +381,10 @@ impl<'f> Course<'f> {
         work: impl FnOnce(Data<'_>) -> Result<R>,
     ) -> Result<R> {
         let (x, y) = columns.split_at(self.shape.x.len());
-        let sigma = self.said.sigma_of(y.get(1).map(Vec::as_slice));
-        let y = y.first().ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
-        let data = Data::new(x.iter().collect::<Vec<_>>(), y)?.sigma(sigma)?;
+        let (y, sigma) = (y.first(), y.get(1).map(Vec::as_slice));
+        let y = y.ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
+        let mut data = Data::new(x.iter().collect::<Vec<_>>(), y)?;
+        data.sigma = self.said.weights(sigma);
         work(data.allow_infinite_x(self.said.infinite_x))
     }
 }

@@ -5,20 +5,19 @@ mod identity;
 
 use super::{CurveFit, array};
 use crate::data::columns::{Arguments, Columns};
+use crate::data::estimator::Estimator;
+use crate::data::sigma::Sigma;
 use crate::data::source::Source;
 use crate::data::source::prefetch::guarded;
 use crate::data::source::slices::SliceSource;
 use crate::data::start::Start;
 use crate::data::stream::Stream;
 use crate::data::values::Values;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::model::var::Var;
 use crate::observe::span;
-use crate::solver::observe::StreamProgress;
 use course::{Asked, Course};
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0` within `memory_limit` bytes beside them, as
@@ -88,6 +87,11 @@ impl CurveFit {
         let begun = Instant::now();
         let stream = stream.into();
         let shape = guarded(|| stream.source.shape())?;
+        if self.estimator == Estimator::Poisson
+            && (shape.sigma || stream.points.sigma != Sigma::Unknown)
+        {
+            return Err(Error::NotForCounts { what: "sigma" });
+        }
         stream.check(&shape)?;
         let start = start.into();
         self.accepts(shape.x.len(), &start)?;
@@ -102,16 +106,5 @@ impl CurveFit {
         let from = course.begin(&opening)?;
         let fit = course.fit(&from)?;
         course.conclude(fit, &opening, from)
-    }
-
-    /// Calls `observer` after every chunk of a pass over a stream; `ControlFlow::Break(())` stops the fit
-    /// there.
-    #[must_use]
-    pub fn observe_stream(
-        mut self,
-        observer: impl Fn(&StreamProgress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> CurveFit {
-        self.stream_observer = Some(Arc::new(observer));
-        self
     }
 }

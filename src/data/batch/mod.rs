@@ -1,36 +1,28 @@
 //! The data of a batch: the points of many fits of one model, and what is known of their errors.
 
-mod samples;
 mod starts;
 
-pub use samples::Samples;
 pub use starts::Starts;
 
 use super::columns::Columns;
 use super::points::{ColumnList, Given};
-use super::sigma::Sigma;
+use super::sigma::{Sigma, Weights};
 use super::values::Values;
 use super::{Missing, expect_columns, expect_length};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// The standard deviations of a batch's samples, in their units. All but `Unknown` are absolute: the
-/// covariance is not scaled by the scatter.
-#[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub enum BatchSigma<'a> {
-    /// Nothing is known but that all points of a fit have the same error, which the scatter about that
-    /// fit measures.
-    #[default]
-    Unknown,
-    /// One for all samples.
-    Constant(f64),
+/// Where the standard deviation of a sample is found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deviations<'a> {
+    /// There is none, or one for all.
+    Same,
     /// One per fit.
-    PerFit(&'a [f64]),
-    /// One per point, the same for every fit; for fits of equal length.
-    Shared(&'a [f64]),
+    OfFit(&'a [f64]),
+    /// One per point, the same for every fit.
+    OfPoint(&'a [f64]),
     /// One per sample.
-    PerPoint(&'a [f64]),
+    OfSample(&'a [f64]),
 }
 
 /// The points of many independent fits: independent variables, shared or each fit's own, and a stack
@@ -41,10 +33,10 @@ pub enum BatchSigma<'a> {
 /// [`FitStatus`](crate::FitStatus).
 ///
 /// ```
-/// use dualfit::{BatchData, BatchSigma};
+/// use dualfit::{BatchData, Sigma};
 /// let x = [0.0, 1.0, 2.0];
 /// let stack: Vec<u16> = vec![5, 3, 2, 9, 6, 4]; // two fits of three points
-/// let data = BatchData::shared(&x, &stack)?.sigma(BatchSigma::Constant(0.5))?;
+/// let data = BatchData::shared(&x, &stack)?.sigma(Sigma::Constant(0.5))?;
 /// assert_eq!(data.n_fits(), 2);
 /// # Ok::<(), dualfit::Error>(())
 /// ```
@@ -53,9 +45,9 @@ pub struct BatchData<'a> {
     pub(crate) columns: Vec<Values<'a>>,
     /// Whether the columns are as long as the stack, each fit with its own part of them.
     pub(crate) own: bool,
-    pub(crate) samples: Samples<'a>,
+    pub(crate) samples: Values<'a>,
     pub(crate) layout: Layout<'a>,
-    pub(crate) sigma: BatchSigma<'a>,
+    pub(crate) sigma: Sigma<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
     /// Whether shared independent variables are finite, which need not be asked for every fit.
@@ -81,7 +73,7 @@ impl<'a> BatchData<'a> {
     /// # Errors
     /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if columns differ in length or
     /// the stack does not hold a whole number of fits.
-    pub fn shared(x: impl Columns<'a>, stack: impl Into<Samples<'a>>) -> Result<BatchData<'a>> {
+    pub fn shared(x: impl Columns<'a>, stack: impl Into<Values<'a>>) -> Result<BatchData<'a>> {
         let data = BatchData::new(x.columns()?, false, stack.into())?;
         let points = data.columns.first().map_or(0, Values::len);
         data.points_per_fit(points)
@@ -93,15 +85,15 @@ impl<'a> BatchData<'a> {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if a column is not as long as the stack.
-    pub fn own(xs: impl Columns<'a>, stack: impl Into<Samples<'a>>) -> Result<BatchData<'a>> {
+    pub fn own(xs: impl Columns<'a>, stack: impl Into<Values<'a>>) -> Result<BatchData<'a>> {
         let data = BatchData::new(xs.columns()?, true, stack.into())?;
         expect_columns(&data.columns, data.samples.len())?;
         Ok(data)
     }
 
-    fn new(columns: Vec<Values<'a>>, own: bool, samples: Samples<'a>) -> Result<BatchData<'a>> {
+    fn new(columns: Vec<Values<'a>>, own: bool, samples: Values<'a>) -> Result<BatchData<'a>> {
         expect_columns(&columns, columns.first().map_or(0, Values::len))?;
-        let (sigma, layout) = (BatchSigma::Unknown, Layout::Unknown);
+        let (sigma, layout) = (Sigma::Unknown, Layout::Unknown);
         let finite_x = !own && columns.iter().all(Values::is_finite);
         Ok(BatchData {
             columns,
@@ -165,12 +157,13 @@ impl<'a> BatchData<'a> {
         self.recheck()
     }
 
-    /// Says what is known of the errors of the samples; [`BatchSigma::Unknown`] by default.
+    /// Says what is known of the errors of the samples; [`Sigma::Unknown`] by default.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] for a slice of another length than the variant asks for,
-    /// [`Error::BadOption`] for a constant that is not positive.
-    pub fn sigma(mut self, sigma: BatchSigma<'a>) -> Result<BatchData<'a>> {
+    /// [`Error::BadOption`] for a constant that is not positive, [`Error::UnsuitedSigma`] for a covariance
+    /// matrix or what belongs to a stream.
+    pub fn sigma(mut self, sigma: Sigma<'a>) -> Result<BatchData<'a>> {
         self.sigma = sigma;
         self.recheck()
     }
@@ -227,6 +220,18 @@ impl<'a> BatchData<'a> {
         }
     }
 
+    /// Where the standard deviation of a sample is found.
+    pub(crate) fn deviations(&self) -> Deviations<'a> {
+        match self.sigma {
+            Sigma::PerFit(sigma) => Deviations::OfFit(sigma),
+            Sigma::Relative(sigma) | Sigma::Absolute(sigma) => match self.equal() {
+                Some(points) if points == sigma.len() => Deviations::OfPoint(sigma),
+                _ => Deviations::OfSample(sigma),
+            },
+            _ => Deviations::Same,
+        }
+    }
+
     /// # Errors
     /// [`Error::BatchLayout`] if it has not been said which samples are whose.
     pub(crate) fn check_layout(&self) -> Result<()> {
@@ -240,33 +245,40 @@ impl<'a> BatchData<'a> {
 
     /// Checks what depends on the layout once that is known, in whatever order things were said.
     fn recheck(self) -> Result<BatchData<'a>> {
-        if let BatchSigma::Constant(value) = self.sigma
-            && !(value > 0.0 && value.is_finite())
-        {
-            let requirement = "a positive, finite standard deviation";
-            return Err(Error::BadOption { name: "sigma", value, requirement });
+        self.sigma.check()?;
+        match self.sigma {
+            Sigma::Covariance(_) => {
+                let remedy = "give Sigma::Absolute, or make the fits one by one with Data";
+                return Err(self.sigma.unsuited("a batch", remedy));
+            }
+            Sigma::RelativeColumn | Sigma::AbsoluteColumn => {
+                let remedy = "give the values with Sigma::Relative or Sigma::Absolute";
+                return Err(self.sigma.unsuited("a batch", remedy));
+            }
+            _ => {}
         }
         let Some(fits) = self.check_layout().ok().map(|()| self.n_fits()) else {
             return Ok(self);
         };
         let samples = self.samples.len();
-        match (self.sigma, self.equal()) {
-            (BatchSigma::PerFit(s), _) => {
-                expect_length("sigma".into(), s.len(), fits, "one standard deviation per fit")?;
+        let (given, needed, remedy) = match self.sigma {
+            Sigma::PerFit(sigma) => (sigma.len(), fits, "one standard deviation per fit"),
+            Sigma::Relative(sigma) | Sigma::Absolute(sigma)
+                if self.equal() != Some(sigma.len()) =>
+            {
+                let remedy = match self.equal() {
+                    Some(_) => {
+                        "one standard deviation per point, the same for every fit, or one per sample"
+                    }
+                    None => {
+                        "one standard deviation per sample, since the fits are of unequal length"
+                    }
+                };
+                (sigma.len(), samples, remedy)
             }
-            (BatchSigma::PerPoint(s), _) => {
-                let remedy = "one standard deviation per sample";
-                expect_length("sigma".into(), s.len(), samples, remedy)?;
-            }
-            (BatchSigma::Shared(s), Some(n)) => {
-                expect_length("sigma".into(), s.len(), n, "one standard deviation per point")?;
-            }
-            (BatchSigma::Shared(_), None) => {
-                let message = "fits of unequal length cannot share sigma; use BatchSigma::PerPoint";
-                return Err(Error::BatchLayout { message: message.into() });
-            }
-            (BatchSigma::Unknown | BatchSigma::Constant(_), _) => {}
-        }
+            _ => (0, 0, ""),
+        };
+        expect_length("sigma".into(), given, needed, remedy)?;
         if let Some(mask) = self.mask
             && self.equal() != Some(mask.len())
         {
@@ -284,7 +296,7 @@ impl<'a> BatchData<'a> {
         columns: &'v mut Vec<Values<'a>>,
         y: &'v mut Vec<f64>,
     ) -> Given<'v> {
-        let range = self.range(fit);
+        let (range, absolute) = (self.range(fit), self.sigma.is_absolute());
         let columns = match self.own {
             false => ColumnList::Borrowed(&self.columns),
             true => {
@@ -295,18 +307,20 @@ impl<'a> BatchData<'a> {
         };
         Given {
             columns,
-            sigma: match self.sigma {
-                BatchSigma::Unknown => Sigma::Unknown,
-                BatchSigma::Constant(s) => Sigma::Constant(s),
-                BatchSigma::PerFit(s) => Sigma::Constant(s[fit]),
-                BatchSigma::Shared(s) => Sigma::Absolute(s),
-                BatchSigma::PerPoint(s) => Sigma::Absolute(&s[range.clone()]),
+            sigma: match (self.deviations(), self.sigma) {
+                (Deviations::Same, Sigma::Constant(s)) => Weights::Constant(s),
+                (Deviations::Same, _) => Weights::Equal,
+                (Deviations::OfFit(s), _) => Weights::Constant(s[fit]),
+                (Deviations::OfPoint(sigma), _) => Weights::Each { sigma, absolute },
+                (Deviations::OfSample(s), _) => {
+                    Weights::Each { sigma: &s[range.clone()], absolute }
+                }
             },
             mask: self.mask.map(|mask| match self.equal() {
                 Some(n) if mask.len() == n => mask,
                 _ => &mask[range.clone()],
             }),
-            y: self.samples.values(range, y),
+            y: self.samples.widened(range, y),
             missing: self.missing,
             infinite_x: false,
             known_x: self.finite_x,

@@ -1,10 +1,11 @@
 //! A part of the points on their way from a source to the fit: columns that are filled, used, and
 //! filled again.
 
-use crate::data::values::Values;
+use crate::data::values::{Values, each};
 
 /// How the values of a column are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Width {
     /// Double precision, 8 bytes a value.
     #[default]
@@ -51,6 +52,7 @@ impl Shape {
 
 /// The values of one column of a chunk.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Column {
     /// In double precision.
     F64(Vec<f64>),
@@ -88,9 +90,9 @@ impl Column {
     pub fn extend<'a>(&mut self, values: impl Into<Values<'a>>) {
         match (self, values.into()) {
             (Column::F64(v), Values::F64(new)) => v.extend_from_slice(new),
-            (Column::F64(v), Values::F32(new)) => v.extend(new.iter().map(|&n| f64::from(n))),
             (Column::F32(v), Values::F32(new)) => v.extend_from_slice(new),
-            (Column::F32(v), Values::F64(new)) => v.extend(new.iter().map(|&n| n as f32)),
+            (Column::F64(v), new) => each!(new, n => v.extend(n.iter().map(|&n| f64::from(n)))),
+            (Column::F32(v), new) => each!(new, n => v.extend(n.iter().map(|&n| n as f32))),
         }
     }
 

@@ -61,8 +61,8 @@ fn expect_length(column: &str, found: usize, expected: usize) -> Result<(), Sour
 
 fn width(values: &Values<'_>) -> Width {
     match values {
-        Values::F64(_) => Width::F64,
-        Values::F32(_) => Width::F32,
+        Values::F64(_) | Values::U32(_) | Values::I32(_) => Width::F64,
+        Values::F32(_) | Values::U8(_) | Values::U16(_) | Values::I16(_) => Width::F32,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::fit::Fit;
 /// The standard deviation of new observations, for
 /// [`prediction_band`](crate::Fit::prediction_band).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum NewPoint<'a> {
     /// As the fitted observations: their estimated scatter for
     /// [`Sigma::Unknown`](crate::Sigma::Unknown), the given one for

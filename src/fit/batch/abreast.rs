@@ -10,10 +10,11 @@ use super::one::Bench;
 use super::status::FitStatus;
 use crate::backend::cpu::abreast::{ABREAST, Abreast, Manner};
 use crate::data::Missing;
-use crate::data::batch::BatchSigma;
+use crate::data::batch::Deviations;
 use crate::data::estimator::Estimator;
 use crate::data::points::Units;
 use crate::data::reach::is_far;
+use crate::data::sigma::Sigma;
 use crate::solver::levels::has_heavy_points;
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
@@ -56,7 +57,7 @@ impl<'a> Ranks<'a> {
         let same_points = data.missing == Missing::Error
             && data.equal().is_some()
             && data.mask.is_none_or(|mask| Some(mask.len()) == data.equal())
-            && !matches!(data.sigma, BatchSigma::PerPoint(_));
+            && !matches!(data.deviations(), Deviations::OfSample(_));
         // The likelihood of counts knows no weights, which fits of fewer points would need.
         if request.estimator == Estimator::Poisson && !same_points {
             return None;
@@ -65,7 +66,7 @@ impl<'a> Ranks<'a> {
             loss: request.loss,
             estimator: request.estimator,
             shared: same_points && !data.own,
-            weighted: !(same_points && matches!(data.sigma, BatchSigma::Unknown)),
+            weighted: !(same_points && data.sigma == Sigma::Unknown),
         };
         let abreast = Abreast::new(prepared, data.columns.len(), manner)?;
         let bench = Bench::new(request);

@@ -11,7 +11,7 @@ use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units}
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::Properties;
 use crate::backend::cuda::resident_run::termination_of;
-use crate::data::batch::BatchSigma;
+use crate::data::batch::Deviations;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
 use crate::fit::approach::judged;
@@ -19,7 +19,7 @@ use crate::fit::placement::{failed, not_loaded};
 use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
-use crate::solver::observe::{BatchProgress, asks_to_stop};
+use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
 use crate::solver::termination::Termination;
 use std::sync::Arc;
 
@@ -227,9 +227,9 @@ fn is_for_the_host(
     // Where the columns of enough points depend on each other, the end may be a saddle.
     let deficient =
         termination.is_converged() && (counts.rank as usize) < open && open <= counts.points;
-    let heavy = match request.data.sigma {
-        BatchSigma::PerPoint(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
-        BatchSigma::Shared(sigma) => has_heavy(sigma, free),
+    let heavy = match request.data.deviations() {
+        Deviations::OfSample(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
+        Deviations::OfPoint(sigma) => has_heavy(sigma, free),
         _ => false,
     };
     let beside = |&k: &usize| {
@@ -257,5 +257,6 @@ fn tells_to_stop(request: &BatchRequest<'_>, finished: usize) -> Result<bool> {
     let Some(observer) = request.observer else { return Ok(false) };
     let elapsed = request.begun.elapsed();
     let progress = BatchProgress { finished, n_fits: request.data.n_fits(), elapsed };
-    asks_to_stop(|| observer(progress)).map_err(|message| Error::ObserverPanicked { message })
+    wants_to_stop(observer, Event::Batch(progress))
+        .map_err(|message| Error::ObserverPanicked { message })
 }

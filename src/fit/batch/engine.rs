@@ -13,16 +13,17 @@ use super::one::Bench;
 use super::status::FitStatus;
 use crate::backend::cpu::Prepared;
 use crate::backend::cpu::abreast::ABREAST;
-use crate::data::batch::{BatchData, BatchSigma, Starts};
+use crate::data::batch::{BatchData, Deviations, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
+use crate::data::sigma::is_deviation;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::search::Rules;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
-use crate::solver::observe::{BatchObserver, BatchProgress, Observer, asks_to_stop};
+use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::options::Options;
 use crate::solver::task::{Problem, Task, Work};
 use crate::threads;
@@ -53,7 +54,7 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
     pub(crate) options: &'a Options,
-    pub(crate) observer: Option<&'a BatchObserver>,
+    pub(crate) observer: Option<&'a Observer>,
     /// Where set and cancelled, no further fit is made, and those under way are given up.
     pub(crate) cancel: Option<&'a CancelToken>,
     /// Whether starts outside the bounds are moved onto them.
@@ -71,8 +72,8 @@ impl<'a> BatchRequest<'a> {
         columns: &'p mut Vec<Values<'a>>,
         y: &'p mut Vec<f64>,
     ) -> std::result::Result<Points<'p>, FitStatus> {
-        if let BatchSigma::PerFit(sigma) = self.data.sigma
-            && !(sigma[fit] > 0.0 && sigma[fit].is_finite())
+        if let Deviations::OfFit(sigma) = self.data.deviations()
+            && !is_deviation(sigma[fit])
         {
             return Err(FitStatus::BadData { point: 0 });
         }
@@ -216,7 +217,7 @@ impl Crew<'_, '_> {
     }
 
     /// Tells the observer, one thread at a time, so that it sees the numbers grow.
-    fn tell(&self, observer: &BatchObserver, part: &Part<'_>) {
+    fn tell(&self, observer: &Observer, part: &Part<'_>) {
         let mut tally = lock(&self.tally);
         if self.stopped.load(Ordering::Relaxed) {
             return;
@@ -227,7 +228,7 @@ impl Crew<'_, '_> {
             n_fits: self.fits,
             elapsed: self.request.begun.elapsed(),
         };
-        match asks_to_stop(|| observer(progress)) {
+        match wants_to_stop(observer, Event::Batch(progress)) {
             Ok(stop) => self.stopped.fetch_or(stop, Ordering::Relaxed),
             Err(message) => {
                 tally.panic = Some(message);

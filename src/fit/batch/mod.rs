@@ -13,6 +13,7 @@ mod summary;
 mod tied;
 pub(crate) mod view;
 
+use crate::backend::Processor;
 use crate::solver::bounds::Side;
 use arrays::Arrays;
 use device::Course;
@@ -148,9 +149,14 @@ impl BatchFit {
         self.seconds
     }
 
-    /// Where the fits were made: "CPU", or the name of a device.
-    pub fn backend(&self) -> &str {
-        self.made.device.as_ref().map_or("CPU", |(name, _)| name)
+    /// What made the fits, or most of them.
+    pub fn processor(&self) -> Processor {
+        if self.made.device.is_some() { Processor::Cuda } else { Processor::Cpu }
+    }
+
+    /// Name of the device that made them, if one did.
+    pub fn device(&self) -> Option<&str> {
+        self.made.device.as_ref().map(|(name, _)| name.as_str())
     }
 
     /// Why they were made there, in one sentence.

@@ -40,9 +40,9 @@ impl fmt::Display for BatchFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (fits, seconds) = (self.n_fits(), self.seconds);
         write!(f, "{fits} fits of {} parameters in {seconds:.3} s", self.n_params())?;
-        match self.backend() {
-            "CPU" => writeln!(f, " on the CPU ({} threads)", self.threads)?,
-            device => writeln!(f, " on {device}, {} of them by the CPU", self.left_to_cpu())?,
+        match self.device() {
+            None => writeln!(f, " on the CPU ({} threads)", self.threads)?,
+            Some(device) => writeln!(f, " on {device}, {} of them by the CPU", self.left_to_cpu())?,
         }
         for (kind, count) in self.counts() {
             let percent = 100.0 * count as f64 / fits as f64;

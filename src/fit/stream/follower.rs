@@ -6,9 +6,7 @@ use super::opening::Opening;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
-use crate::solver::observe::{
-    Observe, Observer, Progress, StreamObserver, StreamProgress, asks_to_stop,
-};
+use crate::solver::observe::{Event, Observe, Observer, StreamProgress, wants_to_stop};
 use crate::solver::patience::Stop;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -51,7 +49,7 @@ pub(crate) struct Keeper {
 pub(crate) struct Follower {
     pub(crate) keeper: Option<Keeper>,
     pub(crate) notes: Shared,
-    pub(crate) observer: Option<Arc<StreamObserver>>,
+    pub(crate) observer: Option<Arc<Observer>>,
     pub(crate) token: Option<CancelToken>,
     /// Points of a whole pass, once they are known.
     pub(crate) total: Option<u64>,
@@ -81,7 +79,7 @@ impl Watch for Follower {
             step,
             elapsed: self.begun.elapsed(),
         };
-        match asks_to_stop(|| observer(&progress)) {
+        match wants_to_stop(&**observer, Event::Stream(progress)) {
             Ok(false) => Ok(ControlFlow::Continue(())),
             Ok(true) => Ok(ControlFlow::Break(Stop::Asked)),
             Err(message) => Err(Error::ObserverPanicked { message }),
@@ -151,10 +149,12 @@ pub(crate) struct Noting {
 }
 
 impl Observe for Noting {
-    fn tell(&self, progress: &Progress<'_>) -> ControlFlow<()> {
-        let stop = self.observer.as_ref().is_some_and(|o| o.tell(progress).is_break());
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
+        let stop = self.observer.as_ref().is_some_and(|o| o.tell(event).is_break());
         noted(&self.notes, |notes| {
-            (notes.damping, notes.step) = (progress.damping, progress.step);
+            if let Event::Step(step) = event {
+                (notes.damping, notes.step) = (step.damping, step.step);
+            }
             notes.stop |= stop;
         });
         ControlFlow::Continue(())

@@ -4,7 +4,7 @@
 mod independent;
 mod spots;
 
-use dualfit::{BatchData, BatchFit, BatchSigma, CurveFit, Estimator};
+use dualfit::{BatchData, BatchFit, CurveFit, Estimator, Sigma};
 use independent::{least_squares, likelihood};
 use spots::{FITS, NAMES, PIXELS, cramer_rao, curvature_bias, partials, pixel, repeats, various};
 
@@ -26,7 +26,7 @@ fn poisson() -> CurveFit {
 }
 
 /// Fits the stack from starts of each fit's own.
-fn fit(model: &CurveFit, stack: &[u16], starts: &[[f64; 5]], sigma: BatchSigma<'_>) -> BatchFit {
+fn fit(model: &CurveFit, stack: &[u16], starts: &[[f64; 5]], sigma: Sigma<'_>) -> BatchFit {
     let (x, y): (Vec<f64>, Vec<f64>) = (0..PIXELS).map(pixel).map(|[x, y]| (x, y)).unzip();
     let data = BatchData::shared([&x, &y], stack).unwrap().sigma(sigma).unwrap();
     model.fit_batch(data, starts).unwrap()
@@ -59,7 +59,7 @@ fn every_fit_is_at_the_optimum_that_another_solver_finds() {
     let solvers: [(&str, CurveFit, Solve); 2] =
         [("least squares", model(), least_squares), ("Poisson", poisson(), likelihood)];
     for (name, model, solve) in solvers {
-        let batch = fit(&model, &stack, &starts, BatchSigma::Unknown);
+        let batch = fit(&model, &stack, &starts, Sigma::Unknown);
         assert_eq!(batch.n_fits(), FITS);
         let (far, above) = farthest(&batch, &stack, &starts, solve);
         println!("{name}: {FITS} fits at most {far:.1e} errors and {above:.1e} of the cost apart");
@@ -94,10 +94,10 @@ fn biases(name: &str, figures: &[[f64; 3]; 5]) -> [f64; 5] {
 #[test]
 fn few_photons_bias_weighted_least_squares_and_not_the_likelihood() {
     let (stack, starts) = (repeats(TRUTH), vec![START; FITS]);
-    let likely = figures(&fit(&poisson(), &stack, &starts, BatchSigma::Unknown));
-    let plain = figures(&fit(&model(), &stack, &starts, BatchSigma::Unknown));
+    let likely = figures(&fit(&poisson(), &stack, &starts, Sigma::Unknown));
+    let plain = figures(&fit(&model(), &stack, &starts, Sigma::Unknown));
     let sigma: Vec<f64> = stack.iter().map(|&n| f64::from(n.max(1)).sqrt()).collect();
-    let weighted = figures(&fit(&model(), &stack, &starts, BatchSigma::PerPoint(&sigma)));
+    let weighted = figures(&fit(&model(), &stack, &starts, Sigma::Absolute(&sigma)));
 
     let likely_bias = biases("Poisson likelihood", &likely);
     biases("least squares, all weights 1", &plain);
@@ -126,7 +126,7 @@ fn few_photons_bias_weighted_least_squares_and_not_the_likelihood() {
 
 #[test]
 fn error_bars_are_the_scatter_and_the_cramer_rao_bound() {
-    let batch = fit(&poisson(), &repeats(TRUTH), &vec![START; FITS], BatchSigma::Unknown);
+    let batch = fit(&poisson(), &repeats(TRUTH), &vec![START; FITS], Sigma::Unknown);
     let (found, bound) = (figures(&batch), cramer_rao(&TRUTH));
     println!("{:<12}{:>10}{:>11}{:>13}", "", "scatter", "error bar", "Cramér-Rao");
     for j in 0..5 {

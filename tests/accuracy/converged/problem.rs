@@ -169,6 +169,7 @@ fn lost(loss: Loss, r: Dd) -> (Dd, f64) {
             ((one - rest.squared() * rest) / Dd::from(3.0), (1.0 - s) * (1.0 - s))
         }
         Loss::Tukey { .. } => (one / Dd::from(3.0), 0.0),
+        other => panic!("a new loss: {other:?}"),
     };
     (half * scale.squared() * rho, pull)
 }

@@ -243,7 +243,7 @@ fn every_fit_ends() {
         CurveFit::new(|x, [a, b]| (a * x).abs().powf(b)),
         CurveFit::native(|x, p| (p[0] * x).floor() + p[1] * (1e9 * p[1]).sin(), 2),
     ];
-    let strict = Options { ftol: 0.0, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let strict = Options::default().ftol(0.0).xtol(0.0).gtol(0.0);
     for (k, model) in models.iter().enumerate() {
         for a in [-1e3, -1.0, 1e-300, 0.7, 5.0, 1e8] {
             for b in [-50.0, 0.0, 1e-9, 2.0, 300.0] {

@@ -1,7 +1,7 @@
 //! What a step is, what is said of it, and which steps may end a fit.
 
 use crate::support::standard::*;
-use dualfit::{CurveFit, Data, Loss, Options, Progress, Sigma, Termination};
+use dualfit::{CurveFit, Data, Event, Loss, Options, Progress, Sigma, Termination};
 use nalgebra::{DMatrix, DVector};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,8 +14,10 @@ fn logged<T: Send + 'static>(
 ) -> (CurveFit, Arc<Mutex<Vec<T>>>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let other = log.clone();
-    let fitter = fitter.observe(move |p| {
-        other.lock().unwrap().push(note(p));
+    let fitter = fitter.observe(move |event| {
+        if let Event::Step(p) = event {
+            other.lock().unwrap().push(note(p));
+        }
         ControlFlow::Continue(())
     });
     (fitter, log)
@@ -29,7 +31,7 @@ fn the_damping_told_is_that_of_the_step() {
     let j = DMatrix::from_fn(N, 3, |i, k| rows[i].1[k]);
     let r = DVector::from_fn(N, |i, _| rows[i].0 - y[i]);
     for initial_radius in [1e-3, 0.01, 0.03, 0.1] {
-        let short = Options { initial_radius, ..Options::default() };
+        let short = Options::default().initial_radius(initial_radius);
         let (fitter, log) =
             logged(decay().options(short), |p| (p.params.to_vec(), p.damping, p.evaluations));
         fitter.fit(Data::new(&x, &y).unwrap(), START).unwrap();
@@ -109,7 +111,7 @@ fn a_best_value_of_zero_is_reached() {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let slope = dot(&centred, &noise) / dot(&centred, &centred);
     let y: Vec<f64> = noise.iter().zip(&centred).map(|(e, c)| 1.0 + e - slope * c).collect();
-    let only_xtol = Options { ftol: 0.0, gtol: 0.0, ..Options::default() };
+    let only_xtol = Options::default().ftol(0.0).gtol(0.0);
     let model = CurveFit::new(|x, [a, b]| (a * x).sinh() + b).options(only_xtol);
     for start in [[0.3, 0.0], [-1e-3, 2.0]] {
         let fit = model.fit(Data::new(&x, &y).unwrap(), start).unwrap();
@@ -144,7 +146,7 @@ fn every_pass_and_every_step_is_counted() {
         assert_eq!(fit.stats().passes * N, calls.load(Ordering::Relaxed), "{size:e}");
     }
     // Both runs of a fit that is tried again.
-    let never = Options { ftol: 0.0, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let never = Options::default().ftol(0.0).xtol(0.0).gtol(0.0);
     let (fitter, log) = logged(decay().options(never), |p| (p.iteration, p.evaluations));
     let fit = fitter.fit(Data::new(&x, &y).unwrap(), START).unwrap();
     let log = log.lock().unwrap();
@@ -182,7 +184,7 @@ fn both_stages_of_tukey_count_and_obey() {
     assert!(log.windows(2).all(|l| l[0].1 < l[1].1));
     // A limit of evaluations holds for both stages together, and the cost is Tukey's wherever it ends.
     for limit in 1..=whole.evaluations() {
-        let options = Options { max_evaluations: Some(limit), ..Options::default() };
+        let options = Options::default().max_evaluations(limit);
         let fit = robust.clone().options(options).fit(data(), START).unwrap();
         assert!(fit.evaluations() <= limit, "{} of {limit}", fit.evaluations());
         assert_close(fit.cost(), tukey_cost(&y, fit.params()), 1e-9);
@@ -193,7 +195,8 @@ fn both_stages_of_tukey_count_and_obey() {
     }
     // Neither observer nor clock is asked a second time.
     for stop_at in [1, 2] {
-        let stopping = robust.clone().observe(move |p| {
+        let stopping = robust.clone().observe(move |event| {
+            let Event::Step(p) = event else { return ControlFlow::Continue(()) };
             assert!(p.iteration <= stop_at);
             if p.iteration == stop_at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -201,7 +204,7 @@ fn both_stages_of_tukey_count_and_obey() {
         assert_eq!((fit.termination(), fit.stats().iterations), (Termination::Stopped, stop_at));
         assert_close(fit.cost(), tukey_cost(&y, fit.params()), 1e-9);
     }
-    let options = Options { max_time: Some(std::time::Duration::ZERO), ..Options::default() };
+    let options = Options::default().max_time(std::time::Duration::ZERO);
     let fit = robust.clone().options(options).fit(data(), START).unwrap();
     assert_eq!((fit.termination(), fit.params()), (Termination::TimeLimit, &START[..]));
     // What had no effect at the start is told of the start, not of where the second stage began.

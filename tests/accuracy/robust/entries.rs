@@ -1,9 +1,7 @@
 //! Every entry goes the same way from a far start.
 
 use super::support::{LOSSES, Points, START, decay};
-use dualfit::{
-    BatchData, BatchSigma, GlobalFit, Loss, MultiStart, SliceSource, Stream, StreamSigma,
-};
+use dualfit::{BatchData, GlobalFit, Loss, MultiStart, Sigma, SliceSource, Stream};
 
 #[test]
 fn all_entries_end_alike() {
@@ -35,7 +33,7 @@ fn all_entries_end_alike() {
             let stack = [&points.y, &others.y, &points.y].map(Vec::as_slice).concat();
             for fits in [1, 3] {
                 let data = BatchData::shared(&points.x, &stack[..60 * fits]).unwrap();
-                let data = data.sigma(BatchSigma::Constant(sigma)).unwrap();
+                let data = data.sigma(Sigma::Constant(sigma)).unwrap();
                 let batch = model.fit_batch(data, START).unwrap();
                 for fit in batch.iter().step_by(2) {
                     assert!(fit.converged(), "{what}: {}", fit.status());
@@ -48,7 +46,7 @@ fn all_entries_end_alike() {
 
             let column = vec![sigma; 60];
             let source = SliceSource::new(&points.x, &points.y).unwrap().sigma(&column).unwrap();
-            let stream = Stream::new(source).sigma(StreamSigma::Absolute).chunk_points(17);
+            let stream = Stream::new(source).sigma(Sigma::AbsoluteColumn).unwrap().chunk_points(17);
             let streamed = model.fit_stream(stream.subsample(false), START).unwrap();
             assert!(streamed.converged(), "{what}: {streamed}");
             same(streamed.params(), streamed.effective_points(), "stream");

@@ -72,7 +72,7 @@ fn limits_end_the_way() {
     let points = Points::new(1, 1e-8, Some(6));
     for loss in &LOSSES[3..] {
         for most in [1, 2, 3, 5, 8, 13, 21] {
-            let options = Options { max_evaluations: Some(most), ..Options::default() };
+            let options = Options::default().max_evaluations(most);
             let fit = decay().loss(*loss).options(options).fit(points.data(), START).unwrap();
             let what = format!("{loss:?} {most}: {:?}", fit.termination());
             assert!(fit.evaluations() <= most, "{what} after {}", fit.evaluations());

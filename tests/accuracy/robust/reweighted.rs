@@ -26,6 +26,7 @@ fn rho(loss: Loss, r: f64) -> (f64, f64) {
         Loss::Arctan { .. } => (z.atan(), 1.0 / (1.0 + z * z)),
         Loss::Tukey { .. } if z < 1.0 => ((1.0 - (1.0 - z).powi(3)) / 3.0, (1.0 - z).powi(2)),
         Loss::Tukey { .. } => (1.0 / 3.0, 0.0),
+        other => panic!("a new loss: {other:?}"),
     }
 }
 

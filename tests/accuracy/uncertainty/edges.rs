@@ -217,7 +217,7 @@ fn a_contour_of_a_linear_model_is_an_ellipse() {
     let line = CurveFit::new(|x, [a, b, c]| a + b * x + c * x * x).names(["a", "b", "c"]);
     let data = || Data::new(&x, &y).unwrap();
     let fit = line.fit(data(), [1.0, 0.0, 0.0]).unwrap();
-    let options = ContourOptions { levels: vec![0.95], ..ContourOptions::default() };
+    let options = ContourOptions::default().levels([0.95]);
     let contour = line.contour(&fit, data(), ["a", "b"], &options).unwrap();
     let covariance = fit.covariance();
     let (va, vb, ab) = (covariance[(0, 0)], covariance[(1, 1)], covariance[(0, 1)]);

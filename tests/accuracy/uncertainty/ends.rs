@@ -13,7 +13,7 @@ fn level(t: f64) -> f64 {
 }
 
 fn tight() -> Options {
-    Options { ftol: 1e-15, xtol: 1e-13, ..Options::default() }
+    Options::default().ftol(1e-15).xtol(1e-13)
 }
 
 struct Case<'a> {

@@ -239,7 +239,7 @@ fn two_parameters_held_cost_what_they_do_in_r() {
             // The place is the first corner of a small grid.
             let beside = |v: f64| Some((v, v + 1e-3 * v.abs()));
             let ranges = [beside(a), beside(b)];
-            let options = ContourOptions { points: Some([2, 2]), ranges, ..Default::default() };
+            let options = ContourOptions::default().points([2, 2]).ranges(ranges);
             let found = case.curve.contour(&fit, case.data(), [names[0], names[1]], &options);
             let excess = found.unwrap().excess[0];
             close(excess, row.values[2], 1e-6, row.values[2], case.name);

@@ -276,7 +276,7 @@ fn check(problem: &Problem, name: &str, levels: &[f64]) -> Found {
     let Problem { family, x, y, truth } = problem;
     let data = || Data::new(x, y).unwrap();
     let curve = CurveFit::parse(family.text, ["x"]).unwrap();
-    let curve = curve.options(Options { ftol: 1e-14, xtol: 1e-12, ..Options::default() });
+    let curve = curve.options(Options::default().ftol(1e-14).xtol(1e-12));
     let Ok(fit) = curve.fit(data(), truth.as_slice()) else { return all };
     if !fit.converged() {
         return all;

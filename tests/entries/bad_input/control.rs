@@ -1,7 +1,7 @@
 //! Limits, tolerances, observers and threads.
 
 use crate::support::standard::*;
-use dualfit::{CurveFit, Data, Error, Fit, Loss, Options, Termination};
+use dualfit::{CurveFit, Data, Error, Event, Fit, Loss, Options, Termination};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn cost_at(p: &[f64]) -> f64 {
 
 #[test]
 fn row_62_one_evaluation() {
-    let fit = with(Options { max_evaluations: Some(1), ..Options::default() }).unwrap();
+    let fit = with(Options::default().max_evaluations(1)).unwrap();
     assert_eq!(fit.termination(), Termination::MaxEvaluations);
     assert!(!fit.converged());
     assert_eq!(fit.evaluations(), 1, "a limit is a limit");
@@ -27,7 +27,7 @@ fn row_62_one_evaluation() {
     assert!(fit.std_errors().iter().all(|e| e.is_finite()));
     let params = fit.params().to_vec();
     assert_eq!(fit.require_convergence().unwrap_err().params(), params);
-    let error = with(Options { max_evaluations: Some(0), ..Options::default() }).unwrap_err();
+    let error = with(Options::default().max_evaluations(0)).unwrap_err();
     assert_says(&error, &["`max_evaluations`", "0", "at least 1"]);
 }
 
@@ -35,7 +35,7 @@ fn row_62_one_evaluation() {
 fn row_62_few_evaluations() {
     let mut last = f64::INFINITY;
     for limit in 1..30 {
-        let fit = with(Options { max_evaluations: Some(limit), ..Options::default() }).unwrap();
+        let fit = with(Options::default().max_evaluations(limit)).unwrap();
         assert!(fit.evaluations() <= limit, "{} of {limit}", fit.evaluations());
         // More evaluations never lead to a worse point, and none is worse than the start.
         assert!(fit.cost() <= last.min(cost_at(&START)) * (1.0 + 1e-12), "limit {limit}");
@@ -47,24 +47,22 @@ fn row_62_few_evaluations() {
 
 #[test]
 fn row_62_no_time() {
-    let fit = with(Options { max_time: Some(Duration::ZERO), ..Options::default() }).unwrap();
+    let fit = with(Options::default().max_time(Duration::ZERO)).unwrap();
     assert_eq!(fit.termination(), Termination::TimeLimit);
     assert!(!fit.converged() && fit.cost() <= cost_at(&START));
 }
 
 #[test]
 fn row_63_tolerances_of_zero() {
-    let none = Options { ftol: 0.0, xtol: 0.0, gtol: 0.0, ..Options::default() };
+    let none = Options::default().ftol(0.0).xtol(0.0).gtol(0.0);
     let fit = with(none).unwrap();
     let solution = solve_decay(&abscissa(), &noisy(), None);
     assert_all_close(fit.params(), &solution.params, 1e-8);
     assert_eq!(fit.termination(), Termination::NoProgress);
     assert!(fit.termination().to_string().contains("tolerances"));
-    for zero in [
-        Options { ftol: 0.0, ..Options::default() },
-        Options { xtol: 0.0, ..Options::default() },
-        Options { gtol: 0.0, ..Options::default() },
-    ] {
+    for zero in
+        [Options::default().ftol(0.0), Options::default().xtol(0.0), Options::default().gtol(0.0)]
+    {
         assert_solved(&with(zero).unwrap(), &solution);
     }
 }
@@ -72,10 +70,10 @@ fn row_63_tolerances_of_zero() {
 #[test]
 fn row_64_negative_tolerances() {
     for (options, name) in [
-        (Options { ftol: -1e-8, ..Options::default() }, "ftol"),
-        (Options { xtol: -1e-8, ..Options::default() }, "xtol"),
-        (Options { gtol: -1e-8, ..Options::default() }, "gtol"),
-        (Options { initial_radius: -1e-8, ..Options::default() }, "initial_radius"),
+        (Options::default().ftol(-1e-8), "ftol"),
+        (Options::default().xtol(-1e-8), "xtol"),
+        (Options::default().gtol(-1e-8), "gtol"),
+        (Options::default().initial_radius(-1e-8), "initial_radius"),
     ] {
         let error = with(options).unwrap_err();
         let Error::BadOption { name: found, value: -1e-8, .. } = &error else { panic!("{error}") };
@@ -92,10 +90,10 @@ fn row_64_negative_tolerances() {
 #[test]
 fn row_65_tolerances_of_nan() {
     for (options, name) in [
-        (Options { ftol: f64::NAN, ..Options::default() }, "ftol"),
-        (Options { xtol: f64::NAN, ..Options::default() }, "xtol"),
-        (Options { gtol: f64::NAN, ..Options::default() }, "gtol"),
-        (Options { initial_radius: f64::NAN, ..Options::default() }, "initial_radius"),
+        (Options::default().ftol(f64::NAN), "ftol"),
+        (Options::default().xtol(f64::NAN), "xtol"),
+        (Options::default().gtol(f64::NAN), "gtol"),
+        (Options::default().initial_radius(f64::NAN), "initial_radius"),
     ] {
         let error = with(options).unwrap_err();
         assert!(matches!(error, Error::BadOption { value, .. } if value.is_nan()), "{error}");
@@ -113,7 +111,8 @@ fn row_g15_observer_stops_the_fit() {
     for stop_at in [1, 2, 5] {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();
-        let fitter = valley().observe(move |p| {
+        let fitter = valley().observe(move |event| {
+            let Event::Step(p) = event else { return ControlFlow::Continue(()) };
             log.lock().unwrap().push((p.iteration, p.params.to_vec(), p.cost));
             if p.iteration >= stop_at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -134,7 +133,8 @@ fn row_g15_observer_stops_the_fit() {
 fn row_g15_observer_sees_every_accepted_step_once() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
-    let fitter = valley().observe(move |p| {
+    let fitter = valley().observe(move |event| {
+        let Event::Step(p) = event else { return ControlFlow::Continue(()) };
         log.lock().unwrap().push((p.iteration, p.evaluations, p.cost));
         ControlFlow::Continue(())
     });
@@ -179,7 +179,8 @@ fn row_g16_a_fitter_and_a_fit_may_be_shared_between_threads() {
 
 #[test]
 fn an_observer_that_panics_ends_the_fit_with_an_error() {
-    let panicking = decay().observe(|p| {
+    let panicking = decay().observe(|event| {
+        let Event::Step(p) = event else { return ControlFlow::Continue(()) };
         if p.iteration == 2 {
             panic!("disk full at step {}", p.iteration);
         }

@@ -199,7 +199,7 @@ fn nist_problems_are_solved_from_drawn_starts() {
         }
         seen += 1;
         // A start that is lost takes thousands of evaluations to the default limit.
-        let options = Options { max_evaluations: Some(300), ..Options::default() };
+        let options = Options::default().max_evaluations(300);
         let model = CurveFit::parse(&problem.model, &problem.variables).unwrap().options(options);
         let position = |name: &String| problem.parameters.iter().position(|p| p == name).unwrap();
         let order: Vec<usize> = model.parameters().iter().map(position).collect();

@@ -46,7 +46,7 @@ fn one_minimum_is_one_optimum() {
         (20_000, 0.1, 1e-4),
     ] {
         let (x, y) = points(n, noisy);
-        let options = Options { ftol: tolerance, xtol: tolerance, ..Options::default() };
+        let options = Options::default().ftol(tolerance).xtol(tolerance);
         let starts = if n > 1000 { 12 } else { 100 };
         let data = Data::new(&x, &y).unwrap();
         let optima = search(&decay().options(options), data, &[1.0, 1.0, 0.0], starts);

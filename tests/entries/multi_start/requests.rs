@@ -97,7 +97,7 @@ fn the_report_counts_optima_and_reasons() {
 
 #[test]
 fn limits_hold_for_each_start() {
-    let limited = wave().options(Options { max_evaluations: Some(3), ..Options::default() });
+    let limited = wave().options(Options::default().max_evaluations(3));
     let optima = run(&limited, &MultiStart::new(20)).unwrap();
     assert!(optima.trials().iter().all(|t| (1..=3).contains(&t.evaluations())));
     assert!(optima.distinct().is_empty() && !optima.best().converged());
@@ -108,7 +108,7 @@ fn limits_hold_for_each_start() {
     assert!(optima.to_string().contains("21 starts: not converged: limit of evaluations"));
     let params = optima.best().params().to_vec();
     assert_eq!(optima.into_best().require_convergence().unwrap_err().params(), params);
-    let no_time = wave().options(Options { max_time: Some(Duration::ZERO), ..Options::default() });
+    let no_time = wave().options(Options::default().max_time(Duration::ZERO));
     let optima = run(&no_time, &MultiStart::new(5)).unwrap();
     assert!(optima.trials().iter().all(|t| t.termination() == Some(Termination::TimeLimit)));
 }
@@ -245,9 +245,8 @@ fn too_many_are_refused() {
         let terms = p.iter().enumerate();
         terms.fold(x * 0.0, |sum, (k, &c)| sum + c * (x * (0.1 * k as f64)).cos())
     });
-    let series = series
-        .bounds(vec![(-1.0, 1.0); 257])
-        .options(Options { max_evaluations: Some(1), ..Options::default() });
+    let series =
+        series.bounds(vec![(-1.0, 1.0); 257]).options(Options::default().max_evaluations(1));
     let x: Vec<f64> = (0..300).map(|i| f64::from(i) / 300.0).collect();
     let run = |model: &CurveFit, sampling| {
         let asked = MultiStart::new(1).sampling(sampling);
@@ -322,7 +321,7 @@ fn every_request_has_an_answer() {
             5 => CurveFit::new(|x, [a, b]| a * b * x),
             _ => CurveFit::native(|x, p| p[0] * (p[1] * x).tanh(), 2),
         };
-        let options = Options { max_evaluations: Some(30), ..Options::default() };
+        let options = Options::default().max_evaluations(30);
         let model = model.bound("p0", a.min(b)..=a.max(b)).clamp_start(true).options(options);
         let model =
             if which.is_multiple_of(3) { model.loss(Loss::Tukey { scale: a }) } else { model };

@@ -2,8 +2,8 @@
 
 use crate::support::questions::{Answer, Nearness, Question, Weights};
 use dualfit::{
-    Chunk, GlobalFit, Missing, MultiStart, Result, Shape, SliceSource, Source, SourceError, Stream,
-    StreamSigma,
+    Chunk, GlobalFit, Missing, MultiStart, Result, Shape, Sigma, SliceSource, Source, SourceError,
+    Stream,
 };
 
 /// A way to ask, and how near its answers must be to those of a fit alone.
@@ -43,12 +43,12 @@ fn in_stream(question: &Question, subsample: bool) -> Option<Answer> {
         let columns: Vec<&[f64]> = question.x.iter().map(Vec::as_slice).collect();
         let slices = SliceSource::new(columns, &y)?;
         let (slices, sigma) = match &question.sigma {
-            Weights::Unknown => (slices, StreamSigma::Relative),
-            Weights::Constant(sigma) => (slices, StreamSigma::Constant(*sigma)),
-            Weights::Absolute(sigma) => (slices.sigma(sigma)?, StreamSigma::Absolute),
-            Weights::Relative(sigma) => (slices.sigma(sigma)?, StreamSigma::Relative),
+            Weights::Unknown => (slices, Sigma::Unknown),
+            Weights::Constant(sigma) => (slices, Sigma::Constant(*sigma)),
+            Weights::Absolute(sigma) => (slices.sigma(sigma)?, Sigma::AbsoluteColumn),
+            Weights::Relative(sigma) => (slices.sigma(sigma)?, Sigma::RelativeColumn),
         };
-        let stream = Stream::new(InBites { slices, next: 0 }).sigma(sigma).missing(missing);
+        let stream = Stream::new(InBites { slices, next: 0 }).sigma(sigma)?.missing(missing);
         let stream = stream.chunk_points(4096).subsample(subsample);
         question.model.fit_stream(stream, question.start.clone())
     };

@@ -267,7 +267,7 @@ fn contours_and_profiles_have_their_lines() {
     let (x, y) = points(40);
     let data = Data::new(&x, &y).unwrap();
     let fit = fit(&data);
-    let options = ContourOptions { points: Some([15, 15]), ..ContourOptions::default() };
+    let options = ContourOptions::default().points([15, 15]);
     let contour = decay().contour(&fit, data.clone(), ["a", "b"], &options).unwrap();
     let drawn = ContourPlot::of(&contour).to_svg().unwrap();
     let _ = well_formed(&drawn);

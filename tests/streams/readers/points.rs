@@ -6,10 +6,7 @@ use dualfit::{Chunk, Column, Source, SourceError};
 pub(crate) type Point = (Vec<f64>, f64, Option<f64>);
 
 fn values(column: &Column) -> Vec<f64> {
-    match column {
-        Column::F64(values) => values.clone(),
-        Column::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-    }
+    column.values().to_f64()
 }
 
 pub(crate) fn points_of(chunk: &Chunk) -> Vec<Point> {

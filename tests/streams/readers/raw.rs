@@ -24,6 +24,7 @@ fn bytes(number: NumberType, value: f64, big: bool) -> Vec<u8> {
         U64 => (value as u64).to_le_bytes().to_vec(),
         F32 => (value as f32).to_le_bytes().to_vec(),
         F64 => value.to_le_bytes().to_vec(),
+        other => panic!("a new number type: {other:?}"),
     };
     if big {
         bytes.reverse();

@@ -2,7 +2,7 @@
 
 use crate::stream::support::noise;
 use dualfit::{
-    Backend, CurveFit, Data, Error, Fit, FnSource, SliceSource, Source, Stream, Termination,
+    Backend, CurveFit, Data, Error, Event, Fit, FnSource, SliceSource, Source, Stream, Termination,
 };
 
 const PIECE: usize = 4096;
@@ -64,11 +64,11 @@ fn a_fit_that_is_stopped_at_a_border_of_a_group_goes_on() {
     };
     let whole = decay().fit_stream(stream(), START).unwrap();
     for (pass, chunk) in [(1, 255), (1, 256), (1, 257), (2, 255), (2, 256), (2, 257)] {
-        let stopping = decay().observe_stream(move |progress| {
-            match (progress.pass, progress.chunk) == (pass, chunk) {
-                true => std::ops::ControlFlow::Break(()),
-                false => std::ops::ControlFlow::Continue(()),
+        let stopping = decay().observe(move |event| match event {
+            Event::Stream(now) if (now.pass, now.chunk) == (pass, chunk) => {
+                std::ops::ControlFlow::Break(())
             }
+            _ => std::ops::ControlFlow::Continue(()),
         });
         match stopping.fit_stream(stream().checkpoint(&path), START) {
             Ok(stopped) => assert_eq!(stopped.termination(), Termination::Stopped),
@@ -116,10 +116,7 @@ fn a_number_of_points_that_cannot_be_ends() {
     });
     let fit = decay().cancel_token(token).fit_stream(endless, START);
     assert_eq!(fit.unwrap_err(), Error::StoppedInFirstPass);
-    let options = dualfit::Options {
-        max_time: Some(std::time::Duration::from_millis(20)),
-        ..dualfit::Options::default()
-    };
+    let options = dualfit::Options::default().max_time(std::time::Duration::from_millis(20));
     let endless = FnSource::new(u64::MAX, move |i| point(i % 5000));
     let fit = decay().options(options).fit_stream(endless, START);
     assert_eq!(fit.unwrap_err(), Error::StoppedInFirstPass);

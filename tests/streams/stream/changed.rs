@@ -4,8 +4,8 @@
 use crate::stream::support::folder;
 use dualfit::NumberType::F64;
 use dualfit::{
-    Backend, Chunk, CurveFit, Error, Fit, RawFile, RawSource, Result, Shape, Source, SourceChange,
-    SourceError, Stream,
+    Backend, Chunk, CurveFit, Error, Event, Fit, RawFile, RawSource, Result, Shape, Source,
+    SourceChange, SourceError, Stream,
 };
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -78,17 +78,17 @@ pub(crate) fn fitted(
     let change = Mutex::new(Some(change));
     let gate = Arc::new(Mutex::new(()));
     let source = Gated { source, gate: Arc::clone(&gate) };
-    let model = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).backend(Backend::Cpu).observe_stream(
-        move |progress| {
-            if (progress.pass, progress.chunk) == (pass, 1)
+    let model =
+        CurveFit::new(|x, [a, b]| a * (-b * x).exp()).backend(Backend::Cpu).observe(move |event| {
+            if let Event::Stream(progress) = event
+                && (progress.pass, progress.chunk) == (pass, 1)
                 && let Some(change) = change.lock().unwrap().take()
             {
                 let _shut = gate.lock().unwrap();
                 change();
             }
             ControlFlow::Continue(())
-        },
-    );
+        });
     let stream = Stream::new(source).chunk_points(4096).prefetch(0).subsample(false);
     model.fit_stream(stream, [1.0, 1.0])
 }

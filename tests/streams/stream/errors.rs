@@ -2,7 +2,7 @@
 
 use dualfit::{
     Backend, CurveFit, Data, Error, Estimator, FnSource, Missing, Result, Sigma, SliceSource,
-    Stream, StreamSigma,
+    Stream,
 };
 
 const POINTS: usize = 30_000;
@@ -35,11 +35,11 @@ fn errors(model: &CurveFit, start: &[f64], points: &Points) -> [Error; 2] {
     };
     let stream = || -> Result<_> {
         let source = SliceSource::new(x, y)?;
-        let source = match sigma {
-            Some(sigma) => source.sigma(sigma)?,
-            None => source,
+        let (source, worth) = match sigma {
+            Some(sigma) => (source.sigma(sigma)?, Sigma::RelativeColumn),
+            None => (source, Sigma::Unknown),
         };
-        let stream = Stream::new(source).missing(*missing).chunk_points(4096);
+        let stream = Stream::new(source).sigma(worth)?.missing(*missing).chunk_points(4096);
         model.fit_stream(stream, start)
     };
     [memory().unwrap_err(), stream().unwrap_err()]
@@ -149,12 +149,21 @@ fn streams_that_cannot_be_read_are_refused() {
     let error = fit(Stream::new(source()).prefetch(usize::MAX)).unwrap_err();
     assert!(matches!(error, Error::MemoryLimit { .. }), "{error}");
     for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let error = fit(Stream::new(source()).sigma(StreamSigma::Constant(value))).unwrap_err();
+        let error = Stream::new(source()).sigma(Sigma::Constant(value)).map(drop).unwrap_err();
         assert!(matches!(error, Error::BadOption { .. }), "{value}: {error}");
     }
-    let error = fit(Stream::new(source()).sigma(StreamSigma::Absolute)).unwrap_err();
-    assert!(matches!(error, Error::Source(_)), "{error}");
-    let weighted = FnSource::new(100, |i| (i as f64, 1.0, 1.0));
-    let error = fit(Stream::new(weighted).sigma(StreamSigma::Constant(1.0))).unwrap_err();
-    assert!(matches!(error, Error::Source(_)), "{error}");
+    for sigma in [Sigma::Absolute(&[1.0]), Sigma::Relative(&[1.0]), Sigma::PerFit(&[1.0])] {
+        let error = Stream::new(source()).sigma(sigma).map(drop).unwrap_err();
+        assert!(matches!(error, Error::UnsuitedSigma { entry: "a stream", .. }), "{error}");
+    }
+    for sigma in [Sigma::AbsoluteColumn, Sigma::RelativeColumn] {
+        let error = fit(Stream::new(source()).sigma(sigma).unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Source(_)), "{error}");
+    }
+    // What the deviations of a source are worth is asked for.
+    let weighted = || FnSource::new(100, |i| (i as f64, 1.0, 1.0));
+    for sigma in [Sigma::Unknown, Sigma::Constant(1.0)] {
+        let error = fit(Stream::new(weighted()).sigma(sigma).unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Source(_)), "{error}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use crate::stream::support::{bits, folder, linspace, noise};
 use dualfit::{
-    Backend, CheckpointError, Chunk, CurveFit, Error, Fit, Missing, Result, Shape, Source,
-    SourceError, Stream, StreamProgress, Termination, Warning,
+    Backend, CheckpointError, Chunk, CurveFit, Error, Event, Fit, Missing, Result, Shape, Source,
+    SourceError, Stream, Termination, Warning,
 };
 use std::fs;
 use std::ops::ControlFlow;
@@ -295,7 +295,8 @@ fn the_last_good_checkpoint_outlives_one_that_cannot_be_written() {
         let path = folder.path().join("fit.checkpoint");
         let mine = folder.path().join("fit.checkpoint.1");
         let notes = mine.clone();
-        let model = decay().observe_stream(move |progress: &StreamProgress| {
+        let model = decay().observe(move |event| {
+            let Event::Stream(progress) = event else { return ControlFlow::Continue(()) };
             if progress.pass == 2 {
                 fs::write(&notes, "mine").unwrap();
             }
@@ -325,7 +326,8 @@ fn an_observer_may_panic_after_any_chunk() {
     let [all, _] = passes(&whole);
     for bad in (0..all * (READS - 1)).step_by(3) {
         let (pass, chunk) = (1 + bad / (READS - 1), 1 + bad % (READS - 1));
-        let model = decay().observe_stream(move |progress: &StreamProgress| {
+        let model = decay().observe(move |event| {
+            let Event::Stream(progress) = event else { return ControlFlow::Continue(()) };
             assert_ne!((progress.pass, progress.chunk), (pass, chunk as u64), "a bug");
             ControlFlow::Continue(())
         });

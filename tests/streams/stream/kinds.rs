@@ -2,8 +2,7 @@
 
 use crate::stream::support::{linspace, noise};
 use dualfit::{
-    Backend, CurveFit, Data, Estimator, Fit, Loss, Missing, Sigma, SliceSource, Stream,
-    StreamSigma, Values,
+    Backend, CurveFit, Data, Estimator, Fit, Loss, Missing, Sigma, SliceSource, Stream, Values,
 };
 
 const POINTS: usize = 40_003;
@@ -25,7 +24,7 @@ struct Case {
     /// Whether the columns are in f32.
     single: bool,
     sigma: Option<Vec<f64>>,
-    worth: StreamSigma,
+    worth: Sigma<'static>,
     missing: Missing,
 }
 
@@ -47,7 +46,7 @@ fn plain(name: impl Into<String>) -> Case {
         y,
         single: false,
         sigma: None,
-        worth: StreamSigma::Relative,
+        worth: Sigma::Unknown,
         missing: Missing::Error,
     }
 }
@@ -76,8 +75,8 @@ fn weighted() -> Vec<Case> {
     gaps.sigma.clone_from(&sigma);
     vec![
         Case { sigma: sigma.clone(), ..plain("relative") },
-        Case { sigma: sigma.clone(), worth: StreamSigma::Absolute, ..plain("absolute") },
-        Case { worth: StreamSigma::Constant(0.1), ..plain("constant") },
+        Case { sigma: sigma.clone(), worth: Sigma::AbsoluteColumn, ..plain("absolute") },
+        Case { worth: Sigma::Constant(0.1), ..plain("constant") },
         with_gaps(plain("gaps")),
         gaps,
         infinite,
@@ -150,8 +149,8 @@ impl Case {
 
     fn in_memory(&self) -> Fit {
         let sigma = match (self.worth, &self.sigma) {
-            (StreamSigma::Constant(value), _) => Sigma::Constant(value),
-            (StreamSigma::Absolute, Some(sigma)) => Sigma::Absolute(sigma),
+            (Sigma::Constant(value), _) => Sigma::Constant(value),
+            (Sigma::AbsoluteColumn, Some(sigma)) => Sigma::Absolute(sigma),
             (_, Some(sigma)) => Sigma::Relative(sigma),
             (_, None) => Sigma::Unknown,
         };
@@ -168,7 +167,11 @@ impl Case {
                 Some(sigma) => source.sigma(sigma).unwrap(),
                 None => source,
             };
-            let stream = with(Stream::new(source).sigma(self.worth).missing(self.missing));
+            let worth = match self.worth {
+                Sigma::Unknown if self.sigma.is_some() => Sigma::RelativeColumn,
+                worth => worth,
+            };
+            let stream = with(Stream::new(source).sigma(worth).unwrap().missing(self.missing));
             self.model.fit_stream(stream, &self.start).unwrap()
         })
     }

@@ -4,8 +4,8 @@
 use crate::stream::support::{bits, folder, linspace, noise};
 use dualfit::NumberType::F64;
 use dualfit::{
-    Backend, CancelToken, CheckpointError, CurveFit, Error, Fit, Loss, Options, RawFile, RawSource,
-    SliceSource, Stream, Termination,
+    Backend, CancelToken, CheckpointError, CurveFit, Error, Event, Fit, Loss, Options, RawFile,
+    RawSource, SliceSource, Stream, Termination,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -93,15 +93,16 @@ impl Case {
         let done = Arc::new(AtomicUsize::new(0));
         let (count, token) = (done.clone(), CancelToken::new());
         let cancelled = token.clone();
-        let observer = move |_: &_| match (count.fetch_add(1, Relaxed) + 1 >= most, stop) {
-            (true, Stop::Observer) => ControlFlow::Break(()),
-            (true, Stop::Token) => {
-                cancelled.cancel();
-                ControlFlow::Continue(())
+        let observer = move |event: &Event<'_>| {
+            let Event::Stream(_) = event else { return ControlFlow::Continue(()) };
+            match (count.fetch_add(1, Relaxed) + 1 >= most, stop) {
+                (true, Stop::Observer) => return ControlFlow::Break(()),
+                (true, Stop::Token) => cancelled.cancel(),
+                _ => {}
             }
-            _ => ControlFlow::Continue(()),
+            ControlFlow::Continue(())
         };
-        let model = self.model.clone().cancel_token(token).observe_stream(observer);
+        let model = self.model.clone().cancel_token(token).observe(observer);
         (model.fit_stream(stream, &self.start), done.load(Relaxed))
     }
 }
@@ -217,10 +218,9 @@ fn an_observer_of_the_steps_stops_a_stream() {
     for case in cases().into_iter().filter(|case| case.name != "fixed") {
         let whole = case.model.fit_stream(case.stream(&x, &path), &case.start).unwrap();
         for step in 1..whole.stats().iterations {
-            let observer = move |progress: &dualfit::Progress<'_>| match progress.iteration >= step
-            {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            let observer = move |event: &Event<'_>| match event {
+                Event::Step(now) if now.iteration >= step => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
             };
             let first = case.model.clone().observe(observer);
             let first = first.fit_stream(case.stream(&x, &path), &case.start).unwrap();
@@ -253,12 +253,12 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
         let source = RawSource::open([RawFile::new(&data, [F64, F64])]).unwrap();
         Stream::new(source).chunk_points(CHUNK).checkpoint(&path).subsample(false)
     };
-    let stop = |progress: &dualfit::StreamProgress| match progress.pass {
-        2 => ControlFlow::Break(()),
+    let stop = |event: &Event<'_>| match event {
+        Event::Stream(now) if now.pass == 2 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
     let start = [2.5, 0.8, 0.1];
-    let first = decay().observe_stream(stop).fit_stream(stream(), start).unwrap();
+    let first = decay().observe(stop).fit_stream(stream(), start).unwrap();
     assert_eq!(first.termination(), Termination::Stopped);
     let kept = std::fs::read(&path).unwrap();
     let other = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() - c).names(["a", "b", "c"]);
@@ -272,12 +272,7 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
             "loss and estimator",
             decay().loss(Loss::Huber { scale: 1.0 }).fit_stream(stream(), start),
         ),
-        (
-            "options",
-            decay()
-                .options(Options { ftol: 1e-3, ..Options::default() })
-                .fit_stream(stream(), start),
-        ),
+        ("options", decay().options(Options::default().ftol(1e-3)).fit_stream(stream(), start)),
         ("treatment of points", decay().fit_stream(omitting, start)),
         ("treatment of points", decay().fit_stream(stream().subsample(true), start)),
     ];

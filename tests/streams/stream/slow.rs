@@ -65,7 +65,7 @@ fn a_limit_of_time_is_kept_within_a_chunk() {
         std::thread::sleep(Duration::from_millis(1));
         p[0] * x + p[1]
     };
-    let options = Options { max_time: Some(Duration::from_millis(20)), ..Options::default() };
+    let options = Options::default().max_time(Duration::from_millis(20));
     let model = CurveFit::native(slow, 2).backend(Backend::Cpu).options(options);
     let source = SliceSource::new(&x, &x).unwrap();
     let fit = model.fit_stream(Stream::new(source).subsample(false), START);
@@ -86,7 +86,7 @@ fn a_stream_whose_time_is_over_goes_on_from_its_checkpoint() {
     };
     let model = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).backend(Backend::Cpu);
     let whole = model.fit_stream(stream(), START).unwrap();
-    let limit = Options { max_time: Some(Duration::from_millis(30)), ..Options::default() };
+    let limit = Options::default().max_time(Duration::from_millis(30));
     let limited = model.options(limit);
     let mut calls = 0;
     let fit = loop {

@@ -10,7 +10,7 @@ use crate::output::note;
 use crate::refusal::{FILE, Outcome, Refusal, USAGE};
 use crate::words::visible;
 use dualfit::{ArrowSource, Chunk, Column, NpySource, ParquetSource};
-use dualfit::{Source, SourceError, Values};
+use dualfit::{Source, SourceError};
 use input::Input;
 use std::path::Path;
 use std::sync::Once;
@@ -107,10 +107,7 @@ fn boxed(source: impl Source + 'static) -> Box<dyn Source> {
 }
 
 fn widened(column: Column) -> Vec<f64> {
-    match column.values() {
-        Values::F64(values) => values.to_vec(),
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-    }
+    column.values().to_f64()
 }
 
 /// What the library says of a table. What has a place in a text, or an option that decides, is the user's to

@@ -5,7 +5,7 @@ use super::Job;
 use crate::backend::cuda::device_points::{bytes, storage};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::memory::Buffer;
-use crate::data::batch::{BatchData, BatchSigma, Samples};
+use crate::data::batch::{BatchData, Deviations};
 use crate::observe::span;
 use std::ops::Range;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Arrays {
         for column in data.columns.iter().filter(|_| !data.own) {
             arrays.columns.push(array(Buffer::with(driver, bytes(column))?));
         }
-        if let BatchSigma::Shared(sigma) = data.sigma {
+        if let Deviations::OfPoint(sigma) = data.deviations() {
             arrays.sigma = Some(array(Buffer::with(driver, sigma)?));
         }
         if let Some(mask) = data.mask.filter(|_| shares_mask(data)) {
@@ -95,17 +95,17 @@ impl Arrays {
             let buffer = Buffer::with_by(driver, queue, bytes(&column.part(samples.clone())))?;
             arrays.columns.push(by_samples(buffer, width));
         }
-        let buffer = put_samples(driver, queue, &data.samples, samples.clone())?;
-        arrays.samples = Some(by_samples(buffer, super::response(&data.samples).bytes()));
-        match data.sigma {
-            BatchSigma::PerFit(sigma) => {
+        let buffer = Buffer::with_by(driver, queue, bytes(&data.samples.part(samples.clone())))?;
+        arrays.samples = Some(by_samples(buffer, storage(&data.samples).bytes()));
+        match data.deviations() {
+            Deviations::OfFit(sigma) => {
                 arrays.sigma = Some(by_fits(Buffer::with_by(driver, queue, &sigma[fits.clone()])?));
             }
-            BatchSigma::PerPoint(sigma) => {
+            Deviations::OfSample(sigma) => {
                 arrays.sigma =
                     Some(by_samples(Buffer::with_by(driver, queue, &sigma[samples.clone()])?, 8));
             }
-            BatchSigma::Unknown | BatchSigma::Constant(_) | BatchSigma::Shared(_) => {}
+            Deviations::Same | Deviations::OfPoint(_) => {}
         }
         if let Some(mask) = data.mask.filter(|_| !shares_mask(data)) {
             let mask: &[u8] = bytemuck::cast_slice(&mask[samples]);
@@ -158,26 +158,14 @@ impl Resident {
 
 /// Bytes that a sample takes of what is each fit's own, and those that a fit takes beside its samples.
 pub(super) fn own_bytes(data: &BatchData<'_>) -> (usize, usize) {
-    let sigma = if let BatchSigma::PerPoint(_) = data.sigma { 8 } else { 0 };
+    let (sigma, of_fit) = match data.deviations() {
+        Deviations::OfSample(_) => (8, 0),
+        Deviations::OfFit(_) => (0, 8),
+        Deviations::Same | Deviations::OfPoint(_) => (0, 0),
+    };
     let mask = usize::from(data.mask.is_some() && !shares_mask(data));
-    let of_fit = if let BatchSigma::PerFit(_) = data.sigma { 8 } else { 0 };
     let offsets = if data.equal().is_none() { 8 } else { 0 };
     (super::bytes_per_sample(data) + sigma + mask, of_fit + offsets)
-}
-
-fn put_samples(
-    driver: &Arc<dyn Driver>,
-    queue: Queue,
-    samples: &Samples<'_>,
-    range: Range<usize>,
-) -> Result<Buffer, DriverError> {
-    match samples {
-        Samples::F64(v) => Buffer::with_by(driver, queue, &v[range]),
-        Samples::F32(v) => Buffer::with_by(driver, queue, &v[range]),
-        Samples::U16(v) => Buffer::with_by(driver, queue, &v[range]),
-        Samples::I16(v) => Buffer::with_by(driver, queue, &v[range]),
-        Samples::U8(v) => Buffer::with_by(driver, queue, &v[range]),
-    }
 }
 
 /// Start and bounds that all fits share, uploaded once for all launches.

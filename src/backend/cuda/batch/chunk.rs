@@ -6,8 +6,9 @@ use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
-use crate::data::batch::BatchSigma;
+use crate::data::batch::Deviations;
 use crate::data::estimator::Estimator;
+use crate::data::sigma::Sigma;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -91,16 +92,16 @@ impl Chunk {
         let of = batch.layout.clone();
         batch.set(&of.data.x, shared.columns.iter().chain(&own.columns).map(address));
         batch.set(&of.data.y, own.samples.as_ref().map(address));
-        let constant = if let BatchSigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 };
+        let constant = if let Sigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 };
         batch.set(&of.data.constant_weight, [constant]);
         batch.set(&of.data.loss_scale, [job.loss.scale().unwrap_or(1.0)]);
         batch.set(&of.data.points, [data.equal().unwrap_or(0)]);
         batch.set(&of.sigma, own.sigma.as_ref().or(shared.sigma.as_ref()).map(address));
-        let sigma_of = match data.sigma {
-            BatchSigma::Unknown | BatchSigma::Constant(_) => SigmaOf::NoSigma,
-            BatchSigma::PerFit(_) => SigmaOf::OfFit,
-            BatchSigma::Shared(_) => SigmaOf::OfPoint,
-            BatchSigma::PerPoint(_) => SigmaOf::OfSample,
+        let sigma_of = match data.deviations() {
+            Deviations::Same => SigmaOf::NoSigma,
+            Deviations::OfFit(_) => SigmaOf::OfFit,
+            Deviations::OfPoint(_) => SigmaOf::OfPoint,
+            Deviations::OfSample(_) => SigmaOf::OfSample,
         };
         batch.set(&of.sigma_of, [sigma_of]);
         batch.set(&of.mask, own.mask.as_ref().or(shared.mask.as_ref()).map(address));
@@ -123,8 +124,7 @@ impl Chunk {
         batch.set(&of.fits, [fits]);
         batch.set(&of.own, [data.own]);
         batch.set(&of.omit, [data.missing == Missing::Omit]);
-        let absolute =
-            job.estimator == Estimator::Poisson || !matches!(data.sigma, BatchSigma::Unknown);
+        let absolute = job.estimator == Estimator::Poisson || data.sigma.is_absolute();
         batch.set(&of.absolute, [absolute]);
         batch.set(&of.clamp_start, [job.clamp_start]);
         batch.set(&of.underdetermined, [job.underdetermined]);

@@ -7,12 +7,13 @@ mod chunk;
 pub(crate) mod unit;
 
 use super::device::{Device, Kernels, LoadError};
+use super::device_points::storage;
 use super::driver::{DriverError, Geometry};
 use super::interface::{COUNTS, Code, Reason};
 use super::memory::Buffer;
-use super::source::{Arithmetic, Spec, Storage};
+use super::source::{Arithmetic, Spec};
 use crate::backend::cuda::compiled_model::CompiledModel;
-use crate::data::batch::{BatchData, Samples, Starts};
+use crate::data::batch::{BatchData, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
 use crate::threads;
@@ -154,17 +155,6 @@ enum Data<'a> {
     Shared(Box<Arrays>),
 }
 
-/// How the samples of a batch are stored.
-fn response(samples: &Samples<'_>) -> Storage {
-    match samples {
-        Samples::F64(_) => Storage::F64,
-        Samples::F32(_) => Storage::F32,
-        Samples::U16(_) => Storage::U16,
-        Samples::I16(_) => Storage::I16,
-        Samples::U8(_) => Storage::U8,
-    }
-}
-
 /// The kernels of a batch, printed, one for each stage.
 pub(crate) struct Units {
     texts: Vec<Arc<str>>,
@@ -177,8 +167,8 @@ impl Units {
         let mut spec = Spec {
             program: &printed.program,
             free: printed.free(),
-            columns: job.data.columns.iter().map(super::device_points::storage).collect(),
-            response: response(&job.data.samples),
+            columns: job.data.columns.iter().map(storage).collect(),
+            response: storage(&job.data.samples),
             loss: job.loss,
             estimator: job.estimator,
             arithmetic: Arithmetic::Double,
@@ -204,8 +194,8 @@ impl Units {
 /// Bytes of a sample on a device, with its columns as far as they are the fit's own.
 pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
     let own = data.columns.iter().filter(|_| data.own);
-    let columns = own.map(|c| super::device_points::storage(c).bytes()).sum::<usize>();
-    columns + response(&data.samples).bytes()
+    let columns = own.map(|c| storage(c).bytes()).sum::<usize>();
+    columns + storage(&data.samples).bytes()
 }
 
 impl<'a> Batch<'a> {

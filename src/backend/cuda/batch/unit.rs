@@ -2,7 +2,7 @@
 
 use super::super::codegen;
 use super::super::interface::{Layout, ScratchLayout, words};
-use super::super::source::{self, ROWS, SOLVER, Spec, include, kernels};
+use super::super::source::{self, ROWS, SOLVER, Spec, Storage, include, kernels};
 use std::fmt::Write;
 
 /// What fits of a batch add to the solver.
@@ -63,7 +63,9 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: Shape) -> String {
     let mut text = source::model_unit(spec);
     let Shape { lanes, threads } = shape;
-    let finite = spec.columns.iter().enumerate().map(|(c, storage)| {
+    let columns = spec.columns.iter().enumerate();
+    let may_be_infinite = columns.filter(|(_, s)| matches!(s, Storage::F32 | Storage::F64));
+    let finite = may_be_infinite.map(|(c, storage)| {
         format!(" && isfinite(static_cast<const {}*>(data.x[{c}])[i])", storage.name())
     });
     // Writing to a string cannot fail.

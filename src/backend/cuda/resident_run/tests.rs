@@ -4,7 +4,7 @@
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
 use crate::model::program::Program;
-use crate::solver::observe::Progress;
+use crate::solver::observe::{Event, Progress};
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Outcome};
 use crate::solver::termination::Termination;
@@ -216,7 +216,8 @@ fn an_observer_sees_the_same_and_stops_both_where_it_likes() {
         for last in [1, 2, 4, usize::MAX] {
             let notes = Arc::new(Mutex::new(Vec::new()));
             let there = notes.clone();
-            let observer = move |p: &Progress<'_>| {
+            let observer = move |event: &Event<'_>| {
+                let Event::Step(p) = event else { return ControlFlow::Continue(()) };
                 there.lock().unwrap().push(seen(p));
                 if p.iteration == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
@@ -237,7 +238,7 @@ fn an_observer_sees_the_same_and_stops_both_where_it_likes() {
 fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
     let failure = |case: &Case| case.on_device(&device, By::Warp, None).expect_err("no outcome");
-    let panics = |_: &Progress<'_>| -> ControlFlow<()> { panic!("no paper") };
+    let panics = |_: &Event<'_>| -> ControlFlow<()> { panic!("no paper") };
     match decay().on_device(&device, By::Warp, Some(&panics)) {
         Err(Failure::Observer(message)) => assert_eq!(message, "no paper"),
         other => panic!("{other:?}"),

@@ -15,6 +15,7 @@ const BLOCK: usize = 256 << 10;
 
 /// A type of numbers in binary files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NumberType {
     /// Signed, 8 bits.
     I8,
