@@ -4,7 +4,8 @@
 //! is checked before anything is timed. Then, if there is a device, a million of them on it.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dualfit::{Backend, BatchData, CurveFit, Device};
+use dualfit::device::Device;
+use dualfit::{Backend, BatchData, CurveFit};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra_0_34::storage::Owned;
 use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};

@@ -7,7 +7,8 @@
 //! own, and a damped sine. Without a device it says that this was skipped, and why.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use dualfit::{Backend, CurveFit, Data, Device, Fit, Var, curve_fit};
+use dualfit::device::Device;
+use dualfit::{Backend, CurveFit, Data, Fit, Var, curve_fit};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra_0_34::storage::Owned;
 use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};

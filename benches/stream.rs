@@ -5,7 +5,8 @@
 //! files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the system's folder for temporary files).
 //! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
 
-use dualfit::{Backend, CurveFit, Event, Fit, NumberType::F64, RawFile, RawSource, Stream};
+use dualfit::source::{NumberType::F64, RawFile, RawSource};
+use dualfit::{Backend, CurveFit, Event, Fit, Stream};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;

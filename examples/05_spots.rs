@@ -8,7 +8,8 @@
 
 mod picture;
 
-use dualfit::{BatchData, BatchFitView, CurveFit, Estimator, FitStatus, Scalar};
+use dualfit::result::BatchFitView;
+use dualfit::{BatchData, CurveFit, Estimator, FitStatus, Scalar};
 use picture::Scale;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Exp1, Poisson};

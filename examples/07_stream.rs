@@ -3,7 +3,8 @@
 //! A bell was struck and recorded: 400,000 samples in a Parquet file, of which a chunk at a time is in
 //! memory. The fit is exact all the same. A bar shows its progress where stderr is a terminal.
 
-use dualfit::{CurveFit, Data, ParquetSource, Sigma, Stream, progress};
+use dualfit::source::ParquetSource;
+use dualfit::{CurveFit, Data, Sigma, Stream, progress};
 use parquet::data_type::{DoubleType, FloatType};
 use parquet::file::{properties::WriterProperties, writer::SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;

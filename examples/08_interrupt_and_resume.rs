@@ -4,10 +4,10 @@
 //! Files go to the folder that is the first argument, or to `target`. Make the second argument, the number
 //! of points, 200000000 to have time for a Ctrl-C. Where nobody presses it, the lesson does it by itself.
 
-use dualfit::NumberType::F64;
-use dualfit::{
-    CancelToken, CurveFit, Event, RawFile, RawSource, Stream, StreamProgress, Termination,
-};
+use dualfit::progress::StreamProgress;
+use dualfit::source::NumberType::F64;
+use dualfit::source::{RawFile, RawSource};
+use dualfit::{CancelToken, CurveFit, Event, Stream, Termination};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::io::{BufWriter, Write};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let decay = CurveFit::new(|t, [a, b, c]| a * (-b * t).exp() + c);
     let source = || RawSource::open([RawFile::new(&file, [F64, F64])]);
-    let kept = || -> Result<_, dualfit::SourceError> {
+    let kept = || -> Result<_, dualfit::error::SourceError> {
         Ok(Stream::new(source()?).checkpoint(&checkpoint))
     };
 

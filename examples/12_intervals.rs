@@ -3,7 +3,8 @@
 //! A substance saturates; eight samples were taken, few of them where it still rises. The rate has a
 //! lower limit that is well known and an upper one that is not: value ± error cannot say so.
 
-use dualfit::{ContourOptions, CurveFit, Data, NewPoint, akaike_weights, compare_nested};
+use dualfit::result::{ContourOptions, NewPoint};
+use dualfit::{CurveFit, Data, akaike_weights, compare_nested};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;

@@ -1,10 +1,10 @@
 //! A tool: which CUDA devices there are and how fast they move data, or why there is none.
 
 use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
-use dualfit::DeviceInfo;
+use dualfit::device::DeviceInfo;
 
 fn main() {
-    match dualfit::devices() {
+    match dualfit::device::devices() {
         Ok(devices) => print(&devices),
         Err(reason) => println!("No CUDA device: fits run on the CPU.\n{reason}"),
     }

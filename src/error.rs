@@ -486,7 +486,7 @@ fn emptied(given: usize, omitted: usize) -> String {
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What converts without fail into [`Values`](crate::Values) has this error, which there is none of.
+/// What converts without fail into [`Values`](crate::arrays::Values) has this error, which there is none of.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Error {
         match never {}

@@ -20,7 +20,7 @@
 //! # The model
 //!
 //! [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables ([`Var`]) that write down
-//! what is done with them. The resulting [`Program`] is replayed over [`Dual`] numbers to record its
+//! what is done with them. The resulting [`Program`](program::Program) is replayed over [`Dual`](program::Dual) numbers to record its
 //! partial derivatives; zeros vanish, common parts are shared, work that is the same at every point is
 //! done once a pass.
 //!
@@ -51,14 +51,14 @@
 //! decides the error bars. Everything is checked before the model is called; NaN is an error that says
 //! where, or is left out ([`Missing`]). Counts are fitted by maximum likelihood ([`Estimator`]).
 //! Thousands of small fits are one [`BatchData`] for [`CurveFit::fit_batch`]. More points than memory
-//! holds come from a [`Source`] in chunks ([`Stream`], [`CurveFit::fit_stream`]); passes over all of them
+//! holds come from a [`Source`](source::Source) in chunks ([`Stream`], [`CurveFit::fit_stream`]); passes over all of them
 //! add up the same sums.
 //!
 //! # The evaluation
 //!
 //! Blocks of points run through the program with vector instructions chosen at run time, chunks of
 //! blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never stored, and the result does
-//! not depend on the number of threads. On a CUDA device ([`Backend`], [`devices`], [`Device`]) the
+//! not depend on the number of threads. On a CUDA device ([`Backend`], [`devices`](device::devices), [`Device`](device::Device)) the
 //! program is printed as kernels, and the loop runs there too.
 //!
 //! # The solver
@@ -106,7 +106,7 @@ mod backend;
 mod constants;
 mod curve_fit;
 mod data;
-mod error;
+pub mod error;
 mod fit;
 mod math;
 mod model;
@@ -115,88 +115,102 @@ mod normal;
 mod observe;
 #[cfg(feature = "plot")]
 pub mod plot;
-#[cfg(feature = "progress")]
 pub mod progress;
 mod setters;
 mod solver;
 mod threads;
 
-pub use backend::choice::Costs;
-pub use backend::cuda::bandwidth::Bandwidth;
-pub use backend::cuda::cache::Origin as KernelOrigin;
-pub use backend::cuda::devices::{DeviceInfo, devices};
-pub use backend::{Backend, Precision, Processor};
-pub use curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
+pub use backend::{Backend, Precision};
 pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
-pub use curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
-pub use curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit};
 pub use data::batch::{BatchData, Starts};
-pub use data::columns::{Arguments, Columns};
 pub use data::estimator::Estimator;
 pub use data::loss::Loss;
-pub use data::observations::Observations;
 pub use data::sigma::Sigma;
-#[cfg(feature = "arrow")]
-pub use data::source::arrow::ArrowSource;
-pub use data::source::chain::ChainSource;
-#[cfg(feature = "csv")]
-pub use data::source::csv::{CsvOptions, CsvSource, Delimiter, Thousands};
-pub use data::source::directory::DirectorySource;
-pub use data::source::format::binary::NumberType;
-pub use data::source::function::{FnSource, IntoPoint};
-pub use data::source::npy::NpySource;
-#[cfg(feature = "parquet")]
-pub use data::source::parquet::ParquetSource;
-pub use data::source::raw::{RawFile, RawSource};
-pub use data::source::slices::SliceSource;
-pub use data::source::strided::StridedSource;
-pub use data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
 pub use data::start::Start;
 pub use data::stream::Stream;
-pub use data::values::{Real, Values};
 pub use data::{Data, Missing};
-#[cfg(feature = "ndarray")]
-pub use error::LayoutError;
-#[cfg(feature = "plot")]
-pub use error::PlotError;
-#[cfg(feature = "chrome-trace")]
-pub use error::TraceError;
-pub use error::{
-    CheckpointError, Error, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, Result,
-    SavedError, SourceChange, SourceError, StartError, TieError, UncertaintyError,
-};
+pub use error::{Error, Result};
 pub use fit::Fit;
-pub use fit::bands::Band;
-pub use fit::bands::new_point::NewPoint;
 pub use fit::batch::BatchFit;
 pub use fit::batch::status::FitStatus;
-pub use fit::batch::view::BatchFitView;
-pub use fit::compare::{Akaike, FTest, akaike_weights, compare_nested};
-pub use fit::derived::Derived;
-pub use fit::diagnostics::Diagnostics;
-pub use fit::diagnostics::sequence::RunsTest;
-pub use fit::multi_start::{Optima, Optimum, Trial};
-pub use fit::propagated::Propagated;
-pub use fit::stats::Stats;
-pub use fit::stream::stats::StreamStats;
+pub use fit::compare::{akaike_weights, compare_nested};
+pub use fit::multi_start::Optima;
 pub use fit::warning::Warning;
-pub use model::dual::Dual;
-pub use model::program::Program;
 pub use model::scalar::{Mask, Scalar};
-pub use model::var::{Var, VarMask};
+pub use model::var::Var;
 #[cfg(feature = "chrome-trace")]
 pub use observe::chrome::ChromeTrace;
-pub use solver::bounds::Side;
 pub use solver::cancel::CancelToken;
-pub use solver::observe::{BatchProgress, Event, Progress, StreamProgress};
+pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
+
+/// Arrays as data: what [`Data`] and [`BatchData`] take for x and y, and what a guess is given.
+pub mod arrays {
+    pub use crate::data::columns::{Arguments, Columns};
+    pub use crate::data::observations::Observations;
+    pub use crate::data::values::{Real, Values};
+}
+
+/// CUDA devices: which there are, data that stay on one, and what [`Backend::Auto`] reckons with.
+pub mod device {
+    pub use crate::backend::Processor;
+    pub use crate::backend::choice::Costs;
+    pub use crate::backend::cuda::bandwidth::Bandwidth;
+    pub use crate::backend::cuda::cache::Origin as KernelOrigin;
+    pub use crate::backend::cuda::devices::{DeviceInfo, devices};
+    pub use crate::curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
+}
+
+/// The traced model, and numbers that carry derivatives.
+pub mod program {
+    pub use crate::model::dual::Dual;
+    pub use crate::model::program::Program;
+    pub use crate::model::var::VarMask;
+}
+
+/// What a [`Fit`], a [`BatchFit`], [`Optima`] and a [`Profile`] are made of.
+pub mod result {
+    pub use crate::curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
+    pub use crate::curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
+    pub use crate::fit::bands::Band;
+    pub use crate::fit::bands::new_point::NewPoint;
+    pub use crate::fit::batch::view::BatchFitView;
+    pub use crate::fit::compare::{Akaike, FTest};
+    pub use crate::fit::derived::Derived;
+    pub use crate::fit::diagnostics::Diagnostics;
+    pub use crate::fit::diagnostics::sequence::RunsTest;
+    pub use crate::fit::multi_start::{Optimum, Trial};
+    pub use crate::fit::propagated::Propagated;
+    pub use crate::fit::stats::Stats;
+    pub use crate::fit::stream::stats::StreamStats;
+    pub use crate::solver::bounds::Side;
+}
+
+/// Where the points of a [`Stream`] come from: arrays, functions, files, and sources of your own.
+pub mod source {
+    #[cfg(feature = "arrow")]
+    pub use crate::data::source::arrow::ArrowSource;
+    pub use crate::data::source::chain::ChainSource;
+    #[cfg(feature = "csv")]
+    pub use crate::data::source::csv::{CsvOptions, CsvSource, Delimiter, Thousands};
+    pub use crate::data::source::directory::DirectorySource;
+    pub use crate::data::source::format::binary::NumberType;
+    pub use crate::data::source::function::{FnSource, IntoPoint};
+    pub use crate::data::source::npy::NpySource;
+    #[cfg(feature = "parquet")]
+    pub use crate::data::source::parquet::ParquetSource;
+    pub use crate::data::source::raw::{RawFile, RawSource};
+    pub use crate::data::source::slices::SliceSource;
+    pub use crate::data::source::strided::StridedSource;
+    pub use crate::data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
+}
 
 /// What the program `dualfit` shares with the library; no part of the interface, and free to change.
 #[doc(hidden)]

@@ -14,12 +14,13 @@ mod streams;
 #[path = "support/suite.rs"]
 mod suite;
 
-use dualfit::{Backend, Costs, CurveFit, Data, Device, Error, Processor};
+use dualfit::device::{Costs, Device, Processor};
+use dualfit::{Backend, CurveFit, Data, Error};
 
 /// The number of the device under test, or the reason why there is none.
 fn device() -> Option<usize> {
     let required = std::env::var("DUALFIT_REQUIRE").is_ok_and(|r| r.contains("cuda"));
-    match dualfit::devices() {
+    match dualfit::device::devices() {
         Ok(devices) if !devices.is_empty() => {
             let wanted = std::env::var("DUALFIT_DEVICE").ok().and_then(|d| d.parse().ok());
             Some(wanted.unwrap_or(0))
@@ -67,7 +68,7 @@ fn auto_uses_the_device_or_says_why_it_cannot() {
     let fit = model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
     assert!(fit.converged());
     let stats = fit.stats();
-    match dualfit::devices() {
+    match dualfit::device::devices() {
         Ok(_) => assert_eq!(stats.processor, Processor::Cuda, "{}", stats.reason),
         Err(Error::CudaUnavailable { reason, .. }) => {
             assert_eq!((stats.processor, &stats.reason), (Processor::Cpu, &reason.to_string()));
@@ -99,7 +100,8 @@ fn a_thousand_fits_leave_the_memory_as_it_was() {
     let (x, y) = line(1 << 16);
     let model = decay().backend(Backend::Cuda(ordinal));
     let fit = || model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
-    let free = || dualfit::devices().unwrap()[ordinal].memory_free.expect("the free memory");
+    let free =
+        || dualfit::device::devices().unwrap()[ordinal].memory_free.expect("the free memory");
     (0..10).for_each(|_| assert!(fit().converged()));
     let before = free();
     (0..1000).for_each(|_| assert!(fit().converged()));

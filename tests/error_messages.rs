@@ -2,9 +2,10 @@
 
 #![cfg(feature = "plot")]
 
-use dualfit::{
-    CheckpointError, Error, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda,
-    PlotError, SavedError, SourceChange, SourceError, StartError, TieError, UncertaintyError,
+use dualfit::Error;
+use dualfit::error::{
+    CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PlotError,
+    SavedError, SourceChange, SourceError, StartError, TieError, UncertaintyError,
 };
 
 fn own(text: &str) -> String {

@@ -4,9 +4,10 @@
 //! It tries `DUALFIT_FUZZ_FILES` files. `DUALFIT_FUZZ_SEED` begins with another file; the seed of a file that
 //! fails is printed.
 
-use dualfit::NumberType::{F32, F64, I16};
-use dualfit::{
-    Chunk, CsvOptions, CsvSource, Delimiter, NpySource, RawFile, RawSource, Source, SourceError,
+use dualfit::error::SourceError;
+use dualfit::source::NumberType::{F32, F64, I16};
+use dualfit::source::{
+    Chunk, CsvOptions, CsvSource, Delimiter, NpySource, RawFile, RawSource, Source,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -111,14 +112,14 @@ fn formats() -> Vec<(Vec<u8>, Open)> {
     }
     for name in ["plain", "snappy", "zstd", "split"] {
         let open: Open = |path| {
-            let source = dualfit::ParquetSource::open(path)?;
+            let source = dualfit::source::ParquetSource::open(path)?;
             boxed(source.x(["count", "t", "big"])?.y("signal")?.sigma("error"))
         };
         formats.push((recorded(&format!("{name}.parquet")), open));
     }
     for name in ["plain.arrow", "lz4.arrow", "zstd.arrow", "stream.arrows"] {
         let open: Open = |path| {
-            let source = dualfit::ArrowSource::open(path)?;
+            let source = dualfit::source::ArrowSource::open(path)?;
             boxed(source.x(["count", "t", "big"])?.y("signal")?.sigma("error"))
         };
         formats.push((recorded(name), open));

@@ -11,7 +11,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The one on which the fit is likely to end sooner; see [`Costs`](crate::Costs).
+    /// The one on which the fit is likely to end sooner; see [`Costs`](crate::device::Costs).
     #[default]
     Auto,
     /// All cores of the CPU.

@@ -26,11 +26,11 @@ impl CurveFit {
     ///
     /// Names, bounds, fixed parameters, loss and options hold for all fits; limits hold for each.
     /// Fits run on all cores, and the results do not depend on their number. The observer of
-    /// [`observe_batch`](CurveFit::observe_batch) is called as they finish; the one of
-    /// [`observe`](CurveFit::observe) is for single fits.
+    /// [`observe`](CurveFit::observe) is called as they finish.
     ///
-    /// [`backend`](CurveFit::backend) says where. On a device one kernel makes all fits, of up to 16 free parameters;
-    /// fits that are not as usual are left to the CPU, and
+    /// [`backend`](CurveFit::backend) says where. On a device one kernel makes all fits, of up to 16 free parameters.
+    /// Fits that the kernel cannot decide (a second derivative, a restart, points of very different weight)
+    /// are rerun on the CPU;
     /// [`BatchFit::reason`](crate::BatchFit::reason) says why the batch was made where it was.
     ///
     /// What is wrong with one fit is its [`FitStatus`](crate::FitStatus) and touches no other.

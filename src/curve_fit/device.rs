@@ -18,7 +18,8 @@ use std::sync::{Arc, OnceLock};
 ///
 /// ```no_run
 /// # let (x, y) = (vec![0.0; 1000], vec![0.0; 1000]);
-/// use dualfit::{CurveFit, Data, Device};
+/// use dualfit::device::Device;
+/// use dualfit::{CurveFit, Data};
 /// let device = Device::open(0)?;
 /// let data = device.upload(&Data::new(&x, &y)?)?;
 /// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);

@@ -28,7 +28,7 @@ impl CurveFit {
     }
 
     /// The model as LaTeX, for mathematics mode with the package `amsmath`; see
-    /// [`Program::latex`](crate::Program::latex).
+    /// [`Program::latex`](crate::program::Program::latex).
     ///
     /// ```
     /// let decay = dualfit::CurveFit::parse("A*exp(-t/tau) + offset", ["t"])?;

@@ -1,6 +1,6 @@
 //! How large points are and how many count: found in one scan, merged over parts.
 
-use super::values::{Values, each};
+use super::values::{Values, each, wide};
 use serde::{Deserialize, Serialize};
 
 /// The largest |y|, 1/σ and |y|/σ of the points that count.
@@ -70,7 +70,7 @@ pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
             lanes.iter().copied().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
         }
         _ => {
-            each!(values, v => v[start..end].iter().fold(0.0, |m, &v| larger(m, f64::from(v).abs())))
+            each!(values, v => v[start..end].iter().fold(0.0, |m, &v| larger(m, wide(v).abs())))
         }
     }
 }

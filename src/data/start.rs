@@ -10,7 +10,7 @@
 ///    moved onto the nearest;
 /// 3. parameters in which the model is linear, as the data and the program show, are solved for by
 ///    linear least squares, the others at their starts, within the bounds;
-/// 4. what is left has no start: [`StartError::Unknown`](crate::StartError::Unknown) names it.
+/// 4. what is left has no start: [`StartError::Unknown`](crate::error::StartError::Unknown) names it.
 ///
 /// If linear parameters were solved for and the fit does not converge from there, a search in the
 /// nonlinear ones alone (variable projection) goes on from their starts, and the fit is made once more

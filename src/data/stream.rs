@@ -27,7 +27,8 @@ const LEAST_SAMPLE: usize = 1 << 10;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use dualfit::{CurveFit, SliceSource, Stream};
+/// use dualfit::source::SliceSource;
+/// use dualfit::{CurveFit, Stream};
 /// let x: Vec<f64> = (0..20_000).map(|i| 1e-4 * f64::from(i)).collect();
 /// let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3).collect();
 /// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);

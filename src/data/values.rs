@@ -41,6 +41,12 @@ macro_rules! each {
 }
 pub(crate) use each;
 
+/// A number of any of these types in double precision.
+#[inline(always)]
+pub(crate) fn wide(value: impl Into<f64>) -> f64 {
+    value.into()
+}
+
 impl<'a> Values<'a> {
     /// The values of a range.
     pub(crate) fn part(&self, range: Range<usize>) -> Values<'a> {
@@ -55,7 +61,7 @@ impl<'a> Values<'a> {
         room.clear();
         match self {
             Values::F64(v) => return Values::F64(&v[range]),
-            _ => each!(self, v => room.extend(v[range].iter().map(|&v| f64::from(v)))),
+            _ => each!(self, v => room.extend(v[range].iter().map(|&v| wide(v)))),
         }
         Values::F64(room)
     }
@@ -74,29 +80,29 @@ impl Values<'_> {
 
     /// All of them in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
-        each!(self, v => v.iter().map(|&v| f64::from(v)).collect())
+        each!(self, v => v.iter().map(|&v| wide(v)).collect())
     }
 
     /// The value at `index`, which must be less than the length.
     pub(crate) fn at(&self, index: usize) -> f64 {
-        each!(self, v => f64::from(v[index]))
+        each!(self, v => wide(v[index]))
     }
 
     /// Writes the values at `index` to `out`, both of one length.
     pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
-        each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = f64::from(v[i])));
+        each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = wide(v[i])));
     }
 
     /// Whether all are finite.
     pub(crate) fn is_finite(&self) -> bool {
-        each!(self, v => v.iter().all(|&v| f64::from(v).is_finite()))
+        each!(self, v => v.iter().all(|&v| wide(v).is_finite()))
     }
 
     /// Writes the values `start..start + out.len()` to `out`.
     pub(crate) fn copy_to(&self, start: usize, out: &mut [f64]) {
         each!(self, v => {
             let values = &v[start..start + out.len()];
-            out.iter_mut().zip(values).for_each(|(o, &v)| *o = f64::from(v));
+            out.iter_mut().zip(values).for_each(|(o, &v)| *o = wide(v));
         });
     }
 }

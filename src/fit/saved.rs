@@ -105,7 +105,7 @@ impl Fit {
     ///
     /// A native model is an ordinary function and cannot be saved. Its fit is saved without it:
     /// everything is there but what needs the model, as [`predict`](Fit::predict), which is
-    /// [`SavedError::NoModel`](crate::SavedError::NoModel).
+    /// [`SavedError::NoModel`](crate::error::SavedError::NoModel).
     ///
     /// # Errors
     /// None in practice: every fit can be written.

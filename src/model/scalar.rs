@@ -1,7 +1,7 @@
 //! The arithmetic that a model is written in.
 //!
 //! A model is generic over [`Scalar`]: over `f64` it is a plain function, over [`Var`](crate::Var) it
-//! records itself, over [`Dual`](crate::Dual) it carries derivatives. The functions of this crate,
+//! records itself, over [`Dual`](crate::program::Dual) it carries derivatives. The functions of this crate,
 //! not the system's, serve `f64` as well, so that a model called directly and the same model traced
 //! give the same bits.
 

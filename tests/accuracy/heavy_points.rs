@@ -1,6 +1,7 @@
 //! Points with errors so small that they act as constraints, against the fit with them eliminated.
 
-use dualfit::{BatchData, CurveFit, Data, Fit, GlobalFit, Sigma, SliceSource, Stream, Termination};
+use dualfit::source::SliceSource;
+use dualfit::{BatchData, CurveFit, Data, Fit, GlobalFit, Sigma, Stream, Termination};
 
 const X: [f64; 11] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0];
 const NOISE: [f64; 11] = [0.3, -1.2, 0.8, -0.4, 1.5, -0.9, 0.2, 1.1, -0.7, -1.3, 0.6];

@@ -4,7 +4,8 @@
 //! answer. The table of worst deviations is printed with `-- --nocapture`.
 
 use crate::support::scipy::{self, Case, Errors, cases};
-use dualfit::{CurveFit, Data, Fit, Loss, Side, Sigma};
+use dualfit::result::Side;
+use dualfit::{CurveFit, Data, Fit, Loss, Sigma};
 use nalgebra::DMatrix;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,8 @@
 //! `tests/data/voigt.csv`, recorded from the convolution that defines the profile, and at their borders.
 
 use crate::support::listing;
-use dualfit::{CurveFit, Program};
+use dualfit::CurveFit;
+use dualfit::program::Program;
 use std::f64::consts::PI;
 
 const TABLE: &str = include_str!("../data/voigt.csv");

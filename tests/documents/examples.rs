@@ -245,7 +245,7 @@ fn tools_say_what_they_are() {
 #[test]
 fn the_devices_are_listed_or_it_is_explained_why_there_are_none() {
     let said = run("devices");
-    match dualfit::devices() {
+    match dualfit::device::devices() {
         Ok(devices) => {
             assert!(devices.iter().all(|device| said.contains(&device.name)), "{said}");
             assert!(said.contains("capability") && said.contains("GiB"), "{said}");

@@ -35,7 +35,8 @@ fn vectors_of_nalgebra_are_columns() {
 #[cfg(feature = "ndarray")]
 mod of_ndarray {
     use super::{X, Y, line};
-    use dualfit::{Data, Error, LayoutError, curve_fit};
+    use dualfit::error::LayoutError;
+    use dualfit::{Data, Error, curve_fit};
     use ndarray::{Array1, Array2, ShapeBuilder, arr1, s};
 
     #[test]

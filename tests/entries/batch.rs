@@ -1,8 +1,9 @@
 //! Batches: each fit is the single fit of the same points, whatever its neighbours are.
 
+use dualfit::device::Processor;
 use dualfit::{
     Backend, BatchData, BatchFit, CurveFit, Data, Error, Estimator, Event, FitStatus, Loss,
-    Missing, Options, Processor, Sigma, Starts, Termination, Var,
+    Missing, Options, Sigma, Starts, Termination, Var,
 };
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -1,9 +1,8 @@
 //! The lines that users are promised, each compiled and run: one fit in each of its forms, and what
 //! callers rely on around them.
 
-use dualfit::{
-    Backend, CurveFit, Data, Error, Loss, Mask, Missing, Processor, Scalar, Sigma, Var, curve_fit,
-};
+use dualfit::device::Processor;
+use dualfit::{Backend, CurveFit, Data, Error, Loss, Mask, Missing, Scalar, Sigma, Var, curve_fit};
 
 /// a·exp(−b·x) + c at a = 2.5, b = 1.3, c = 0.5 with disturbances of ±0.05 that are the same everywhere.
 fn data() -> (Vec<f64>, Vec<f64>, Vec<f64>) {
@@ -243,7 +242,7 @@ fn the_search_for_a_start_has_a_time_of_its_own() -> Result<(), Error> {
     let whole = begun.elapsed().as_secs_f64();
     assert!(fits.iter().all(|fit| fit.stats().start_seconds >= 0.03));
     // No time is counted twice.
-    let times = |stats: &dualfit::Stats| {
+    let times = |stats: &dualfit::result::Stats| {
         stats.prepare_seconds
             + stats.validate_seconds
             + stats.start_seconds

@@ -1,9 +1,9 @@
 //! A joint fit of several sets equals the fit that a user would stack by hand.
 
 use approx::assert_relative_eq;
+use dualfit::error::GlobalError;
 use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, GlobalError, GlobalFit, JointFit, Loss, Sigma, Start,
-    Var,
+    CurveFit, Data, Error, Estimator, Fit, GlobalFit, JointFit, Loss, Sigma, Start, Var,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

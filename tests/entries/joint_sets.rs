@@ -2,10 +2,9 @@
 //! in, says of that set; and it comes back when it is saved.
 
 use approx::assert_relative_eq;
-use dualfit::{
-    CurveFit, Data, Diagnostics, Error, Fit, GlobalFit, JointFit, NameError, NewPoint, Sigma,
-    Warning,
-};
+use dualfit::error::NameError;
+use dualfit::result::{Diagnostics, NewPoint};
+use dualfit::{CurveFit, Data, Error, Fit, GlobalFit, JointFit, Sigma, Warning};
 
 const LENGTHS: [usize; 3] = [30, 41, 22];
 const AMPLITUDES: [f64; 3] = [2.0, 5.0, 1.0];

@@ -1,9 +1,10 @@
 //! Random requests, most of them senseless: whatever comes in, the answer is a fit with finite
 //! parameters or an error with a text, never a panic.
 
+use dualfit::source::SliceSource;
 use dualfit::{
     BatchData, CurveFit, Data, Estimator, FitStatus, GlobalFit, Loss, Missing, MultiStart, Options,
-    Sigma, SliceSource, Stream,
+    Sigma, Stream,
 };
 use nalgebra::DMatrix;
 use rand::rngs::StdRng;

@@ -1,7 +1,8 @@
 //! Models that arrive as text: they fit with the bits of the closure that says the same, and what
 //! cannot be read is refused with its place.
 
-use dualfit::{CurveFit, Data, Error, Mask, NameError, Scalar};
+use dualfit::error::NameError;
+use dualfit::{CurveFit, Data, Error, Mask, Scalar};
 
 fn grid(n: usize, from: f64, to: f64) -> Vec<f64> {
     (0..n).map(|i| from + (to - from) * i as f64 / (n - 1) as f64).collect()

@@ -2,7 +2,8 @@
 //! extrapolated differences where the function is smooth, and is what the documentation says where not.
 
 use crate::support::{listing, number, tree};
-use dualfit::{CurveFit, Dual, Mask, Program, Scalar};
+use dualfit::program::{Dual, Program};
+use dualfit::{CurveFit, Mask, Scalar};
 use number::Number;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

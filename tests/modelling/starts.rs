@@ -1,7 +1,8 @@
 //! Starts that are complete, partly given, guessed or solved for: every way to the same minimum, and
 //! what is refused.
 
-use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma, Start, StartError};
+use dualfit::error::StartError;
+use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma, Start};
 
 fn decay() -> CurveFit {
     CurveFit::parse("a*exp(-b*x) + c", ["x"]).unwrap()
@@ -241,7 +242,7 @@ fn a_width_that_the_data_do_not_show_ends_at_zero() {
     let (mixed, pure) = (fit(voigt("") + constant("")), fit(lorentzian("") + constant("")));
     assert!(pure.converged() && mixed.converged(), "{mixed}");
     // Without the Gaussian's part both are one model, the Lorentzian's width under another name.
-    assert_eq!(mixed.at_bound(), [("sigma", dualfit::Side::Lower)]);
+    assert_eq!(mixed.at_bound(), [("sigma", dualfit::result::Side::Lower)]);
     assert_eq!(mixed.param("sigma"), Some(0.0));
     for (name, same) in [("gamma", "sigma"), ("amplitude", "amplitude"), ("c", "c")] {
         let (p, q) = (mixed.param(name).unwrap(), pure.param(same).unwrap());

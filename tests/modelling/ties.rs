@@ -2,9 +2,10 @@
 //! with every form of a model.
 
 use crate::support::suite_ties::{CASES, agree};
+use dualfit::error::TieError;
+use dualfit::source::SliceSource;
 use dualfit::{
-    BatchData, CurveFit, Data, Error, Event, GlobalFit, Loss, MultiStart, SliceSource, Start,
-    Stream, TieError,
+    BatchData, CurveFit, Data, Error, Event, GlobalFit, Loss, MultiStart, Start, Stream,
 };
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};

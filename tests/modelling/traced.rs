@@ -2,7 +2,8 @@
 //! in the text that it prints, and however the model was given.
 
 use crate::support::{listing, tree};
-use dualfit::{CurveFit, Error, Program, Scalar, Var};
+use dualfit::program::Program;
+use dualfit::{CurveFit, Error, Scalar, Var};
 use listing::section;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

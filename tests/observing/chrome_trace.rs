@@ -3,7 +3,8 @@
 #![cfg(feature = "chrome-trace")]
 
 use crate::turn;
-use dualfit::{Backend, BatchData, ChromeTrace, CurveFit, Data, Error, TraceError};
+use dualfit::error::TraceError;
+use dualfit::{Backend, BatchData, ChromeTrace, CurveFit, Data, Error};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

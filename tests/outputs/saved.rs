@@ -3,7 +3,9 @@
 #![cfg(feature = "serde")]
 
 use crate::support::tree;
-use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, NameError, Program, SavedError, Sigma};
+use dualfit::error::{NameError, SavedError};
+use dualfit::program::Program;
+use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tree::{COLUMNS, PARAMS, any_number, same};

@@ -5,8 +5,9 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
+use dualfit::device::Processor;
 use dualfit::models::{exponential_gaussian, gaussian, linear, voigt};
-use dualfit::{Backend, CurveFit, Data, Fit, GlobalFit, Processor, Start};
+use dualfit::{Backend, CurveFit, Data, Fit, GlobalFit, Start};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! around_on {

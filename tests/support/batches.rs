@@ -5,9 +5,10 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
+use dualfit::device::Processor;
 use dualfit::{
-    Backend, BatchData, BatchFit, CurveFit, Data, Estimator, Loss, Missing, Options, Processor,
-    Sigma, Starts, Var,
+    Backend, BatchData, BatchFit, CurveFit, Data, Estimator, Loss, Missing, Options, Sigma, Starts,
+    Var,
 };
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.

@@ -6,7 +6,8 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
-use dualfit::{Program, Scalar};
+use dualfit::Scalar;
+use dualfit::program::Program;
 use std::collections::HashMap;
 
 /// The outputs of `program`, by name (`f`, `df/da`, …), in order, at one point.

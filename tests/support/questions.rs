@@ -6,10 +6,9 @@
 #[path = "questions_list.rs"]
 mod list;
 
-use dualfit::{
-    BatchData, BatchFit, BatchFitView, CurveFit, Data, Error, Fit, FitStatus, GlobalError, Missing,
-    Sigma, Start,
-};
+use dualfit::error::GlobalError;
+use dualfit::result::BatchFitView;
+use dualfit::{BatchData, BatchFit, CurveFit, Data, Error, Fit, FitStatus, Missing, Sigma, Start};
 
 pub use list::questions;
 

@@ -5,9 +5,9 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
-use dualfit::{
-    Backend, CurveFit, Error, Estimator, Fit, Loss, Processor, Sigma, SliceSource, Stream,
-};
+use dualfit::device::Processor;
+use dualfit::source::SliceSource;
+use dualfit::{Backend, CurveFit, Error, Estimator, Fit, Loss, Sigma, Stream};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! streams_on {

@@ -14,9 +14,10 @@ mod tied;
 mod watched;
 
 use super::nist::{Problem, digits, problems};
+use dualfit::device::Processor;
 use dualfit::{
     Backend, CancelToken, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, MultiStart,
-    Options, Precision, Processor, Sigma, Termination,
+    Options, Precision, Sigma, Termination,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -481,7 +482,7 @@ pub fn many_starts(place: Place<'_>) {
     let close = |(d, c): (&f64, &f64)| (d - c).abs() <= 1e-4 * c.abs();
     for (these, others) in [(&device, &cpu), (&cpu, &device)] {
         for optimum in these.distinct().iter().filter(|optimum| optimum.hits() > 2) {
-            let is_it = |other: &&dualfit::Optimum| {
+            let is_it = |other: &&dualfit::result::Optimum| {
                 (optimum.cost() - other.cost()).abs() <= 1e-9 * other.cost()
                     && optimum.params().iter().zip(other.params()).all(close)
             };

@@ -2,7 +2,8 @@
 
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
-use dualfit::{Backend, CurveFit, Data, Fit, Processor, Sigma};
+use dualfit::device::Processor;
+use dualfit::{Backend, CurveFit, Data, Fit, Sigma};
 
 /// A model with ties, the same with their formulas written in, and a start of the latter.
 pub struct Case {

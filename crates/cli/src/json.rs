@@ -3,7 +3,8 @@
 use crate::model::Model;
 use crate::points::Points;
 use crate::report::Intervals;
-use dualfit::{Fit, Side};
+use dualfit::Fit;
+use dualfit::result::Side;
 use serde_json::{Value, json};
 
 /// The document of `dualfit fit --json`.

@@ -4,7 +4,8 @@ use crate::output::{TITLE, note, print, styled};
 use crate::refusal::refused;
 use crate::refusal::{DONE, Outcome, Refusal};
 use crate::words::{aligned, seconds};
-use dualfit::{Backend, CurveFit, Data, Device, Fit};
+use dualfit::device::Device;
+use dualfit::{Backend, CurveFit, Data, Fit};
 use std::time::Instant;
 
 const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
@@ -16,7 +17,7 @@ const MOST_POINTS: usize = 1 << 28;
 /// Which CUDA devices there are and how fast they move data, or why there is none.
 pub(crate) fn devices(bandwidth: bool) -> Outcome<u8> {
     let mut text = String::new();
-    let devices = dualfit::devices().unwrap_or_else(|reason| {
+    let devices = dualfit::device::devices().unwrap_or_else(|reason| {
         text += &format!("No CUDA device: fits run on the CPU.\n{reason}\n");
         Vec::new()
     });
@@ -51,7 +52,7 @@ pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
         let message = format!("--points {wrong}: a size is between 10 and {MOST_POINTS}");
         return Err(Refusal::usage(message));
     }
-    let device = match dualfit::devices().and_then(|_| Device::open(0)) {
+    let device = match dualfit::device::devices().and_then(|_| Device::open(0)) {
         Ok(device) => Some(device),
         Err(reason) => {
             note(format!("no device is measured: {}", refused(&reason).message));

@@ -4,7 +4,8 @@
 use crate::model::shown;
 use crate::points::Points;
 use crate::words::counted;
-use dualfit::{Error, ModelError, NameError, StartError};
+use dualfit::Error;
+use dualfit::error::{ModelError, NameError, StartError};
 use std::path::Path;
 
 /// The fit converged, or whatever else was asked for was done.

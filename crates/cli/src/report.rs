@@ -5,7 +5,8 @@ use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
 use crate::points::Points;
 use crate::refusal::{Outcome, refused};
 use crate::words::{aligned, counted, on_a_line, significant};
-use dualfit::{CurveFit, Data, Error, Fit, UncertaintyError};
+use dualfit::error::UncertaintyError;
+use dualfit::{CurveFit, Data, Error, Fit};
 
 /// Two lines: the data and the model.
 pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {

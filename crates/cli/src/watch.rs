@@ -1,6 +1,7 @@
 //! While a fit or a batch runs: how far it is, on a terminal, and Ctrl-C.
 
-use dualfit::{BatchProgress, CancelToken, CurveFit, Event, progress};
+use dualfit::progress::{self, BatchProgress};
+use dualfit::{CancelToken, CurveFit, Event};
 use std::io::{IsTerminal, Write, stderr};
 use std::ops::ControlFlow;
 use std::process;

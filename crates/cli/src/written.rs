@@ -4,8 +4,9 @@ use crate::arguments::FitArguments;
 use crate::output::{extension, is_stdout, put};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal, refused};
+use dualfit::error::PlotError;
 use dualfit::plot::FitPlot;
-use dualfit::{Error, Fit, PlotError};
+use dualfit::{Error, Fit};
 use std::path::Path;
 
 /// Refuses a picture of which the name says no kind, before a long fit.

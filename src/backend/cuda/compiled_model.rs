@@ -36,7 +36,7 @@ struct Texts {
 /// A program with partials by the free parameters, and its texts so far.
 pub(crate) struct CompiledModel {
     pub(crate) program: Program,
-    /// Units of work at a point, as [`Costs`](crate::Costs) counts them.
+    /// Units of work at a point, as [`Costs`](crate::device::Costs) counts them.
     pub(crate) units: f64,
     texts: Mutex<Vec<(Kind, Arc<Texts>)>>,
 }

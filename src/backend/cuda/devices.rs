@@ -96,7 +96,7 @@ impl fmt::Display for DeviceInfo {
 /// The CUDA devices that there are, at least one; in the order of their numbers.
 ///
 /// ```no_run
-/// for device in dualfit::devices()? {
+/// for device in dualfit::device::devices()? {
 ///     println!("{device}");
 /// }
 /// # Ok::<(), dualfit::Error>(())

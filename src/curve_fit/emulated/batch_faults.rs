@@ -8,9 +8,8 @@ use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::memory::Pooled;
 use crate::backend::cuda::testing::deferred_driver::Deferred;
 use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
-use crate::{
-    Backend, BatchData, BatchFit, CancelToken, Costs, CurveFit, Error, Event, Sigma, Starts,
-};
+use crate::device::Costs;
+use crate::{Backend, BatchData, BatchFit, CancelToken, CurveFit, Error, Event, Sigma, Starts};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,7 +6,8 @@ use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
-use crate::{Backend, BatchData, CurveFit, Device, Loss, Sigma, Starts};
+use crate::device::Device;
+use crate::{Backend, BatchData, CurveFit, Loss, Sigma, Starts};
 use std::sync::Arc;
 
 const FITS: usize = 40;

@@ -7,7 +7,8 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device::{CompileError, Compiler, Image};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
-use crate::{Backend, CurveFit, Data, Error, Fit, Processor, Sigma};
+use crate::device::Processor;
+use crate::{Backend, CurveFit, Data, Error, Fit, Sigma};
 use std::sync::Arc;
 
 const START: [f64; 3] = [2.5, 0.8, 0.1];

@@ -21,8 +21,9 @@ use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::memory::Pooled;
+use crate::device::{Device, Processor};
 use crate::support::nist;
-use crate::{Backend, CurveFit, Data, Device, Error, Estimator, Processor, Sigma};
+use crate::{Backend, CurveFit, Data, Error, Estimator, Sigma};
 use std::sync::{Arc, LazyLock};
 
 /// One emulated device for all tests, so that kernels are compiled once.

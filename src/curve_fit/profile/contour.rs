@@ -92,7 +92,8 @@ impl CurveFit {
     /// within bounds. Its rows are computed on all cores.
     ///
     /// ```
-    /// use dualfit::{ContourOptions, CurveFit, Data};
+    /// use dualfit::result::ContourOptions;
+    /// use dualfit::{CurveFit, Data};
     /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 7.0];
     /// let y = [8.3, 10.3, 19.0, 16.0, 15.6, 19.8];
     /// let demand = CurveFit::new(|x, [limit, rate]| limit * (1.0 - (-rate * x).exp()))

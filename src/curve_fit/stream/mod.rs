@@ -52,14 +52,14 @@ pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
 }
 
 impl CurveFit {
-    /// Fits the model to the points of a source, which may be more than memory holds: a [`Source`](crate::Source)
+    /// Fits the model to the points of a source, which may be more than memory holds: a [`Source`](crate::source::Source)
     /// of files, arrays or your own, or a [`Stream`] that says how it is to be read.
     ///
     /// The fit is the one that [`fit`](CurveFit::fit) would make of the same points in memory: Gauss-Newton
     /// steps in a trust region, each from sums over all points, to full convergence; with bounds, losses,
     /// weights, counts and covariance. The result does not depend on the size of chunks. Passes are few,
     /// usually three or four: the first one looks at the data, evaluates at `start` and draws a sample; a fit
-    /// of the sample then says where to go on, if it can be trusted. [`Stats::stream`](crate::Stats::stream)
+    /// of the sample then says where to go on, if it can be trusted. [`Stats::stream`](crate::result::Stats::stream)
     /// tells of it.
     ///
     /// Chunks are read ahead on a thread of their own while others are worked on, on all cores. Memory stays

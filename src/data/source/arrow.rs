@@ -35,9 +35,9 @@ const MAGIC: &[u8; 6] = b"ARROW1";
 /// A batch is read as a whole, so that batches should be small beside the memory that there is.
 ///
 /// ```no_run
-/// use dualfit::ArrowSource;
+/// use dualfit::source::ArrowSource;
 /// let source = ArrowSource::open("run7.arrow")?.x(["t"])?.y("signal")?.sigma("error")?;
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 #[derive(Debug)]
 pub struct ArrowSource {

@@ -8,11 +8,11 @@ use crate::error::source::SourceError;
 /// `Box<dyn Source>`.
 ///
 /// ```
-/// use dualfit::{ChainSource, SliceSource, Source};
+/// use dualfit::source::{ChainSource, SliceSource, Source};
 /// let (x, y) = ([1.0, 2.0], [3.0, 4.0]);
 /// let source = ChainSource::new([SliceSource::new(&x, &y)?, SliceSource::new(&y, &x)?])?;
 /// assert_eq!(source.shape().points, Some(4));
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChainSource<S> {

@@ -1,7 +1,7 @@
 //! A part of the points on their way from a source to the fit: columns that are filled, used, and
 //! filled again.
 
-use crate::data::values::{Values, each};
+use crate::data::values::{Values, each, wide};
 
 /// How the values of a column are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,8 +91,8 @@ impl Column {
         match (self, values.into()) {
             (Column::F64(v), Values::F64(new)) => v.extend_from_slice(new),
             (Column::F32(v), Values::F32(new)) => v.extend_from_slice(new),
-            (Column::F64(v), new) => each!(new, n => v.extend(n.iter().map(|&n| f64::from(n)))),
-            (Column::F32(v), new) => each!(new, n => v.extend(n.iter().map(|&n| n as f32))),
+            (Column::F64(v), new) => each!(new, n => v.extend(n.iter().map(|&n| wide(n)))),
+            (Column::F32(v), new) => each!(new, n => v.extend(n.iter().map(|&n| wide(n) as f32))),
         }
     }
 

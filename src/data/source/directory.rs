@@ -11,9 +11,9 @@ use std::{fmt, fs};
 /// The points of many files in order, each opened by a closure when its turn comes.
 ///
 /// ```no_run
-/// use dualfit::{DirectorySource, NpySource};
+/// use dualfit::source::{DirectorySource, NpySource};
 /// let source = DirectorySource::open("runs", |path| NpySource::open(path)?.x([0])?.y(2))?;
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 pub struct DirectorySource<S, F> {
     files: Vec<PathBuf>,

@@ -54,7 +54,7 @@ mod private {
 /// each time.
 ///
 /// ```
-/// use dualfit::{FnSource, Source};
+/// use dualfit::source::{FnSource, Source};
 /// let source = FnSource::new(1_000_000, |i| {
 ///     let t = 1e-6 * i as f64;
 ///     (t, 2.0 * (-3.0 * t).exp())

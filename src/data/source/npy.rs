@@ -21,10 +21,10 @@ const MOST_COLUMNS: u64 = 1 << 16;
 /// file's numbers exactly.
 ///
 /// ```no_run
-/// use dualfit::NpySource;
+/// use dualfit::source::NpySource;
 /// let source = NpySource::open("run7.npy")?.x([0, 1])?.y(2)?.sigma(3)?;
 /// let source = NpySource::open_all(["t.npy", "signal.npy"])?;
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 #[derive(Debug)]
 pub struct NpySource {

@@ -33,9 +33,9 @@ const LARGEST_HEADER: usize = 4 << 10;
 /// Pages are decoded one at a time, and row groups that are passed over are not read.
 ///
 /// ```no_run
-/// use dualfit::ParquetSource;
+/// use dualfit::source::ParquetSource;
 /// let source = ParquetSource::open("run7.parquet")?.x(["t"])?.y("signal")?.sigma("error")?;
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 #[derive(Debug)]
 pub struct ParquetSource {

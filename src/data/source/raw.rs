@@ -79,13 +79,13 @@ impl RawFile {
 /// Points are kept in memory in single precision where that holds the file's numbers exactly.
 ///
 /// ```no_run
-/// use dualfit::{NumberType::{F32, F64}, RawFile, RawSource};
+/// use dualfit::source::{NumberType::{F32, F64}, RawFile, RawSource};
 /// // A file per column:
 /// let source = RawSource::open([RawFile::new("t.bin", [F64]), RawFile::new("signal.bin", [F32])])?;
 /// // One file of rows t, flag, signal, error behind a header of 128 bytes:
 /// let rows = RawFile::new("run7.dat", [F64, F32, F64, F64]).header(128).big_endian();
 /// let source = RawSource::open([rows])?.x([0])?.y(2)?.sigma(3)?;
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 #[derive(Debug)]
 pub struct RawSource {

@@ -11,11 +11,11 @@ const PLACE: &str = "slices";
 /// Borrowed slices as a source of points. Nothing is copied before it is read.
 ///
 /// ```
-/// use dualfit::{SliceSource, Source};
+/// use dualfit::source::{SliceSource, Source};
 /// let (x, y) = (vec![0.0, 1.0, 2.0], vec![1.0_f32, 2.0, 4.0]);
 /// let source = SliceSource::new(&x, &y)?;
 /// assert_eq!(source.shape().points, Some(3));
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SliceSource<'a> {

@@ -14,7 +14,7 @@ const AT_A_TIME: usize = 1 << 14;
 /// Every k-th point of a source.
 ///
 /// ```
-/// use dualfit::{FnSource, Source, StridedSource};
+/// use dualfit::source::{FnSource, Source, StridedSource};
 /// let all = FnSource::new(10, |i| (i as f64, 0.0));
 /// let source = StridedSource::new(all, 4.try_into()?, 1); // points 1, 5 and 9
 /// assert_eq!(source.shape().points, Some(3));

@@ -89,9 +89,9 @@ impl Fit {
     ///
     /// # Errors
     /// As [`confidence_band`](Fit::confidence_band);
-    /// [`UncertaintyError::NewPointUnknown`](crate::UncertaintyError::NewPointUnknown) if the fit does
+    /// [`UncertaintyError::NewPointUnknown`](crate::error::UncertaintyError::NewPointUnknown) if the fit does
     /// not know what [`NewPoint::Fitted`] asks for,
-    /// [`UncertaintyError::NewPointSigma`](crate::UncertaintyError::NewPointSigma) for a deviation that is
+    /// [`UncertaintyError::NewPointSigma`](crate::error::UncertaintyError::NewPointSigma) for a deviation that is
     /// not positive, [`Error::LengthMismatch`] for another number of them than points.
     pub fn prediction_band<'a>(
         &self,

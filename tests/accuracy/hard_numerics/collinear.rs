@@ -263,7 +263,7 @@ fn parameter_at_a_bound_of_a_peak() {
     assert_all_close(&fit.params()[..2], &solution.params, 1e-7);
     assert_all_close(&fit.std_errors()[..2], &solution.absolute, 1e-6);
     assert!(fit.std_error("s").unwrap().is_nan());
-    assert_eq!(fit.at_bound(), [("s", dualfit::Side::Lower)]);
+    assert_eq!(fit.at_bound(), [("s", dualfit::result::Side::Lower)]);
 }
 
 #[test]

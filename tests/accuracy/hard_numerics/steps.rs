@@ -1,7 +1,8 @@
 //! What a step is, what is said of it, and which steps may end a fit.
 
 use crate::support::standard::*;
-use dualfit::{CurveFit, Data, Event, Loss, Options, Progress, Sigma, Termination};
+use dualfit::progress::Progress;
+use dualfit::{CurveFit, Data, Event, Loss, Options, Sigma, Termination};
 use nalgebra::{DMatrix, DVector};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};

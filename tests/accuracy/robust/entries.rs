@@ -1,7 +1,8 @@
 //! Every entry goes the same way from a far start.
 
 use super::support::{LOSSES, Points, START, decay};
-use dualfit::{BatchData, GlobalFit, Loss, MultiStart, Sigma, SliceSource, Stream};
+use dualfit::source::SliceSource;
+use dualfit::{BatchData, GlobalFit, Loss, MultiStart, Sigma, Stream};
 
 #[test]
 fn all_entries_end_alike() {

@@ -1,7 +1,8 @@
 //! Intervals and bands of nominally 95 % cover the truth in 93 to 97 of 100 simulated fits; where a bound
 //! may be active, in as many as theory says.
 
-use dualfit::{CurveFit, Data, Fit, GlobalFit, NewPoint, ProfileEnd, Sigma};
+use dualfit::result::{NewPoint, ProfileEnd};
+use dualfit::{CurveFit, Data, Fit, GlobalFit, Sigma};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,9 +1,8 @@
 //! The edges: huge and tiny data, undetermined and held parameters, levels, wrong requests.
 
-use dualfit::{
-    ContourOptions, CurveFit, Data, Error, Estimator, Fit, Loss, NewPoint, ProfileEnd, Sigma,
-    UncertaintyError, akaike_weights, compare_nested,
-};
+use dualfit::error::UncertaintyError;
+use dualfit::result::{ContourOptions, NewPoint, ProfileEnd};
+use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma, akaike_weights, compare_nested};
 
 fn xs() -> Vec<f64> {
     (0..30).map(|i| 0.2 * f64::from(i)).collect()

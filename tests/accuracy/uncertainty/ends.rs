@@ -1,6 +1,7 @@
 //! Ends of profiles against bisection over direct fits that hold the parameter.
 
-use dualfit::{CurveFit, Data, Fit, Options, Profile, ProfileEnd};
+use dualfit::result::ProfileEnd;
+use dualfit::{CurveFit, Data, Fit, Options, Profile};
 
 /// Relative to the end's distance from the best value.
 const ACCURACY: f64 = 1e-6;

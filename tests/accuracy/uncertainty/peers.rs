@@ -3,9 +3,8 @@
 //! Recorded by tests/record/uncertainty.R and tests/record/uncertainty_lmfit.py.
 
 use crate::support::nist::{Problem, problems};
-use dualfit::{
-    ContourOptions, CurveFit, Data, Fit, NewPoint, Sigma, akaike_weights, compare_nested,
-};
+use dualfit::result::{ContourOptions, NewPoint};
+use dualfit::{CurveFit, Data, Fit, Sigma, akaike_weights, compare_nested};
 
 const R: &str = include_str!("../../data/uncertainty/r.csv");
 const LMFIT: &str = include_str!("../../data/uncertainty/lmfit.csv");

@@ -1,7 +1,9 @@
 //! Ends of profiles against scans: with one parameter held, the linear ones are solved for and the other
 //! nonlinear one is looked for over a wide grid, so that no branch of the cost is missed.
 
-use dualfit::{CurveFit, Data, Error, Options, ProfileEnd, UncertaintyError};
+use dualfit::error::UncertaintyError;
+use dualfit::result::ProfileEnd;
+use dualfit::{CurveFit, Data, Error, Options};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;

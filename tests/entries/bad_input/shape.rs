@@ -3,9 +3,9 @@
 //! That something does not compile is seen here as a conversion that does not exist.
 
 use crate::support::standard::*;
+use dualfit::arrays::{Columns, Values};
 use dualfit::{
-    Backend, Columns, CurveFit, Data, Error, Loss, Missing, Options, Sigma, Values, Var, Warning,
-    curve_fit,
+    Backend, CurveFit, Data, Error, Loss, Missing, Options, Sigma, Var, Warning, curve_fit,
 };
 use nalgebra::Complex;
 

@@ -1,7 +1,9 @@
 //! Starts and bounds, and models that have no value at the start or on the way.
 
 use crate::support::standard::*;
-use dualfit::{CurveFit, Data, Error, Fit, Named, Side, Termination, Warning, curve_fit};
+use dualfit::error::Named;
+use dualfit::result::Side;
+use dualfit::{CurveFit, Data, Error, Fit, Termination, Warning, curve_fit};
 
 fn from(fitter: &CurveFit, start: impl Into<dualfit::Start>) -> Result<Fit, Error> {
     fitter.fit(Data::new(&abscissa(), &noisy()).unwrap(), start)

@@ -50,7 +50,7 @@ fn one_minimum_is_one_optimum() {
         let starts = if n > 1000 { 12 } else { 100 };
         let data = Data::new(&x, &y).unwrap();
         let optima = search(&decay().options(options), data, &[1.0, 1.0, 0.0], starts);
-        let near = |o: &&dualfit::Optimum| (o.params()[1] - 0.8).abs() < 0.2;
+        let near = |o: &&dualfit::result::Optimum| (o.params()[1] - 0.8).abs() < 0.2;
         let minima = optima.distinct().iter().filter(near).count();
         println!(
             "{n} {noisy:e} {tolerance:e}: {minima} of {}, {}",

@@ -1,9 +1,10 @@
 //! What one start may do to the rest, limits and observers, and requests that make no sense.
 
 use crate::multi_start::standard::*;
+use dualfit::result::Trial;
 use dualfit::{
     Backend, CurveFit, Data, Error, Loss, MultiStart, Optima, Options, Sampling, Sigma,
-    Termination, Trial, Var,
+    Termination, Var,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -72,7 +73,8 @@ fn a_native_model_may_panic_from_some_starts() {
     let asked = MultiStart::new(16).range("p0", 0.0..=3.0).range("p1", -1.0..=1.0);
     let optima = model.multi_start(Data::new(&x, &y).unwrap(), [1.0, 1.0], &asked).unwrap();
     assert_consistent(&optima);
-    let panicked = |t: &&dualfit::Trial| matches!(t.error(), Some(Error::ModelPanicked { .. }));
+    let panicked =
+        |t: &&dualfit::result::Trial| matches!(t.error(), Some(Error::ModelPanicked { .. }));
     assert!(optima.trials().iter().filter(panicked).count() >= 4, "{optima}");
     assert!(within(optima.best().params()[1], 0.5, 1e-6));
 }

@@ -1,7 +1,8 @@
 //! Where starts are drawn, and that the answer depends on the request alone.
 
 use crate::multi_start::standard::*;
-use dualfit::{CurveFit, Data, Error, Loss, MultiStart, Optima, Start, StartError};
+use dualfit::error::StartError;
+use dualfit::{CurveFit, Data, Error, Loss, MultiStart, Optima, Start};
 use std::collections::HashSet;
 
 /// Everything but seconds.

@@ -1,10 +1,9 @@
 //! The ways to ask a question.
 
 use crate::support::questions::{Answer, Nearness, Question, Weights};
-use dualfit::{
-    Chunk, GlobalFit, Missing, MultiStart, Result, Shape, Sigma, SliceSource, Source, SourceError,
-    Stream,
-};
+use dualfit::error::SourceError;
+use dualfit::source::{Chunk, Shape, SliceSource, Source};
+use dualfit::{GlobalFit, Missing, MultiStart, Result, Sigma, Stream};
 
 /// A way to ask, and how near its answers must be to those of a fit alone.
 pub(crate) struct Entry {

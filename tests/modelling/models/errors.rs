@@ -1,7 +1,8 @@
 //! What can be wrong with a model: it is said, with the remedy, and nothing panics.
 
+use dualfit::error::{ModelError, NameError};
 use dualfit::models::{self, Model};
-use dualfit::{CurveFit, Data, Error, ModelError, NameError, Start};
+use dualfit::{CurveFit, Data, Error, Start};
 
 fn of(model: &Model) -> Error {
     let x: Vec<f64> = (0..20).map(f64::from).collect();

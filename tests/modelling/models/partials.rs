@@ -1,7 +1,8 @@
 //! Partials of every model against finite differences of its values.
 
 use crate::models::truths::{experiment, program};
-use dualfit::{Dual, models};
+use dualfit::models;
+use dualfit::program::Dual;
 
 /// The derivative by parameter `i`: central differences, extrapolated twice (Richardson); and how far
 /// the last two stages differ.

@@ -13,7 +13,7 @@ const ENOUGH: usize = 95;
 fn attempt(
     name: &str,
     curve: &CurveFit,
-    program: &dualfit::Program,
+    program: &dualfit::program::Program,
     seed: u64,
 ) -> Result<(), String> {
     let (columns, truth, mut rng) = experiment(name, seed);

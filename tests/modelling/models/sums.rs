@@ -1,7 +1,8 @@
 //! How often the starts of sums of rates lead where the truth leads.
 
 use crate::models::truths::{between, log_between, spread};
-use dualfit::{CurveFit, Data, Program, models};
+use dualfit::program::Program;
+use dualfit::{CurveFit, Data, models};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_distr::{Distribution, StandardNormal};

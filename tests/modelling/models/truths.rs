@@ -274,7 +274,7 @@ pub(crate) fn experiment(name: &str, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>, Std
 }
 
 /// The model by name, ready to be asked.
-pub(crate) fn program(name: &str) -> dualfit::Program {
+pub(crate) fn program(name: &str) -> dualfit::program::Program {
     models::by_name(name).unwrap().curve().unwrap().program().unwrap()
 }
 

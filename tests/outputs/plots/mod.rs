@@ -4,8 +4,10 @@
 
 mod picture;
 
+use dualfit::error::PlotError;
 use dualfit::plot::{ContourPlot, FitPlot, MapPlot, ProfilePlot};
-use dualfit::{ContourOptions, CurveFit, Data, Error, Fit, PlotError, Sigma};
+use dualfit::result::ContourOptions;
+use dualfit::{CurveFit, Data, Error, Fit, Sigma};
 use picture::Picture;
 use std::f64::consts::TAU;
 use std::path::PathBuf;

@@ -5,7 +5,8 @@ use crate::readers::damage::{Folder, cut_everywhere, recorded, refused};
 use crate::readers::points::{Point, check, rest};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array};
 use arrow_ipc::writer::StreamWriter;
-use dualfit::{ArrowSource, Source, SourceError, Width};
+use dualfit::error::SourceError;
+use dualfit::source::{ArrowSource, Source, Width};
 use std::path::Path;
 use std::sync::Arc;
 

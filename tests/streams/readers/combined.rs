@@ -2,10 +2,10 @@
 
 use crate::readers::damage::Folder;
 use crate::readers::points::{Point, check, rest};
-use dualfit::NumberType::{F32, F64};
-use dualfit::{
-    ChainSource, DirectorySource, FnSource, RawFile, RawSource, SliceSource, Source, SourceError,
-    StridedSource,
+use dualfit::error::SourceError;
+use dualfit::source::NumberType::{F32, F64};
+use dualfit::source::{
+    ChainSource, DirectorySource, FnSource, RawFile, RawSource, SliceSource, Source, StridedSource,
 };
 use std::path::Path;
 

@@ -2,7 +2,8 @@
 
 use crate::readers::damage::{Folder, cut_everywhere, refused};
 use crate::readers::points::{Point, check, rest};
-use dualfit::{CsvOptions, CsvSource, Delimiter, Source, SourceError, Thousands};
+use dualfit::error::SourceError;
+use dualfit::source::{CsvOptions, CsvSource, Delimiter, Source, Thousands};
 use std::path::Path;
 
 fn table(n: usize) -> (Vec<Point>, Vec<[f64; 4]>) {
@@ -105,7 +106,7 @@ fn errors_say_file_line_and_column() {
 fn rows_before_an_error_are_given_and_the_error_stays() {
     let folder = Folder::new();
     let mut source = CsvSource::open(folder.write("t.csv", "t,y\n1,2\n3,4\n5,x\n7,8\n")).unwrap();
-    let mut chunk = dualfit::Chunk::new(&source.shape(), 0);
+    let mut chunk = dualfit::source::Chunk::new(&source.shape(), 0);
     for _ in 0..2 {
         assert_eq!(source.read(&mut chunk, 10), Ok(2));
         for _ in 0..3 {
@@ -140,13 +141,13 @@ struct Cut {
 }
 
 impl Source for Cut {
-    fn shape(&self) -> dualfit::Shape {
+    fn shape(&self) -> dualfit::source::Shape {
         self.source.shape()
     }
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.source.rewind()
     }
-    fn read(&mut self, _: &mut dualfit::Chunk, _: usize) -> Result<usize, SourceError> {
+    fn read(&mut self, _: &mut dualfit::source::Chunk, _: usize) -> Result<usize, SourceError> {
         rest(&mut self.source, 7).map(|_| 0)
     }
     fn fingerprint(&self) -> Result<String, SourceError> {

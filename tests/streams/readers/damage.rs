@@ -1,7 +1,8 @@
 //! Files that are not what they should be, and what is asked of whoever reads them.
 
 use crate::readers::points::{Point, rest};
-use dualfit::{Source, SourceError};
+use dualfit::error::SourceError;
+use dualfit::source::Source;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 

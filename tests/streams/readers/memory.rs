@@ -1,7 +1,7 @@
 //! Slices and functions.
 
 use crate::readers::points::{Point, check};
-use dualfit::{FnSource, SliceSource, Source, Width};
+use dualfit::source::{FnSource, SliceSource, Source, Width};
 
 #[test]
 fn slices_give_their_values() {

@@ -2,7 +2,7 @@
 
 use crate::readers::damage::{Folder, cut_everywhere, recorded, refused};
 use crate::readers::points::{Point, check, rest};
-use dualfit::{NpySource, Source, Width};
+use dualfit::source::{NpySource, Source, Width};
 
 fn table(n: i32, sigma: bool) -> Vec<Point> {
     let point = |i: i32| {

@@ -2,7 +2,8 @@
 
 use crate::readers::damage::{Folder, cut_everywhere, recorded, refused};
 use crate::readers::points::{Point, check, rest};
-use dualfit::{ParquetSource, Source, SourceError, Width};
+use dualfit::error::SourceError;
+use dualfit::source::{ParquetSource, Source, Width};
 use parquet::data_type::{DoubleType, FloatType, Int32Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;

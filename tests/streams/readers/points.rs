@@ -1,6 +1,7 @@
 //! What every source is held to, given the points that it must have.
 
-use dualfit::{Chunk, Column, Source, SourceError};
+use dualfit::error::SourceError;
+use dualfit::source::{Chunk, Column, Source};
 
 /// x, y, sigma.
 pub(crate) type Point = (Vec<f64>, f64, Option<f64>);

@@ -2,8 +2,8 @@
 
 use crate::readers::damage::{Folder, cut_everywhere, refused};
 use crate::readers::points::{Point, check};
-use dualfit::NumberType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use dualfit::{NumberType, RawFile, RawSource, Source, Width};
+use dualfit::source::NumberType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+use dualfit::source::{NumberType, RawFile, RawSource, Source, Width};
 
 /// The value of point i in a column of this type.
 fn value(number: NumberType, i: u64) -> f64 {

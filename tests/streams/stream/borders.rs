@@ -1,9 +1,8 @@
 //! Numbers of points at the borders of pieces, groups of pieces and chunks: all of them count.
 
 use crate::stream::support::noise;
-use dualfit::{
-    Backend, CurveFit, Data, Error, Event, Fit, FnSource, SliceSource, Source, Stream, Termination,
-};
+use dualfit::source::{FnSource, SliceSource, Source};
+use dualfit::{Backend, CurveFit, Data, Error, Event, Fit, Stream, Termination};
 
 const PIECE: usize = 4096;
 /// Points of a group of pieces.
@@ -85,20 +84,20 @@ fn a_fit_that_is_stopped_at_a_border_of_a_group_goes_on() {
 fn a_number_of_points_that_cannot_be_ends() {
     struct Boaster<S>(S);
     impl<S: Source> Source for Boaster<S> {
-        fn shape(&self) -> dualfit::Shape {
-            dualfit::Shape { points: Some(u64::MAX), ..self.0.shape() }
+        fn shape(&self) -> dualfit::source::Shape {
+            dualfit::source::Shape { points: Some(u64::MAX), ..self.0.shape() }
         }
-        fn rewind(&mut self) -> Result<(), dualfit::SourceError> {
+        fn rewind(&mut self) -> Result<(), dualfit::error::SourceError> {
             self.0.rewind()
         }
         fn read(
             &mut self,
-            chunk: &mut dualfit::Chunk,
+            chunk: &mut dualfit::source::Chunk,
             most: usize,
-        ) -> Result<usize, dualfit::SourceError> {
+        ) -> Result<usize, dualfit::error::SourceError> {
             self.0.read(chunk, most)
         }
-        fn fingerprint(&self) -> Result<String, dualfit::SourceError> {
+        fn fingerprint(&self) -> Result<String, dualfit::error::SourceError> {
             self.0.fingerprint()
         }
     }

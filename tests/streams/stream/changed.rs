@@ -2,11 +2,10 @@
 //! mixture of what they were and what they are.
 
 use crate::stream::support::folder;
-use dualfit::NumberType::F64;
-use dualfit::{
-    Backend, Chunk, CurveFit, Error, Event, Fit, RawFile, RawSource, Result, Shape, Source,
-    SourceChange, SourceError, Stream,
-};
+use dualfit::error::{SourceChange, SourceError};
+use dualfit::source::NumberType::F64;
+use dualfit::source::{Chunk, RawFile, RawSource, Shape, Source};
+use dualfit::{Backend, CurveFit, Error, Event, Fit, Result, Stream};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::Path;

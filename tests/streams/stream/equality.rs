@@ -1,7 +1,8 @@
 //! The fit in memory, and the same from chunks of any size.
 
 use crate::stream::support::{apart, linspace, noise, params_apart};
-use dualfit::{CurveFit, Data, SliceSource, Stream};
+use dualfit::source::SliceSource;
+use dualfit::{CurveFit, Data, Stream};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,9 +1,7 @@
 //! What is wrong with points or models: a stream says what the fit in memory says, of the same point.
 
-use dualfit::{
-    Backend, CurveFit, Data, Error, Estimator, FnSource, Missing, Result, Sigma, SliceSource,
-    Stream,
-};
+use dualfit::source::{FnSource, SliceSource};
+use dualfit::{Backend, CurveFit, Data, Error, Estimator, Missing, Result, Sigma, Stream};
 
 const POINTS: usize = 30_000;
 /// A point of neither the first chunk nor the last.

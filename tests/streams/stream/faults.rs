@@ -1,9 +1,10 @@
 //! Sources, checkpoints and observers that fail: a typed error, never a hang, and what was kept is intact.
 
 use crate::stream::support::{bits, folder, linspace, noise};
+use dualfit::error::{CheckpointError, SourceError};
+use dualfit::source::{Chunk, Shape, Source};
 use dualfit::{
-    Backend, CheckpointError, Chunk, CurveFit, Error, Event, Fit, Missing, Result, Shape, Source,
-    SourceError, Stream, Termination, Warning,
+    Backend, CurveFit, Error, Event, Fit, Missing, Result, Stream, Termination, Warning,
 };
 use std::fs;
 use std::ops::ControlFlow;

@@ -2,9 +2,10 @@
 
 use crate::stream::changed::{fitted, long_ago, set_time, what};
 use crate::stream::support::folder;
-use dualfit::{
+use dualfit::error::SourceError;
+use dualfit::source::{
     ArrowSource, ChainSource, CsvOptions, CsvSource, DirectorySource, NpySource, ParquetSource,
-    Source, SourceError, StridedSource,
+    Source, StridedSource,
 };
 use std::fs;
 use std::path::{Path, PathBuf};

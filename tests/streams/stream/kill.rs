@@ -3,8 +3,9 @@
 
 use crate::stream::child;
 use crate::stream::support::{Slowed, bits, folder, linspace, noise};
-use dualfit::NumberType::F64;
-use dualfit::{Backend, CurveFit, Loss, RawFile, RawSource, Stream};
+use dualfit::source::NumberType::F64;
+use dualfit::source::{RawFile, RawSource};
+use dualfit::{Backend, CurveFit, Loss, Stream};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fs;

@@ -1,9 +1,9 @@
 //! Every kind of points, weights, losses and models: a stream gives the fit that memory gives.
 
 use crate::stream::support::{linspace, noise};
-use dualfit::{
-    Backend, CurveFit, Data, Estimator, Fit, Loss, Missing, Sigma, SliceSource, Stream, Values,
-};
+use dualfit::arrays::Values;
+use dualfit::source::SliceSource;
+use dualfit::{Backend, CurveFit, Data, Estimator, Fit, Loss, Missing, Sigma, Stream};
 
 const POINTS: usize = 40_003;
 

@@ -2,7 +2,8 @@
 #![cfg(target_os = "linux")]
 
 use crate::stream::child;
-use dualfit::{Backend, CurveFit, FnSource, Stream};
+use dualfit::source::FnSource;
+use dualfit::{Backend, CurveFit, Stream};
 use std::fs;
 
 const TEST: &str = "stream::memory::a_stream_keeps_its_limit";

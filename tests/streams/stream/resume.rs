@@ -2,10 +2,11 @@
 //! was not stopped.
 
 use crate::stream::support::{bits, folder, linspace, noise};
-use dualfit::NumberType::F64;
+use dualfit::error::CheckpointError;
+use dualfit::source::NumberType::F64;
+use dualfit::source::{RawFile, RawSource, SliceSource};
 use dualfit::{
-    Backend, CancelToken, CheckpointError, CurveFit, Error, Event, Fit, Loss, Options, RawFile,
-    RawSource, SliceSource, Stream, Termination,
+    Backend, CancelToken, CurveFit, Error, Event, Fit, Loss, Options, Stream, Termination,
 };
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -2,7 +2,8 @@
 //! goes on from its checkpoint.
 
 use crate::stream::support::{Slowed, bits, folder, linspace};
-use dualfit::{Backend, CancelToken, CurveFit, Error, Options, SliceSource, Stream, Termination};
+use dualfit::source::SliceSource;
+use dualfit::{Backend, CancelToken, CurveFit, Error, Options, Stream, Termination};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! Data without randomness from outside, and comparisons.
 
-use dualfit::{Chunk, Fit, Shape, Source, SourceError};
+use dualfit::Fit;
+use dualfit::error::SourceError;
+use dualfit::source::{Chunk, Shape, Source};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::Xoshiro256PlusPlus;

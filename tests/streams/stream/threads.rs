@@ -3,7 +3,8 @@
 
 use crate::stream::child;
 use crate::stream::support::{bits, linspace, noise};
-use dualfit::{Backend, BatchData, CurveFit, Data, MultiStart, SliceSource, Stream};
+use dualfit::source::SliceSource;
+use dualfit::{Backend, BatchData, CurveFit, Data, MultiStart, Stream};
 
 const POINTS: usize = 70_000;
 const START: [f64; 3] = [2.5, 0.8, 0.1];

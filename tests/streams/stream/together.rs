@@ -2,7 +2,8 @@
 
 use crate::stream::child;
 use crate::stream::support::{Slowed, bits, folder, linspace, noise};
-use dualfit::{Backend, CurveFit, Loss, SliceSource, Stream};
+use dualfit::source::SliceSource;
+use dualfit::{Backend, CurveFit, Loss, Stream};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 pub(crate) mod words;
 
 use clap::{Args, Parser, Subcommand};
-use dualfit::{CsvOptions, Delimiter, Thousands};
+use dualfit::source::{CsvOptions, Delimiter, Thousands};
 use std::path::PathBuf;
 
 /// What the program's exit code says.

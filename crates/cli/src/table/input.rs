@@ -2,7 +2,7 @@
 
 use crate::refusal::{Outcome, Refusal, plain};
 use dualfit::shared::no_text;
-use dualfit::{CsvOptions, CsvSource};
+use dualfit::source::{CsvOptions, CsvSource};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};

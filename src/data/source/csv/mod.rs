@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 /// What separates the fields of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delimiter {
     /// `,`
     #[default]
@@ -51,6 +52,7 @@ impl Delimiter {
 
 /// What sets the thousands apart in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Thousands {
     /// `1,234.5`
     Comma,
@@ -130,12 +132,12 @@ impl CsvOptions {
 /// empty field behind the last. Letters are UTF-8, or else Latin-1.
 ///
 /// ```no_run
-/// use dualfit::{CsvOptions, CsvSource, Delimiter};
+/// use dualfit::source::{CsvOptions, CsvSource, Delimiter};
 /// let source = CsvSource::open("run7.csv")?.x(["t"])?.y("signal")?.sigma("error")?;
 /// let tabs = CsvOptions { delimiter: Some(Delimiter::Tab), ..Default::default() };
 /// let source = CsvSource::open_with("run8.txt", tabs)?.x([0, 1])?.y(4)?;
 /// let source = CsvSource::open_with("spectrum.txt", CsvOptions::detected())?;
-/// # Ok::<(), dualfit::SourceError>(())
+/// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
 pub struct CsvSource {
     sheet: Arc<Sheet>,

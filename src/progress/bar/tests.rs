@@ -129,7 +129,7 @@ fn child() {
 #[test]
 fn nothing_is_drawn_where_there_is_no_terminal() {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "progress::tests::child", "--ignored", "--nocapture"])
+        .args(["--exact", "progress::bar::tests::child", "--ignored", "--nocapture"])
         .stdin(Stdio::null())
         .output()
         .unwrap();

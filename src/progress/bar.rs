@@ -1,0 +1,186 @@
+//! An observer that draws.
+
+use crate::solver::observe::{BatchProgress, Event, Progress, StreamProgress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Shows of a fit iteration, cost, step and damping, those of whichever stepped last in a search from many
+/// starts; of a batch the fits that are finished, fits per second and the time left; of a stream, for each
+/// pass, the points that are done, points per second and, where the points are counted, the time left,
+/// with the cost after the pass before. For [`CurveFit::observe`](crate::CurveFit::observe).
+///
+/// ```
+/// use dualfit::{CurveFit, progress};
+/// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).observe(progress::bar());
+/// ```
+pub fn bar() -> impl Fn(&Event<'_>) -> ControlFlow<()> + Send + Sync + 'static {
+    bar_on(ProgressDrawTarget::stderr())
+}
+
+fn bar_on(
+    target: ProgressDrawTarget,
+) -> impl Fn(&Event<'_>) -> ControlFlow<()> + Send + Sync + 'static {
+    let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::Abandon);
+    bar.set_style(style("{spinner} {msg}"));
+    let since = Mutex::new(None);
+    move |event| {
+        if !bar.is_hidden() {
+            let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
+            if bar.is_finished() {
+                // Another fit or batch of the same model.
+                bar.reset();
+            }
+            match event {
+                // The line of a stream has what its steps have to say.
+                Event::Step(now)
+                    if since.is_some_and(|pass: Since| pass.elapsed <= now.elapsed) => {}
+                Event::Step(now) => {
+                    *since = None;
+                    bar.unset_length();
+                    bar.set_style(style("{spinner} {msg}"));
+                    bar.set_message(fit_line(now));
+                }
+                Event::Batch(now) => show_batch(&bar, now),
+                Event::Stream(now) => {
+                    let from = Since::of(*since, now);
+                    *since = Some(from);
+                    show_stream(&bar, now, from);
+                }
+            }
+            if !bar.is_finished() {
+                bar.tick();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn fit_line(progress: &Progress<'_>) -> String {
+    let Progress { iteration, cost, step, damping, .. } = *progress;
+    format!(
+        "iteration {iteration}  cost {cost:.6e}  step {step:.1e}  damping {damping:.1e}  {}",
+        seconds(progress.elapsed)
+    )
+}
+
+fn show_batch(bar: &ProgressBar, progress: &BatchProgress) {
+    with_length(bar, progress.n_fits as u64);
+    bar.set_message(batch_line(*progress));
+    bar.set_position(progress.finished as u64);
+    if progress.finished == progress.n_fits {
+        bar.abandon();
+    }
+}
+
+fn show_stream(bar: &ProgressBar, progress: &StreamProgress, since: Since) {
+    if let Some(total) = progress.total_points {
+        with_length(bar, total);
+    }
+    bar.set_message(stream_line(progress, since));
+    bar.set_position(progress.points);
+}
+
+/// A bar of so many things.
+fn with_length(bar: &ProgressBar, length: u64) {
+    if bar.length() != Some(length) {
+        bar.set_style(style("{bar:30} {msg}"));
+        bar.set_length(length);
+    }
+}
+
+fn batch_line(progress: BatchProgress) -> String {
+    let BatchProgress { finished, n_fits, elapsed } = progress;
+    let rate = finished as f64 / elapsed.as_secs_f64();
+    let left = match finished == n_fits {
+        true => format!("in {}", seconds(elapsed)),
+        false => format!("{} left", left(n_fits as f64 - finished as f64, rate)),
+    };
+    format!("{finished} of {n_fits} fits  {} fits/s  {left}", short(rate))
+}
+
+/// Where the rate of a pass is counted from.
+#[derive(Clone, Copy)]
+struct Since {
+    pass: usize,
+    points: u64,
+    elapsed: Duration,
+}
+
+impl Since {
+    /// What was said `before`, as long as the same pass goes on.
+    fn of(before: Option<Since>, progress: &StreamProgress) -> Since {
+        let StreamProgress { pass, points, elapsed, .. } = *progress;
+        match before {
+            Some(since) if since.pass == pass && since.points <= points => since,
+            _ => Since { pass, points, elapsed },
+        }
+    }
+
+    /// Points per second since, if time has gone by.
+    fn rate(self, progress: &StreamProgress) -> Option<f64> {
+        let points = progress.points.checked_sub(self.points)? as f64;
+        let time = progress.elapsed.checked_sub(self.elapsed)?.as_secs_f64();
+        (points > 0.0 && time > 0.0).then(|| points / time)
+    }
+}
+
+fn stream_line(progress: &StreamProgress, since: Since) -> String {
+    let rate = since.rate(progress);
+    let mut line = format!("pass {}  {}", progress.pass, short(progress.points as f64));
+    if let Some(total) = progress.total_points {
+        line += &format!(" of {}", short(total as f64));
+    }
+    line += " points";
+    if let Some(rate) = rate {
+        line += &format!("  {} points/s", short(rate));
+    }
+    if let (Some(rate), Some(total)) = (rate, progress.total_points) {
+        line += &format!("  {} left", left(total.saturating_sub(progress.points) as f64, rate));
+    }
+    if let Some(cost) = progress.cost {
+        line += &format!("  cost {cost:.6e}");
+    }
+    line + "  " + &seconds(progress.elapsed)
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are constants of this room, and its tests draw each of them.
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌")
+}
+
+/// The time that `remaining` things take at this rate.
+fn left(remaining: f64, rate: f64) -> String {
+    match Duration::try_from_secs_f64(remaining / rate) {
+        Ok(time) => seconds(time),
+        Err(_) => "?".into(),
+    }
+}
+
+/// A number in three digits with the prefix that its unit takes: `1.23 M`.
+fn short(value: f64) -> String {
+    let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let (unit, prefix) = prefixes.into_iter().find(|&(unit, _)| value >= unit).unwrap_or((1.0, ""));
+    let scaled = value / unit;
+    let digits = match scaled {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.digits$} {prefix}").trim_end().to_owned()
+}
+
+/// A time as it is read fastest: `0.42 s`, `37 s`, `5 min 07 s`, `2 h 05 min`.
+fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.2} s", time.as_secs_f64()),
+        whole @ 10..60 => format!("{whole} s"),
+        whole @ 60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        whole => format!("{} h {:02} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests;
