@@ -14,7 +14,7 @@ use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, Made, device};
-use crate::fit::placement::{Handed, Placement};
+use crate::fit::placement::{GivenDevice, Placement};
 use crate::observe::span;
 use crate::threads;
 use rayon::prelude::*;
@@ -180,7 +180,7 @@ impl CurveFit {
         &self,
         request: &BatchRequest<'_>,
         printed: Option<&CompiledModel>,
-        handed: Option<Handed<'_>>,
+        handed: Option<GivenDevice<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {
         let covariances = self.wants_covariances();

@@ -9,7 +9,7 @@ use crate::data::batch::BatchData;
 use crate::data::estimator::Estimator;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::fit::placement::{Handed, Uploaded, failed};
+use crate::fit::placement::{GivenDevice, Uploaded, failed};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -162,9 +162,9 @@ impl FitData<'_, '_> {
     }
 
     /// The device that they are on.
-    pub(super) fn handed(&self) -> Option<Handed<'_>> {
+    pub(super) fn handed(&self) -> Option<GivenDevice<'_>> {
         let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
-        Some(Handed { device, uploaded: Uploaded::Points(resident), take_over: false })
+        Some(GivenDevice { device, uploaded: Uploaded::Points(resident), take_over: false })
     }
 }
 
@@ -225,12 +225,12 @@ pub enum BatchFitData<'d, 'a> {
 
 impl<'a> BatchFitData<'_, 'a> {
     /// The data in memory, and the device that they are on.
-    pub(super) fn parts(&self) -> (&BatchData<'a>, Option<Handed<'_>>) {
+    pub(super) fn parts(&self) -> (&BatchData<'a>, Option<GivenDevice<'_>>) {
         match self {
             BatchFitData::Memory(data) => (data, None),
             BatchFitData::Device(DeviceBatch { device, data, resident }) => {
                 let uploaded = Uploaded::Batch(resident);
-                (data, Some(Handed { device, uploaded, take_over: false }))
+                (data, Some(GivenDevice { device, uploaded, take_over: false }))
             }
         }
     }

@@ -37,7 +37,7 @@ use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
 #[cfg(test)]
 use crate::fit::placement::Uploaded;
-use crate::fit::placement::{Handed, Wish};
+use crate::fit::placement::{GivenDevice, PlacementRequest};
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
@@ -323,15 +323,15 @@ impl CurveFit {
     }
 
     /// What was said of where a fit is computed.
-    fn wish<'a>(&'a self, handed: Option<Handed<'a>>) -> Wish<'a> {
+    fn wish<'a>(&'a self, handed: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
         #[cfg(test)]
-        let handed = handed.or(self.device.as_ref().map(|device| Handed {
+        let handed = handed.or(self.device.as_ref().map(|device| GivenDevice {
             device,
             uploaded: Uploaded::None,
             take_over: self.take_over,
         }));
         let CurveFit { backend, costs, .. } = *self;
-        Wish { backend, costs, handed }
+        PlacementRequest { backend, costs, handed }
     }
 
     /// Whatever can be wrong before the data are looked at.
@@ -351,7 +351,7 @@ impl CurveFit {
         &self,
         points: &Points<'_>,
         start: Found,
-        handed: Option<Handed<'_>>,
+        handed: Option<GivenDevice<'_>>,
         spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {

@@ -19,8 +19,8 @@ pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
-pub(crate) mod survey;
 mod units;
+pub(crate) mod validate_stream;
 
 pub(crate) mod values;
 mod vectors;

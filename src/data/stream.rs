@@ -4,7 +4,7 @@ use super::Missing;
 use super::points::{ColumnList, Given};
 use super::sigma::{Sigma, Weights};
 use super::source::{Chunk, Shape, Source};
-use super::survey::PIECE;
+use super::validate_stream::PIECE;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};

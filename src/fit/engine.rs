@@ -1,10 +1,10 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
-use super::doubts::warnings;
 use super::search::{PointSource, Rules, View, Visit, Workspace};
 use super::stats::Stats;
 use super::supply::{EvaluatorOptions, Supply};
+use super::warnings::warnings;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::Loss;

@@ -1,15 +1,15 @@
 //! Where a fit of points in memory is computed, and what it needs there.
 
 use super::placement::{
-    ALL_FIXED, Estimate, Loaded, NATIVE, Obstacle, Placement, Uploaded, Wish, failed, failed_on,
-    not_loaded,
+    ALL_FIXED, Estimate, Loaded, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded, failed,
+    failed_on, not_loaded,
 };
 use crate::backend::Precision;
 use crate::backend::choice::{Work, f64_lanes};
 use crate::backend::cpu::{Cpu, Whitened};
 use crate::backend::cuda::cache::Origin;
-use crate::backend::cuda::careful::Careful;
 use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
+use crate::backend::cuda::cpu_fallback::WithCpuFallback;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
@@ -52,7 +52,7 @@ impl<'a> Execution<'a> {
     /// # Errors
     /// As [`Placement::choose`].
     pub(crate) fn of(
-        wish: &Wish<'a>,
+        wish: &PlacementRequest<'a>,
         (loss, precision): (Loss, Precision),
         printed: Option<&'a CompiledModel>,
         points: &Points<'_>,
@@ -116,9 +116,9 @@ impl<'a> Execution<'a> {
     ) -> Result<Box<dyn Evaluator + 'e>> {
         match &self.device {
             Some(on) => match on.passes(points, loss, arithmetic) {
-                Ok(passes) => Ok(Box::new(Careful::new(passes, cpu, on.loaded.take_over))),
+                Ok(passes) => Ok(Box::new(WithCpuFallback::new(passes, cpu, on.loaded.take_over))),
                 Err(error) if on.loaded.take_over => {
-                    Ok(Box::new(Careful::without_device(cpu, error.to_string())))
+                    Ok(Box::new(WithCpuFallback::without_device(cpu, error.to_string())))
                 }
                 Err(error) => Err(error),
             },

@@ -1,7 +1,7 @@
 //! A fit as a LaTeX table: parameters with their errors, and how good the fit is.
 
 use super::Fit;
-use super::restricted::Part;
+use super::marginal::Part;
 use super::rounding::Rounded;
 use super::significant::significant;
 use crate::data::estimator::Estimator;

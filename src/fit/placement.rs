@@ -20,16 +20,16 @@ const SOON: f64 = 5e-4;
 
 /// What a caller says of the place.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct PlacementRequest<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
     /// A device that takes the place of the registered ones.
-    pub(crate) handed: Option<Handed<'a>>,
+    pub(crate) handed: Option<GivenDevice<'a>>,
 }
 
 /// A device that the caller holds.
 #[derive(Clone, Copy)]
-pub(crate) struct Handed<'a> {
+pub(crate) struct GivenDevice<'a> {
     pub(crate) device: &'a Arc<Device>,
     pub(crate) uploaded: Uploaded<'a>,
     /// Whether the CPU goes on if the device fails.
@@ -44,7 +44,7 @@ pub(crate) enum Uploaded<'a> {
     Batch(&'a Resident),
 }
 
-impl<'a> Wish<'a> {
+impl<'a> PlacementRequest<'a> {
     pub(super) fn uploaded(&self) -> Uploaded<'a> {
         self.handed.map_or(Uploaded::None, |handed| handed.uploaded)
     }
@@ -116,7 +116,10 @@ impl<T> Placement<T> {
     ///
     /// # Errors
     /// [`Error::NotOnDevice`] if a device was asked for that has no kernel.
-    pub(super) fn hindered(wish: &Wish<'_>, obstacle: &Obstacle) -> Result<Placement<T>> {
+    pub(super) fn hindered(
+        wish: &PlacementRequest<'_>,
+        obstacle: &Obstacle,
+    ) -> Result<Placement<T>> {
         let asked = wish.handed.is_some() || matches!(wish.backend, Backend::Cuda(_));
         match *obstacle {
             _ if wish.backend == Backend::Cpu => Ok(Placement::on_cpu("asked for")),
@@ -132,13 +135,13 @@ impl<T> Placement<T> {
     /// # Errors
     /// If a device was asked for: [`Error::CudaUnavailable`] and what it refused.
     pub(super) fn choose<'e>(
-        wish: &Wish<'_>,
+        wish: &PlacementRequest<'_>,
         estimate: impl FnOnce() -> Estimate<'e>,
         prepare: impl FnOnce(Arc<Device>, bool) -> Result<T>,
     ) -> Result<Placement<T>> {
         let (device, take_over, reason) = match (wish.handed, wish.backend) {
             (_, Backend::Cpu) => return Ok(Placement::on_cpu("asked for")),
-            (Some(Handed { device, take_over, .. }), _) => {
+            (Some(GivenDevice { device, take_over, .. }), _) => {
                 (device.clone(), take_over, "asked for".to_owned())
             }
             (None, Backend::Cuda(ordinal)) => {

@@ -2,7 +2,7 @@
 
 use super::Fit;
 use super::derived::Derived;
-use super::restricted::Part;
+use super::marginal::Part;
 use super::significant::significant;
 use crate::data::estimator::Estimator;
 use std::fmt;

@@ -5,8 +5,8 @@
 //! get ever smaller and end in rounding before they arrive. Then, if linear parameters were solved for, from where
 //! a search in the nonlinear ones alone leads, if that is better. Limits that the caller set forbid both.
 
-use super::projected::projected;
 use super::search::{PointSource, Rules, View, Workspace};
+use super::variable_projection::projected;
 use crate::data::loss::Loss;
 use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;

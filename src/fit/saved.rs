@@ -7,7 +7,7 @@
 use super::Fit;
 use super::covariance::{Covariance, Direction};
 use super::derived::Derived;
-use super::restricted::Part;
+use super::marginal::Part;
 use super::stats::Stats;
 use super::warning::Warning;
 use crate::data::estimator::Estimator;

@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::levels::Heavy;
 use super::linear_model::LinearModel;
 use super::outcome::{Failure, Fault, Outcome};
-use super::run::{Ends, Next, Run, best_of_runs};
+use super::runs::{Ends, Next, Run, best_of_runs};
 use super::search::Search;
 use super::state::{Scaling, State, Want};
 use super::task::{Problem, Task};

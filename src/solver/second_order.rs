@@ -9,7 +9,7 @@
 use super::bounds::{Limits, Side};
 use super::minimise::OnHost;
 use super::outcome::{Failure, Fault};
-use super::run::Next;
+use super::runs::Next;
 use super::search::Search;
 use super::termination::Termination;
 use crate::normal::Summary;

@@ -1,6 +1,5 @@
 //! The CPU backend: blocks of points through a vectorised interpreter, chunks over all cores.
 
-pub(crate) mod abreast;
 mod chunks;
 mod code;
 mod gram;
@@ -12,6 +11,7 @@ mod poisson;
 pub(crate) mod predict;
 mod robust;
 mod rows;
+pub(crate) mod simd_batch;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ mod worker;
 
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::data::survey::PIECE;
+use crate::data::validate_stream::PIECE;
 use crate::model::native::{Native, Steps};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};

@@ -4,9 +4,9 @@
 pub(crate) mod bandwidth;
 pub(crate) mod batch;
 pub(crate) mod cache;
-pub(crate) mod careful;
 mod codegen;
 pub(crate) mod compiled_model;
+pub(crate) mod cpu_fallback;
 mod cuda_driver;
 pub(crate) mod device;
 pub(crate) mod device_points;

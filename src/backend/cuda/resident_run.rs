@@ -10,7 +10,7 @@ use crate::normal::Normal;
 use crate::observe::span;
 use crate::solver::observe::{Event, Progress, wants_to_stop};
 use crate::solver::outcome::{Failure, Outcome};
-use crate::solver::run::{Ends, Run, best_of_runs};
+use crate::solver::runs::{Ends, Run, best_of_runs};
 use crate::solver::state::Scaling;
 use crate::solver::task::{Task, Work};
 use crate::solver::termination::Termination;

@@ -1,12 +1,12 @@
 //! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
 
-mod answered;
-mod memo;
+mod pass_cache;
 mod passes;
 mod streamed;
+mod summed;
 
-pub(crate) use memo::{Answer, Memo, Sums};
+pub(crate) use pass_cache::{PassCache, PassResult, Sums};
 #[cfg(test)]
-pub(crate) use memo::{Question, Unfinished};
+pub(crate) use pass_cache::{PassKey, Unfinished};
 pub(crate) use passes::{Evaluated, FirstPass, Kept, Passes, Watch};
 pub(crate) use streamed::{Streamed, locked};

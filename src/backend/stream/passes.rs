@@ -1,7 +1,7 @@
 //! The points of a stream, passed over chunk by chunk, and what is known of them.
 
-use super::answered::Answered;
-use super::memo::{Answer, Memo, Question, Unfinished};
+use super::pass_cache::{PassCache, PassKey, PassResult, Unfinished};
+use super::summed::Summed;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::streamed::Streamed as Device;
 use crate::data::estimator::Estimator;
@@ -13,7 +13,7 @@ use crate::data::sigma::Spread;
 use crate::data::source::Chunk;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::StreamPoints;
-use crate::data::survey::Survey;
+use crate::data::validate_stream::Survey;
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ pub(crate) trait Watch: Send {
 pub(crate) struct Kept<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) distinct: usize,
-    pub(crate) memo: &'a Memo,
+    pub(crate) cache: &'a PassCache,
 }
 
 /// The first pass on the way: what it has seen, and the first point that it has not.
@@ -81,7 +81,7 @@ pub(crate) struct Passes<'a> {
     estimator: Estimator,
     /// What is known of all points, once they have been seen.
     pub(crate) known: Option<(Overview, usize)>,
-    pub(crate) memo: Memo,
+    pub(crate) cache: PassCache,
     watch: Box<dyn Watch + 'a>,
     scratch: Scratch,
     /// Passes that were begun.
@@ -109,9 +109,9 @@ pub(crate) struct Evaluated<'a> {
 
 impl Evaluated<'_> {
     /// What a pass is asked at these parameters.
-    pub(crate) fn question(&self, params: &[f64], columns: &[f64]) -> Question {
+    pub(crate) fn key(&self, params: &[f64], columns: &[f64]) -> PassKey {
         let Evaluated { loss, most_weight, .. } = *self;
-        Question { loss, most_weight, params: params.to_vec(), columns: columns.to_vec() }
+        PassKey { loss, most_weight, params: params.to_vec(), columns: columns.to_vec() }
     }
 
     /// Calls `work` with an evaluator of points, which has `scratch` and leaves it.
@@ -142,7 +142,7 @@ impl<'a> Passes<'a> {
             points,
             estimator,
             known: None,
-            memo: Memo::default(),
+            cache: PassCache::default(),
             watch,
             scratch: Scratch::default(),
             begun: 0,
@@ -171,7 +171,7 @@ impl<'a> Passes<'a> {
     ) -> std::result::Result<(), Fault> {
         let Evaluated { model, start, .. } = evaluated;
         let free = model.free.len();
-        let question = evaluated.question(start, &vec![1.0; free]);
+        let key = evaluated.key(start, &vec![1.0; free]);
         let (said, estimator) = (self.points, self.estimator);
         let mut scratch = std::mem::take(&mut self.scratch);
         let outcome = self.each_chunk(pass.next, |first, chunk| {
@@ -179,7 +179,7 @@ impl<'a> Passes<'a> {
             let points = survey.add(said.of(chunk), first, estimator)?;
             if let Some(sums) = &mut pass.sums {
                 evaluated
-                    .on(&mut scratch, &points, |cpu| cpu.add_normal(start, &question.columns, sums))
+                    .on(&mut scratch, &points, |cpu| cpu.add_normal(start, &key.columns, sums))
                     .map_err(|fault| at_offset(fault, first))?;
             }
             // All that was asked of these points is there, or a pass that goes on sees them again.
@@ -213,64 +213,60 @@ impl<'a> Passes<'a> {
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
         if let Some(sums) = sums.as_ref().filter(|_| overview.is_ordinary()) {
-            self.memo.answers.push((question, Answer::Normal(sums.clone().sum())));
+            self.cache.results.push((key, PassResult::Normal(sums.clone().sum())));
         }
         Ok(())
     }
 
-    /// The sums of all points that answer a question, from a pass unless they are known.
-    pub(crate) fn answer<S: Answered>(
+    /// The sums of all points that result a key, from a pass unless they are known.
+    pub(crate) fn result<S: Summed>(
         &mut self,
         evaluated: Evaluated<'_>,
-        question: &Question,
+        key: &PassKey,
         out: &mut S,
     ) -> std::result::Result<(), Fault> {
-        if self.recall(question, out)? {
+        if self.recall(key, out)? {
             return Ok(());
         }
-        let (mut sums, mut next) = self.memo.begin(question);
+        let (mut sums, mut next) = self.cache.begin(key);
         let outcome = self.each_part(evaluated, next, |cpu, first, given| {
-            let added = S::add(cpu, &question.params, &question.columns, &mut sums);
+            let added = S::add(cpu, &key.params, &key.columns, &mut sums);
             added.map_err(|fault| at_offset(fault, first))?;
             next = first + given;
             Ok(())
         });
         if let Err(Fault::Stopped(stop)) = outcome {
             self.stopped = Some(stop);
-            let (question, sums) = (question.clone(), S::unfinished(sums));
-            self.memo.unfinished = Some(Unfinished { question, sums, next });
+            let (key, sums) = (key.clone(), S::unfinished(sums));
+            self.cache.unfinished = Some(Unfinished { key, sums, next });
             self.keep()?;
             return outcome;
         }
         outcome?;
         *out = sums.sum();
-        self.learn(question, out)
+        self.learn(key, out)
     }
 
-    /// As [`answer`](Passes::answer), with a pass of a device. One that is stopped begins anew when the fit is
+    /// As [`result`](Passes::result), with a pass of a device. One that is stopped begins anew when the fit is
     /// resumed.
-    pub(crate) fn answer_on<S: Answered>(
+    pub(crate) fn answer_on<S: Summed>(
         &mut self,
         device: &mut Device,
-        question: &Question,
+        key: &PassKey,
         out: &mut S,
     ) -> std::result::Result<(), Fault> {
-        if self.recall(question, out)? {
+        if self.recall(key, out)? {
             return Ok(());
         }
-        S::begin(device, &question.params, &question.columns).map_err(Fault::Device)?;
+        S::begin(device, &key.params, &key.columns).map_err(Fault::Device)?;
         self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
         out.finish(device).map_err(Fault::Device)?;
-        self.learn(question, out)
+        self.learn(key, out)
     }
 
-    /// Whether the answer is known, which is then in `out`; if not, a pass may begin.
-    fn recall<S: Answered>(
-        &self,
-        question: &Question,
-        out: &mut S,
-    ) -> std::result::Result<bool, Fault> {
-        match self.memo.recall(question) {
+    /// Whether the result is known, which is then in `out`; if not, a pass may begin.
+    fn recall<S: Summed>(&self, key: &PassKey, out: &mut S) -> std::result::Result<bool, Fault> {
+        match self.cache.recall(key) {
             Some(known) => {
                 out.clone_from(known);
                 Ok(true)
@@ -279,12 +275,8 @@ impl<'a> Passes<'a> {
         }
     }
 
-    fn learn<S: Answered>(
-        &mut self,
-        question: &Question,
-        answer: &S,
-    ) -> std::result::Result<(), Fault> {
-        self.memo.answers.push((question.clone(), answer.clone().into()));
+    fn learn<S: Summed>(&mut self, key: &PassKey, result: &S) -> std::result::Result<(), Fault> {
+        self.cache.results.push((key.clone(), result.clone().into()));
         Ok(self.keep()?)
     }
 
@@ -383,7 +375,7 @@ impl<'a> Passes<'a> {
             Some((overview, distinct)) => (overview, *distinct),
             None => return Ok(()),
         };
-        self.watch.keep(&Kept { overview, distinct, memo: &self.memo })
+        self.watch.keep(&Kept { overview, distinct, cache: &self.cache })
     }
 
     /// Lets a first pass be kept.

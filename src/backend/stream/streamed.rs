@@ -1,4 +1,4 @@
-//! A stream as the solver sees it: an evaluator whose every new question is a pass over all points.
+//! A stream as the solver sees it: an evaluator whose every new key is a pass over all points.
 
 use super::passes::{Evaluated, Passes};
 use crate::backend::cpu::Cpu;
@@ -80,19 +80,19 @@ pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Pa
 
 impl Evaluator for Streamed<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        let question = self.evaluated.question(params, columns);
-        if self.on_device(|passes, device| passes.answer_on(device, &question, out))? {
+        let key = self.evaluated.key(params, columns);
+        if self.on_device(|passes, device| passes.answer_on(device, &key, out))? {
             return Ok(());
         }
-        locked(self.passes).answer(self.evaluated, &question, out)
+        locked(self.passes).result(self.evaluated, &key, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
-        let question = self.evaluated.question(params, columns);
+        let key = self.evaluated.key(params, columns);
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
         let done = out.n <= FEW_PARAMETERS
-            && self.on_device(|passes, device| passes.answer_on(device, &question, out))?;
-        if done { Ok(()) } else { locked(self.passes).answer(self.evaluated, &question, out) }
+            && self.on_device(|passes, device| passes.answer_on(device, &key, out))?;
+        if done { Ok(()) } else { locked(self.passes).result(self.evaluated, &key, out) }
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {

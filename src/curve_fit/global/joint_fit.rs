@@ -2,7 +2,7 @@
 
 use crate::data::sigma::Spread;
 use crate::fit::Fit;
-use crate::fit::restricted::Seen;
+use crate::fit::marginal::Seen;
 use crate::fit::significant::significant;
 use crate::model::Expression;
 use crate::model::native::Model;

@@ -1,7 +1,7 @@
 //! Fits over more points than memory holds: exact, by passes over a source.
 
-mod course;
 mod identity;
+mod stream_fit;
 
 use super::{CurveFit, array};
 use crate::data::columns::{Arguments, Columns};
@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::model::var::Var;
 use crate::observe::span;
-use course::{Asked, Course};
 use std::time::Instant;
+use stream_fit::{Asked, StreamFit};
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0` within `memory_limit` bytes beside them, as
 /// NLSQ's `curve_fit_large` does, but exactly: every pass is over all points.
@@ -101,7 +101,7 @@ impl CurveFit {
         let asked =
             Asked { curve: self, model: &ready.model, ready: &ready, free, unused, start, begun };
         let sample = stream.sample_points(&shape);
-        let (course, resumed) = Course::new(asked, stream, shape)?;
+        let (course, resumed) = StreamFit::new(asked, stream, shape)?;
         let opening = course.open(resumed, sample)?;
         let from = course.begin(&opening)?;
         let fit = course.fit(&from)?;

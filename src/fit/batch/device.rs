@@ -53,7 +53,7 @@ pub(crate) struct OnDevice<'a> {
 
 /// How a batch went on a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Course {
+pub(crate) struct DeviceRun {
     /// Launches, each for a chunk of the fits.
     pub(crate) chunks: usize,
     /// Fits that the device left to the host.
@@ -92,8 +92,12 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
 ///
 /// # Errors
 /// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the device refused.
-pub(crate) fn run(request: &BatchRequest<'_>, on: &OnDevice<'_>, out: Part<'_>) -> Result<Course> {
-    let mut course = Course::default();
+pub(crate) fn run(
+    request: &BatchRequest<'_>,
+    on: &OnDevice<'_>,
+    out: Part<'_>,
+) -> Result<DeviceRun> {
+    let mut course = DeviceRun::default();
     if out.len() == 0 {
         return Ok(course);
     }
@@ -118,7 +122,7 @@ fn take_over(
     request: &BatchRequest<'_>,
     rest: Part<'_>,
     failed: String,
-    course: &mut Course,
+    course: &mut DeviceRun,
 ) -> Result<()> {
     course.by_host += rest.len();
     course.failed = Some(failed);
@@ -130,7 +134,7 @@ fn run_chunks(
     on: &OnDevice<'_>,
     batch: &Batch<'_>,
     mut rest: Part<'_>,
-    course: &mut Course,
+    course: &mut DeviceRun,
 ) -> Result<()> {
     let mut found = Found::default();
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };

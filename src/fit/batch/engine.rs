@@ -7,12 +7,12 @@
 //! file's [`run`] does it on the CPU, and a device does it for any range of fits that
 //! [`Part::split`] cuts off. A fit that is left as it was counts as not run.
 
-use super::abreast::Ranks;
 use super::arrays::Part;
-use super::one::Bench;
+use super::simd_batch::SimdFits;
 use super::status::FitStatus;
+use super::workspace::FitWorkspace;
 use crate::backend::cpu::Prepared;
-use crate::backend::cpu::abreast::ABREAST;
+use crate::backend::cpu::simd_batch::ABREAST;
 use crate::data::batch::{BatchData, Deviations, Starts};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -133,7 +133,7 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
     }
     let samples = request.data.samples.len() / request.data.n_fits();
     let share = out.len().div_ceil(PORTIONS * threads::count());
-    let crew = Crew {
+    let crew = Scheduler {
         request,
         fits: request.data.n_fits(),
         portion: (SAMPLES / samples.max(1)).clamp(1, share.clamp(ABREAST, MOST)),
@@ -147,28 +147,28 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
 }
 
 /// Where a thread makes its fits.
-enum Room<'a> {
-    Abreast(Box<Ranks<'a>>),
-    Alone(Box<Bench<'a>>),
+enum Worker<'a> {
+    SimdBatch(Box<SimdFits<'a>>),
+    Alone(Box<FitWorkspace<'a>>),
 }
 
-impl<'a> Room<'a> {
-    fn new(request: &BatchRequest<'a>) -> Room<'a> {
-        match Ranks::new(request) {
-            Some(ranks) => Room::Abreast(Box::new(ranks)),
-            None => Room::Alone(Box::new(Bench::new(request))),
+impl<'a> Worker<'a> {
+    fn new(request: &BatchRequest<'a>) -> Worker<'a> {
+        match SimdFits::new(request) {
+            Some(ranks) => Worker::SimdBatch(Box::new(ranks)),
+            None => Worker::Alone(Box::new(FitWorkspace::new(request))),
         }
     }
 }
 
 /// The threads at work on a batch.
-struct Crew<'r, 'a> {
+struct Scheduler<'r, 'a> {
     request: &'r BatchRequest<'a>,
     fits: usize,
     /// Fits that are made in one go.
     portion: usize,
     /// Rooms that no thread is using.
-    rooms: Mutex<Vec<Room<'a>>>,
+    rooms: Mutex<Vec<Worker<'a>>>,
     stopped: AtomicBool,
     tally: Mutex<Tally>,
 }
@@ -181,7 +181,7 @@ struct Tally {
     panic: Option<String>,
 }
 
-impl Crew<'_, '_> {
+impl Scheduler<'_, '_> {
     /// Halves a part until it is a portion.
     fn divide(&self, part: Part<'_>) {
         let portions = part.len().div_ceil(self.portion);
@@ -199,10 +199,10 @@ impl Crew<'_, '_> {
         }
         let _span = span!(DEBUG, "portion", first = part.first, fits = part.len());
         let idle = lock(&self.rooms).pop();
-        let mut room = idle.unwrap_or_else(|| Room::new(self.request));
+        let mut room = idle.unwrap_or_else(|| Worker::new(self.request));
         match &mut room {
-            Room::Abreast(ranks) => ranks.fit_all(self.request, &mut part),
-            Room::Alone(bench) => {
+            Worker::SimdBatch(ranks) => ranks.fit_all(self.request, &mut part),
+            Worker::Alone(bench) => {
                 for index in 0..part.len() {
                     if part.statuses[index] == FitStatus::NotRun {
                         bench.fit(self.request, index, &mut part);

@@ -11,7 +11,7 @@ use crate::fit::covariance::{Covariance, Inputs};
 use crate::normal::small::fold_rows;
 use crate::normal::{RFactor, Spectrum};
 
-/// Room for the errors of a fit of `n` free parameters.
+/// Worker for the errors of a fit of `n` free parameters.
 pub(super) struct Errors {
     /// Positions, among the free parameters, of those that are estimated.
     kept: Vec<usize>,

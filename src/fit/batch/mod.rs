@@ -1,22 +1,22 @@
 //! What a batch of fits found: flat arrays, and a view of each fit.
 
-mod abreast;
 pub(crate) mod arrays;
 pub(crate) mod device;
 pub(crate) mod engine;
 mod errors;
-mod one;
 mod pipeline;
 pub(crate) mod place;
+mod simd_batch;
 pub(crate) mod status;
 mod summary;
 mod tied;
 pub(crate) mod view;
+mod workspace;
 
 use crate::backend::Processor;
 use crate::solver::bounds::Side;
 use arrays::Arrays;
-use device::Course;
+use device::DeviceRun;
 use status::FitStatus;
 use std::fmt;
 use view::BatchFitView;
@@ -42,7 +42,7 @@ pub(crate) struct Made {
     /// One sentence.
     pub(crate) reason: String,
     /// The name of the device that made it, and how that went.
-    pub(crate) device: Option<(String, Course)>,
+    pub(crate) device: Option<(String, DeviceRun)>,
 }
 
 impl BatchFit {

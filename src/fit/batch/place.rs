@@ -7,7 +7,9 @@ use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{Units, bytes_per_sample};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::error::Result;
-use crate::fit::placement::{ALL_FIXED, Estimate, NATIVE, Obstacle, Placement, Uploaded, Wish};
+use crate::fit::placement::{
+    ALL_FIXED, Estimate, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded,
+};
 use crate::threads;
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use std::sync::Arc;
 /// # Errors
 /// As [`Placement::choose`].
 pub(crate) fn place<'a>(
-    wish: &Wish<'a>,
+    wish: &PlacementRequest<'a>,
     covariances: bool,
     printed: Option<&CompiledModel>,
     request: &BatchRequest<'_>,

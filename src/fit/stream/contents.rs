@@ -1,12 +1,12 @@
 //! What a checkpoint of a stream contains: what is known of the points, how the fit was opened, and the
-//! answers of all passes. A fit that is told them again takes the same steps, to the bit.
+//! results of all passes. A fit that is told them again takes the same steps, to the bit.
 //!
 //! The bytes are those of the `postcard` format, in which floats keep their bits.
 
-use super::opening::Opening;
-use crate::backend::stream::{Answer, FirstPass, Memo, Sums};
+use super::subsample_start::SubsampleStart;
+use crate::backend::stream::{FirstPass, PassCache, PassResult, Sums};
 use crate::data::overview::Overview;
-use crate::data::survey::pieces_of;
+use crate::data::validate_stream::pieces_of;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -16,7 +16,12 @@ pub(crate) enum Contents<'a> {
     /// A first pass that was stopped.
     First(Cow<'a, FirstPass>),
     /// A fit after its first pass. `distinct`: its different points, as far as they were counted.
-    Opened { overview: Overview, distinct: usize, opening: Cow<'a, Opening>, memo: Cow<'a, Memo> },
+    Opened {
+        overview: Overview,
+        distinct: usize,
+        opening: Cow<'a, SubsampleStart>,
+        cache: Cow<'a, PassCache>,
+    },
 }
 
 impl Contents<'_> {
@@ -52,8 +57,8 @@ impl Contents<'_> {
                         .as_ref()
                         .is_none_or(|sums| sums.is_sound(pieces, |sums| sums.is_of(free)))
             }
-            Contents::Opened { memo, .. } => {
-                let unfinished = memo.unfinished.as_ref().is_none_or(|pass| {
+            Contents::Opened { cache, .. } => {
+                let unfinished = cache.unfinished.as_ref().is_none_or(|pass| {
                     let pieces = pieces_of(pass.next);
                     match &pass.sums {
                         Sums::Normal(sums) => sums.is_sound(pieces, |sums| sums.is_of(free)),
@@ -61,9 +66,9 @@ impl Contents<'_> {
                     }
                 });
                 unfinished
-                    && memo.answers.iter().all(|(_, answer)| match answer {
-                        Answer::Normal(normal) => normal.is_of(free),
-                        Answer::Factor(factor) => factor.is_of(free),
+                    && cache.results.iter().all(|(_, result)| match result {
+                        PassResult::Normal(normal) => normal.is_of(free),
+                        PassResult::Factor(factor) => factor.is_of(free),
                     })
             }
         }
@@ -73,7 +78,7 @@ impl Contents<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::stream::{Question, Unfinished};
+    use crate::backend::stream::{PassKey, Unfinished};
     use crate::data::estimator::Estimator;
     use crate::data::loss::Loss;
     use crate::data::sample::Sample;
@@ -88,7 +93,7 @@ mod tests {
     }
 
     fn opened() -> Contents<'static> {
-        let question = Question {
+        let key = PassKey {
             loss: Loss::Huber { scale: 0.5 },
             most_weight: 2.0,
             params: odd(),
@@ -97,17 +102,17 @@ mod tests {
         let normal = Normal { n: 1, products: vec![1.0, -0.0, f64::NAN], cost: 7.0 };
         let factor = RFactor { n: 1, r: odd(), weight: 0.0 };
         let unfinished = Unfinished {
-            question: question.clone(),
+            key: key.clone(),
             sums: Sums::Normal(Grouped::new(normal.clone())),
             next: 0,
         };
-        let answers =
-            vec![(question.clone(), Answer::Normal(normal)), (question, Answer::Factor(factor))];
+        let results =
+            vec![(key.clone(), PassResult::Normal(normal)), (key, PassResult::Factor(factor))];
         Contents::Opened {
             overview: Overview::unknown(Estimator::Poisson),
             distinct: 3,
-            opening: Cow::Owned(Opening::none(100, "none was asked for")),
-            memo: Cow::Owned(Memo { answers, unfinished: Some(unfinished) }),
+            opening: Cow::Owned(SubsampleStart::none(100, "none was asked for")),
+            cache: Cow::Owned(PassCache { results, unfinished: Some(unfinished) }),
         }
     }
 
@@ -131,10 +136,10 @@ mod tests {
             assert_eq!(why, "its sums are not those of a fit of 2 free parameter(s)");
         }
         let bytes = opened().to_bytes().unwrap();
-        let Contents::Opened { memo, .. } = Contents::from_bytes(&bytes, 1).unwrap() else {
+        let Contents::Opened { cache, .. } = Contents::from_bytes(&bytes, 1).unwrap() else {
             panic!("it was opened");
         };
-        let bits: Vec<u64> = memo.answers[0].0.params.iter().map(|p| p.to_bits()).collect();
+        let bits: Vec<u64> = cache.results[0].0.params.iter().map(|p| p.to_bits()).collect();
         assert_eq!(bits, ODD);
     }
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
-pub(crate) mod follower;
-pub(crate) mod opening;
+pub(crate) mod pass_observer;
 pub(crate) mod stats;
+pub(crate) mod subsample_start;
 pub(crate) mod supply;

@@ -14,7 +14,7 @@ use crate::data::sigma::Spread;
 use crate::data::source::Width;
 use crate::error::{Error, Result};
 use crate::fit::placement::{
-    ALL_FIXED, Estimate, Loaded, NATIVE, Placement, Wish, failed, failed_on, not_loaded,
+    ALL_FIXED, Estimate, Loaded, NATIVE, Placement, PlacementRequest, failed, failed_on, not_loaded,
 };
 use crate::fit::search::View;
 use crate::fit::stats::Stats;
@@ -60,7 +60,7 @@ impl<'a> StreamSupply<'a> {
     /// If a device was asked for and cannot be had.
     pub(crate) fn choose(
         &self,
-        wish: &Wish<'_>,
+        wish: &PlacementRequest<'_>,
         loss: Loss,
         printed: Option<&'a CompiledModel>,
         points: &Overview,
@@ -77,7 +77,7 @@ impl<'a> StreamSupply<'a> {
 
     fn chosen(
         &self,
-        wish: &Wish<'_>,
+        wish: &PlacementRequest<'_>,
         printed: &'a CompiledModel,
         (loss, points): (Loss, &Overview),
     ) -> Result<Placement<OnDevice<'a>>> {

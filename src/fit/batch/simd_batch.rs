@@ -2,13 +2,13 @@
 //!
 //! A fit that ends makes room for the next one, so that none waits for a slow one. What only a fit
 //! alone can have, another scaling of its columns, a factor of its Jacobian or a second run, is rare;
-//! such a fit is made anew by [`Bench::fit`]. Which way a fit takes depends on its own data only.
+//! such a fit is made anew by [`FitWorkspace::fit`]. Which way a fit takes depends on its own data only.
 
 use super::arrays::Part;
 use super::engine::BatchRequest;
-use super::one::Bench;
 use super::status::FitStatus;
-use crate::backend::cpu::abreast::{ABREAST, Abreast, Manner};
+use super::workspace::FitWorkspace;
+use crate::backend::cpu::simd_batch::{ABREAST, Manner, SimdBatch};
 use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::estimator::Estimator;
@@ -16,19 +16,19 @@ use crate::data::points::Units;
 use crate::data::reach::is_far;
 use crate::data::sigma::Sigma;
 use crate::solver::levels::has_heavy_points;
+use crate::solver::stepwise::{Verdict, Waiting};
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
-use crate::solver::waiting::{Verdict, Waiting};
 
 /// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
 const MOST_POINTS: usize = 320;
 
-/// Room for the fits that are under way.
-pub(super) struct Ranks<'a> {
-    abreast: Abreast,
+/// Worker for the fits that are under way.
+pub(super) struct SimdFits<'a> {
+    abreast: SimdBatch,
     lanes: Vec<Lane>,
     /// What a fit alone needs, and the ends of all.
-    bench: Bench<'a>,
+    bench: FitWorkspace<'a>,
     /// Fits of a part, those of similar length together.
     order: Vec<usize>,
 }
@@ -44,10 +44,10 @@ struct Lane {
     absolute: bool,
 }
 
-impl<'a> Ranks<'a> {
+impl<'a> SimdFits<'a> {
     /// `None` if fits of this kind are made one by one: of models that are not traced, in two stages,
     /// with no free parameter, with as many points as make no difference.
-    pub(super) fn new(request: &BatchRequest<'a>) -> Option<Ranks<'a>> {
+    pub(super) fn new(request: &BatchRequest<'a>) -> Option<SimdFits<'a>> {
         let (data, prepared) = (request.data, request.prepared);
         let two_stages = request.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
@@ -68,8 +68,8 @@ impl<'a> Ranks<'a> {
             shared: same_points && !data.own,
             weighted: !(same_points && data.sigma == Sigma::Unknown),
         };
-        let abreast = Abreast::new(prepared, data.columns.len(), manner)?;
-        let bench = Bench::new(request);
+        let abreast = SimdBatch::new(prepared, data.columns.len(), manner)?;
+        let bench = FitWorkspace::new(request);
         let lane = || Lane {
             problem: bench.space.problem.clone(),
             solver: Waiting::new(request.names.len(), prepared.free.len()),
@@ -78,7 +78,7 @@ impl<'a> Ranks<'a> {
             absolute: false,
         };
         let lanes = (0..ABREAST).map(|_| lane()).collect();
-        Some(Ranks { abreast, lanes, bench, order: Vec::new() })
+        Some(SimdFits { abreast, lanes, bench, order: Vec::new() })
     }
 
     /// Makes all fits of a part.

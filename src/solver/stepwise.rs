@@ -2,7 +2,7 @@
 //! side.
 
 use super::outcome::Outcome;
-use super::run::is_worth_another_run;
+use super::runs::is_worth_another_run;
 use super::search::Search;
 use super::state::{Scaling, State, Want};
 use super::task::Task;

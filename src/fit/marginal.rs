@@ -2,7 +2,7 @@
 
 use super::covariance::{Covariance, Direction};
 use super::warning::Warning;
-use super::{Fit, doubts};
+use super::{Fit, warnings};
 use crate::constants::LEAST_PART;
 use crate::data::sigma::Spread;
 use crate::model::native::Model;
@@ -84,7 +84,7 @@ impl Fit {
             found.iter().any(is_said)
         };
         let said: Vec<bool> = set.names.iter().map(said).collect();
-        found.extend(doubts::weak(set, &said));
+        found.extend(warnings::weak(set, &said));
         found
     }
 }

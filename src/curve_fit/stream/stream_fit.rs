@@ -19,9 +19,9 @@ use crate::fit::engine::{Request, Spent};
 use crate::fit::search::View;
 use crate::fit::stream::checkpoint::Store;
 use crate::fit::stream::contents::Contents;
-use crate::fit::stream::follower::{Follower, Keeper, Noting, Shared, noted};
-use crate::fit::stream::opening::{Opening, forgiven};
+use crate::fit::stream::pass_observer::{Keeper, PassObserver, Shared, StepNotes, noted};
 use crate::fit::stream::stats::StreamStats;
+use crate::fit::stream::subsample_start::{SubsampleStart, forgiven};
 use crate::fit::stream::supply::StreamSupply;
 use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::fit::warning::Warning;
@@ -57,7 +57,7 @@ pub(super) struct Beginning {
 }
 
 /// A fit on its way.
-pub(super) struct Course<'f> {
+pub(super) struct StreamFit<'f> {
     asked: Asked<'f>,
     /// Without the limit of time, which breaks off passes only: steps that end sooner for want of time end
     /// elsewhere, and what is resumed is to end as if nothing had been stopped.
@@ -66,16 +66,16 @@ pub(super) struct Course<'f> {
     start: OnceLock<Found>,
     supply: StreamSupply<'f>,
     notes: Shared,
-    watch: Noting,
+    watch: StepNotes,
     said: StreamPoints,
     shape: Shape,
     subsample: bool,
-    /// Passes whose answers came from a checkpoint.
+    /// Passes whose results came from a checkpoint.
     resumed_passes: usize,
     prepare_time: Duration,
 }
 
-impl<'f> Course<'f> {
+impl<'f> StreamFit<'f> {
     /// With what a checkpoint says, if there is one.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl<'f> Course<'f> {
         asked: Asked<'f>,
         stream: Stream<'f>,
         shape: Shape,
-    ) -> Result<(Course<'f>, Option<Contents<'static>>)> {
+    ) -> Result<(StreamFit<'f>, Option<Contents<'static>>)> {
         let prepare_time = asked.begun.elapsed();
         let Asked { curve, model, free, begun, .. } = &asked;
         let start = OnceLock::new();
@@ -106,10 +106,10 @@ impl<'f> Course<'f> {
             }
             keeper = Some(Keeper { store, identity, required });
         }
-        if let Some(Contents::Opened { memo, .. }) = &resumed {
-            resumed_passes = memo.answers.len();
+        if let Some(Contents::Opened { cache, .. }) = &resumed {
+            resumed_passes = cache.results.len();
         }
-        let follower = Follower {
+        let follower = PassObserver {
             keeper,
             notes: notes.clone(),
             observer: curve.observer.clone(),
@@ -119,14 +119,14 @@ impl<'f> Course<'f> {
             until: end_of(*begun, curve.options.max_time),
         };
         let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
-        let watch = Noting {
+        let watch = StepNotes {
             notes: notes.clone(),
             observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
         };
         let until = end_of(asked.begun, asked.curve.options.max_time);
         let supply = StreamSupply::new(passes, asked.curve.cancel.clone(), until);
         let options = Options { max_time: None, ..asked.curve.options };
-        let course = Course {
+        let course = StreamFit {
             asked,
             options,
             start,
@@ -144,13 +144,17 @@ impl<'f> Course<'f> {
 
     /// Sees all points, unless a checkpoint knows of them, and finds out what a sample of at most `most`
     /// points says of the start.
-    pub(super) fn open(&self, resumed: Option<Contents<'_>>, most: usize) -> Result<Opening> {
+    pub(super) fn open(
+        &self,
+        resumed: Option<Contents<'_>>,
+        most: usize,
+    ) -> Result<SubsampleStart> {
         let mut passes = locked(&self.supply.passes);
         let free = self.asked.free.len();
         let mut first = match resumed {
-            Some(Contents::Opened { overview, distinct, opening, memo }) => {
+            Some(Contents::Opened { overview, distinct, opening, cache }) => {
                 passes.known = Some((overview, distinct));
-                passes.memo = memo.into_owned();
+                passes.cache = cache.into_owned();
                 let opening = opening.into_owned();
                 noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
                 let (values, solved) = (opening.start.clone(), opening.linear.clone());
@@ -180,10 +184,10 @@ impl<'f> Course<'f> {
         }
         let opening = match self.subsample && free > 0 {
             true => self.sampled(&first.sample),
-            false => Opening::none(first.sample.len(), "none was asked for"),
+            false => SubsampleStart::none(first.sample.len(), "none was asked for"),
         };
         let (start, linear) = (self.start().to_vec(), self.linear());
-        let opening = Opening { start, linear, ..opening };
+        let opening = SubsampleStart { start, linear, ..opening };
         // What breaks passes off ends the fits of the sample, too: they say nothing then that may be kept.
         if self.subsample && self.patience().check().is_err() {
             passes.keep_first(&first)?;
@@ -195,7 +199,7 @@ impl<'f> Course<'f> {
     }
 
     /// Chooses where passes run, and where the steps begin, which may take a pass.
-    pub(super) fn begin(&self, opening: &Opening) -> Result<Beginning> {
+    pub(super) fn begin(&self, opening: &SubsampleStart) -> Result<Beginning> {
         let points = self.overview()?;
         let Asked { curve, ready, .. } = &self.asked;
         self.supply.choose(&curve.wish(None), curve.loss, ready.printed.as_ref(), &points)?;
@@ -210,8 +214,8 @@ impl<'f> Course<'f> {
             Err(fault) => return Ok(own(forgiven(fault).map_err(|fault| self.refused(fault))?)),
         }
         let start = self.start();
-        let question = self.evaluated().question(start, &columns);
-        let mut at_start = locked(&self.supply.passes).memo.recall(&question).cloned();
+        let key = self.evaluated().key(start, &columns);
+        let mut at_start = locked(&self.supply.passes).cache.recall(&key).cloned();
         if at_start.is_none() {
             // It was found after the first pass, or points are of no ordinary size.
             let mut normal = Normal::zero(columns.len());
@@ -243,7 +247,12 @@ impl<'f> Course<'f> {
     }
 
     /// The fit with what is to be said of the stream, which is forgotten where it has ended.
-    pub(super) fn conclude(self, fit: Fit, opening: &Opening, from: Beginning) -> Result<Fit> {
+    pub(super) fn conclude(
+        self,
+        fit: Fit,
+        opening: &SubsampleStart,
+        from: Beginning,
+    ) -> Result<Fit> {
         let mut fit = fit;
         let passes = locked(&self.supply.passes);
         if let Some(fault) = &passes.failed {
@@ -359,7 +368,7 @@ impl<'f> Course<'f> {
     }
 
     /// What a sample says of the start.
-    fn sampled(&self, sample: &Sample) -> Opening {
+    fn sampled(&self, sample: &Sample) -> SubsampleStart {
         let curve = self.asked.curve;
         // Nobody watches the fit of a sample; a token ends it as it ends the passes.
         let mut alone = CurveFit { backend: Backend::Cpu, observer: None, ..curve.clone() };
@@ -371,7 +380,7 @@ impl<'f> Course<'f> {
             let alone = alone.clone().options(Options { max_time: left, ..alone.options });
             self.with_data(sample, |data| alone.fit(data, start))
         };
-        Opening::of(sample, self.start(), &self.asked.free, &fit)
+        SubsampleStart::of(sample, self.start(), &self.asked.free, &fit)
     }
 
     /// Calls `work` with columns of x, y and sigma, if there is one, as data.

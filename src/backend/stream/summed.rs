@@ -1,6 +1,6 @@
 //! What a pass may be asked for: the normal equations, or the triangular factor.
 
-use super::memo::{Answer, Sums, Unfinished};
+use super::pass_cache::{PassResult, Sums, Unfinished};
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::streamed::Streamed as Device;
@@ -8,12 +8,12 @@ use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::solver::outcome::Fault;
 
 /// A summary that passes make and that is kept.
-pub(crate) trait Answered: Summary + Clone + Into<Answer> {
+pub(crate) trait Summed: Summary + Clone + Into<PassResult> {
     /// Of no points, for `free` parameters.
     fn empty(free: usize) -> Self;
 
-    /// The answer, if it is of this kind.
-    fn of(answer: &Answer) -> Option<&Self>;
+    /// The result, if it is of this kind.
+    fn of(result: &PassResult) -> Option<&Self>;
 
     /// Sums of a pass that was stopped, if they are of this kind.
     fn resumed(unfinished: Unfinished) -> Option<(Grouped<Self>, u64)>;
@@ -36,25 +36,25 @@ pub(crate) trait Answered: Summary + Clone + Into<Answer> {
     fn finish(&mut self, device: &mut Device) -> Result<(), DriverError>;
 }
 
-impl From<Normal> for Answer {
-    fn from(normal: Normal) -> Answer {
-        Answer::Normal(normal)
+impl From<Normal> for PassResult {
+    fn from(normal: Normal) -> PassResult {
+        PassResult::Normal(normal)
     }
 }
 
-impl From<RFactor> for Answer {
-    fn from(factor: RFactor) -> Answer {
-        Answer::Factor(factor)
+impl From<RFactor> for PassResult {
+    fn from(factor: RFactor) -> PassResult {
+        PassResult::Factor(factor)
     }
 }
 
-impl Answered for Normal {
+impl Summed for Normal {
     fn empty(free: usize) -> Normal {
         Normal::zero(free)
     }
 
-    fn of(answer: &Answer) -> Option<&Normal> {
-        if let Answer::Normal(normal) = answer { Some(normal) } else { None }
+    fn of(result: &PassResult) -> Option<&Normal> {
+        if let PassResult::Normal(normal) = result { Some(normal) } else { None }
     }
 
     fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Grouped<Normal>, u64)> {
@@ -83,13 +83,13 @@ impl Answered for Normal {
     }
 }
 
-impl Answered for RFactor {
+impl Summed for RFactor {
     fn empty(free: usize) -> RFactor {
         RFactor::zero(free)
     }
 
-    fn of(answer: &Answer) -> Option<&RFactor> {
-        if let Answer::Factor(factor) = answer { Some(factor) } else { None }
+    fn of(result: &PassResult) -> Option<&RFactor> {
+        if let PassResult::Factor(factor) = result { Some(factor) } else { None }
     }
 
     fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Grouped<RFactor>, u64)> {

@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Identity, Store};
 use super::contents::Contents;
-use super::opening::Opening;
+use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
@@ -17,7 +17,7 @@ use std::time::Instant;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
     /// How the fit was opened; nothing is kept before that is known.
-    pub(crate) opening: Option<Opening>,
+    pub(crate) opening: Option<SubsampleStart>,
     pub(crate) cost: Option<f64>,
     pub(crate) damping: f64,
     pub(crate) step: f64,
@@ -46,7 +46,7 @@ pub(crate) struct Keeper {
 }
 
 /// Follows the passes.
-pub(crate) struct Follower {
+pub(crate) struct PassObserver {
     pub(crate) keeper: Option<Keeper>,
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,
@@ -58,7 +58,7 @@ pub(crate) struct Follower {
     pub(crate) until: Option<Instant>,
 }
 
-impl Watch for Follower {
+impl Watch for PassObserver {
     fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<Stop>> {
         let asked = noted(&self.notes, |notes| notes.stop);
         if asked || self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
@@ -89,7 +89,7 @@ impl Watch for Follower {
     fn keep(&mut self, kept: &Kept<'_>) -> Result<()> {
         self.total = Some(kept.overview.given());
         let row = kept.overview.units.row;
-        let cost = kept.memo.last_cost().map(|cost| cost / row / row);
+        let cost = kept.cache.last_cost().map(|cost| cost / row / row);
         let opening = noted(&self.notes, |notes| {
             notes.cost = cost.or(notes.cost);
             notes.opening.clone()
@@ -99,7 +99,7 @@ impl Watch for Follower {
                 overview: *kept.overview,
                 distinct: kept.distinct,
                 opening: Cow::Owned(opening),
-                memo: Cow::Borrowed(kept.memo),
+                cache: Cow::Borrowed(kept.cache),
             }),
             None => Ok(()),
         }
@@ -121,7 +121,7 @@ impl Watch for Follower {
     }
 }
 
-impl Follower {
+impl PassObserver {
     /// Writes a checkpoint, if there is to be one.
     fn save(&mut self, contents: &Contents<'_>) -> Result<()> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
@@ -143,12 +143,12 @@ impl Follower {
 
 /// Takes notes of the steps for the observer of the passes. Only passes are stopped: steps that end sooner
 /// for want of a pass end elsewhere, and what is resumed is to end as if nothing had been stopped.
-pub(crate) struct Noting {
+pub(crate) struct StepNotes {
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,
 }
 
-impl Observe for Noting {
+impl Observe for StepNotes {
     fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
         let stop = self.observer.as_ref().is_some_and(|o| o.tell(event).is_break());
         noted(&self.notes, |notes| {

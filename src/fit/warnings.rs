@@ -1,10 +1,10 @@
 //! Which warnings a fit gets.
 
+use super::Fit;
 use super::approach::is_little;
 use super::covariance::Direction;
 use super::significant::significant;
 use super::warning::Warning;
-use super::{Fit, runaway};
 use crate::solver::termination::Termination;
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
@@ -13,6 +13,12 @@ const ILL_CONDITIONED: f64 = 1e7;
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
 const POOR_SCALING: f64 = 1e-10;
+/// A parameter has no effect left where its partials are below this part of those at the start,
+const LOST: f64 = 1e-8;
+/// and its error is so many times larger than it ever was.
+const WORTHLESS: f64 = 1e6;
+/// It ran away where it became so many times larger or smaller and the fit came to no end.
+const AWAY: f64 = 1e8;
 
 /// What is doubtful about `fit`. `unused`: for each parameter whether the model does not contain it;
 /// `distinct`: how many points differ; `effects`: of the free parameters at the start.
@@ -38,7 +44,7 @@ pub(super) fn warnings(
     }
     let estimated = fit.estimated();
     found.extend(weak(fit, unused));
-    found.extend(runaway::warnings(fit, effects));
+    found.extend(ran_away(fit, effects));
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }
@@ -140,5 +146,60 @@ mod tests {
         let text = combination(&[(0, 2.0), (2, -0.123_456)], &names, &params);
         assert_eq!(text, "a by 1 % with c by −0.0012");
         assert_eq!(combination(&[(3, 7.0)], &names, &params), "d");
+    }
+}
+
+/// Of parameters that left the place where they mean something: a decay so fast that one point sees it, an
+/// amplitude that vanishes while its rate grows. The best value is then at infinity or at 0, and no fit comes to
+/// it; that is the fate of a term which the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the
+/// start.
+fn ran_away(fit: &Fit, effects: &[f64]) -> Vec<Warning> {
+    let free = (0..fit.names.len()).filter(|&k| !fit.fixed[k]);
+    let found = |(k, &effect): (usize, &f64)| {
+        let (name, start, value) = (fit.names[k].clone(), fit.start[k], fit.params[k]);
+        let ratio = start.abs() / fit.covariance.units[k] / effect;
+        let error = fit.covariance.errors[k];
+        // Such a one is named as undetermined.
+        if error == f64::INFINITY {
+            return None;
+        }
+        if ratio < LOST && error > WORTHLESS * start.abs().max(value.abs()) {
+            return Some(match fit.converged() {
+                true => Warning::NoSlope { name },
+                false => Warning::LostEffect { name, ratio },
+            });
+        }
+        let change = (value / start).abs();
+        let away = change.is_finite() && change > 0.0 && !(1.0 / AWAY..=AWAY).contains(&change);
+        (away && !fit.converged()).then_some(Warning::RanAway { name, start, value })
+    };
+    free.zip(effects).filter_map(found).collect()
+}
+
+impl Fit {
+    /// Why the fit stopped, in words; where the warnings tell more than those of the termination alone,
+    /// they refer to them.
+    pub(super) fn ending(&self) -> String {
+        use Termination::{MaxEvaluations, NoProgress};
+        let tells = |warning: &Warning| {
+            matches!(
+                warning,
+                Warning::RankDeficient { .. }
+                    | Warning::IllConditioned { .. }
+                    | Warning::LostEffect { .. }
+                    | Warning::RanAway { .. }
+            )
+        };
+        let end = match self.termination {
+            NoProgress => "no step lowers the cost",
+            MaxEvaluations => "limit of evaluations reached",
+            _ => return self.termination.to_string(),
+        };
+        match self.warnings.iter().any(tells) {
+            true => format!(
+                "not converged: {end}; the data hardly determine all parameters, see the warnings"
+            ),
+            false => self.termination.to_string(),
+        }
     }
 }

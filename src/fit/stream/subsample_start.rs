@@ -1,5 +1,5 @@
 //! A start found from a sample, so that passes over all points are few, and the tests that it must pass so
-//! that it never changes the answer.
+//! that it never changes the result.
 //!
 //! Each half of the sample, and then the whole of it, is fitted in memory from the start that the caller
 //! gave. The result is used only if
@@ -34,7 +34,7 @@ pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
 
 /// What a sample said of the start.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Opening {
+pub(crate) struct SubsampleStart {
     /// The caller's start, what was not given of it found in the sample.
     pub(crate) start: Vec<f64>,
     /// Positions of the parameters that were solved for.
@@ -51,11 +51,11 @@ pub(crate) struct Opening {
     pub(crate) reason: String,
 }
 
-impl Opening {
+impl SubsampleStart {
     /// Where the caller said, for this reason.
-    pub(crate) fn none(points: usize, reason: impl Into<String>) -> Opening {
+    pub(crate) fn none(points: usize, reason: impl Into<String>) -> SubsampleStart {
         let (stretch, reason) = (1, reason.into());
-        Opening { stretch, points, reason, ..Opening::default() }
+        SubsampleStart { stretch, points, reason, ..SubsampleStart::default() }
     }
 
     /// Fits a sample by `fit`, which takes columns and a start. `free`: positions of the free parameters.
@@ -64,8 +64,8 @@ impl Opening {
         start: &[f64],
         free: &[usize],
         fit: &FitSample<'_>,
-    ) -> Opening {
-        let none = |reason: &str| Opening::none(sample.len(), reason);
+    ) -> SubsampleStart {
+        let none = |reason: &str| SubsampleStart::none(sample.len(), reason);
         if sample.stretch() < LEAST_STRETCH {
             return none("the points are too few for a sample of them to save time");
         }
@@ -77,12 +77,12 @@ impl Opening {
             return none("the halves of the sample do not agree");
         }
         match fit(&sample.part(Part::All), a.params()) {
-            Ok(all) if is_sound(&all) && all.at_bound == a.at_bound => Opening {
+            Ok(all) if is_sound(&all) && all.at_bound == a.at_bound => SubsampleStart {
                 candidate: Some(all.params().to_vec()),
                 stretch: sample.stretch(),
                 inside: (0..free.len()).filter(|&j| all.at_bound[free[j]].is_none()).collect(),
                 points: sample.len(),
-                ..Opening::default()
+                ..SubsampleStart::default()
             },
             _ => none("the sample has no sound fit"),
         }

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 /// All that fits need beside their data. A fit allocates nothing unless its Jacobian is
 /// ill-conditioned, it fails, or it has more points than any before it and they must be widened.
-pub(super) struct Bench<'a> {
+pub(super) struct FitWorkspace<'a> {
     pub(super) space: Workspace,
     scratch: Cell<Scratch>,
     columns: Vec<Values<'a>>,
@@ -49,8 +49,8 @@ impl PointSource for OneFit<'_, '_> {
     }
 }
 
-impl<'a> Bench<'a> {
-    pub(super) fn new(request: &BatchRequest<'a>) -> Bench<'a> {
+impl<'a> FitWorkspace<'a> {
+    pub(super) fn new(request: &BatchRequest<'a>) -> FitWorkspace<'a> {
         let free = &request.prepared.free;
         let problem = Problem {
             unused: free.iter().map(|&k| request.unused[k]).collect(),
@@ -62,7 +62,7 @@ impl<'a> Bench<'a> {
             loss: request.loss,
             row_unit: 1.0,
         };
-        Bench {
+        FitWorkspace {
             errors: Errors::new(free.len()),
             space: Workspace::new(problem),
             scratch: Cell::default(),
@@ -75,7 +75,7 @@ impl<'a> Bench<'a> {
     pub(super) fn fit(&mut self, request: &BatchRequest<'a>, index: usize, out: &mut Part<'_>) {
         let fit = out.first + index;
         let made = self.checked(request, fit, |bench, points| {
-            let Bench { space, scratch, errors, .. } = bench;
+            let FitWorkspace { space, scratch, errors, .. } = bench;
             let source = OneFit { request, points, scratch };
             let (rules, mut status) = (request.rules(fit), FitStatus::NotRun);
             space.run(&rules, &source, request.clock(), &mut |space, cpu| {
@@ -161,7 +161,7 @@ impl<'a> Bench<'a> {
         if !self.space.analyse_without_points() {
             let fit = out.first + index;
             self.checked(request, fit, |bench, points| {
-                let Bench { space, scratch, .. } = bench;
+                let FitWorkspace { space, scratch, .. } = bench;
                 let rules = request.rules(fit);
                 let view = View::of(request.loss, request.starts.of(fit, request.names.len()));
                 OneFit { request, points, scratch }.with_points(view, &mut |cpu| {

@@ -1,14 +1,14 @@
-//! What the passes over a stream have given: they are costly, so no answer is asked for twice, and a fit
+//! What the passes over a stream have given: they are costly, so no result is asked for twice, and a fit
 //! that is resumed is told all of them again.
 
-use super::answered::Answered;
+use super::summed::Summed;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor};
 use serde::{Deserialize, Serialize};
 
 /// What a pass is asked: under which loss, at which parameters, in which scaling of the columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Question {
+pub(crate) struct PassKey {
     pub(crate) loss: Loss,
     /// What no point weighs more than, in row units.
     pub(crate) most_weight: f64,
@@ -16,8 +16,8 @@ pub(crate) struct Question {
     pub(crate) columns: Vec<f64>,
 }
 
-impl PartialEq for Question {
-    fn eq(&self, other: &Question) -> bool {
+impl PartialEq for PassKey {
+    fn eq(&self, other: &PassKey) -> bool {
         let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         self.loss == other.loss
             && self.most_weight == other.most_weight
@@ -28,7 +28,7 @@ impl PartialEq for Question {
 
 /// What a pass gave.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum PassResult {
     Normal(Normal),
     Factor(RFactor),
 }
@@ -36,7 +36,7 @@ pub(crate) enum Answer {
 /// A pass that was stopped on the way: its sums, and the first point that is not in them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Unfinished {
-    pub(crate) question: Question,
+    pub(crate) key: PassKey,
     pub(crate) sums: Sums,
     pub(crate) next: u64,
 }
@@ -48,32 +48,32 @@ pub(crate) enum Sums {
     Factor(Grouped<RFactor>),
 }
 
-/// All answers so far, in order, and the pass that was stopped, if one was.
+/// All results so far, in order, and the pass that was stopped, if one was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Memo {
-    pub(crate) answers: Vec<(Question, Answer)>,
+pub(crate) struct PassCache {
+    pub(crate) results: Vec<(PassKey, PassResult)>,
     pub(crate) unfinished: Option<Unfinished>,
 }
 
-impl Memo {
-    /// The answer to a question, if it was asked before.
-    pub(crate) fn recall<S: Answered>(&self, question: &Question) -> Option<&S> {
-        self.answers.iter().filter(|(asked, _)| asked == question).find_map(|(_, a)| S::of(a))
+impl PassCache {
+    /// The result to a key, if it was asked before.
+    pub(crate) fn recall<S: Summed>(&self, key: &PassKey) -> Option<&S> {
+        self.results.iter().filter(|(asked, _)| asked == key).find_map(|(_, a)| S::of(a))
     }
 
     /// The cost that the last pass found, in row units.
     pub(crate) fn last_cost(&self) -> Option<f64> {
-        self.answers.iter().rev().find_map(|(_, answer)| match answer {
-            Answer::Normal(normal) => Some(normal.cost),
-            Answer::Factor(_) => None,
+        self.results.iter().rev().find_map(|(_, result)| match result {
+            PassResult::Normal(normal) => Some(normal.cost),
+            PassResult::Factor(_) => None,
         })
     }
 
     /// Sums to go on with, and the first point that is not in them: of the pass that was stopped, if it is
     /// this one, or of none.
-    pub(crate) fn begin<S: Answered>(&mut self, question: &Question) -> (Grouped<S>, u64) {
-        let stopped = self.unfinished.take_if(|stopped| stopped.question == *question);
-        let anew = || (Grouped::new(S::empty(question.columns.len())), 0);
+    pub(crate) fn begin<S: Summed>(&mut self, key: &PassKey) -> (Grouped<S>, u64) {
+        let stopped = self.unfinished.take_if(|stopped| stopped.key == *key);
+        let anew = || (Grouped::new(S::empty(key.columns.len())), 0);
         stopped.and_then(S::resumed).unwrap_or_else(anew)
     }
 }

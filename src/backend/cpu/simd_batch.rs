@@ -39,7 +39,7 @@ pub(crate) struct Manner {
 }
 
 /// The points of up to eight fits, and their evaluation.
-pub(crate) struct Abreast {
+pub(crate) struct SimdBatch {
     code: Arc<Code>,
     manner: Manner,
     kernels: &'static Kernels,
@@ -60,11 +60,11 @@ pub(crate) struct Abreast {
     costs: [f64; LANES],
 }
 
-impl Abreast {
+impl SimdBatch {
     /// Of a model of `columns` independent variables; `None` if it is not traced.
-    pub(crate) fn new(model: &Prepared, columns: usize, manner: Manner) -> Option<Abreast> {
+    pub(crate) fn new(model: &Prepared, columns: usize, manner: Manner) -> Option<SimdBatch> {
         let Kind::Traced { collected: code, .. } = &model.kind else { return None };
-        Some(Abreast {
+        Some(SimdBatch {
             code: code.clone(),
             manner,
             kernels: kernels::detect(),

@@ -15,7 +15,7 @@ use crate::solver::task::Task;
 use std::ops::Range;
 
 /// An evaluator on a device that asks the CPU for bad points and magnitudes.
-pub(crate) struct Careful<'a> {
+pub(crate) struct WithCpuFallback<'a> {
     /// Gone once it failed, with the memory that it held.
     device: Option<Cuda<'a>>,
     cpu: Cpu<'a>,
@@ -25,16 +25,16 @@ pub(crate) struct Careful<'a> {
     layout: Layout,
 }
 
-impl<'a> Careful<'a> {
-    pub(crate) fn new(device: Cuda<'a>, cpu: Cpu<'a>, take_over: bool) -> Careful<'a> {
+impl<'a> WithCpuFallback<'a> {
+    pub(crate) fn new(device: Cuda<'a>, cpu: Cpu<'a>, take_over: bool) -> WithCpuFallback<'a> {
         let layout = device.layout().clone();
-        Careful { device: Some(device), cpu, take_over, failed: None, layout }
+        WithCpuFallback { device: Some(device), cpu, take_over, failed: None, layout }
     }
 
     /// With a device that failed before the first pass, for this reason.
-    pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> Careful<'a> {
+    pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> WithCpuFallback<'a> {
         let layout = Layout::new(Size { columns: 0, params: 0, free: 0 });
-        Careful { device: None, cpu, take_over: true, failed: Some(failed), layout }
+        WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed), layout }
     }
 
     /// Whether the device did it; if not, the CPU must.
@@ -55,7 +55,7 @@ impl<'a> Careful<'a> {
     }
 }
 
-impl Evaluator for Careful<'_> {
+impl Evaluator for WithCpuFallback<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         match self.on_device(|device| device.normal(params, columns, out))? {
             true => Ok(()),
@@ -132,13 +132,13 @@ impl Evaluator for Careful<'_> {
     }
 }
 
-impl DeviceLoop for Careful<'_> {
+impl DeviceLoop for WithCpuFallback<'_> {
     fn minimise(&mut self, task: &Task<'_>) -> Result<Outcome, Failure> {
         minimise_resident(self, task)
     }
 }
 
-impl ResidentFit for Careful<'_> {
+impl ResidentFit for WithCpuFallback<'_> {
     fn layout(&self) -> &Layout {
         &self.layout
     }
