@@ -62,7 +62,7 @@ impl CurveFit {
         starts: impl Into<Starts<'s>>,
     ) -> Result<BatchFit> {
         let (data, starts) = (data.into(), starts.into());
-        let ((data, handed), starts) = (data.parts(), &starts);
+        let ((data, given), starts) = (data.parts(), &starts);
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
         let model = self.model.as_ref().map_err(Clone::clone)?;
@@ -108,7 +108,7 @@ impl CurveFit {
             found = self.found_starts(&request, start, &mut arrays.statuses)?;
             request.starts = &found;
         }
-        let made = self.run_batch(&request, ready.printed.as_ref(), handed, &mut arrays)?;
+        let made = self.run_batch(&request, ready.printed.as_ref(), given, &mut arrays)?;
         arrays.tie(&ready.ties, self.keep_covariance);
         Ok(BatchFit {
             names: self.names.clone(),
@@ -180,12 +180,12 @@ impl CurveFit {
         &self,
         request: &BatchRequest<'_>,
         printed: Option<&CompiledModel>,
-        handed: Option<GivenDevice<'_>>,
+        given: Option<GivenDevice<'_>>,
         arrays: &mut Arrays,
     ) -> Result<Made> {
         let covariances = self.wants_covariances();
         let Placement { mut reason, device } =
-            place(&self.wish(handed), covariances, printed, request)?;
+            place(&self.wanted(given), covariances, printed, request)?;
         let Some(on) = device else {
             run(request, arrays.whole())?;
             return Ok(Made { reason, device: None });

@@ -162,7 +162,7 @@ impl FitData<'_, '_> {
     }
 
     /// The device that they are on.
-    pub(super) fn handed(&self) -> Option<GivenDevice<'_>> {
+    pub(super) fn given(&self) -> Option<GivenDevice<'_>> {
         let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
         Some(GivenDevice { device, uploaded: Uploaded::Points(resident), take_over: false })
     }
@@ -187,7 +187,7 @@ impl<'d, 'a> From<&'d DeviceData<'a>> for FitData<'d, 'a> {
 }
 
 /// The data of a batch on a device, made by [`Device::upload_batch`]. The caller's arrays stay borrowed: the CPU
-/// makes the fits that are not as usual.
+/// makes the fits that the kernel cannot decide.
 pub struct DeviceBatch<'a> {
     device: Arc<Cuda>,
     data: BatchData<'a>,

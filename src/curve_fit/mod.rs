@@ -310,7 +310,7 @@ impl CurveFit {
         let validating = begun.elapsed();
         let start = self.found(&start, &points)?;
         let spent = Spent { validating, finding: start.took };
-        self.request(&points, start, data.handed(), spent, |request| request.fit())
+        self.request(&points, start, data.given(), spent, |request| request.fit())
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
@@ -323,15 +323,15 @@ impl CurveFit {
     }
 
     /// What was said of where a fit is computed.
-    fn wish<'a>(&'a self, handed: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
+    fn wanted<'a>(&'a self, given: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
         #[cfg(test)]
-        let handed = handed.or(self.device.as_ref().map(|device| GivenDevice {
+        let given = given.or(self.device.as_ref().map(|device| GivenDevice {
             device,
             uploaded: Uploaded::None,
             take_over: self.take_over,
         }));
         let CurveFit { backend, costs, .. } = *self;
-        PlacementRequest { backend, costs, handed }
+        PlacementRequest { backend, costs, given }
     }
 
     /// Whatever can be wrong before the data are looked at.
@@ -345,13 +345,13 @@ impl CurveFit {
         Ok(())
     }
 
-    /// What `answer` makes of the request for a fit. `handed`: a device to use, with the points if they
+    /// What `answer` makes of the request for a fit. `given`: a device to use, with the points if they
     /// are on it.
     fn request<R>(
         &self,
         points: &Points<'_>,
         start: Found,
-        handed: Option<GivenDevice<'_>>,
+        given: Option<GivenDevice<'_>>,
         spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,
     ) -> Result<R> {
@@ -363,10 +363,10 @@ impl CurveFit {
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;
         let prepare_time = begun.elapsed();
-        let wish = self.wish(handed);
+        let wanted = self.wanted(given);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
         let rules = (self.loss, self.precision);
-        let execution = Execution::of(&wish, rules, ready.printed.as_ref(), points)?;
+        let execution = Execution::of(&wanted, rules, ready.printed.as_ref(), points)?;
         let supply = InMemory::new(points, &execution);
         answer(Request {
             model: &ready.model,

@@ -9,9 +9,9 @@ use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Bytes that a stream takes unless it is told otherwise.
+/// Default memory limit, in bytes.
 const MEMORY_LIMIT: usize = 256 << 20;
-/// Chunks that are read ahead unless it is told otherwise.
+/// Default number of chunks that are read ahead.
 const PREFETCH: usize = 2;
 /// Points of a chunk at most, where memory would allow more: a megabyte or two of each column, so that
 /// what is read is still in a processor's cache when it is worked on.

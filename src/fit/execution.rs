@@ -52,23 +52,23 @@ impl<'a> Execution<'a> {
     /// # Errors
     /// As [`Placement::choose`].
     pub(crate) fn of(
-        wish: &PlacementRequest<'a>,
+        wanted: &PlacementRequest<'a>,
         (loss, precision): (Loss, Precision),
         printed: Option<&'a CompiledModel>,
         points: &Points<'_>,
     ) -> Result<Execution<'a>> {
-        let uploaded = match wish.uploaded() {
+        let uploaded = match wanted.uploaded() {
             Uploaded::Points(resident) => Some(resident),
             _ => None,
         };
         let printed = match (printed, &points.correlation) {
-            (None, _) => return Placement::hindered(wish, &NATIVE),
+            (None, _) => return Placement::hindered(wanted, &NATIVE),
             (_, Some(_)) => {
                 let correlated = ("a covariance matrix of y", "use Backend::Cpu");
-                return Placement::hindered(wish, &Obstacle::Refused(correlated.0, correlated.1));
+                return Placement::hindered(wanted, &Obstacle::Refused(correlated.0, correlated.1));
             }
             (Some(printed), _) if printed.free() == 0 => {
-                return Placement::hindered(wish, &ALL_FIXED);
+                return Placement::hindered(wanted, &ALL_FIXED);
             }
             (Some(printed), _) => printed,
         };
@@ -81,9 +81,9 @@ impl<'a> Execution<'a> {
             };
             let variant = variant(points, loss, Arithmetic::Double);
             let is_loaded = move |device: &Device| printed.is_loaded(device, &variant);
-            Estimate::of_passes(wish.costs, work, 1.0, is_loaded)
+            Estimate::of_passes(wanted.costs, work, 1.0, is_loaded)
         };
-        Placement::choose(wish, estimate, |device, take_over| {
+        Placement::choose(wanted, estimate, |device, take_over| {
             OnDevice::place(device, printed, points, uploaded, (loss, precision), take_over)
         })
     }

@@ -24,7 +24,7 @@ pub(crate) struct PlacementRequest<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
     /// A device that takes the place of the registered ones.
-    pub(crate) handed: Option<GivenDevice<'a>>,
+    pub(crate) given: Option<GivenDevice<'a>>,
 }
 
 /// A device that the caller holds.
@@ -46,7 +46,7 @@ pub(crate) enum Uploaded<'a> {
 
 impl<'a> PlacementRequest<'a> {
     pub(super) fn uploaded(&self) -> Uploaded<'a> {
-        self.handed.map_or(Uploaded::None, |handed| handed.uploaded)
+        self.given.map_or(Uploaded::None, |given| given.uploaded)
     }
 }
 
@@ -117,12 +117,12 @@ impl<T> Placement<T> {
     /// # Errors
     /// [`Error::NotOnDevice`] if a device was asked for that has no kernel.
     pub(super) fn hindered(
-        wish: &PlacementRequest<'_>,
+        wanted: &PlacementRequest<'_>,
         obstacle: &Obstacle,
     ) -> Result<Placement<T>> {
-        let asked = wish.handed.is_some() || matches!(wish.backend, Backend::Cuda(_));
+        let asked = wanted.given.is_some() || matches!(wanted.backend, Backend::Cuda(_));
         match *obstacle {
-            _ if wish.backend == Backend::Cpu => Ok(Placement::on_cpu("asked for")),
+            _ if wanted.backend == Backend::Cpu => Ok(Placement::on_cpu("asked for")),
             Obstacle::Idle(reason) => Ok(Placement::on_cpu(reason)),
             Obstacle::Refused(what, remedy) if asked => Err(Error::NotOnDevice { what, remedy }),
             Obstacle::Refused(what, _) => Ok(Placement::on_cpu(format!("{what} is for the CPU"))),
@@ -135,11 +135,11 @@ impl<T> Placement<T> {
     /// # Errors
     /// If a device was asked for: [`Error::CudaUnavailable`] and what it refused.
     pub(super) fn choose<'e>(
-        wish: &PlacementRequest<'_>,
+        wanted: &PlacementRequest<'_>,
         estimate: impl FnOnce() -> Estimate<'e>,
         prepare: impl FnOnce(Arc<Device>, bool) -> Result<T>,
     ) -> Result<Placement<T>> {
-        let (device, take_over, reason) = match (wish.handed, wish.backend) {
+        let (device, take_over, reason) = match (wanted.given, wanted.backend) {
             (_, Backend::Cpu) => return Ok(Placement::on_cpu("asked for")),
             (Some(GivenDevice { device, take_over, .. }), _) => {
                 (device.clone(), take_over, "asked for".to_owned())
@@ -149,7 +149,7 @@ impl<T> Placement<T> {
                     .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
                 (device, false, "asked for".to_owned())
             }
-            (None, _) => match sooner(wish.costs.startup_seconds, &estimate()) {
+            (None, _) => match sooner(wanted.costs.startup_seconds, &estimate()) {
                 Ok((device, reason)) => (device, true, reason),
                 Err(reason) => return Ok(Placement::on_cpu(reason)),
             },

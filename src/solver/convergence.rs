@@ -94,7 +94,7 @@ impl Search<'_> {
         }
     }
 
-    /// A minimum at which a parameter has lost all effect is none.
+    /// A zero column of the Jacobian at the end is reported as `Degenerate`.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
         let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.task.problem.unused[j];
         let minimum = reason.is_converged() && reason != Termination::ExactFit;

@@ -366,7 +366,7 @@ impl<'a> Passes<'a> {
         self.may_begin()
     }
 
-    /// Lets what is worth keeping be kept.
+    /// Writes a checkpoint, if configured.
     ///
     /// # Errors
     /// If it must be and cannot.

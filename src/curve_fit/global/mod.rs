@@ -195,9 +195,9 @@ impl Layout {
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
             let CurveFit { loss, precision, .. } = member.curve;
-            let wish = member.curve.wish(None);
+            let wanted = member.curve.wanted(None);
             let printed = ready.printed.as_ref();
-            Execution::of(&wish, (loss, precision), printed, points).map_err(in_set(set))
+            Execution::of(&wanted, (loss, precision), printed, points).map_err(in_set(set))
         });
         let executions = executions.collect::<Result<Vec<_>>>()?;
         let sets = self.members.iter().zip(&ready).zip(points).zip(&executions);

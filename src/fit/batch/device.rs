@@ -1,4 +1,4 @@
-//! A batch on a device, chunk by chunk, with the host at hand: for fits that are not as usual, and for all that
+//! A batch on a device, chunk by chunk, with the host at hand: for fits that the kernel cannot decide, and for all that
 //! are left where the device fails and may be done without.
 
 use super::arrays::Part;

@@ -164,7 +164,7 @@ impl BatchFit {
         &self.made.reason
     }
 
-    /// Fits that a device left to the CPU because they were not as usual; 0 where there was no device.
+    /// Fits that the kernel of a device could not decide and the CPU made; 0 where there was no device.
     pub fn left_to_cpu(&self) -> usize {
         self.made.device.as_ref().map_or(0, |(_, course)| course.by_host)
     }

@@ -18,26 +18,26 @@ use std::sync::Arc;
 /// # Errors
 /// As [`Placement::choose`].
 pub(crate) fn place<'a>(
-    wish: &PlacementRequest<'a>,
+    wanted: &PlacementRequest<'a>,
     covariances: bool,
     printed: Option<&CompiledModel>,
     request: &BatchRequest<'_>,
 ) -> Result<Placement<OnDevice<'a>>> {
     if request.prepared.free.is_empty() {
-        return Placement::hindered(wish, &ALL_FIXED);
+        return Placement::hindered(wanted, &ALL_FIXED);
     }
     if request.data.n_fits() == 0 {
-        return Placement::hindered(wish, &Obstacle::Idle("there are no fits"));
+        return Placement::hindered(wanted, &Obstacle::Idle("there are no fits"));
     }
     let printed = match (printed, refused(request)) {
-        (None, _) => return Placement::hindered(wish, &NATIVE),
-        (_, Some(obstacle)) => return Placement::hindered(wish, &obstacle),
+        (None, _) => return Placement::hindered(wanted, &NATIVE),
+        (_, Some(obstacle)) => return Placement::hindered(wanted, &obstacle),
         (Some(printed), None) => printed,
     };
     let Some(units) = Units::new(&job(request, covariances), printed) else {
-        return Placement::hindered(wish, &NO_ROOM);
+        return Placement::hindered(wanted, &NO_ROOM);
     };
-    let (costs, units) = (wish.costs, Arc::new(units));
+    let (costs, units) = (wanted.costs, Arc::new(units));
     let (work, size) = work(printed, request);
     let estimate = || Estimate {
         on_cpu: costs.batch_on_cpu(&work, size, threads::count()),
@@ -45,11 +45,11 @@ pub(crate) fn place<'a>(
         is_loaded: Box::new(|device| units.are_loaded(device)),
         on_device: Box::new(|device| costs.batch_on_device(&work, size, device.properties())),
     };
-    let resident = match wish.uploaded() {
+    let resident = match wanted.uploaded() {
         Uploaded::Batch(resident) => Some(resident),
         _ => None,
     };
-    Placement::choose(wish, estimate, |device, take_over| {
+    Placement::choose(wanted, estimate, |device, take_over| {
         let seconds = most_seconds(request, device.properties());
         let fits = costs.fits_of_launch(&work, size, device.properties(), seconds);
         Ok(OnDevice { resident, device, units: units.clone(), fits, take_over })

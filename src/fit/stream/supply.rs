@@ -60,15 +60,15 @@ impl<'a> StreamSupply<'a> {
     /// If a device was asked for and cannot be had.
     pub(crate) fn choose(
         &self,
-        wish: &PlacementRequest<'_>,
+        wanted: &PlacementRequest<'_>,
         loss: Loss,
         printed: Option<&'a CompiledModel>,
         points: &Overview,
     ) -> Result<()> {
         let place = match printed {
-            None => Placement::hindered(wish, &NATIVE)?,
-            Some(printed) if printed.free() == 0 => Placement::hindered(wish, &ALL_FIXED)?,
-            Some(printed) => self.chosen(wish, printed, (loss, points))?,
+            None => Placement::hindered(wanted, &NATIVE)?,
+            Some(printed) if printed.free() == 0 => Placement::hindered(wanted, &ALL_FIXED)?,
+            Some(printed) => self.chosen(wanted, printed, (loss, points))?,
         };
         // It is chosen once.
         let _ = self.place.set(place);
@@ -77,7 +77,7 @@ impl<'a> StreamSupply<'a> {
 
     fn chosen(
         &self,
-        wish: &PlacementRequest<'_>,
+        wanted: &PlacementRequest<'_>,
         printed: &'a CompiledModel,
         (loss, points): (Loss, &Overview),
     ) -> Result<Placement<OnDevice<'a>>> {
@@ -91,9 +91,9 @@ impl<'a> StreamSupply<'a> {
             };
             let is_loaded = |device: &Device| printed.is_loaded(device, &variant);
             // A stream is uploaded in every pass.
-            Estimate::of_passes(wish.costs, work, PASSES, is_loaded)
+            Estimate::of_passes(wanted.costs, work, PASSES, is_loaded)
         };
-        Placement::choose(wish, estimate, |device, take_over| {
+        Placement::choose(wanted, estimate, |device, take_over| {
             let begun = Instant::now();
             let kernels = printed.pass_kernels(&device, &variant);
             let (_, origin) = kernels.map_err(|error| not_loaded(&device, error))?;

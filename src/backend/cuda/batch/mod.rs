@@ -1,5 +1,5 @@
 //! Batches on a device: chunks of fits are uploaded, one persistent kernel makes all fits of a chunk, and what
-//! it found is read back. The next chunk can be uploaded meanwhile. Fits that are not as usual are marked for
+//! it found is read back. The next chunk can be uploaded meanwhile. Fits that the kernel cannot decide are marked for
 //! the host.
 
 pub(crate) mod arrays;
