@@ -181,7 +181,7 @@ pub mod result {
     pub use crate::curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
     pub use crate::fit::bands::Band;
     pub use crate::fit::bands::new_point::NewPoint;
-    pub use crate::fit::batch::view::BatchFitView;
+    pub use crate::fit::batch::BatchFitView;
     pub use crate::fit::compare::{Akaike, FTest};
     pub use crate::fit::derived::Derived;
     pub use crate::fit::diagnostics::Diagnostics;

@@ -133,22 +133,6 @@ fn digits(value: f64) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::combination;
-
-    #[test]
-    fn no_part_of_a_combination_is_lost_in_rounding() {
-        let names = ["a", "b", "c", "d"].map(String::from);
-        let params = [2.0, -1e9, 0.0, 1e-3];
-        let text = combination(&[(0, 1.0), (1, 0.5), (3, -4.9e-4)], &names, &params);
-        assert_eq!(text, "a by 1 % with b by −1.0e-9 % with d by −0.98 %");
-        let text = combination(&[(0, 2.0), (2, -0.123_456)], &names, &params);
-        assert_eq!(text, "a by 1 % with c by −0.0012");
-        assert_eq!(combination(&[(3, 7.0)], &names, &params), "d");
-    }
-}
-
 /// Of parameters that left the place where they mean something: a decay so fast that one point sees it, an
 /// amplitude that vanishes while its rate grows. The best value is then at infinity or at 0, and no fit comes to
 /// it; that is the fate of a term which the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the
@@ -201,5 +185,21 @@ impl Fit {
             ),
             false => self.termination.to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::combination;
+
+    #[test]
+    fn no_part_of_a_combination_is_lost_in_rounding() {
+        let names = ["a", "b", "c", "d"].map(String::from);
+        let params = [2.0, -1e9, 0.0, 1e-3];
+        let text = combination(&[(0, 1.0), (1, 0.5), (3, -4.9e-4)], &names, &params);
+        assert_eq!(text, "a by 1 % with b by −1.0e-9 % with d by −0.98 %");
+        let text = combination(&[(0, 2.0), (2, -0.123_456)], &names, &params);
+        assert_eq!(text, "a by 1 % with c by −0.0012");
+        assert_eq!(combination(&[(3, 7.0)], &names, &params), "d");
     }
 }

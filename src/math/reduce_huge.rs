@@ -7,7 +7,14 @@
 //! (Payne & Hanek, SIGNUM 1983; Muller, Elementary Functions, ch. 11.)
 
 use super::bits::{fast_two_sum, two_product};
-use super::trig::Reduced;
+
+/// x = n π/2 + hi + lo; the low two bits of `n` are n mod 4.
+#[derive(Clone, Copy)]
+pub(super) struct Reduced {
+    pub(super) n: u64,
+    pub(super) hi: f64,
+    pub(super) lo: f64,
+}
 
 /// Bits of 2/π after the binary point, enough for e = 971.
 const TWO_OVER_PI: [u64; 20] = [

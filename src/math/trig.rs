@@ -13,7 +13,7 @@
 //! slow reduction in `reduce_huge`, which no vector lane does: blocks repair those lanes afterwards.
 
 use super::bits::{fast_two_sum, nearest, polynomial, select, two_product, two_sum};
-use super::reduce_huge::reduce_huge;
+use super::reduce_huge::{Reduced, reduce_huge};
 
 const P1: f64 = std::f64::consts::FRAC_PI_2;
 const P2: f64 = f64::from_bits(0x3c91_a626_3314_5c07);
@@ -25,14 +25,6 @@ const FAST_LIMIT: f64 = 1_073_741_824.0;
 
 /// Below this |x| sin x and tan x round to x; the selects keep the sign of zero.
 const LINEAR_LIMIT: f64 = 7.450_580_596_923_828e-9; // 2^-27
-
-/// x = n π/2 + hi + lo; the low two bits of `n` are n mod 4.
-#[derive(Clone, Copy)]
-pub(super) struct Reduced {
-    pub(super) n: u64,
-    pub(super) hi: f64,
-    pub(super) lo: f64,
-}
 
 /// Whether x needs `reduce_huge` (infinities do not: the fast path makes them NaN).
 #[inline(always)]

@@ -7,7 +7,6 @@
 
 mod expression;
 
-use super::source::{Arithmetic, Storage};
 use crate::model::op::{Id, Node};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
@@ -15,6 +14,52 @@ use crate::model::program::Program;
 pub(super) use expression::to_f32;
 use expression::{Scope, comment, literal};
 use std::fmt::Write;
+
+/// Type of numbers in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Storage {
+    F32,
+    F64,
+    U8,
+    U16,
+    I16,
+    U32,
+    I32,
+}
+
+/// What a model computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Arithmetic {
+    /// f64 throughout.
+    Double,
+    /// f32 for the model and the products of its rows; their sums are in pairs of f32 if
+    /// `compensated`, else in f64.
+    Single { compensated: bool },
+}
+
+impl Storage {
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Storage::U8 => 1,
+            Storage::U16 | Storage::I16 => 2,
+            Storage::F32 | Storage::U32 | Storage::I32 => 4,
+            Storage::F64 => 8,
+        }
+    }
+
+    /// The type in C++.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Storage::U8 => "unsigned char",
+            Storage::U16 => "unsigned short",
+            Storage::I16 => "short",
+            Storage::U32 => "unsigned int",
+            Storage::I32 => "int",
+            Storage::F32 => "float",
+            Storage::F64 => "double",
+        }
+    }
+}
 
 /// The generated functions.
 pub(super) struct Generated {

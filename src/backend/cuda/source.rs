@@ -1,6 +1,7 @@
 //! The translation unit of a fit: constants, what Rust and CUDA share, functions, the model, the kernels.
 
 use super::codegen;
+pub(crate) use super::codegen::{Arithmetic, Storage};
 use super::interface::{self, Rule, Size};
 use crate::data::estimator::Estimator;
 use crate::data::loss::Loss;
@@ -35,28 +36,6 @@ impl Spec<'_> {
         let Program { columns, params, .. } = self.program;
         Size { columns: columns.len(), params: params.len(), free: self.free }
     }
-}
-
-/// Type of numbers in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Storage {
-    F32,
-    F64,
-    U8,
-    U16,
-    I16,
-    U32,
-    I32,
-}
-
-/// What a model computes with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Arithmetic {
-    /// f64 throughout.
-    Double,
-    /// f32 for the model and the products of its rows; their sums are in pairs of f32 if
-    /// `compensated`, else in f64.
-    Single { compensated: bool },
 }
 
 /// A text of `kernels/`, with its name for the messages of compilers and profilers.
@@ -180,30 +159,6 @@ typedef {real} real;
 pub(crate) fn include(text: &mut String, files: &[(&str, &str)]) {
     for (name, content) in files {
         text.push_str(&format!("#line 1 \"{name}\"\n{content}"));
-    }
-}
-
-impl Storage {
-    pub(crate) fn bytes(self) -> usize {
-        match self {
-            Storage::U8 => 1,
-            Storage::U16 | Storage::I16 => 2,
-            Storage::F32 | Storage::U32 | Storage::I32 => 4,
-            Storage::F64 => 8,
-        }
-    }
-
-    /// The type in C++.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Storage::U8 => "unsigned char",
-            Storage::U16 => "unsigned short",
-            Storage::I16 => "short",
-            Storage::U32 => "unsigned int",
-            Storage::I32 => "int",
-            Storage::F32 => "float",
-            Storage::F64 => "double",
-        }
     }
 }
 

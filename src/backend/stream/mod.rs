@@ -3,7 +3,6 @@
 mod pass_cache;
 mod passes;
 mod streamed;
-mod summed;
 
 pub(crate) use pass_cache::{PassCache, PassResult, Sums};
 #[cfg(test)]

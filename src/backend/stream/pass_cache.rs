@@ -1,9 +1,12 @@
 //! What the passes over a stream have given: they are costly, so no result is asked for twice, and a fit
 //! that is resumed is told all of them again.
 
-use super::summed::Summed;
+use crate::backend::cpu::Cpu;
+use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::streamed::Streamed as Device;
 use crate::data::loss::Loss;
-use crate::normal::{Grouped, Normal, RFactor};
+use crate::normal::{Grouped, Normal, RFactor, Summary};
+use crate::solver::outcome::Fault;
 use serde::{Deserialize, Serialize};
 
 /// What a pass is asked: under which loss, at which parameters, in which scaling of the columns.
@@ -57,7 +60,7 @@ pub(crate) struct PassCache {
 
 impl PassCache {
     /// The result to a key, if it was asked before.
-    pub(crate) fn recall<S: Summed>(&self, key: &PassKey) -> Option<&S> {
+    pub(crate) fn recall<S: PassSum>(&self, key: &PassKey) -> Option<&S> {
         self.results.iter().filter(|(asked, _)| asked == key).find_map(|(_, a)| S::of(a))
     }
 
@@ -71,9 +74,120 @@ impl PassCache {
 
     /// Sums to go on with, and the first point that is not in them: of the pass that was stopped, if it is
     /// this one, or of none.
-    pub(crate) fn begin<S: Summed>(&mut self, key: &PassKey) -> (Grouped<S>, u64) {
+    pub(crate) fn begin<S: PassSum>(&mut self, key: &PassKey) -> (Grouped<S>, u64) {
         let stopped = self.unfinished.take_if(|stopped| stopped.key == *key);
         let anew = || (Grouped::new(S::empty(key.columns.len())), 0);
         stopped.and_then(S::resumed).unwrap_or_else(anew)
+    }
+}
+
+/// A summary that passes make and that is kept.
+pub(crate) trait PassSum: Summary + Clone + Into<PassResult> {
+    /// Of no points, for `free` parameters.
+    fn empty(free: usize) -> Self;
+
+    /// The result, if it is of this kind.
+    fn of(result: &PassResult) -> Option<&Self>;
+
+    /// Sums of a pass that was stopped, if they are of this kind.
+    fn resumed(unfinished: Unfinished) -> Option<(Grouped<Self>, u64)>;
+
+    /// Sums of a pass that is stopped.
+    fn unfinished(sums: Grouped<Self>) -> Sums;
+
+    /// Adds the points of an evaluator.
+    fn add(
+        cpu: &mut Cpu<'_>,
+        params: &[f64],
+        columns: &[f64],
+        sums: &mut Grouped<Self>,
+    ) -> Result<(), Fault>;
+
+    /// Begins a pass on a device.
+    fn begin(device: &mut Device, params: &[f64], columns: &[f64]) -> Result<(), DriverError>;
+
+    /// Becomes what the pass on the device gave.
+    fn finish(&mut self, device: &mut Device) -> Result<(), DriverError>;
+}
+
+impl From<Normal> for PassResult {
+    fn from(normal: Normal) -> PassResult {
+        PassResult::Normal(normal)
+    }
+}
+
+impl From<RFactor> for PassResult {
+    fn from(factor: RFactor) -> PassResult {
+        PassResult::Factor(factor)
+    }
+}
+
+impl PassSum for Normal {
+    fn empty(free: usize) -> Normal {
+        Normal::zero(free)
+    }
+
+    fn of(result: &PassResult) -> Option<&Normal> {
+        if let PassResult::Normal(normal) = result { Some(normal) } else { None }
+    }
+
+    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Grouped<Normal>, u64)> {
+        if let Sums::Normal(sums) = sums { Some((sums, next)) } else { None }
+    }
+
+    fn unfinished(sums: Grouped<Normal>) -> Sums {
+        Sums::Normal(sums)
+    }
+
+    fn add(
+        cpu: &mut Cpu<'_>,
+        params: &[f64],
+        columns: &[f64],
+        sums: &mut Grouped<Normal>,
+    ) -> Result<(), Fault> {
+        cpu.add_normal(params, columns, sums)
+    }
+
+    fn begin(device: &mut Device, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        device.begin_normal(params, columns)
+    }
+
+    fn finish(&mut self, device: &mut Device) -> Result<(), DriverError> {
+        device.finish_normal(self)
+    }
+}
+
+impl PassSum for RFactor {
+    fn empty(free: usize) -> RFactor {
+        RFactor::zero(free)
+    }
+
+    fn of(result: &PassResult) -> Option<&RFactor> {
+        if let PassResult::Factor(factor) = result { Some(factor) } else { None }
+    }
+
+    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Grouped<RFactor>, u64)> {
+        if let Sums::Factor(sums) = sums { Some((sums, next)) } else { None }
+    }
+
+    fn unfinished(sums: Grouped<RFactor>) -> Sums {
+        Sums::Factor(sums)
+    }
+
+    fn add(
+        cpu: &mut Cpu<'_>,
+        params: &[f64],
+        columns: &[f64],
+        sums: &mut Grouped<RFactor>,
+    ) -> Result<(), Fault> {
+        cpu.add_factor(params, columns, sums)
+    }
+
+    fn begin(device: &mut Device, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        device.begin_factor(params, columns)
+    }
+
+    fn finish(&mut self, device: &mut Device) -> Result<(), DriverError> {
+        device.finish_factor(self)
     }
 }

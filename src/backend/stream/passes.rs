@@ -1,7 +1,7 @@
 //! The points of a stream, passed over chunk by chunk, and what is known of them.
 
+use super::pass_cache::PassSum;
 use super::pass_cache::{PassCache, PassKey, PassResult, Unfinished};
-use super::summed::Summed;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::streamed::Streamed as Device;
 use crate::data::estimator::Estimator;
@@ -219,7 +219,7 @@ impl<'a> Passes<'a> {
     }
 
     /// The sums of all points that result a key, from a pass unless they are known.
-    pub(crate) fn result<S: Summed>(
+    pub(crate) fn result<S: PassSum>(
         &mut self,
         evaluated: Evaluated<'_>,
         key: &PassKey,
@@ -249,7 +249,7 @@ impl<'a> Passes<'a> {
 
     /// As [`result`](Passes::result), with a pass of a device. One that is stopped begins anew when the fit is
     /// resumed.
-    pub(crate) fn answer_on<S: Summed>(
+    pub(crate) fn answer_on<S: PassSum>(
         &mut self,
         device: &mut Device,
         key: &PassKey,
@@ -265,7 +265,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Whether the result is known, which is then in `out`; if not, a pass may begin.
-    fn recall<S: Summed>(&self, key: &PassKey, out: &mut S) -> std::result::Result<bool, Fault> {
+    fn recall<S: PassSum>(&self, key: &PassKey, out: &mut S) -> std::result::Result<bool, Fault> {
         match self.cache.recall(key) {
             Some(known) => {
                 out.clone_from(known);
@@ -275,7 +275,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    fn learn<S: Summed>(&mut self, key: &PassKey, result: &S) -> std::result::Result<(), Fault> {
+    fn learn<S: PassSum>(&mut self, key: &PassKey, result: &S) -> std::result::Result<(), Fault> {
         self.cache.results.push((key.clone(), result.clone().into()));
         Ok(self.keep()?)
     }

@@ -1,7 +1,7 @@
 //! A batch in a few lines: how many fits ended how, and what the parameters are like.
 
 use super::BatchFit;
-use super::view::BatchFitView;
+use super::BatchFitView;
 use crate::fit::approach::is_little;
 use crate::fit::significant::significant;
 use std::fmt;
