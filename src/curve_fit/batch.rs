@@ -5,7 +5,7 @@ use super::device::BatchFitData;
 use super::start::{Finder, Found};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::Starts;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::sigma::Sigma;
 use crate::data::start::Start;
 use crate::error::{Error, Result, StartError};

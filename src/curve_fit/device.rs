@@ -6,7 +6,7 @@ use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::data::Data;
 use crate::data::batch::BatchData;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::fit::placement::{GivenDevice, Uploaded, failed};

@@ -2,20 +2,16 @@
 
 mod batch;
 mod cancel;
-mod derived;
 pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
-mod exchange;
 pub(crate) mod global;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
-mod scale;
 mod start;
 pub(crate) mod stream;
-mod tie;
 
 use crate::backend::choice::Costs;
 use crate::backend::cpu::Prepared;
@@ -25,7 +21,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::{Backend, Precision};
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::observations::Observations;
 use crate::data::points::Points;
@@ -51,13 +47,13 @@ use crate::solver::options::Options;
 use device::FitData;
 use models::array;
 use parameters::ends;
+use parameters::told_of_ties;
 use start::Found;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
-use tie::told_of_ties;
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
 ///

@@ -1,12 +1,16 @@
-//! What may be said of a model's parameters: names, bounds, which are fixed.
+//! What may be said of a model's parameters: names, bounds, typical sizes, which are fixed or follow from others,
+//! and what follows from them.
 
 use super::CurveFit;
-use crate::data::estimator::Estimator;
-use crate::data::loss::Loss;
-use crate::error::names::{check_distinct, check_shown, position};
-use crate::error::{Error, Result};
+use crate::data::loss::{Estimator, Loss};
+use crate::data::observations::Observations;
+use crate::error::names::{NameError, check_distinct, check_shown, position};
+use crate::error::{Error, Result, TieError};
+use crate::model::Expression;
 use crate::model::native::Model;
-use std::ops::{Bound, RangeBounds};
+use crate::model::ties::{Tie, Ties};
+use crate::solver::observe::{Event, Observe, Observer, Progress};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 impl CurveFit {
@@ -156,4 +160,216 @@ pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
         Bound::Unbounded => open,
     };
     (end(range.start_bound(), f64::NEG_INFINITY), end(range.end_bound(), f64::INFINITY))
+}
+
+impl CurveFit {
+    /// The typical size of a parameter, positive: for one whose start is 0, or far from what it becomes.
+    ///
+    /// Steps of the differences that are a native model's partials are relative to the parameter as it
+    /// is, and to no less than a thousandth of this, in place of a thousandth of the start or, where
+    /// that is 0, of 1. The search that goes on where a fit from a solved start did not converge (see
+    /// [`Start`](crate::Start)) changes a parameter by parts of its value or of this, whichever is
+    /// larger. Nothing else depends on it: traced models have exact partials, and the solver scales
+    /// parameters by their effect on the points.
+    ///
+    /// ```
+    /// let line = dualfit::CurveFit::native(|x: f64, p: &[f64]| p[0] * (x - p[1]), 2)
+    ///     .names(["slope", "shift"])
+    ///     .scale("shift", 1e-9);
+    /// ```
+    #[must_use]
+    pub fn scale(mut self, name: &str, magnitude: f64) -> CurveFit {
+        let Some(i) = self.find(name) else { return self };
+        if !(magnitude > 0.0 && magnitude.is_finite()) {
+            let (value, requirement) = (magnitude, "positive and finite");
+            self.refuse(Error::BadOption { name: "scale", value, requirement });
+            return self;
+        }
+        self.scales[i] = magnitude;
+        if let Ok(Model::Native(native)) = &mut self.model {
+            native.scales[i] = magnitude;
+        }
+        self.changed()
+    }
+}
+
+impl CurveFit {
+    /// What finds a start in the points: called with those that count, it returns one value per
+    /// parameter, NaN for one that it does not know.
+    #[must_use]
+    pub fn guess(
+        mut self,
+        guess: impl Fn(&Observations) -> Vec<f64> + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.guess = Some(Arc::new(guess));
+        self
+    }
+
+    /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
+    /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
+    /// names of the parameters, tied and fixed ones too. [`fit`](CurveFit::fit) refuses a formula that cannot be
+    /// read, a name in it that is none of the parameters, and a quantity that is called as a parameter or
+    /// another quantity is. See [`Fit::derived`](crate::Fit::derived); batches do not work them out.
+    #[must_use]
+    pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
+        match Expression::parse(formula, &[]) {
+            Ok(expression) => self.derived.push((name.to_owned(), expression)),
+            Err(error) => self.refuse(error),
+        }
+        self
+    }
+
+    /// # Errors
+    /// [`Error::Name`](crate::Error::Name) for a name that a parameter has or another quantity, or that cannot be shown;
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none of the parameters.
+    pub(super) fn check_derived(&self) -> Result<()> {
+        check_shown(self.derived.iter().map(|(name, _)| name))?;
+        for (i, (name, _)) in self.derived.iter().enumerate() {
+            let taken = if self.names.contains(name) {
+                "a parameter"
+            } else if self.derived[..i].iter().any(|(other, _)| other == name) {
+                "another one"
+            } else {
+                continue;
+            };
+            let remedy = "give the derived quantity a name of its own";
+            return Err(NameError::taken(name, "a derived quantity", taken, remedy));
+        }
+        for name in self.derived.iter().flat_map(|(_, formula)| formula.parameters()) {
+            position(&self.names, name, "correct the formula of the derived quantity")?;
+        }
+        Ok(())
+    }
+}
+
+impl CurveFit {
+    /// Ties a parameter to others: `.tie("sigma2", "2*sigma1")`. The formula is read as by
+    /// [`parse`](CurveFit::parse), over the names of the parameters; it may name other tied ones.
+    ///
+    /// The formula takes the parameter's place in the model, with exact partials, on every backend. A
+    /// tied parameter is not estimated and takes no degree of freedom; a fit has its value, and its
+    /// error and correlations as they follow from those of the others. It has no start: a value in a
+    /// complete one is not looked at, and bounds that its model came with do not hold. What is wrong with ties, [`fit`](CurveFit::fit) reports: unknown
+    /// names, a circle, a tied parameter that is fixed or was given bounds by name.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data};
+    /// # let x: Vec<f64> = (0..90).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let peak = |x: f64, m: f64, s: f64| (-((x - m) / s).powi(2)).exp();
+    /// # let y: Vec<f64> = x.iter().map(|&x| 3.0 * peak(x, 2.0, 0.5) + peak(x, 6.0, 1.0)).collect();
+    /// let peaks = CurveFit::parse("a*exp(-((x-m)/s)^2) + b*exp(-((x-n)/t)^2)", ["x"])?
+    ///     .tie("t", "2*s")
+    ///     .tie("n", "3*m");
+    /// let fit = peaks.fit(Data::new(&x, &y)?, [("m", 1.9), ("s", 0.6)])?;
+    /// assert_eq!(fit.param("t").unwrap(), 2.0 * fit.param("s").unwrap());
+    /// println!("{fit}"); // t: == 2*s
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    #[must_use]
+    pub fn tie(mut self, name: &str, formula: &str) -> CurveFit {
+        match Expression::parse(formula, &[]) {
+            Ok(expression) => {
+                let (name, text) = (name.to_owned(), formula.trim().to_owned());
+                self.ties.push(Tie { name, text, expression });
+            }
+            Err(error) => self.refuse(error),
+        }
+        self.unbind_tied();
+        self.changed()
+    }
+
+    /// Takes bounds off tied parameters that came with the model or with those of all; bounds that were
+    /// said of one of them are an error.
+    pub(super) fn unbind_tied(&mut self) {
+        for i in 0..self.names.len() {
+            if self.is_tied(i) && !self.bounded[i] {
+                self.bounds[i] = (f64::NEG_INFINITY, f64::INFINITY);
+            }
+        }
+    }
+
+    pub(super) fn is_tied(&self, i: usize) -> bool {
+        self.ties.iter().any(|tie| tie.name == self.names[i])
+    }
+
+    /// The ties in the order of their evaluation.
+    pub(super) fn placed_ties(&self) -> Result<Ties> {
+        Ties::among(&self.names, &self.ties)
+    }
+
+    /// The model with the formulas of tied parameters in their places.
+    pub(super) fn effective_model(&self) -> Result<Model> {
+        let model = self.model.as_ref().map_err(Clone::clone)?;
+        match self.ties.is_empty() {
+            true => Ok(model.clone()),
+            false => self.placed_ties()?.substituted(model),
+        }
+    }
+
+    /// # Errors
+    /// What is wrong with the ties, alone or together with what else was said of their parameters.
+    pub(super) fn check_ties(&self) -> Result<()> {
+        if self.ties.is_empty() {
+            return Ok(());
+        }
+        let ties = self.placed_ties()?;
+        for i in ties.tied() {
+            let name = self.names[i].clone();
+            let formula = ties.formula(i).unwrap_or_default().to_owned();
+            if self.fixed[i] {
+                return Err(TieError::besides(
+                    &name,
+                    &formula,
+                    "fixed",
+                    "free it, or leave the tie out",
+                )
+                .into());
+            }
+            if self.bounds[i] != (f64::NEG_INFINITY, f64::INFINITY) {
+                return Err(TieError::besides(
+                    &name,
+                    &formula,
+                    "has bounds, which a tie does not keep",
+                    "bound the parameters in its formula instead",
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// A start with the values of tied parameters.
+    pub(super) fn completed(&self, mut start: Vec<f64>) -> Result<Vec<f64>> {
+        if !self.ties.is_empty() {
+            self.placed_ties()?.complete(&mut start);
+        }
+        Ok(start)
+    }
+}
+
+/// Who watches, told the values of tied parameters with the others.
+pub(super) fn told_of_ties(observer: Arc<Observer>, ties: &Arc<Ties>) -> Arc<Observer> {
+    match ties.is_empty() {
+        true => observer,
+        false => Arc::new(Completing { observer, ties: ties.clone() }),
+    }
+}
+
+/// An observer that sees complete parameters.
+struct Completing {
+    observer: Arc<Observer>,
+    ties: Arc<Ties>,
+}
+
+impl Observe for Completing {
+    fn tell(&self, event: &Event<'_>) -> ControlFlow<()> {
+        let Event::Step(progress) = event else { return self.observer.tell(event) };
+        let mut params = progress.params.to_vec();
+        self.ties.complete(&mut params);
+        self.observer.tell(&Event::Step(Progress { params: &params, ..*progress }))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.observer.is_cancelled()
+    }
 }

@@ -4,7 +4,7 @@ use super::CurveFit;
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::data::Data;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::observations::Observations;
 use crate::data::points::Points;

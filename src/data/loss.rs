@@ -1,5 +1,6 @@
-//! Robust losses: how much a residual counts.
+//! How residuals count: what y is taken for, robust losses, and how far a fit under one of them may begin.
 
+use crate::constants::FAR;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -107,5 +108,114 @@ impl Loss {
             Loss::Arctan { .. } => "arctan",
             Loss::Tukey { .. } => "Tukey",
         }
+    }
+}
+
+impl Loss {
+    /// Whether a point pulls the less the farther it is.
+    pub(crate) fn redescends(self) -> bool {
+        matches!(self, Loss::Cauchy { .. } | Loss::Arctan { .. } | Loss::Tukey { .. })
+    }
+
+    /// The loss whose minimum is the start for this one, if it is not the caller's: that of the same
+    /// scale which leaves no point out.
+    pub(crate) fn first(self) -> Option<Loss> {
+        match self {
+            Loss::Arctan { scale } | Loss::Tukey { scale } => Some(Loss::Cauchy { scale }),
+            _ => None,
+        }
+    }
+
+    /// The scale, if the value of this loss says how far the points are.
+    pub(crate) fn gauge(self) -> Option<f64> {
+        match self {
+            Loss::Cauchy { scale } => Some(scale),
+            _ => None,
+        }
+    }
+}
+
+/// How many scales the points are away: √(exp(mean of ln(1 + z)) − 1). `cost`: under Cauchy's loss of
+/// this `scale`, in its units.
+pub(crate) fn distance(cost: f64, scale: f64, points: usize) -> f64 {
+    let mean = 2.0 * (cost / scale / scale) / points as f64;
+    mean.exp_m1().sqrt()
+}
+
+/// Whether the points are so far away that a fit with this loss must not begin there. `cost`: under it,
+/// in units in which its scale is multiplied by `unit`.
+pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
+    loss.gauge().is_some_and(|scale| distance(cost, scale * unit, points) > FAR)
+}
+
+/// The likelihood that a fit maximises.
+///
+/// # Least squares
+/// The residuals are normal with standard deviation σ ([`Sigma`](crate::Sigma)). The default.
+///
+/// # Poisson
+/// Every y is a count with the model's value f as its expectation: photons in a pixel, events in a bin.
+/// The fit maximises the Poisson likelihood, which is to minimise half the deviance,
+/// Σ f − y + y·ln(y/f) (just f where y is 0). Least squares on counts is biased when they are few: with
+/// weights 1/y it believes pixels that happen to be low, without weights it ignores that low pixels
+/// are certain. The likelihood is not.
+///
+/// The variance of a count is its expectation, so there is nothing to be said of sigma, and the errors
+/// are absolute: they come from the Fisher information Σ ∂f ∂fᵀ/f at the solution.
+/// [`chi_square`](crate::Fit::chi_square) is the deviance; divided by the degrees of freedom it is about 1
+/// for a right model and counts well above 1, less for few counts.
+///
+/// The model must be positive where anything was counted: a trial where it is not is rejected, a start
+/// where it is not is an error. Bounds, or the exponential of a parameter, keep it so. A model may be 0
+/// where nothing was counted.
+///
+/// ```
+/// use dualfit::{CurveFit, Data, Estimator};
+/// let x: Vec<f64> = (0..60).map(f64::from).collect();
+/// // A decay of 20 counts on a background of 2.
+/// let counts = [
+///     23., 17., 20., 14., 16., 9., 13., 14., 12., 8., 9., 11., 6., 8., 5., 9., 4., 6., 3., 6., 5., 4., 4., 2.,
+///     5., 3., 1., 5., 3., 4., 2., 2., 4., 1., 3., 2., 0., 4., 2., 3., 2., 1., 3., 2., 1., 2., 4., 1., 2., 2.,
+///     0., 3., 2., 1., 3., 2., 2., 1., 4., 2.,
+/// ];
+/// let decay = CurveFit::new(|t, [a, k, b]| a * (-k * t).exp() + b).estimator(Estimator::Poisson);
+/// let fit = decay.fit(Data::new(&x, &counts)?, [15.0, 0.05, 1.0])?;
+/// assert!(fit.converged());
+/// // The score equation of the background: as many counts are expected as there were.
+/// let expected: f64 = fit.predict(&x)?.iter().sum();
+/// assert!((expected - counts.iter().sum::<f64>()).abs() < 1e-6);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Estimator {
+    /// The sum of squared residuals over σ, or of a robust loss of them.
+    #[default]
+    LeastSquares,
+    /// The likelihood of counts.
+    Poisson,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FAR, distance, is_far};
+    use crate::data::loss::Loss;
+
+    #[test]
+    fn a_few_outliers_do_not_make_a_start_far() {
+        let scale = 0.5;
+        let cost = |residuals: &[f64]| -> f64 {
+            let each = residuals.iter().map(|r| (r / scale).powi(2).ln_1p());
+            0.5 * scale * scale * each.sum::<f64>()
+        };
+        let mut residuals = vec![7.0 * scale; 100];
+        assert!((distance(cost(&residuals), scale, 100) - 7.0).abs() < 1e-12);
+        residuals[..5].fill(1e8 * scale);
+        let loss = Loss::Cauchy { scale };
+        assert!(!is_far(loss, cost(&residuals), 1.0, 100));
+        residuals.fill(1.001 * FAR * scale);
+        assert!(is_far(loss, cost(&residuals), 1.0, 100));
+        assert!(is_far(loss, 16.0 * cost(&residuals), 4.0, 100));
+        assert!(!is_far(Loss::Huber { scale }, cost(&residuals), 1.0, 100));
     }
 }

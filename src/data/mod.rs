@@ -5,27 +5,23 @@ mod arrays;
 pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
-pub(crate) mod estimator;
-mod extent;
-mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;
-pub(crate) mod reach;
 pub(crate) mod sample;
+mod scaling;
 pub(crate) mod sigma;
 pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
-mod units;
 pub(crate) mod validate_stream;
 
 pub(crate) mod values;
 mod vectors;
 
-pub(crate) use units::unit_of;
+pub(crate) use scaling::unit_of;
 
 use crate::error::{Error, Result};
 use columns::Columns;

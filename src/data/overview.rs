@@ -1,6 +1,6 @@
 //! What is known of all points of a fit together, wherever they are.
 
-use super::estimator::Estimator;
+use super::loss::Estimator;
 use super::loss::Loss;
 use super::points::{Units, darkest};
 use super::summary::Summary;

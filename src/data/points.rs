@@ -1,12 +1,12 @@
 //! Validated data: which points count, with which weight, and what they add up to.
 
 use super::correlated::Correlation;
-use super::estimator::Estimator;
-use super::extent::{Largest, Tally, finite, largest};
+use super::loss::Estimator;
 use super::overview::Overview;
+use super::scaling::{Largest, Tally, finite, largest};
+use super::scaling::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::sigma::{Spread, Weights};
 use super::summary::{Summary, in_chunks};
-use super::units::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};

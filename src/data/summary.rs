@@ -2,8 +2,8 @@
 
 use super::correlated::Correlation;
 use super::points::{Points, Units};
+use super::scaling::unit_of;
 use super::sigma::Weights;
-use super::units::unit_of;
 use super::values::Values;
 use crate::threads;
 use rayon::prelude::*;

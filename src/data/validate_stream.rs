@@ -5,12 +5,12 @@
 //! chunks end, if those are of whole pieces.
 
 use super::Missing;
-use super::estimator::Estimator;
-use super::extent::{Largest, Tally};
+use super::loss::Estimator;
 use super::overview::Overview;
 use super::points::{Given, Points, Units, darkest};
+use super::scaling::{Largest, Tally};
+use super::scaling::{exponent, is_ordinary, unit_of};
 use super::summary::Summary;
-use super::units::{exponent, is_ordinary, unit_of};
 use crate::error::{Error, Result};
 use crate::threads;
 use rayon::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::Fit;
 use super::distributions::{chi_square_upper, f_upper};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use crate::math;

@@ -4,7 +4,7 @@ use super::Fit;
 use super::marginal::Part;
 use super::rounding::Rounded;
 use super::significant::significant;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::model::{escaped, symbols};
 use crate::solver::bounds::Side;
 

@@ -1,10 +1,10 @@
 //! A fit as text: what lmfit's report says, and what a careful reader would ask besides.
 
 use super::Fit;
-use super::derived::Derived;
 use super::marginal::Part;
+use super::propagated::Derived;
 use super::significant::significant;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use std::fmt;
 
 /// Correlations below this are not worth a line.

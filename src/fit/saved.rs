@@ -6,11 +6,11 @@
 
 use super::Fit;
 use super::covariance::{Covariance, Direction};
-use super::derived::Derived;
 use super::marginal::Part;
+use super::propagated::Derived;
 use super::stats::Stats;
 use super::warning::Warning;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
 use crate::error::names::{check_distinct, check_shown};

@@ -1,11 +1,9 @@
 //! Summaries of the data that the solver works on. Two summaries of parts merge into that of the
 //! whole, so threads, chunks and devices are one operation at different scales.
 
-mod gram;
-mod grouped;
-mod rfactor;
 pub(crate) mod small;
 mod spectrum;
+mod summaries;
 
 /// What a pass over a set of points sums up.
 pub(crate) trait Summary: Send {
@@ -17,7 +15,7 @@ pub(crate) trait Summary: Send {
     fn is_finite(&self) -> bool;
 }
 
-pub(crate) use gram::{Normal, pair};
-pub(crate) use grouped::Grouped;
-pub(crate) use rfactor::{RFactor, heaviest_first};
 pub(crate) use spectrum::Spectrum;
+pub(crate) use summaries::Grouped;
+pub(crate) use summaries::{Normal, pair};
+pub(crate) use summaries::{RFactor, heaviest_first};

@@ -5,7 +5,7 @@ use super::canvas::{BAND, CURVE, Canvas, Color, ERROR_BAR, FAINT, LINE, PARTS, P
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, Sample, percent};
 use crate::data::Data;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::sigma::Weights;
 use crate::error::PlotError;
 use crate::error::Result;

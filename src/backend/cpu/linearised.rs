@@ -5,7 +5,7 @@
 use super::code::Code;
 use super::kernels;
 use super::machine::{BLOCK, Block, Inputs, Uniforms};
-use super::worker::Worker;
+use super::sums::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::model::native::{Model, Native, Steps};

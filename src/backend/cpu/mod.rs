@@ -16,7 +16,6 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod whitened;
-mod worker;
 
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -27,7 +26,7 @@ use crate::normal::{Normal, RFactor};
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
-use crate::solver::patience::Patience;
+use crate::solver::task::Patience;
 use crate::threads;
 use chunks::Chunks;
 use code::{Code, Source};
@@ -36,9 +35,9 @@ use machine::{BLOCK, Block, Inputs, Uniforms};
 use rows::Weighting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use sums::Worker;
 use sums::merge_into;
 pub(crate) use whitened::Whitened;
-use worker::Worker;
 
 /// Below about this many element operations a pass is over before other threads have woken up.
 const PARALLEL_WORK: usize = 400_000;

@@ -1,7 +1,7 @@
 //! What is asked of points one by one: bad ones, heavy ones, whether the model passes through all.
 
 use super::machine::{Block, Inputs};
-use super::worker::Worker;
+use super::sums::Worker;
 use super::{Cpu, Pass};
 use crate::solver::outcome::{BadPoint, Fault};
 

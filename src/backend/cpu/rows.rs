@@ -5,7 +5,7 @@ use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
 use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
 use super::robust::RobustSums;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Weights;

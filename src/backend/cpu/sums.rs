@@ -1,14 +1,14 @@
 //! Passes over the chunks of the points: normal equations and triangular factors, of all of them
 //! together or piece by piece.
 
-use super::rows::View;
-use super::worker::Worker;
+use super::machine::Machine;
+use super::rows::{Rows, View};
 use super::{Cpu, ITERATION_FLOOR, Kind, Pass};
-use crate::data::estimator::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
+use std::cell::RefCell;
 
 impl Cpu<'_> {
     /// Sums up each chunk by `chunk` into a slot of its own.
@@ -133,4 +133,32 @@ pub(super) fn merge_into<S: Summary>(chunks: &mut [(S, Option<Fault>)], out: &mu
     out.clear();
     chunks.iter_mut().for_each(|(sums, _)| out.merge(sums));
     out.is_finite()
+}
+
+/// Registers, row columns and scratch of one thread.
+#[derive(Default)]
+pub(super) struct Worker {
+    pub(super) machine: Machine,
+    pub(super) rows: Rows,
+    /// Indices of a block's points where some points are passed over.
+    pub(super) picked: Vec<usize>,
+    /// One point's independent variables, parameters and partials, for native models.
+    pub(super) x: Vec<f64>,
+    pub(super) p: Vec<f64>,
+    pub(super) partials: Vec<f64>,
+}
+
+thread_local! {
+    static WORKER: RefCell<Worker> = RefCell::default();
+}
+
+impl Worker {
+    /// Runs `work` with this thread's worker. A fit inside a native model finds it taken and gets a
+    /// fresh one.
+    pub(super) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> R {
+        let mut worker = WORKER.with(RefCell::take);
+        let result = work(&mut worker);
+        WORKER.set(worker);
+        result
+    }
 }

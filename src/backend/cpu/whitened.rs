@@ -6,7 +6,7 @@
 use super::machine::{BLOCK, Block, Inputs};
 use super::robust::RobustSums;
 use super::rows::STRIDE;
-use super::worker::Worker;
+use super::sums::Worker;
 use super::{Cpu, ITERATION_FLOOR, Pass};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;

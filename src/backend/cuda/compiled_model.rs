@@ -5,7 +5,7 @@ use super::device::{Device, Kernels, LoadError};
 use super::driver::DriverError;
 use super::interface::Rule;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;

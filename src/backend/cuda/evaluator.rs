@@ -9,12 +9,12 @@
 use super::compiled_model::FitKernels;
 use super::device::Kernels;
 use super::device_points::DevicePoints;
-use super::double_buffer::{DoubleBuffer, SLOTS};
 use super::driver::{DriverError, Geometry};
 use super::interface::{Layout, ScratchLayout, Size, words};
 use super::memory::Buffer;
 use super::passes::{PartialSums, Passes, Summed, factor_geometry, geometry, width, with_data};
 use super::source::FEW_PARAMETERS;
+use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;

@@ -11,18 +11,15 @@ mod cuda_driver;
 pub(crate) mod device;
 pub(crate) mod device_points;
 pub(crate) mod devices;
-mod double_buffer;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod emulated;
 pub(crate) mod evaluator;
-mod gram_tiled;
 pub(crate) mod interface;
 pub(crate) mod memory;
 pub(crate) mod nvrtc;
 mod passes;
 pub(crate) mod probe;
-pub(crate) mod resident;
 pub(crate) mod resident_run;
 pub(crate) mod source;
 pub(crate) mod streamed;

@@ -2,14 +2,13 @@
 //! launches ahead, looks where the fit stands, and sees to what the device cannot.
 
 use super::driver::DriverError;
-use super::interface::{self, Code, Reason, Request, State};
-use super::resident::ResidentFit;
+use super::interface::{self, Code, Layout, Reason, Request, State};
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::data::unit_of;
 use crate::normal::Normal;
 use crate::observe::span;
 use crate::solver::observe::{Event, Progress, wants_to_stop};
-use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::outcome::{BadPoint, Failure, Fault, Outcome};
 use crate::solver::runs::{Ends, Run, best_of_runs};
 use crate::solver::state::Scaling;
 use crate::solver::task::{Task, Work};
@@ -314,3 +313,31 @@ impl<'a> ResidentRun<'a> {
 
 #[cfg(test)]
 mod tests;
+
+/// A fit on a device: its points, its state and the kernels that work on them. Calls take effect in
+/// their order; only [`read`](Self::read) waits.
+pub(crate) trait ResidentFit {
+    fn layout(&self) -> &Layout;
+
+    /// Writes words of the state, from word `at` on.
+    fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError>;
+
+    /// Waits for what was queued and reads words of the state.
+    fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError>;
+
+    /// Queues evaluations over all points, each with the step that follows it; those that find no
+    /// evaluation wanted do nothing.
+    fn iterate(&mut self, launches: usize) -> Result<(), DriverError>;
+
+    /// Queues the factor at the present parameters and the step that goes on with it.
+    fn factor(&mut self) -> Result<(), DriverError>;
+
+    /// Queues a step, which ends a fit whose `stopped` is set.
+    fn stop(&mut self) -> Result<(), DriverError>;
+
+    /// As [`Evaluator::first_bad_point`](crate::backend::Evaluator::first_bad_point).
+    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
+
+    /// As [`Evaluator::magnitudes`](crate::backend::Evaluator::magnitudes).
+    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
+}

@@ -1,12 +1,18 @@
-//! Which parameters a joint fit has, and which of them each set's model takes.
+//! Which parameters a joint fit has, which of them each set's model takes, and what all sets have together:
+//! model, points, derived quantities.
 
-use super::derived::of_all;
 use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
-use crate::error::GlobalError;
+use crate::data::overview::Overview;
+use crate::data::points::Points;
+use crate::data::summary::Summary;
 use crate::error::names::{NameError, position};
-use crate::error::{Error, Result};
-use crate::model::native::Model;
+use crate::error::{Error, GlobalError, Result};
+use crate::model::Expression;
+use crate::model::native::{Model, Native};
+use crate::model::program::Program;
+use crate::model::var::Var;
+use std::sync::Arc;
 
 /// The model of one set.
 pub(super) struct Member {
@@ -211,4 +217,142 @@ fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
         return Err(NameError::taken(&own, &first, &second, "rename one of them"));
     }
     Ok(own)
+}
+
+/// Of all sets, at least one. The row unit is that of the set with the largest rows; the scatter is of
+/// each set about its own mean.
+pub(super) fn of(sets: &[Points<'_>]) -> Result<Overview> {
+    let smallest = |unit: f64, points: &Points<'_>| unit.min(points.units.row);
+    let row = sets.iter().fold(f64::INFINITY, smallest);
+    let (first, summary) = (sets[0].overview(), Summary::default());
+    let mut whole = Overview { used: 0, omitted: 0, ignored: 0, summary, ..first };
+    for (set, points) in sets.iter().enumerate() {
+        let own = points.overview();
+        if own.absolute != whole.absolute {
+            let (what, remedy) =
+                ("whether its sigma is absolute", "say Sigma::Absolute of all sets or of none");
+            return Err(GlobalError::Differs { set: set + 1, what, remedy }.into());
+        }
+        whole.used += own.used;
+        whole.omitted += own.omitted;
+        whole.ignored += own.ignored;
+        whole.summary = whole.summary.beside(own.summary, row / own.units.row);
+    }
+    whole.units.row = row;
+    Ok(whole)
+}
+
+/// A quantity of the joint fit.
+pub(super) struct Asked<'v> {
+    pub(super) name: String,
+    pub(super) formula: &'v Expression,
+    /// The parameter of the joint fit that each name of the formula is.
+    pub(super) places: Vec<usize>,
+}
+
+/// The quantities of all sets. What has one value for all, since its parameters are shared, comes once
+/// and keeps its name; of the others the set, counted from 1, is a part of it. `names`: those of the
+/// joint fit's parameters.
+pub(super) fn of_all<'v>(members: &'v [Member], names: &[String]) -> Vec<Asked<'v>> {
+    let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
+    for (set, member) in members.iter().enumerate() {
+        for (name, formula) in &member.curve.derived {
+            let own = |name: &String| member.curve.names.iter().position(|n| n == name);
+            let own: Option<Vec<usize>> = formula.parameters().iter().map(own).collect();
+            let Some(own) = own else { continue };
+            let places: Vec<usize> = own.iter().map(|&i| member.params[i]).collect();
+            // A parameter that is a set's own has another name in the joint fit.
+            let is_common =
+                own.iter().zip(&places).all(|(&i, &k)| member.curve.names[i] == names[k]);
+            let known = |(_, asked, _): &(usize, Asked<'_>, bool)| {
+                asked.name == *name && asked.places == places && asked.formula == formula
+            };
+            if !(is_common && all.iter().any(known)) {
+                all.push((set, Asked { name: name.clone(), formula, places }, is_common));
+            }
+        }
+    }
+    // Models of their own may call different quantities by one name.
+    let one = |name: &str| all.iter().filter(|(_, asked, _)| asked.name == name).count() == 1;
+    let plain: Vec<bool> =
+        all.iter().map(|(_, asked, is_common)| *is_common && one(&asked.name)).collect();
+    let named = all.into_iter().zip(plain).map(|((set, asked, _), plain)| match plain {
+        true => asked,
+        false => Asked { name: format!("{}_{}", asked.name, set + 1), ..asked },
+    });
+    named.collect()
+}
+
+/// The model of a joint fit, which predicts: its first independent variable is the set, counted from
+/// 1, the others are those of the `models`, one per set, with the formulas of tied parameters in their
+/// places. Passes do not run it.
+pub(super) fn joint(members: &[Member], models: &[&Model], names: &[String]) -> Result<Model> {
+    let columns = 1 + models[0].columns();
+    let programs = models.iter().map(|model| match model {
+        Model::Traced(program) => Some(program),
+        Model::Native(_) => None,
+    });
+    let Some(programs) = programs.collect::<Option<Vec<_>>>() else {
+        return Ok(native(members, models, columns, names.len()));
+    };
+    let trace = |x: &[Var], p: &[Var]| {
+        let (set, x) = (x[0], &x[1..]);
+        let own = |member: &Member| -> Vec<Var> { member.params.iter().map(|&k| p[k]).collect() };
+        if members[0].same {
+            let mut params = own(&members[members.len() - 1]);
+            for (s, member) in members.iter().enumerate().rev().skip(1) {
+                for (chosen, &k) in params.iter_mut().zip(&member.params) {
+                    // Shared by all sets from here on.
+                    let is_shared = members[s + 1..].iter().all(|m| m.params.contains(&k));
+                    if !is_shared {
+                        *chosen = set.le(s as f64 + 1.5).select(p[k], *chosen);
+                    }
+                }
+            }
+            programs[0].evaluate(x, &params)
+        } else {
+            let values =
+                members.iter().zip(&programs).map(|(m, program)| program.evaluate(x, &own(m)));
+            let values: Vec<Var> = values.collect();
+            let last = values[values.len() - 1];
+            let choose =
+                |chosen, (s, &value): (usize, &Var)| set.le(s as f64 + 1.5).select(value, chosen);
+            values.iter().enumerate().rev().skip(1).fold(last, choose)
+        }
+    };
+    let mut program = Program::trace(columns, names.len(), trace)?;
+    let mut set = "set".to_owned();
+    while programs[0].columns.contains(&set) || names.contains(&set) {
+        set.push('_');
+    }
+    program.columns = std::iter::once(set).chain(programs[0].columns.clone()).collect();
+    program.params = names.to_vec();
+    Ok(Model::Traced(Arc::new(program)))
+}
+
+/// Typical sizes of all parameters, NaN where they are not known.
+pub(super) fn scales(members: &[Member], params: usize) -> Vec<f64> {
+    let mut scales = vec![f64::NAN; params];
+    for member in members {
+        let own = member.params.iter().zip(&member.curve.scales);
+        own.for_each(|(&k, &scale)| scales[k] = scales[k].max(scale));
+    }
+    scales
+}
+
+fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) -> Model {
+    let sets: Vec<(Model, Vec<usize>)> =
+        members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
+    let scales = scales(members, params);
+    let value = move |x: &[f64], p: &[f64]| {
+        let set = (x[0].round().max(1.0) as usize).min(sets.len()) - 1;
+        let (model, own) = &sets[set];
+        let own: Vec<f64> = own.iter().map(|&k| p[k]).collect();
+        match model {
+            Model::Traced(program) => program.evaluate(&x[1..], &own),
+            Model::Native(native) => (native.value)(&x[1..], &own),
+        }
+    };
+    let (value, lost) = (Arc::new(value), false);
+    Model::Native(Native { value, jacobian: None, columns, params, scales, lost })
 }

@@ -1,16 +1,13 @@
 //! One fit of several sets of points whose models share parameters.
 
-mod derived;
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
-mod model;
-mod overview;
 mod start;
 mod supply;
 
 use super::start::Found;
-use super::tie::told_of_ties;
+use super::parameters::told_of_ties;
 use super::{CurveFit, Ready, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
@@ -24,8 +21,8 @@ use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::observe::span;
-use derived::Asked;
 use joint_fit::{JointFit, View};
+use layout::Asked;
 use layout::{Layout, Member};
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -171,7 +168,7 @@ impl Layout {
     fn request(&self, points: &[Points<'_>], start: Found, spent: Spent) -> Result<JointFit> {
         let begun = Instant::now();
         let first = &self.members[0].curve;
-        let whole = overview::of(points)?;
+        let whole = layout::of(points)?;
         if whole.used < self.free.len() && !first.underdetermined {
             let parameters = self.free.len();
             return Err(Error::TooFewPoints { points: whole.used, parameters });
@@ -212,12 +209,12 @@ impl Layout {
             })
             .collect();
         let supply = JointSupply { sets };
-        let model = model::joint(&self.members, &models, &self.names)?;
+        let model = layout::joint(&self.members, &models, &self.names)?;
         let prepared = match &model {
             Model::Traced(program) => Prepared::traced(program, &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
-        let scales = model::scales(&self.members, self.names.len());
+        let scales = layout::scales(&self.members, self.names.len());
         let prepare_time = begun.elapsed();
         let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
@@ -243,7 +240,7 @@ impl Layout {
             spent,
         };
         let mut fit = request.fit()?;
-        for Asked { name, formula, places } in derived::of_all(&self.members, &self.names) {
+        for Asked { name, formula, places } in layout::of_all(&self.members, &self.names) {
             fit.derive_at(name, formula, &places);
         }
         let view = |((member, ready), points): ((&Member, &Arc<Ready>), &Points<'_>)| View {

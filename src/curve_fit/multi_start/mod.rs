@@ -5,7 +5,7 @@ pub(crate) mod sampling;
 use super::CurveFit;
 use super::parameters::ends;
 use super::start::Found;
-use super::tie::told_of_ties;
+use super::parameters::told_of_ties;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;

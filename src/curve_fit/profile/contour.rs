@@ -1,7 +1,7 @@
 //! The profiled cost over two parameters, and the lines around their joint confidence regions.
 
+use super::contour_lines::lines;
 use super::refits::Refits;
-use super::squares::lines;
 use super::walk::Node;
 use super::{CurveFit, Profile};
 use crate::data::Data;

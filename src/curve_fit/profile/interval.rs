@@ -1,6 +1,7 @@
-//! Where a profile reaches a level.
+//! Where a profile reaches a level, by Neville's interpolation between its points.
 
-use super::{Profile, neville};
+use super::walk::Node;
+use super::Profile;
 
 /// Why an interval ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Profile {
     /// Between two neighbouring nodes, by bisection of what is interpolated there.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
-        let local = neville::between(&self.nodes, self.best, inner.min(outer));
+        let local = between(&self.nodes, self.best, inner.min(outer));
         for _ in 0..200 {
             let middle = 0.5 * inside + 0.5 * outside;
             if middle == inside || middle == outside {
@@ -67,5 +68,139 @@ impl Profile {
             }
         }
         0.5 * inside + 0.5 * outside
+    }
+}
+
+/// Nodes that a polynomial goes through: three on each side.
+const NODES: usize = 6;
+const FORMS: [Form; 3] = [Form::Ratio, Form::Excess, Form::Logarithms];
+
+/// What is interpolated, with d the distance from the best value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The excess over d²: a constant for a linear model, and as good near the best value as far off.
+    Ratio,
+    /// The excess: smooth where its root has a corner, at a bound.
+    Excess,
+    /// The logarithm of the excess by that of d, on one side: smooth on plateaus, where steps double.
+    Logarithms,
+}
+
+/// Neighbouring nodes in one of the forms.
+struct Local {
+    form: Form,
+    center: f64,
+    side: f64,
+    /// Distances are in this unit.
+    unit: f64,
+    nodes: Vec<(f64, f64)>,
+}
+
+/// The excess as a function of the value between the nodes `left` and `left + 1`, `best` among all
+/// being the best value: in the form that predicts both of them best.
+pub(super) fn between(nodes: &[Node], best: usize, left: usize) -> impl Fn(f64) -> f64 {
+    let known = |form: Form| {
+        let local = around(nodes, best, left, left, None, form)?;
+        Some((missed(nodes, best, left, form), local))
+    };
+    let local = FORMS.into_iter().filter_map(known).min_by(|a, b| a.0.total_cmp(&b.0));
+    move |x| local.as_ref().map_or(f64::NAN, |(_, local)| local.at(x))
+}
+
+/// How far the polynomial through their neighbours misses the nodes `left` and `left + 1` in the best
+/// of the forms.
+pub(super) fn interpolation_error(nodes: &[Node], best: usize, left: usize) -> f64 {
+    let each = FORMS.into_iter().map(|form| missed(nodes, best, left, form));
+    each.fold(f64::INFINITY, f64::min)
+}
+
+/// In this form, or ∞ if the nodes have none. Nothing can be said of the outermost nodes, and nothing
+/// needs to be of the best one.
+fn missed(nodes: &[Node], best: usize, left: usize, form: Form) -> f64 {
+    let inner = |i: &usize| *i != best && *i > 0 && *i + 1 < nodes.len();
+    let miss = |i: usize| {
+        let local = around(nodes, best, left, i - 1, Some(i), form);
+        local.map_or(f64::INFINITY, |local| (local.at(nodes[i].value) - nodes[i].excess).abs())
+    };
+    let worst = [left, left + 1].into_iter().filter(inner).map(miss).reduce(f64::max);
+    worst.filter(|miss| !miss.is_nan()).unwrap_or(f64::INFINITY)
+}
+
+/// The nodes about the gap from `place` on, `without` one of them, for the interval that begins at
+/// `left`. `None` if there are too few, or the excess is not positive where its logarithm is wanted.
+fn around(
+    nodes: &[Node],
+    best: usize,
+    left: usize,
+    place: usize,
+    without: Option<usize>,
+    form: Form,
+) -> Option<Local> {
+    let kept: Vec<usize> = match form {
+        Form::Excess => (0..nodes.len()).filter(|&i| Some(i) != without).collect(),
+        Form::Ratio => (0..nodes.len()).filter(|&i| Some(i) != without && i != best).collect(),
+        Form::Logarithms if left >= best => {
+            (best + 1..nodes.len()).filter(|&i| Some(i) != without).collect()
+        }
+        Form::Logarithms => (0..best).filter(|&i| Some(i) != without).collect(),
+    };
+    let outside = form == Form::Logarithms && (left == best || left + 1 == best);
+    if kept.len() < 2 || outside {
+        return None;
+    }
+    let position = kept.iter().position(|&i| i >= place).unwrap_or(0);
+    let first = (position + 1).saturating_sub(NODES / 2).min(kept.len().saturating_sub(NODES));
+    let center = nodes[best].value;
+    let distance = |i: usize| (nodes[i].value - center).abs();
+    let unit = distance(left).max(distance(left + 1));
+    let side = if left >= best { 1.0 } else { -1.0 };
+    let mut local = Local { form, center, side, unit, nodes: Vec::with_capacity(NODES) };
+    for &i in kept.iter().skip(first).take(NODES) {
+        let Node { value, excess, .. } = nodes[i];
+        let x = local.place(value);
+        let z = match form {
+            Form::Ratio => excess / (x * x),
+            Form::Excess => excess,
+            Form::Logarithms => excess.ln(),
+        };
+        if !(x.is_finite() && z.is_finite()) {
+            return None;
+        }
+        local.nodes.push((x, z));
+    }
+    Some(local)
+}
+
+impl Local {
+    fn place(&self, value: f64) -> f64 {
+        let distance = (value - self.center) / self.unit;
+        match self.form {
+            Form::Logarithms => (self.side * distance).ln(),
+            Form::Ratio | Form::Excess => distance,
+        }
+    }
+
+    /// The excess at a value of the parameter.
+    fn at(&self, value: f64) -> f64 {
+        let x = self.place(value);
+        let z = self.polynomial(x);
+        match self.form {
+            Form::Ratio => z * x * x,
+            Form::Excess => z,
+            Form::Logarithms => z.exp(),
+        }
+    }
+
+    fn polynomial(&self, x: f64) -> f64 {
+        let mut values: Vec<f64> = self.nodes.iter().map(|node| node.1).collect();
+        let places = &self.nodes;
+        for order in 1..values.len() {
+            for i in 0..values.len() - order {
+                let (a, b) = (places[i].0, places[i + order].0);
+                let part = (x - a) / (b - a);
+                values[i] = values[i] * (1.0 - part) + values[i + 1] * part;
+            }
+        }
+        values.first().copied().unwrap_or(f64::NAN)
     }
 }

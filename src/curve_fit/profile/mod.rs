@@ -8,11 +8,9 @@
 //! flat, or cut off by a bound.
 
 pub(crate) mod contour;
+mod contour_lines;
 pub(crate) mod interval;
-mod neville;
 mod refits;
-mod scattered;
-mod squares;
 mod walk;
 
 use super::CurveFit;

@@ -1,7 +1,7 @@
 //! From the best fit outwards: where a parameter is held next, and where nodes are too far apart.
 
 use super::interval::ProfileEnd;
-use super::neville;
+use super::interval::interpolation_error;
 use super::refits::Refits;
 use crate::threads;
 use rayon::prelude::*;
@@ -282,7 +282,7 @@ fn too_wide(nodes: &[Node], best: usize) -> Vec<usize> {
             least => least,
         };
         let allowed = ACCURACY * HALVING * distance * rise / (b.value - a.value);
-        (b.tau() - a.tau()).abs() > LEVEL && neville::error(nodes, best, i) > allowed.max(ROUNDING)
+        (b.tau() - a.tau()).abs() > LEVEL && interpolation_error(nodes, best, i) > allowed.max(ROUNDING)
     };
     (0..nodes.len().saturating_sub(1)).filter(is_wide).collect()
 }

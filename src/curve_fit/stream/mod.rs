@@ -5,7 +5,7 @@ mod stream_fit;
 
 use super::{CurveFit, array};
 use crate::data::columns::{Arguments, Columns};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::sigma::Sigma;
 use crate::data::source::Source;
 use crate::data::source::prefetch::guarded;

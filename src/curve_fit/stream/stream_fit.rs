@@ -3,8 +3,8 @@
 use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
+use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::start::Found;
-use crate::curve_fit::tie::told_of_ties;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
@@ -30,7 +30,7 @@ use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
-use crate::solver::patience::{Patience, Stopper, end_of};
+use crate::solver::task::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ use super::workspace::FitWorkspace;
 use crate::backend::cpu::Prepared;
 use crate::backend::cpu::simd_batch::ABREAST;
 use crate::data::batch::{BatchData, Deviations, Starts};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::is_deviation;

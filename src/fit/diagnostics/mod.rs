@@ -6,7 +6,7 @@ pub(crate) mod sequence;
 use super::Fit;
 use super::covariance::length;
 use crate::data::Data;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;

@@ -79,7 +79,7 @@ impl Contents<'_> {
 mod tests {
     use super::*;
     use crate::backend::stream::{PassKey, Unfinished};
-    use crate::data::estimator::Estimator;
+    use crate::data::loss::Estimator;
     use crate::data::loss::Loss;
     use crate::data::sample::Sample;
     use crate::normal::{Grouped, Normal, RFactor};

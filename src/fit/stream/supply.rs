@@ -7,7 +7,7 @@ use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::Streamed as DevicePasses;
 use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::data::sigma::Spread;
@@ -21,7 +21,7 @@ use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
-use crate::solver::patience::{Patience, Stopper};
+use crate::solver::task::{Patience, Stopper};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 

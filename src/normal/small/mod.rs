@@ -59,7 +59,6 @@ pub(crate) use by_size;
 
 mod cholesky;
 mod fold_rows;
-mod givens;
 mod householder;
 mod jacobi_svd;
 #[cfg(test)]
@@ -67,8 +66,8 @@ mod tests;
 
 pub(crate) use cholesky::{cholesky, is_regular, solve_upper, solve_upper_transposed};
 pub(crate) use fold_rows::fold_rows;
-pub(crate) use givens::rotate_in;
 pub(crate) use householder::damped;
+pub(crate) use householder::rotate_in;
 pub(crate) use jacobi_svd::jacobi_svd;
 
 /// `xᵀy`, both of one length. Four running sums, so that long columns fill the vector units of any

@@ -7,7 +7,7 @@ use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
 use crate::data::batch::Deviations;
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::sigma::Sigma;
 use std::ops::Range;
 use std::sync::Arc;

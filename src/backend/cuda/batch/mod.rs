@@ -14,7 +14,7 @@ use super::memory::Buffer;
 use super::source::{Arithmetic, Spec};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::{BatchData, Starts};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::threads;
 use arrays::{Arrays, Resident, Terms};

@@ -4,7 +4,7 @@
 mod structures;
 
 use crate::constants::{self, DEPTH};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use std::ops::Range;
 pub(crate) use structures::{BatchLayout, DataLayout, Layout, Member, ScratchLayout};

@@ -6,7 +6,7 @@
 use super::budget::{budgeted, cases, timed, uses};
 use crate::backend::cuda::batch::unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
 use crate::backend::cuda::source::{Spec, Storage};
-use crate::data::estimator::Estimator;
+use crate::data::loss::Estimator;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use crate::backend::cuda::device::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::interface::{Code, Layout, Request, ScratchLayout, Size, words};
-use crate::backend::cuda::resident::ResidentFit;
+use crate::backend::cuda::resident_run::ResidentFit;
 use crate::backend::cuda::source::{SOLVER, STEP, WARP, head, include};
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;

@@ -1,8 +1,148 @@
-//! Summaries of many pieces of points, merged in groups: in an order that does not depend on how many
-//! pieces come at a time, and with the rounding of hundreds of sums where there are millions of pieces.
+//! The summaries of a set of points: normal equations, which are sums over them; the triangular factor of their
+//! rows; and groups of pieces, merged in one order.
 
 use super::Summary;
+use super::small::{fold_rows, rotate_in};
 use serde::{Deserialize, Serialize};
+
+/// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
+/// parameter; residual and row are weighted, and corrected for a robust loss.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Normal {
+    /// Free parameters.
+    pub(crate) n: usize,
+    /// The Gram matrix of the n + 1 columns [J r], upper triangle by columns: the product of columns
+    /// i ≤ j is at [`pair`]`(i, j)`.
+    pub(crate) products: Vec<f64>,
+    /// Half the sum of squared residuals, or of the loss of each.
+    pub(crate) cost: f64,
+}
+
+impl Normal {
+    /// Whether what was read from a file is of `n` free parameters.
+    pub(crate) fn is_of(&self, n: usize) -> bool {
+        self.n == n && self.products.len() == pair(0, n + 1)
+    }
+}
+
+impl Clone for Normal {
+    fn clone(&self) -> Normal {
+        Normal { n: self.n, products: self.products.clone(), cost: self.cost }
+    }
+
+    /// Into the room that is there; the derived one would allocate.
+    fn clone_from(&mut self, source: &Normal) {
+        (self.n, self.cost) = (source.n, source.cost);
+        self.products.clone_from(&source.products);
+    }
+}
+
+/// Position of the product of columns i ≤ j in [`Normal::products`].
+pub(crate) fn pair(i: usize, j: usize) -> usize {
+    debug_assert!(i <= j);
+    j * (j + 1) / 2 + i
+}
+
+impl Normal {
+    /// Of no points, for `n` free parameters.
+    pub(crate) fn zero(n: usize) -> Normal {
+        Normal { n, products: vec![0.0; pair(0, n + 1)], cost: 0.0 }
+    }
+
+    /// (JᵀJ)ᵢⱼ
+    pub(crate) fn jtj(&self, i: usize, j: usize) -> f64 {
+        self.products[pair(i.min(j), i.max(j))]
+    }
+
+    /// (Jᵀr)ᵢ
+    pub(crate) fn jtr(&self, i: usize) -> f64 {
+        self.products[pair(i, self.n)]
+    }
+}
+
+impl Summary for Normal {
+    fn clear(&mut self) {
+        self.products.fill(0.0);
+        self.cost = 0.0;
+    }
+
+    fn merge(&mut self, other: &mut Normal) {
+        for (sum, part) in self.products.iter_mut().zip(&other.products) {
+            *sum += part;
+        }
+        self.cost += other.cost;
+    }
+
+    fn is_finite(&self) -> bool {
+        self.cost.is_finite() && self.products.iter().all(|s| s.is_finite())
+    }
+}
+
+/// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the factor of J; the last
+/// holds Qᵀr and, on the diagonal, the length of what no parameter can fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RFactor {
+    /// Free parameters.
+    pub(crate) n: usize,
+    /// (n + 1) × (n + 1), column-major.
+    pub(crate) r: Vec<f64>,
+    /// What the points count together under a robust loss, the sum of ρ'; 0 under others.
+    pub(crate) weight: f64,
+}
+
+impl RFactor {
+    /// Whether what was read from a file is of `n` free parameters.
+    pub(crate) fn is_of(&self, n: usize) -> bool {
+        self.n == n && self.r.len() == (n + 1) * (n + 1)
+    }
+
+    /// Of no points, for `n` free parameters.
+    pub(crate) fn zero(n: usize) -> RFactor {
+        RFactor { n, r: vec![0.0; (n + 1) * (n + 1)], weight: 0.0 }
+    }
+
+    /// Rij of the factor of J, or with j = n of Qᵀr.
+    pub(crate) fn at(&self, i: usize, j: usize) -> f64 {
+        self.r[j * (self.n + 1) + i]
+    }
+
+    /// The triangular factor, m × m, of the m columns `wanted` of [J r], the last of which is r if it is n;
+    /// rows that outweigh others stay above them.
+    pub(crate) fn columns(&self, wanted: &[usize]) -> Vec<f64> {
+        let m = wanted.len();
+        let mut r = vec![0.0; m * m];
+        for i in 0..=self.n {
+            let at = |&j: &usize| if i <= j { self.at(i, j) } else { 0.0 };
+            rotate_in(&mut r, m, &mut wanted.iter().map(at).collect::<Vec<f64>>());
+        }
+        r
+    }
+}
+
+/// Rows of k numbers, those with the largest ones first.
+pub(crate) fn heaviest_first(rows: &[f64], k: usize) -> Vec<f64> {
+    let size = |row: &[f64]| row.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let mut rows: Vec<&[f64]> = rows.chunks_exact(k).collect();
+    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    rows.concat()
+}
+
+impl Summary for RFactor {
+    fn clear(&mut self) {
+        self.r.fill(0.0);
+        self.weight = 0.0;
+    }
+
+    fn merge(&mut self, other: &mut RFactor) {
+        let k = self.n + 1;
+        self.weight += other.weight;
+        fold_rows(&mut self.r, k, &mut other.r, k, k);
+    }
+
+    fn is_finite(&self) -> bool {
+        self.r.iter().all(|v| v.is_finite())
+    }
+}
 
 /// Pieces of a group: what a fit in memory has at most, so that up to that many the bits are the same.
 const GROUP: u64 = 256;

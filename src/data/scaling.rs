@@ -1,0 +1,171 @@
+//! How large points are, how many count and which weigh most, found in one scan and merged over parts; and the
+//! powers of two that keep their squares in range.
+
+use super::points::Points;
+use super::values::{Values, each, wide};
+use serde::{Deserialize, Serialize};
+
+/// The largest |y|, 1/σ and |y|/σ of the points that count.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Largest {
+    pub(super) y: f64,
+    pub(super) weight: f64,
+    pub(super) row: f64,
+}
+
+/// How many points of each kind there are.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Tally {
+    pub(super) used: usize,
+    pub(super) omitted: usize,
+    pub(super) ignored: usize,
+}
+
+impl Tally {
+    pub(super) fn merge(self, other: Tally) -> Tally {
+        Tally {
+            used: self.used + other.used,
+            omitted: self.omitted + other.omitted,
+            ignored: self.ignored + other.ignored,
+        }
+    }
+}
+
+impl Largest {
+    #[inline]
+    pub(super) fn add(&mut self, y: f64, weight: f64) {
+        self.y = self.y.max(y);
+        self.weight = self.weight.max(weight);
+        self.row = self.row.max(y * weight);
+    }
+
+    pub(super) fn merge(self, other: Largest) -> Largest {
+        Largest {
+            y: self.y.max(other.y),
+            weight: self.weight.max(other.weight),
+            row: self.row.max(other.row),
+        }
+    }
+}
+
+/// Whether all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
+/// with an early exit would not.
+pub(super) fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
+    match values {
+        Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
+        Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
+        // Whole numbers.
+        _ => true,
+    }
+}
+
+/// The largest magnitude among `values[start..end]`; NaN counts for nothing.
+pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
+    let larger = |m: f64, v: f64| if v > m { v } else { m };
+    match values {
+        Values::F64(v) => {
+            let mut lanes = [0.0; 16];
+            let (groups, rest) = v[start..end].as_chunks::<16>();
+            for group in groups {
+                lanes.iter_mut().zip(group).for_each(|(m, v)| *m = larger(*m, v.abs()));
+            }
+            lanes.iter().copied().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
+        }
+        _ => {
+            each!(values, v => v[start..end].iter().fold(0.0, |m, &v| larger(m, wide(v).abs())))
+        }
+    }
+}
+
+/// Magnitudes between 2⁻³⁰⁰ and 2³⁰⁰ are left alone: squares of them, summed over any number of
+/// points, stay far inside the range of f64.
+const ORDINARY: std::ops::RangeInclusive<f64> =
+    f64::from_bits((1023 - 300) << 52)..=f64::from_bits((1023 + 300) << 52);
+
+/// The power of two that `magnitude` must be multiplied with to be of order 1, or 1 if it is of
+/// ordinary size, zero, or not finite.
+pub(crate) fn unit_of(magnitude: f64) -> f64 {
+    if magnitude == 0.0 || !magnitude.is_finite() || is_ordinary(magnitude) {
+        1.0
+    } else {
+        power_of_two(-exponent(magnitude))
+    }
+}
+
+/// The unit of magnitudes of about 2 to the power `exponent`, which may be far outside the range of
+/// f64.
+pub(super) fn unit_of_exponent(exponent: i32) -> f64 {
+    if (-300..=300).contains(&exponent) { 1.0 } else { power_of_two(-exponent) }
+}
+
+/// Whether a magnitude, positive, is of ordinary size.
+pub(super) fn is_ordinary(magnitude: f64) -> bool {
+    ORDINARY.contains(&magnitude)
+}
+
+/// The power of two next below `magnitude` or equal to it, as its exponent; `magnitude` is finite
+/// and positive.
+pub(super) fn exponent(magnitude: f64) -> i32 {
+    const TWO_54: f64 = (1u64 << 54) as f64;
+    let (normal, shift) =
+        if magnitude.is_normal() { (magnitude, 0) } else { (magnitude * TWO_54, -54) };
+    ((normal.to_bits() >> 52) & 0x7ff) as i32 - 1023 + shift
+}
+
+/// 2 to the power `k`, held within the range of normal numbers.
+fn power_of_two(k: i32) -> f64 {
+    f64::from_bits(((k.clamp(-1022, 1023) + 1023) as u64) << 52)
+}
+
+impl Points<'_> {
+    /// Σ w²y² in row units, with weights of at most `most`.
+    pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
+        self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
+    }
+
+    /// The `count` largest weights in row units, in descending order, or all if there are fewer; nothing
+    /// if `count` of them are known to be at least `level` times the largest.
+    pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
+        let row = self.units.row;
+        let Some(sigma) = self.sigmas() else {
+            return if level <= 1.0 {
+                Vec::new()
+            } else {
+                vec![self.weight(0); count.min(self.used)]
+            };
+        };
+        let weights = || self.kept().map(|i| row / sigma[i]);
+        let least = level * row * self.largest_weight;
+        if weights().filter(|&w| w >= least).take(count).count() == count {
+            return Vec::new();
+        }
+        let mut largest: Vec<f64> = Vec::with_capacity(count + 1);
+        for weight in weights() {
+            if largest.len() == count && largest.last().is_some_and(|&least| weight <= least) {
+                continue;
+            }
+            let at = largest.partition_point(|&w| w >= weight);
+            largest.insert(at, weight);
+            largest.truncate(count);
+        }
+        largest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unit_of;
+
+    #[test]
+    fn ordinary_magnitudes_have_unit_one_and_extreme_ones_become_order_one() {
+        for v in [0.0, 1.0, 1e-30, 1e30, 1e90, f64::INFINITY, f64::NAN] {
+            assert_eq!(unit_of(v), 1.0);
+        }
+        for v in [1e-300, 1e-200, 1e200, 1e300, 3e-308] {
+            let scaled = v * unit_of(v);
+            assert!((1.0..2.0).contains(&scaled), "{v} became {scaled}");
+        }
+        // The smallest subnormal would need 2^1074; the largest power of two there is must do.
+        assert_eq!(5e-324 * unit_of(5e-324), f64::from_bits((1023 - 51) << 52));
+    }
+}
