@@ -10,6 +10,7 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
     /// What evaluated the points, at the end if a device failed.
+    #[cfg_attr(feature = "serde", serde(alias = "backend"))]
     pub processor: Processor,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
     /// device its architecture, as `sm_90`.

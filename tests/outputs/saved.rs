@@ -162,7 +162,7 @@ fn what_is_wrong_is_said() {
         changed("/params/0", json!("many")),
         SavedError::Malformed { what: "fit", .. }
     ));
-    assert!(matches!(changed("/stats/backend", json!("abacus")), SavedError::Malformed { .. }));
+    assert!(matches!(changed("/stats/processor", json!("abacus")), SavedError::Malformed { .. }));
     let nodes =
         serde_json::from_str::<Value>(&text).unwrap()["model"]["nodes"].as_array().unwrap().len();
     let forward = changed("/model/nodes/0", json!({"apply": ["exp", [0]]}));
