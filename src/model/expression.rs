@@ -7,9 +7,8 @@
 
 mod functions;
 
+use super::op::{Binary, Unary};
 use super::scalar::{Mask, Scalar};
-pub(super) use functions::{Binary, Unary};
-use std::ops::{Add, Div, Mul, Sub};
 
 /// A formula with its independent variables and its parameters, made by
 /// [`parse`](Expression::parse).
@@ -53,16 +52,14 @@ pub(super) enum Operation {
     Variable(usize),
     /// The parameter of this index.
     Parameter(usize),
-    /// Change of sign.
-    Negate,
-    /// One of the four operations on two values.
-    Arithmetic(Arithmetic),
     /// A power that the text gives as an integer literal.
     PowerInteger(i32),
-    /// A function of one value.
+    /// A change of sign, or a function of one value.
     Unary(Unary),
-    /// A function of two values.
+    /// One of the four operations, or a function of two values.
     Binary(Binary),
+    /// Lambert's W, the inverse of w·exp(w).
+    LambertW,
     /// x, low, high: x limited to low..=high.
     Clamp,
     /// x, sigma, gamma: the Voigt profile of area 1.
@@ -77,19 +74,6 @@ pub(super) enum Operation {
     Not,
     /// A condition and two values: the first where it holds, the second elsewhere.
     Select,
-}
-
-/// The four operations.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
 }
 
 /// The comparisons.
@@ -147,10 +131,6 @@ impl<S: Scalar> Stack<S> {
             Operation::Number(number) => Value::Number(number),
             Operation::Variable(index) => Value::Scalar(*x.get(index)?),
             Operation::Parameter(index) => Value::Scalar(*p.get(index)?),
-            Operation::Negate => match self.values.pop()? {
-                Value::Number(a) => Value::Number(-a),
-                Value::Scalar(a) => Value::Scalar(-a),
-            },
             Operation::PowerInteger(n) => match self.values.pop()? {
                 Value::Number(a) => Value::Number(Scalar::powi(a, n)),
                 Value::Scalar(a) => Value::Scalar(a.powi(n)),
@@ -159,14 +139,6 @@ impl<S: Scalar> Stack<S> {
                 Value::Number(a) => Value::Number(function.apply(a)),
                 Value::Scalar(a) => Value::Scalar(function.apply(a)),
             },
-            Operation::Arithmetic(operator) => {
-                let right = self.values.pop()?;
-                match (self.values.pop()?, right) {
-                    (Value::Number(a), Value::Number(b)) => Value::Number(operator.apply(a, b)),
-                    (Value::Scalar(a), Value::Number(b)) => Value::Scalar(operator.apply(a, b)),
-                    (a, Value::Scalar(b)) => Value::Scalar(operator.apply(a.scalar(), b)),
-                }
-            }
             Operation::Binary(function) => {
                 let right = self.values.pop()?;
                 match (self.values.pop()?, right) {
@@ -174,6 +146,10 @@ impl<S: Scalar> Stack<S> {
                     (a, b) => Value::Scalar(function.apply(a.scalar(), b.scalar())),
                 }
             }
+            Operation::LambertW => match self.values.pop()? {
+                Value::Number(a) => Value::Number(functions::lambert_w(a)),
+                Value::Scalar(a) => Value::Scalar(functions::lambert_w(a)),
+            },
             Operation::Clamp => {
                 let high = self.scalar()?;
                 let low = self.scalar()?;
@@ -211,21 +187,6 @@ impl<S: Scalar> Stack<S> {
             Operation::Or => self.masks.pop()?.or(last),
             _ => last.not(),
         })
-    }
-}
-
-impl Arithmetic {
-    /// a ∘ b, with a number or a scalar on the right.
-    fn apply<A, B>(self, a: A, b: B) -> A
-    where
-        A: Add<B, Output = A> + Sub<B, Output = A> + Mul<B, Output = A> + Div<B, Output = A>,
-    {
-        match self {
-            Arithmetic::Add => a + b,
-            Arithmetic::Subtract => a - b,
-            Arithmetic::Multiply => a * b,
-            Arithmetic::Divide => a / b,
-        }
     }
 }
 
@@ -320,7 +281,7 @@ mod tests {
         }
         assert_eq!(operations("pow(x, -4)"), by_products(-4));
         for text in ["x^2.0", "x^(1+1)", "x^a", "x^3000000000", "x^2^1", "pow(x, 0.5)", "x^-2^1"] {
-            assert_eq!(operations(text).last(), Some(&Operation::Binary(Binary::Power)), "{text}");
+            assert_eq!(operations(text).last(), Some(&Operation::Binary(Binary::Pow)), "{text}");
         }
     }
 

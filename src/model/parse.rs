@@ -31,7 +31,8 @@ pub(crate) mod names;
 mod part;
 pub(crate) mod tokens;
 
-use super::expression::{Binary, Expression, Operation};
+use super::expression::{Expression, Operation};
+use super::op::{Binary, Unary};
 use crate::error::Error;
 use fault::{Fault, clip, quote};
 use part::{NOT, Part, Sort, TIGHT, infix, join, want};
@@ -229,7 +230,7 @@ impl<'a> Parser<'a> {
                 want(Sort::Value, inner)?;
                 part.integer = inner.integer;
                 if sign == "-" {
-                    self.write(Operation::Negate);
+                    self.write(Operation::Unary(Unary::Neg));
                     part.integer = inner.integer.and_then(i32::checked_neg);
                 }
             }
@@ -291,7 +292,7 @@ impl<'a> Parser<'a> {
             let conditional = function == Operation::Select && count == 1;
             want(if conditional { Sort::Condition } else { Sort::Value }, argument)?;
             match function {
-                Operation::Binary(Binary::Power) if count == 2 => self.power(argument, start),
+                Operation::Binary(Binary::Pow) if count == 2 => self.power(argument, start),
                 Operation::Binary(_) if count >= 2 => self.write(function),
                 _ => {}
             }
@@ -305,7 +306,7 @@ impl<'a> Parser<'a> {
             self.write(function);
         }
         let (enough, takes) = match function {
-            Operation::Unary(_) => (count == 1, "1 argument"),
+            Operation::Unary(_) | Operation::LambertW => (count == 1, "1 argument"),
             Operation::Binary(Binary::Min | Binary::Max) => (count >= 2, "two or more arguments"),
             Operation::Binary(_) => (count == 2, "2 arguments"),
             Operation::Clamp => (count == 3, "3 arguments (value, lowest, highest)"),
@@ -324,7 +325,7 @@ impl<'a> Parser<'a> {
             self.expression.operations.truncate(start);
             self.write(Operation::PowerInteger(n));
         } else {
-            self.write(Operation::Binary(Binary::Power));
+            self.write(Operation::Binary(Binary::Pow));
         }
     }
 

@@ -1,75 +1,12 @@
-//! The functions that a formula may call: their names in the text and what they compute.
+//! The functions that a formula may call, by their names.
 
 use super::Operation;
+use crate::model::op::{Binary, Unary};
 use crate::model::scalar::{Mask, Scalar};
 
-/// One list for the enum, the names that call its functions, and what they compute.
-macro_rules! functions {
-    ($(#[$doc:meta])* $kind:ident($($operand:ident),+):
-        $($variant:ident $($name:literal)+ => $value:expr;)+
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(in crate::model) enum $kind {
-            $(#[doc = concat!("`", stringify!($value), "`")] $variant,)+
-        }
-
-        impl $kind {
-            /// Every name of every function of this kind.
-            const NAMES: &[(&str, $kind)] = &[$($(($name, $kind::$variant),)+)+];
-
-            /// The value of the function.
-            pub(super) fn apply<T: Scalar>(self, $($operand: T),+) -> T {
-                match self {
-                    $($kind::$variant => $value,)+
-                }
-            }
-        }
-    };
-}
-
-functions! {
-    /// Functions of one value.
-    Unary(x):
-    Exp "exp" => x.exp();
-    ExpM1 "expm1" "exp_m1" => x.exp_m1();
-    Ln "ln" "log" => x.ln();
-    Ln1p "log1p" "ln_1p" => x.ln_1p();
-    Log2 "log2" => x.log2();
-    Log10 "log10" => x.log10();
-    Sqrt "sqrt" => x.sqrt();
-    Cbrt "cbrt" => x.cbrt();
-    Sin "sin" => x.sin();
-    Cos "cos" => x.cos();
-    Tan "tan" => x.tan();
-    Asin "asin" "arcsin" => x.asin();
-    Acos "acos" "arccos" => x.acos();
-    Atan "atan" "arctan" => x.atan();
-    Sinh "sinh" => x.sinh();
-    Cosh "cosh" => x.cosh();
-    Tanh "tanh" => x.tanh();
-    Erf "erf" => x.erf();
-    Erfc "erfc" => x.erfc();
-    Erfcx "erfcx" => x.erfcx();
-    WrightOmega "wright_omega" => x.wright_omega();
-    LambertW "lambert_w" => x.ln().wright_omega();
-    LnGamma "ln_gamma" "gammaln" "lgamma" => x.ln_gamma();
-    Digamma "digamma" => x.polygamma(0);
-    Abs "abs" => x.abs();
-    Floor "floor" => x.floor();
-}
-
-functions! {
-    /// Functions of two values. In a text `min` and `max` take more, two at a time from the left.
-    Binary(x, y):
-    Atan2 "atan2" => x.atan2(y);
-    Hypot "hypot" => x.hypot(y);
-    FaddeevaRe "faddeeva_re" => x.faddeeva_re(y);
-    FaddeevaIm "faddeeva_im" => x.faddeeva_im(y);
-    Power "pow" => x.powf(y);
-    Min "min" => x.min(y);
-    Max "max" => x.max(y);
-}
+/// What other functions are made of.
+const COMPOSED: [(&str, Operation); 2] =
+    [("lambert_w", Operation::LambertW), ("digamma", Operation::Unary(Unary::Polygamma(0)))];
 
 /// The functions of three arguments.
 const TERNARY: [(&str, Operation); 5] = [
@@ -94,15 +31,26 @@ pub(super) fn voigt<T: Scalar>(x: T, sigma: T, gamma: T) -> T {
     pure.select(lorentzian, profile)
 }
 
+/// Lambert's W of x: ω of its logarithm.
+pub(super) fn lambert_w<T: Scalar>(x: T) -> T {
+    x.ln().wright_omega()
+}
+
 /// √π
 const ROOT_PI: f64 = 2.0 / std::f64::consts::FRAC_2_SQRT_PI;
 
 impl Operation {
-    /// Every function by every name that it has.
+    /// Every function by every name that it has. In a text `min` and `max` take more than two values, two
+    /// at a time from the left.
     pub(in crate::model) fn functions() -> impl Iterator<Item = (&'static str, Operation)> {
-        let unary = Unary::NAMES.iter().map(|&(name, kind)| (name, Operation::Unary(kind)));
-        let binary = Binary::NAMES.iter().map(|&(name, kind)| (name, Operation::Binary(kind)));
-        unary.chain(binary).chain(TERNARY)
+        let named = |names: &'static [&'static str], operation: Operation| {
+            names.iter().map(move |&name| (name, operation))
+        };
+        let unary =
+            Unary::ALL.iter().flat_map(move |op| named(op.facts().text, Operation::Unary(*op)));
+        let binary =
+            Binary::ALL.iter().flat_map(move |op| named(op.facts().text, Operation::Binary(*op)));
+        unary.chain(COMPOSED).chain(binary).chain(TERNARY)
     }
 }
 

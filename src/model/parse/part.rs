@@ -2,7 +2,8 @@
 
 use super::fault::Fault;
 use super::tokens::Token;
-use crate::model::expression::{Arithmetic, Binary, Comparison, Operation};
+use crate::model::expression::{Comparison, Operation};
+use crate::model::op::Binary;
 
 /// Whether a part of the formula is a number or a truth.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,7 +32,7 @@ pub(super) const NOT: u8 = 3;
 
 /// Binding power of an infix operator and the operation that it stands for; None for other tokens.
 pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
-    use Operation::{And, Arithmetic as Four, Compare, Or};
+    use Operation::{And, Compare, Or};
     Some(match token {
         "or" | "||" => (1, Or),
         "and" | "&&" => (2, And),
@@ -41,11 +42,11 @@ pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
         ">=" => (4, Compare(Comparison::GreaterEqual)),
         "==" => (4, Compare(Comparison::Equal)),
         "!=" => (4, Compare(Comparison::NotEqual)),
-        "+" => (5, Four(Arithmetic::Add)),
-        "-" => (5, Four(Arithmetic::Subtract)),
-        "*" => (6, Four(Arithmetic::Multiply)),
-        "/" => (6, Four(Arithmetic::Divide)),
-        "^" | "**" => (TIGHT, Operation::Binary(Binary::Power)),
+        "+" => (5, Operation::Binary(Binary::Add)),
+        "-" => (5, Operation::Binary(Binary::Sub)),
+        "*" => (6, Operation::Binary(Binary::Mul)),
+        "/" => (6, Operation::Binary(Binary::Div)),
+        "^" | "**" => (TIGHT, Operation::Binary(Binary::Pow)),
         _ => return None,
     })
 }
