@@ -120,7 +120,6 @@ const CIRCLES: &[&[&str]] = &[
         "fit/runaway.rs",
     ],
     &["math/reduce_huge.rs", "math/trig.rs"],
-    &["model/expression.rs", "model/expression/functions.rs"],
     &["model/parse/fault.rs", "model/parse/tokens.rs"],
     &["model/program.rs", "model/saved.rs"],
     &[
