@@ -1,7 +1,7 @@
 //! Which backend a fit is likely to end on sooner: an estimate of both, from the work of a pass.
 
 use super::cuda::driver::Properties;
-use crate::model::op::{Binary, Node, Unary};
+use crate::model::op::Node;
 use crate::model::program::Program;
 use crate::setters::setters;
 
@@ -77,29 +77,10 @@ pub(crate) fn units(program: &Program, per_point: &[bool]) -> f64 {
 const PER_POINT: f64 = 8.0;
 
 fn unit(node: Node) -> f64 {
-    use {Binary as B, Unary as U};
     match node {
         Node::Const(_) | Node::Column(_) | Node::Param(_) => 0.0,
-        Node::Unary(op, _) => match op {
-            U::Neg | U::Abs | U::Floor | U::Not => 1.0,
-            U::Sqrt => 3.0,
-            U::Exp | U::ExpM1 | U::Ln | U::Ln1p | U::Log2 | U::Log10 | U::Cbrt => 12.0,
-            U::Sin | U::Cos | U::Tan | U::Asin | U::Acos | U::Atan => 20.0,
-            U::Sinh | U::Cosh | U::Tanh => 20.0,
-            U::Erf | U::Erfc => 40.0,
-            U::Erfcx => 60.0,
-            U::WrightOmega => 150.0,
-            U::LnGamma | U::Polygamma(_) => 100.0,
-        },
-        Node::Binary(op, ..) => match op {
-            B::Div => 3.0,
-            B::Pow => 40.0,
-            B::Atan2 => 25.0,
-            B::Hypot => 6.0,
-            B::FaddeevaRe | B::FaddeevaIm => 200.0,
-            B::FaddeevaSlopeRe | B::FaddeevaSlopeIm => 200.0,
-            _ => 1.0,
-        },
+        Node::Unary(op, _) => op.facts().cost,
+        Node::Binary(op, ..) => op.facts().cost,
         Node::Select(..) => 1.0,
     }
 }

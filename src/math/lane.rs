@@ -1,19 +1,51 @@
 //! Every function for one number, always inlined: what the loops of `block` and the scalar functions
 //! of `math` are made of.
 
-pub(crate) use super::asin::{acos, asin};
-pub(crate) use super::atan::{atan, atan2};
-pub(crate) use super::digamma::digamma;
-pub(crate) use super::erf::{erf, erfc};
-pub(crate) use super::erfcx::erfcx;
-pub(crate) use super::exp::exp;
-pub(crate) use super::faddeeva::{faddeeva_im, faddeeva_re, faddeeva_slope_im, faddeeva_slope_re};
-pub(crate) use super::hyperbolic::{cosh, exp_m1, sinh, tanh};
-pub(crate) use super::ln::ln;
-pub(crate) use super::ln_gamma::ln_gamma;
-pub(crate) use super::ln_variants::{ln_1p, log2, log10};
+/// The list that the three forms are made from: the file of each function, its arguments, and where
+/// rare numbers (huge angles, …) need a slow way, the fast one, the slow one and which those are.
+macro_rules! for_each_method {
+    ($callback:ident) => {
+        $callback! {
+            asin::acos(x);
+            asin::asin(x);
+            atan::atan(x);
+            atan::atan2(y, x);
+            digamma::digamma(x) = digamma_fast, digamma_negative where is_negative;
+            erf::erf(x);
+            erf::erfc(x);
+            erfcx::erfcx(x);
+            exp::exp(x);
+            faddeeva::faddeeva_im(x, y);
+            faddeeva::faddeeva_re(x, y);
+            faddeeva::faddeeva_slope_im(x, y);
+            faddeeva::faddeeva_slope_re(x, y);
+            hyperbolic::cosh(x);
+            hyperbolic::exp_m1(x);
+            hyperbolic::sinh(x);
+            hyperbolic::tanh(x);
+            ln::ln(x);
+            ln_gamma::ln_gamma(x) = ln_gamma_fast, ln_gamma_negative where is_negative;
+            ln_variants::ln_1p(x);
+            ln_variants::log10(x);
+            ln_variants::log2(x);
+            pow::pow(x, y);
+            roots::cbrt(x);
+            roots::hypot(x, y);
+            trig::cos(x) = cos_fast, cos_huge where is_huge;
+            trig::sin(x) = sin_fast, sin_huge where is_huge;
+            trig::tan(x) = tan_fast, tan_huge where is_huge;
+            wright_omega::wright_omega(x);
+        }
+    };
+}
+pub(super) use for_each_method;
+
+macro_rules! from_files {
+    ($($file:ident::$name:ident $arguments:tt $(= $fast:ident, $slow:ident where $rare:ident)?;)*) => {
+        $(pub(crate) use super::$file::$name;)*
+    };
+}
+for_each_method!(from_files);
+
 pub(crate) use super::polygamma::polygamma;
-pub(crate) use super::pow::pow;
-pub(crate) use super::roots::{cbrt, hypot};
-pub(crate) use super::trig::{cos, sin, tan};
-pub(crate) use super::wright_omega::wright_omega;
+pub(crate) use super::processor::{abs, floor, sqrt};

@@ -28,6 +28,7 @@ mod ln_gamma;
 mod ln_variants;
 mod polygamma;
 mod pow;
+mod processor;
 mod reduce_huge;
 mod roots;
 mod scalar;

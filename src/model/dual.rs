@@ -1,4 +1,4 @@
-//! Dual numbers: the one table of derivatives.
+//! Dual numbers: values with their derivatives, those of the functions from the table.
 //!
 //! A dual number a + Σ aᵢ εᵢ with εᵢεⱼ = 0 carries a value and `K` partial derivatives; every
 //! function f acts as f(a) + Σ f'(a) aᵢ εᵢ. Run over [`Var`](crate::Var), `Dual` records the program
@@ -7,6 +7,7 @@
 //! Products with a partial that is known to be zero are left out instead of computed, so that
 //! 0 · ∞ does not turn a partial into NaN and a traced derivative carries no dead arithmetic.
 
+use super::functions::for_each_function;
 use super::scalar::{Mask, Scalar};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -155,124 +156,40 @@ macro_rules! assign {
 }
 assign!(AddAssign add_assign +, SubAssign sub_assign -, MulAssign mul_assign *, DivAssign div_assign /);
 
+macro_rules! by_derivatives {
+    (
+        one { $($(#[$doc:meta])* $one:ident = $One:ident {
+            $($fact:ident: $known:expr),* $(; |$x:pat_param, $f:pat_param| $derivative:expr)?
+        })* }
+        two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident {
+            $($fact2:ident: $known2:expr),*
+            $(; |$a:pat_param, $b:pat_param, $g:pat_param| $derivatives:expr)?
+        })* }
+    ) => {
+        $($(
+            fn $one(self) -> Self {
+                let value = self.value.$one();
+                let ($x, $f) = (self.value, value);
+                self.chain(value, $derivative)
+            }
+        )?)*
+        $($(
+            fn $two(self, $other: impl Into<Self>) -> Self {
+                let other = $other.into();
+                let value = self.value.$two(other.value);
+                let ($a, $b, $g) = (self.value, other.value, value);
+                let (by_self, by_other) = $derivatives;
+                self.chain2(other, value, by_self, by_other)
+            }
+        )?)*
+    };
+}
+
 impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
     type Mask = S::Mask;
 
-    fn exp(self) -> Self {
-        // Capped, so that e·u' stays finite where e overflows: 1/(1 + exp(u)) is a finite 0 there, and
-        // its derivative must not become 0·∞.
-        let e = self.value.exp();
-        self.chain(e, e.min(LARGEST_SLOPE))
-    }
-    fn exp_m1(self) -> Self {
-        self.chain(self.value.exp_m1(), self.value.exp())
-    }
-    fn ln(self) -> Self {
-        self.chain(self.value.ln(), self.value.recip())
-    }
-    fn ln_1p(self) -> Self {
-        self.chain(self.value.ln_1p(), (self.value + 1.0).recip())
-    }
-    fn log2(self) -> Self {
-        self.chain(self.value.log2(), S::from(std::f64::consts::LOG2_E) / self.value)
-    }
-    fn log10(self) -> Self {
-        self.chain(self.value.log10(), S::from(std::f64::consts::LOG10_E) / self.value)
-    }
-    fn sqrt(self) -> Self {
-        let root = self.value.sqrt();
-        self.chain(root, except(root.eq(0.0), S::from(0.5) / root))
-    }
-    fn cbrt(self) -> Self {
-        let root = self.value.cbrt();
-        self.chain(root, except(root.eq(0.0), root / (self.value * 3.0)))
-    }
-    fn sin(self) -> Self {
-        self.chain(self.value.sin(), self.value.cos())
-    }
-    fn cos(self) -> Self {
-        self.chain(self.value.cos(), -self.value.sin())
-    }
-    fn tan(self) -> Self {
-        let t = self.value.tan();
-        self.chain(t, t * t + 1.0)
-    }
-    fn asin(self) -> Self {
-        self.chain(self.value.asin(), arc_derivative(self.value))
-    }
-    fn acos(self) -> Self {
-        self.chain(self.value.acos(), -arc_derivative(self.value))
-    }
-    fn atan(self) -> Self {
-        self.chain(self.value.atan(), (self.value * self.value + 1.0).recip())
-    }
-    fn atan2(self, x: impl Into<Self>) -> Self {
-        let x = x.into();
-        let (y, x_value) = (self.value, x.value);
-        // ∂/∂y = x/h², ∂/∂x = −y/h²; divided by h twice, since h² may overflow where h does not.
-        let h = y.hypot(x_value);
-        let by_y = except(h.eq(0.0), x_value / h / h);
-        let by_x = except(h.eq(0.0), -(y / h / h));
-        self.chain2(x, y.atan2(x_value), by_y, by_x)
-    }
-    fn sinh(self) -> Self {
-        self.chain(self.value.sinh(), self.value.cosh())
-    }
-    fn cosh(self) -> Self {
-        self.chain(self.value.cosh(), self.value.sinh())
-    }
-    fn tanh(self) -> Self {
-        // 1 − tanh² cancels where tanh is near ±1; (1 − t)(1 + t) does so by one rounding less.
-        let t = self.value.tanh();
-        self.chain(t, (S::from(1.0) - t) * (t + 1.0))
-    }
-    fn hypot(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
-        let h = self.value.hypot(other.value);
-        let by_self = except(h.eq(0.0), self.value / h);
-        let by_other = except(h.eq(0.0), other.value / h);
-        self.chain2(other, h, by_self, by_other)
-    }
-    fn erf(self) -> Self {
-        self.chain(self.value.erf(), gauss(self.value))
-    }
-    fn erfc(self) -> Self {
-        self.chain(self.value.erfc(), -gauss(self.value))
-    }
-    fn erfcx(self) -> Self {
-        // erfcx y = w(iy), whose derivative iw′(iy) does not cancel as 2y·erfcx y − 2/√π does.
-        let slope = -S::from(0.0).faddeeva_slope_im(self.value);
-        self.chain(self.value.erfcx(), slope)
-    }
-    fn wright_omega(self) -> Self {
-        // ω/(1 + ω), and 1 where ω is infinite.
-        let omega = self.value.wright_omega();
-        self.chain(omega, (omega.recip() + 1.0).recip())
-    }
-    // w = u + iv is analytic: ∂u/∂x = ∂v/∂y = Re w′ and ∂v/∂x = −∂u/∂y = Im w′; so are its derivatives.
-    fn faddeeva_re(self, y: impl Into<Self>) -> Self {
-        let (x, y) = (self.value, y.into());
-        let (by_x, by_y) = (x.faddeeva_slope_re(y.value), -x.faddeeva_slope_im(y.value));
-        self.chain2(y, x.faddeeva_re(y.value), by_x, by_y)
-    }
-    fn faddeeva_im(self, y: impl Into<Self>) -> Self {
-        let (x, y) = (self.value, y.into());
-        let (by_x, by_y) = (x.faddeeva_slope_im(y.value), x.faddeeva_slope_re(y.value));
-        self.chain2(y, x.faddeeva_im(y.value), by_x, by_y)
-    }
-    fn faddeeva_slope_re(self, y: impl Into<Self>) -> Self {
-        let y = y.into();
-        let (re, im) = faddeeva_curvature(self.value, y.value);
-        self.chain2(y, self.value.faddeeva_slope_re(y.value), re, -im)
-    }
-    fn faddeeva_slope_im(self, y: impl Into<Self>) -> Self {
-        let y = y.into();
-        let (re, im) = faddeeva_curvature(self.value, y.value);
-        self.chain2(y, self.value.faddeeva_slope_im(y.value), im, re)
-    }
-    fn ln_gamma(self) -> Self {
-        self.chain(self.value.ln_gamma(), self.value.polygamma(0))
-    }
+    for_each_function!(by_derivatives);
+
     fn polygamma(self, order: u32) -> Self {
         self.chain(self.value.polygamma(order), self.value.polygamma(order + 1))
     }

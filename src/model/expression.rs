@@ -1,251 +1,41 @@
-//! A model that arrived as text: its operations in postfix order, and their meaning over any scalar.
-//!
-//! Postfix order replaces the tree by a list: `a*x + 1` is `a x * 1 +`. Evaluating it is one loop
-//! over a stack and dropping it frees one vector, so that neither recurses however long the text
-//! was. Operands come off the stack in the order in which they were written and nothing is
-//! reassociated: the result has the bits of the closure that says the same.
+//! A model that arrived as text: the program that it says, with the names of its parameters.
 
-mod functions;
-
-use super::scalar::{Mask, Scalar};
-pub(super) use functions::{Binary, Unary};
-use std::ops::{Add, Div, Mul, Sub};
+use super::program::Program;
+use super::scalar::Scalar;
 
 /// A formula with its independent variables and its parameters, made by
-/// [`parse`](Expression::parse).
+/// [`parse`](Expression::parse). The result has the bits of the closure that says the same: operands are
+/// taken in the order in which they were written, and nothing is reassociated.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Expression {
-    pub(super) variables: Vec<String>,
-    pub(super) parameters: Vec<String>,
-    pub(super) operations: Vec<Operation>,
-}
+pub(crate) struct Expression(pub(super) Program);
 
 impl Expression {
     /// The independent variables, in the order in which they were declared.
     pub(crate) fn variables(&self) -> &[String] {
-        &self.variables
+        &self.0.columns
     }
 
     /// The parameters, in the order in which they first appear in the text.
     pub(crate) fn parameters(&self) -> &[String] {
-        &self.parameters
+        &self.0.params
     }
 
-    /// The value at a point. `x`: one value per variable; `p`: one per parameter. NaN where there
-    /// are fewer than that; further ones are ignored.
+    /// The same with other names of its parameters.
+    pub(super) fn renamed(&self, params: Vec<String>) -> Expression {
+        Expression(Program { params, ..self.0.clone() })
+    }
+
+    /// The value at a point. `x`: one value per variable; `p`: one per parameter. Those that are missing
+    /// count as NaN; further ones are ignored.
     pub(crate) fn evaluate<S: Scalar>(&self, x: &[S], p: &[S]) -> S {
-        let mut stack = Stack { values: Vec::new(), masks: Vec::new() };
-        for &operation in &self.operations {
-            if stack.apply(operation, x, p).is_none() {
-                return S::from(f64::NAN);
-            }
-        }
-        stack.scalar().unwrap_or_else(|| S::from(f64::NAN))
-    }
-}
-
-/// One step of the evaluation: takes its operands from the stack and puts its result there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Operation {
-    /// A literal or a constant.
-    Number(f64),
-    /// The independent variable of this index.
-    Variable(usize),
-    /// The parameter of this index.
-    Parameter(usize),
-    /// Change of sign.
-    Negate,
-    /// One of the four operations on two values.
-    Arithmetic(Arithmetic),
-    /// A power that the text gives as an integer literal.
-    PowerInteger(i32),
-    /// A function of one value.
-    Unary(Unary),
-    /// A function of two values.
-    Binary(Binary),
-    /// x, low, high: x limited to low..=high.
-    Clamp,
-    /// x, sigma, gamma: the Voigt profile of area 1.
-    Voigt,
-    /// Two values to a condition.
-    Compare(Comparison),
-    /// Both of two conditions.
-    And,
-    /// At least one of two conditions.
-    Or,
-    /// The opposite of a condition.
-    Not,
-    /// A condition and two values: the first where it holds, the second elsewhere.
-    Select,
-}
-
-/// The four operations.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-}
-
-/// The comparisons.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Comparison {
-    /// `<`
-    Less,
-    /// `<=`
-    LessEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterEqual,
-    /// `==`
-    Equal,
-    /// `!=`
-    NotEqual,
-}
-
-/// A value on the stack. Numbers of the text stay plain numbers until they meet a scalar.
-#[derive(Clone, Copy)]
-enum Value<S> {
-    /// A number of the text, or what was computed from such alone.
-    Number(f64),
-    /// What depends on a variable or a parameter.
-    Scalar(S),
-}
-
-impl<S: Scalar> Value<S> {
-    /// The value as a scalar.
-    fn scalar(self) -> S {
-        match self {
-            Value::Number(number) => S::from(number),
-            Value::Scalar(scalar) => scalar,
-        }
-    }
-}
-
-/// Operands that wait for their operation. Values and conditions have a stack each.
-struct Stack<S: Scalar> {
-    values: Vec<Value<S>>,
-    masks: Vec<S::Mask>,
-}
-
-impl<S: Scalar> Stack<S> {
-    /// Takes the last value.
-    fn scalar(&mut self) -> Option<S> {
-        self.values.pop().map(Value::scalar)
-    }
-
-    /// Carries out one operation. None, which no parsed text leads to with enough `x` and `p`, if an
-    /// operand is missing.
-    fn apply(&mut self, operation: Operation, x: &[S], p: &[S]) -> Option<()> {
-        let result = match operation {
-            Operation::Number(number) => Value::Number(number),
-            Operation::Variable(index) => Value::Scalar(*x.get(index)?),
-            Operation::Parameter(index) => Value::Scalar(*p.get(index)?),
-            Operation::Negate => match self.values.pop()? {
-                Value::Number(a) => Value::Number(-a),
-                Value::Scalar(a) => Value::Scalar(-a),
-            },
-            Operation::PowerInteger(n) => match self.values.pop()? {
-                Value::Number(a) => Value::Number(Scalar::powi(a, n)),
-                Value::Scalar(a) => Value::Scalar(a.powi(n)),
-            },
-            Operation::Unary(function) => match self.values.pop()? {
-                Value::Number(a) => Value::Number(function.apply(a)),
-                Value::Scalar(a) => Value::Scalar(function.apply(a)),
-            },
-            Operation::Arithmetic(operator) => {
-                let right = self.values.pop()?;
-                match (self.values.pop()?, right) {
-                    (Value::Number(a), Value::Number(b)) => Value::Number(operator.apply(a, b)),
-                    (Value::Scalar(a), Value::Number(b)) => Value::Scalar(operator.apply(a, b)),
-                    (a, Value::Scalar(b)) => Value::Scalar(operator.apply(a.scalar(), b)),
-                }
-            }
-            Operation::Binary(function) => {
-                let right = self.values.pop()?;
-                match (self.values.pop()?, right) {
-                    (Value::Number(a), Value::Number(b)) => Value::Number(function.apply(a, b)),
-                    (a, b) => Value::Scalar(function.apply(a.scalar(), b.scalar())),
-                }
-            }
-            Operation::Clamp => {
-                let high = self.scalar()?;
-                let low = self.scalar()?;
-                Value::Scalar(self.scalar()?.clamp(low, high))
-            }
-            Operation::Voigt => {
-                let gamma = self.scalar()?;
-                let sigma = self.scalar()?;
-                Value::Scalar(functions::voigt(self.scalar()?, sigma, gamma))
-            }
-            Operation::Select => {
-                let no = self.scalar()?;
-                let yes = self.scalar()?;
-                Value::Scalar(self.masks.pop()?.select(yes, no))
-            }
-            Operation::Compare(_) | Operation::And | Operation::Or | Operation::Not => {
-                let mask = self.condition(operation)?;
-                self.masks.push(mask);
-                return Some(());
-            }
-        };
-        self.values.push(result);
-        Some(())
-    }
-
-    /// The result of an operation that yields a condition.
-    fn condition(&mut self, operation: Operation) -> Option<S::Mask> {
-        if let Operation::Compare(comparison) = operation {
-            let right = self.scalar()?;
-            return Some(comparison.apply(self.scalar()?, right));
-        }
-        let last = self.masks.pop()?;
-        Some(match operation {
-            Operation::And => self.masks.pop()?.and(last),
-            Operation::Or => self.masks.pop()?.or(last),
-            _ => last.not(),
-        })
-    }
-}
-
-impl Arithmetic {
-    /// a ∘ b, with a number or a scalar on the right.
-    fn apply<A, B>(self, a: A, b: B) -> A
-    where
-        A: Add<B, Output = A> + Sub<B, Output = A> + Mul<B, Output = A> + Div<B, Output = A>,
-    {
-        match self {
-            Arithmetic::Add => a + b,
-            Arithmetic::Subtract => a - b,
-            Arithmetic::Multiply => a * b,
-            Arithmetic::Divide => a / b,
-        }
-    }
-}
-
-impl Comparison {
-    /// Whether a compares with b like that.
-    fn apply<S: Scalar>(self, a: S, b: S) -> S::Mask {
-        match self {
-            Comparison::Less => a.lt(b),
-            Comparison::LessEqual => a.le(b),
-            Comparison::Greater => a.gt(b),
-            Comparison::GreaterEqual => a.ge(b),
-            Comparison::Equal => a.eq(b),
-            Comparison::NotEqual => a.eq(b).not(),
-        }
+        self.0.evaluate(x, p)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::var::Var;
 
     fn value(text: &str, x: f64, p: &[f64]) -> f64 {
         Expression::parse(text, &["x"]).unwrap_or_else(|e| panic!("{e}")).evaluate(&[x], p)
@@ -310,17 +100,31 @@ mod tests {
         }
     }
 
+    /// What the text says, and what the closure does.
+    fn same(text: &str, closure: impl FnOnce(Var, Var) -> Var) {
+        let Expression(said) = Expression::parse(text, &["x", "a"]).unwrap();
+        let done = Program::trace(2, 0, |x, _| closure(x[0], x[1])).unwrap();
+        assert_eq!(said.to_string(), Program { columns: said.columns.clone(), ..done }.to_string());
+    }
+
     #[test]
     fn integer_literals_are_powers_by_products() {
-        let operations = |text| Expression::parse(text, &["x"]).unwrap().operations;
-        let by_products = |n| [Operation::Variable(0), Operation::PowerInteger(n)];
         for (text, n) in [("x^2", 2), ("x^-2", -2), ("x**(+3)", 3), ("x^((-(2)))", -2), ("x^0", 0)]
         {
-            assert_eq!(operations(text), by_products(n), "{text}");
+            same(text, |x, _| x.powi(n));
         }
-        assert_eq!(operations("pow(x, -4)"), by_products(-4));
-        for text in ["x^2.0", "x^(1+1)", "x^a", "x^3000000000", "x^2^1", "pow(x, 0.5)", "x^-2^1"] {
-            assert_eq!(operations(text).last(), Some(&Operation::Binary(Binary::Power)), "{text}");
+        same("pow(x, -4)", |x, _| x.powi(-4));
+        same("x^a", |x, a| x.powf(a));
+        for (text, exponent) in [
+            ("x^2.0", 2.0),
+            ("x^3.0", 3.0),
+            ("x^(1+2)", 3.0),
+            ("x^3000000000", 3e9),
+            ("x^3^1", 3.0),
+            ("pow(x, 0.5)", 0.5),
+            ("x^-3^1", -3.0),
+        ] {
+            same(text, |x, _| x.powf(exponent));
         }
     }
 

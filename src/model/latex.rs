@@ -7,7 +7,7 @@
 mod symbol;
 mod term;
 
-use super::op::{Binary, Id, Node, Unary};
+use super::op::{Binary, Facts, Id, Node, Unary};
 use super::optimise::without_dead_code;
 use super::program::Program;
 pub(crate) use symbol::{escaped, symbols};
@@ -168,30 +168,26 @@ fn text(symbols: &[String], index: u32) -> String {
 }
 
 fn unary(op: Unary, a: Sum) -> Sum {
-    let fenced =
-        |[open, close]: [&str; 2]| Sum::atom(format!("{open}{}{close}", a.text()), Form::Call);
-    let function = match op {
-        Unary::Neg => return a.negated(),
-        Unary::Sqrt => return fenced(["\\sqrt{", "}"]),
-        Unary::Cbrt => return fenced(["\\sqrt[3]{", "}"]),
-        Unary::Abs => return fenced(["\\left| ", " \\right|"]),
-        Unary::Floor => return fenced(["\\left\\lfloor ", " \\right\\rfloor"]),
-        Unary::ExpM1 => return a.called("\\exp").minus(Sum::number(1.0)),
-        Unary::Ln1p => return Sum::number(1.0).plus(a).called("\\ln"),
-        Unary::Not => return Sum::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open),
-        Unary::Exp | Unary::Ln | Unary::Sin | Unary::Cos | Unary::Tan => format!("\\{}", op.name()),
-        Unary::Sinh | Unary::Cosh | Unary::Tanh => format!("\\{}", op.name()),
-        Unary::Asin => "\\arcsin".into(),
-        Unary::Acos => "\\arccos".into(),
-        Unary::Atan => "\\arctan".into(),
-        Unary::Log2 => "\\log_{2}".into(),
-        Unary::Log10 => "\\log_{10}".into(),
-        Unary::LnGamma => "\\ln\\Gamma".into(),
-        Unary::Polygamma(0) => "\\psi".into(),
-        Unary::Polygamma(order) => format!("\\psi^{{({order})}}"),
-        other => format!("\\operatorname{{{}}}", escaped(other.name())),
-    };
-    a.called(&function)
+    match op {
+        Unary::Neg => a.negated(),
+        Unary::ExpM1 => a.called("\\exp").minus(Sum::number(1.0)),
+        Unary::Ln1p => Sum::number(1.0).plus(a).called("\\ln"),
+        Unary::Not => Sum::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open),
+        Unary::Polygamma(0) => a.called("\\psi"),
+        Unary::Polygamma(order) => a.called(&format!("\\psi^{{({order})}}")),
+        op => match op.facts().latex.split_once('@') {
+            Some((open, close)) => Sum::atom(format!("{open}{}{close}", a.text()), Form::Call),
+            None => a.called(&command(op.facts())),
+        },
+    }
+}
+
+/// How a function is set that its arguments follow.
+fn command(facts: Facts) -> String {
+    match facts.latex {
+        "" => format!("\\operatorname{{{}}}", escaped(facts.name)),
+        command => command.to_owned(),
+    }
 }
 
 fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
@@ -218,10 +214,7 @@ fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
             unary(Unary::Sqrt, a.power(&two).plus(b.power(&two)))
         }
         other => {
-            let function = match other {
-                Binary::Min | Binary::Max => format!("\\{}", other.name()),
-                _ => format!("\\operatorname{{{}}}", escaped(other.name())),
-            };
+            let function = command(other.facts());
             let arguments = parentheses(&format!("{}, {}", a.text(), b.text()), true);
             Sum::atom(format!("{function}{arguments}"), Form::Call)
         }

@@ -5,6 +5,7 @@ pub(crate) mod dual;
 #[cfg(feature = "serde")]
 pub(crate) mod exact;
 mod expression;
+pub(crate) mod functions;
 mod latex;
 pub(crate) mod linear;
 mod listing;

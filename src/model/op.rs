@@ -3,94 +3,147 @@
 //! Every operation takes and gives `f64`. A comparison gives 1 where it holds and 0 where it does
 //! not; `And`, `Or`, `Not` and `Select` take such numbers.
 
+use super::functions::for_each_function;
 use super::scalar::Scalar;
 
 /// Index of a node in its program or tape.
 pub(crate) type Id = u32;
 
-/// One list for the enum, the names under which a program prints its operations, and all of them.
+/// What is known of an operation beside its value and its derivative.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// The sign or name under which programs print and save it.
+    pub(crate) name: &'static str,
+    /// The names that call it in a formula; by default the same, if it is a function.
+    pub(crate) text: &'static [&'static str],
+    /// How LaTeX sets it: a command that the arguments follow, or a text with `@` for the argument. By
+    /// default its name, upright.
+    pub(crate) latex: &'static str,
+    /// The function of CUDA, or of `kernels/prelude.cuh`, of this meaning; by default the same name.
+    pub(crate) cuda: &'static str,
+    /// The file of `kernels/` that has that function, if neither CUDA nor the prelude does.
+    pub(crate) cuda_file: Option<&'static str>,
+    /// Its time in units of one addition, which it takes by default.
+    pub(crate) cost: f64,
+}
+
+impl Facts {
+    /// An operation of which there is nothing to say but its name.
+    const fn named(name: &'static str) -> Facts {
+        let (text, latex, cuda) = (&[], "", name);
+        Facts { name, text, latex, cuda, cuda_file: None, cost: 1.0 }
+    }
+}
+
+/// An enum of operations with the facts of each; one of them may have a number.
 macro_rules! operations {
     (
         $(#[$doc:meta])*
-        $kind:ident $(with $indexed:ident $indexed_name:literal)?:
-        $($variant:ident $name:literal),+
+        $kind:ident $(with $numbered:ident = $numbered_facts:expr)?;
+        $($variant:ident = $facts:expr,)*
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum $kind {
-            $($variant,)+
-            $($indexed(u32),)?
+            $($variant,)*
+            $($numbered(u32),)?
         }
 
         impl $kind {
-            /// Those that a name alone tells apart.
-            #[cfg(feature = "serde")]
-            pub(crate) const NAMED: &[$kind] = &[$($kind::$variant),+];
+            /// Those without a number.
+            pub(crate) const ALL: &[$kind] = &[$($kind::$variant),*];
+
+            pub(crate) fn facts(self) -> Facts {
+                match self {
+                    $($kind::$variant => $facts,)*
+                    $($kind::$numbered(_) => $numbered_facts,)?
+                }
+            }
 
             /// The sign or name under which a program prints it.
             pub(crate) fn name(self) -> &'static str {
-                match self {
-                    $($kind::$variant => $name,)+
-                    $($kind::$indexed(_) => $indexed_name,)?
-                }
+                self.facts().name
             }
         }
     };
 }
 
-operations! {
-    /// A function of one number.
-    Unary with Polygamma "polygamma":
-    Neg "-",
-    Abs "abs",
-    Floor "floor",
-    Sqrt "sqrt",
-    Cbrt "cbrt",
-    Exp "exp",
-    ExpM1 "exp_m1",
-    Ln "ln",
-    Ln1p "ln_1p",
-    Log2 "log2",
-    Log10 "log10",
-    Sin "sin",
-    Cos "cos",
-    Tan "tan",
-    Asin "asin",
-    Acos "acos",
-    Atan "atan",
-    Sinh "sinh",
-    Cosh "cosh",
-    Tanh "tanh",
-    Erf "erf",
-    Erfc "erfc",
-    Erfcx "erfcx",
-    WrightOmega "wright_omega",
-    LnGamma "ln_gamma",
-    Not "not"
-}
+/// The operators, the functions of the table, and their values over any scalar. Masks are numbers here:
+/// comparisons give 1 or 0, and `Not` compares with 0.
+macro_rules! operators_and {
+    (
+        one { $($(#[$doc:meta])* $one:ident = $One:ident {
+            $($fact:ident: $value:expr),* $(; $($derivative:tt)*)?
+        })* }
+        two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident {
+            $($fact2:ident: $value2:expr),* $(; $($derivatives:tt)*)?
+        })* }
+    ) => {
+        operations! {
+            /// An operation on one number.
+            Unary with Polygamma = Facts { cost: 100.0, ..Facts::named("polygamma") };
+            Neg = Facts::named("-"),
+            Not = Facts::named("not"),
+            $($One = Facts {
+                $($fact: $value,)*
+                ..Facts { text: &[stringify!($one)], ..Facts::named(stringify!($one)) }
+            },)*
+        }
 
-operations! {
-    /// A function of two numbers.
-    Binary:
-    Add "+",
-    Sub "-",
-    Mul "*",
-    Div "/",
-    Pow "pow",
-    Atan2 "atan2",
-    Hypot "hypot",
-    FaddeevaRe "faddeeva_re",
-    FaddeevaIm "faddeeva_im",
-    FaddeevaSlopeRe "faddeeva_slope_re",
-    FaddeevaSlopeIm "faddeeva_slope_im",
-    Min "min",
-    Max "max",
-    Lt "<",
-    Le "<=",
-    Eq "==",
-    And "and",
-    Or "or"
+        operations! {
+            /// An operation on two numbers.
+            Binary;
+            Add = Facts::named("+"),
+            Sub = Facts::named("-"),
+            Mul = Facts::named("*"),
+            Div = Facts { cost: 3.0, ..Facts::named("/") },
+            Lt = Facts::named("<"),
+            Le = Facts::named("<="),
+            Eq = Facts::named("=="),
+            And = Facts::named("and"),
+            Or = Facts::named("or"),
+            $($Two = Facts {
+                $($fact2: $value2,)*
+                ..Facts { text: &[stringify!($two)], ..Facts::named(stringify!($two)) }
+            },)*
+            Pow = Facts { text: &["pow"], cuda: "power", cost: 40.0, ..Facts::named("pow") },
+            Min = Facts { text: &["min"], latex: r"\min", cuda: "minimum", ..Facts::named("min") },
+            Max = Facts { text: &["max"], latex: r"\max", cuda: "maximum", ..Facts::named("max") },
+        }
+
+        impl Unary {
+            /// The operation on any scalar.
+            pub(crate) fn apply<S: Scalar>(self, a: S) -> S {
+                match self {
+                    Unary::Neg => -a,
+                    Unary::Not => number(a.eq(0.0)),
+                    Unary::Polygamma(order) => a.polygamma(order),
+                    $(Unary::$One => a.$one(),)*
+                }
+            }
+        }
+
+        impl Binary {
+            /// The operation on any scalar.
+            pub(crate) fn apply<S: Scalar>(self, a: S, b: S) -> S {
+                match self {
+                    Binary::Add => a + b,
+                    Binary::Sub => a - b,
+                    Binary::Mul => a * b,
+                    Binary::Div => a / b,
+                    Binary::Lt => number(a.lt(b)),
+                    Binary::Le => number(a.le(b)),
+                    Binary::Eq => number(a.eq(b)),
+                    Binary::And | Binary::Min => a.min(b),
+                    Binary::Or | Binary::Max => a.max(b),
+                    Binary::Pow => a.powf(b),
+                    $(Binary::$Two => a.$two(b),)*
+                }
+            }
+        }
+    };
 }
+for_each_function!(operators_and);
 
 /// One step of a program; operands are indices of earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,76 +183,11 @@ impl Node {
     }
 }
 
-impl Unary {
-    /// The operation on any scalar. Masks are numbers here, so `Not` compares with 0.
-    pub(crate) fn apply<S: Scalar>(self, a: S) -> S {
-        match self {
-            Unary::Neg => -a,
-            Unary::Abs => a.abs(),
-            Unary::Floor => a.floor(),
-            Unary::Sqrt => a.sqrt(),
-            Unary::Cbrt => a.cbrt(),
-            Unary::Exp => a.exp(),
-            Unary::ExpM1 => a.exp_m1(),
-            Unary::Ln => a.ln(),
-            Unary::Ln1p => a.ln_1p(),
-            Unary::Log2 => a.log2(),
-            Unary::Log10 => a.log10(),
-            Unary::Sin => a.sin(),
-            Unary::Cos => a.cos(),
-            Unary::Tan => a.tan(),
-            Unary::Asin => a.asin(),
-            Unary::Acos => a.acos(),
-            Unary::Atan => a.atan(),
-            Unary::Sinh => a.sinh(),
-            Unary::Cosh => a.cosh(),
-            Unary::Tanh => a.tanh(),
-            Unary::Erf => a.erf(),
-            Unary::Erfc => a.erfc(),
-            Unary::Erfcx => a.erfcx(),
-            Unary::WrightOmega => a.wright_omega(),
-            Unary::LnGamma => a.ln_gamma(),
-            Unary::Polygamma(order) => a.polygamma(order),
-            Unary::Not => number(a.eq(0.0)),
-        }
-    }
-}
-
 impl Binary {
-    /// The operation on any scalar. Comparisons give 1 or 0.
-    pub(crate) fn apply<S: Scalar>(self, a: S, b: S) -> S {
-        match self {
-            Binary::Add => a + b,
-            Binary::Sub => a - b,
-            Binary::Mul => a * b,
-            Binary::Div => a / b,
-            Binary::Pow => a.powf(b),
-            Binary::Atan2 => a.atan2(b),
-            Binary::Hypot => a.hypot(b),
-            Binary::FaddeevaRe => a.faddeeva_re(b),
-            Binary::FaddeevaIm => a.faddeeva_im(b),
-            Binary::FaddeevaSlopeRe => a.faddeeva_slope_re(b),
-            Binary::FaddeevaSlopeIm => a.faddeeva_slope_im(b),
-            Binary::Min => a.min(b),
-            Binary::Max => a.max(b),
-            Binary::Lt => number(a.lt(b)),
-            Binary::Le => number(a.le(b)),
-            Binary::Eq => number(a.eq(b)),
-            Binary::And => a.min(b),
-            Binary::Or => a.max(b),
-        }
-    }
-
     /// Whether the operands may be exchanged without changing a bit of the result.
     pub(crate) fn commutes(self) -> bool {
         use Binary::{Add, And, Eq, Mul, Or};
         matches!(self, Add | Mul | Eq | And | Or)
-    }
-
-    /// Whether it is a part of Faddeeva's function or of its derivative.
-    pub(crate) fn is_faddeeva(self) -> bool {
-        use Binary::{FaddeevaIm, FaddeevaRe, FaddeevaSlopeIm, FaddeevaSlopeRe};
-        matches!(self, FaddeevaRe | FaddeevaIm | FaddeevaSlopeRe | FaddeevaSlopeIm)
     }
 
     /// Whether it prints between its operands.

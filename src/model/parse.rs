@@ -28,14 +28,22 @@
 
 pub(crate) mod fault;
 pub(crate) mod names;
+mod operation;
 mod part;
 pub(crate) mod tokens;
 
-use super::expression::{Binary, Expression, Operation};
+use super::expression::Expression;
+use super::op::{Binary, Id, Unary};
+use super::optimise::without_dead_code;
+use super::program::Program;
+use super::tape::{self, TapeId};
+use super::var::Var;
 use crate::error::Error;
 use fault::{Fault, clip, quote};
+use names::replace_names;
+use operation::{Operation, Stack};
 use part::{NOT, Part, Sort, TIGHT, infix, join, want};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tokens::{Kind, Token, Tokens, is_name};
 
 /// Levels of parentheses, calls, signs and exponents inside each other. Each takes a few stack
@@ -58,22 +66,38 @@ impl Expression {
                 format!("the text has {length} characters; at most {MAX_LENGTH} are read");
             return Err(Error::Parse { message, column: 1, text: clip(text) });
         }
-        let parsed = Parser::new(text, variables).and_then(Parser::formula);
-        let parsed = parsed.and_then(|expression| nearly_variable(text, expression));
-        parsed.map_err(|fault| {
+        let (parsed, tape) = tape::record(|tape| {
+            Parser::new(text, variables).and_then(|parser| parser.formula(tape))
+        });
+        let parsed = parsed.and_then(|(value, params)| {
+            nearly_variable(text, variables, &params)?;
+            Ok((value, params))
+        });
+        let (value, params) = parsed.map_err(|fault| {
             let Fault { column, message } = *fault;
             Error::Parse { message, column, text: text.to_owned() }
-        })
+        })?;
+        let value = value.ok_or(Error::ForeignVariable)?;
+        let (nodes, outputs) = without_dead_code(&tape.nodes, &[value]);
+        let columns = variables.iter().map(|&name| name.to_owned()).collect();
+        Ok(Expression(Program { columns, params, nodes, outputs, partials: Vec::new() }))
     }
 }
 
 /// Refuses a parameter that is a variable but for capitals, where that variable does not occur: `T` of `t`.
-fn nearly_variable(text: &str, expression: Expression) -> Result<Expression, Box<Fault>> {
-    let Expression { variables, parameters, operations } = &expression;
-    let unused = |i: usize| !operations.contains(&Operation::Variable(i));
-    for (i, variable) in variables.iter().enumerate() {
+fn nearly_variable(
+    text: &str,
+    variables: &[&str],
+    parameters: &[String],
+) -> Result<(), Box<Fault>> {
+    let mut occurring = HashSet::new();
+    replace_names(text, |name| {
+        occurring.insert(name);
+        None
+    });
+    for variable in variables.iter().filter(|variable| !occurring.contains(*variable)) {
         let same = |name: &&String| name.to_lowercase() == variable.to_lowercase();
-        let Some(name) = parameters.iter().find(same).filter(|_| unused(i)) else { continue };
+        let Some(name) = parameters.iter().find(same) else { continue };
         let mut tokens = Tokens::new(text);
         let mut column = 1;
         while let Ok(token) = tokens.next()
@@ -90,7 +114,7 @@ fn nearly_variable(text: &str, expression: Expression) -> Result<Expression, Box
         );
         return Fault::at(column, message);
     }
-    Ok(expression)
+    Ok(())
 }
 
 /// An infix operator whose right operand is not complete.
@@ -102,7 +126,8 @@ struct Pending<'a> {
     operation: Operation,
 }
 
-/// The state of reading: the tokens around the place, and the operations written so far.
+/// The state of reading: the tokens around the place, and what was read so far, as it is computed on the
+/// topmost tape.
 struct Parser<'a> {
     /// What follows `current`.
     tokens: Tokens<'a>,
@@ -111,8 +136,9 @@ struct Parser<'a> {
     pending: Vec<Pending<'a>>,
     depth: usize,
     /// What the names seen so far stand for.
-    names: HashMap<&'a str, Operation>,
-    expression: Expression,
+    names: HashMap<&'a str, Var>,
+    parameters: Vec<String>,
+    stack: Stack,
 }
 
 impl<'a> Parser<'a> {
@@ -125,30 +151,27 @@ impl<'a> Parser<'a> {
             pending: Vec::new(),
             depth: 0,
             names: HashMap::new(),
-            expression: Expression {
-                variables: variables.iter().map(|&name| name.to_owned()).collect(),
-                parameters: Vec::new(),
-                operations: Vec::new(),
-            },
+            parameters: Vec::new(),
+            stack: Stack::default(),
         };
         for (index, &name) in variables.iter().enumerate() {
             if !is_name(name) || matches!(name, "and" | "or" | "not") {
                 let message = format!("the variable {} has no valid name", quote(name));
                 return Fault::at(1, message + "; use letters, digits and _, a letter first");
             }
-            if parser.names.insert(name, Operation::Variable(index)).is_some() {
+            if parser.names.insert(name, Var::column(index as u32)).is_some() {
                 return Fault::at(1, format!("the variable {} is declared twice", quote(name)));
             }
         }
         for (name, value) in [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)] {
-            parser.names.entry(name).or_insert(Operation::Number(value));
+            parser.names.entry(name).or_insert(Var::from(value));
         }
         parser.advance()?;
         Ok(parser)
     }
 
-    /// The whole text.
-    fn formula(mut self) -> Result<Expression, Box<Fault>> {
+    /// The whole text: the node of its value on the tape, and its parameters.
+    fn formula(mut self, tape: TapeId) -> Result<(Option<Id>, Vec<String>), Box<Fault>> {
         if self.current.kind == Kind::End {
             return Fault::at(1, "the expression is empty; expected a formula such as a*x + b");
         }
@@ -164,7 +187,7 @@ impl<'a> Parser<'a> {
             }
         }
         want(Sort::Value, formula)?;
-        Ok(self.expression)
+        Ok((self.stack.value().node(tape), self.parameters))
     }
 
     /// A chain of operands and infix operators that bind at least as tightly as `floor`. An operator
@@ -181,7 +204,7 @@ impl<'a> Parser<'a> {
             {
                 self.pending.pop();
                 part = join(left, operator, operation, part)?;
-                self.write(operation);
+                self.stack.apply(operation);
             }
             let Some((power, operation)) = next else {
                 self.refuse_juxtaposition()?;
@@ -190,10 +213,9 @@ impl<'a> Parser<'a> {
             let operator = self.current;
             self.advance()?;
             if power == TIGHT {
-                let start = self.expression.operations.len();
                 let exponent = self.nested(TIGHT)?;
                 part = join(part, operator, operation, exponent)?;
-                self.power(exponent, start);
+                self.power(exponent);
             } else {
                 self.pending.push(Pending { left: part, operator, power, operation });
                 part = self.operand()?;
@@ -220,7 +242,7 @@ impl<'a> Parser<'a> {
         match (token.kind, token.text) {
             (Kind::Number(value, integer), _) => {
                 self.advance()?;
-                self.write(Operation::Number(value));
+                self.stack.push(Var::from(value));
                 part.integer = integer;
             }
             (_, sign @ ("-" | "+")) => {
@@ -229,7 +251,7 @@ impl<'a> Parser<'a> {
                 want(Sort::Value, inner)?;
                 part.integer = inner.integer;
                 if sign == "-" {
-                    self.write(Operation::Negate);
+                    self.stack.apply(Operation::Unary(Unary::Neg));
                     part.integer = inner.integer.and_then(i32::checked_neg);
                 }
             }
@@ -237,7 +259,7 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 let inner = self.nested(NOT)?;
                 want(Sort::Condition, inner)?;
-                self.write(Operation::Not);
+                self.stack.apply(Operation::Not);
                 part.sort = Sort::Condition;
             }
             (_, "(") => {
@@ -250,8 +272,8 @@ impl<'a> Parser<'a> {
                 if self.current.text == "(" {
                     self.call(token)?;
                 } else {
-                    let operation = self.name(token)?;
-                    self.write(operation);
+                    let value = self.name(token)?;
+                    self.stack.push(value);
                 }
             }
             _ => return Fault::no_value(self.previous, token),
@@ -260,7 +282,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What a name that is no call stands for.
-    fn name(&mut self, token: Token<'a>) -> Result<Operation, Box<Fault>> {
+    fn name(&mut self, token: Token<'a>) -> Result<Var, Box<Fault>> {
         let name = token.text;
         if let Some(&known) = self.names.get(name) {
             return Ok(known);
@@ -269,8 +291,8 @@ impl<'a> Parser<'a> {
             let message = format!("`{name}` is not a number that a model can be fitted with");
             return Fault::at(token.column, message);
         }
-        let parameter = Operation::Parameter(self.expression.parameters.len());
-        self.expression.parameters.push(name.to_owned());
+        let parameter = Var::param(self.parameters.len() as u32);
+        self.parameters.push(name.to_owned());
         self.names.insert(name, parameter);
         Ok(parameter)
     }
@@ -285,14 +307,13 @@ impl<'a> Parser<'a> {
         self.advance()?;
         let mut count = 0;
         while count > 0 || self.current.text != ")" {
-            let start = self.expression.operations.len();
             let argument = self.nested(0)?;
             count += 1;
-            let conditional = function == Operation::Select && count == 1;
+            let conditional = matches!(function, Operation::Select) && count == 1;
             want(if conditional { Sort::Condition } else { Sort::Value }, argument)?;
             match function {
-                Operation::Binary(Binary::Power) if count == 2 => self.power(argument, start),
-                Operation::Binary(_) if count >= 2 => self.write(function),
+                Operation::Binary(Binary::Pow) if count == 2 => self.power(argument),
+                Operation::Binary(_) if count >= 2 => self.stack.apply(function),
                 _ => {}
             }
             if self.current.text != "," {
@@ -302,15 +323,17 @@ impl<'a> Parser<'a> {
         }
         self.close(open)?;
         if !matches!(function, Operation::Binary(_)) {
-            self.write(function);
+            self.stack.apply(function);
         }
+        let of = |what| format!("3 arguments ({what})");
         let (enough, takes) = match function {
-            Operation::Unary(_) => (count == 1, "1 argument"),
-            Operation::Binary(Binary::Min | Binary::Max) => (count >= 2, "two or more arguments"),
-            Operation::Binary(_) => (count == 2, "2 arguments"),
-            Operation::Clamp => (count == 3, "3 arguments (value, lowest, highest)"),
-            Operation::Voigt => (count == 3, "3 arguments (x, sigma, gamma)"),
-            _ => (count == 3, "3 arguments (condition, value where it holds, value elsewhere)"),
+            Operation::Unary(_) | Operation::One(_) => (count == 1, "1 argument".into()),
+            Operation::Binary(Binary::Min | Binary::Max) => {
+                (count >= 2, "two or more arguments".into())
+            }
+            Operation::Binary(_) => (count == 2, "2 arguments".into()),
+            Operation::Three(_, what) => (count == 3, of(what)),
+            _ => (count == 3, of("condition, value where it holds, value elsewhere")),
         };
         if enough {
             return Ok(());
@@ -318,19 +341,15 @@ impl<'a> Parser<'a> {
         Fault::at(callee.column, format!("`{}` takes {takes}, not {count}", callee.text))
     }
 
-    /// Writes the power whose exponent is the operations from `start` on.
-    fn power(&mut self, exponent: Part, start: usize) {
+    /// The last value but one to the power of the last, which is `exponent`.
+    fn power(&mut self, exponent: Part) {
         if let Some(n) = exponent.integer {
-            self.expression.operations.truncate(start);
-            self.write(Operation::PowerInteger(n));
+            self.stack.value();
+            let power = self.stack.value().powi(n);
+            self.stack.push(power);
         } else {
-            self.write(Operation::Binary(Binary::Power));
+            self.stack.apply(Operation::Binary(Binary::Pow));
         }
-    }
-
-    /// Appends an operation to the postfix list.
-    fn write(&mut self, operation: Operation) {
-        self.expression.operations.push(operation);
     }
 
     /// Steps over the `)` that belongs to `open`.

@@ -170,11 +170,11 @@ fn operation(name: &str, operands: &[Id]) -> Option<Node> {
         [a] => {
             let order = name.strip_prefix("polygamma ").and_then(|order| order.parse().ok());
             let order = order.filter(|order| *order <= HIGHEST_ORDER).map(Unary::Polygamma);
-            let named = || Unary::NAMED.iter().copied().find(|op| op.name() == name);
+            let named = || Unary::ALL.iter().copied().find(|op| op.name() == name);
             Some(Node::Unary(order.or_else(named)?, a))
         }
         [a, b] => {
-            let op = Binary::NAMED.iter().copied().find(|op| op.name() == name)?;
+            let op = Binary::ALL.iter().copied().find(|op| op.name() == name)?;
             Some(Node::Binary(op, a, b))
         }
         [m, a, b] => (name == "select").then_some(Node::Select(m, a, b)),

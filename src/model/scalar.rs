@@ -5,9 +5,20 @@
 //! not the system's, serve `f64` as well, so that a model called directly and the same model traced
 //! give the same bits.
 
+use super::functions::for_each_function;
 use crate::math;
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+macro_rules! methods {
+    (
+        one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
+        two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
+    ) => {
+        $($(#[$doc])* fn $one(self) -> Self;)*
+        $($(#[$doc2])* fn $two(self, $other: impl Into<Self>) -> Self;)*
+    };
+}
 
 /// A real number that a model computes with.
 ///
@@ -43,74 +54,12 @@ pub trait Scalar:
     /// The result of a comparison.
     type Mask: Mask<Self>;
 
-    /// e to the power of `self`.
-    fn exp(self) -> Self;
-    /// exp(self) − 1, accurate near 0.
-    fn exp_m1(self) -> Self;
-    /// Natural logarithm.
-    fn ln(self) -> Self;
-    /// ln(1 + self), accurate near 0.
-    fn ln_1p(self) -> Self;
-    /// Logarithm to base 2.
-    fn log2(self) -> Self;
-    /// Logarithm to base 10.
-    fn log10(self) -> Self;
-    /// Square root. At 0, where the derivative is infinite, the partials are 0.
-    fn sqrt(self) -> Self;
-    /// Cube root. At 0, where the derivative is infinite, the partials are 0.
-    fn cbrt(self) -> Self;
-    /// Sine of an angle in radians.
-    fn sin(self) -> Self;
-    /// Cosine of an angle in radians.
-    fn cos(self) -> Self;
-    /// Tangent of an angle in radians.
-    fn tan(self) -> Self;
-    /// Arc sine, in radians. At ±1, where the derivative is infinite, the partials are 0.
-    fn asin(self) -> Self;
-    /// Arc cosine, in radians. At ±1, where the derivative is infinite, the partials are 0.
-    fn acos(self) -> Self;
-    /// Arc tangent, in radians.
-    fn atan(self) -> Self;
-    /// Angle of the point (`x`, `self`), in radians. At the origin the partials are 0.
-    fn atan2(self, x: impl Into<Self>) -> Self;
-    /// Hyperbolic sine.
-    fn sinh(self) -> Self;
-    /// Hyperbolic cosine.
-    fn cosh(self) -> Self;
-    /// Hyperbolic tangent.
-    fn tanh(self) -> Self;
-    /// √(self² + other²) without overflow. At the origin the partials are 0.
-    fn hypot(self, other: impl Into<Self>) -> Self;
-    /// Error function.
-    fn erf(self) -> Self;
-    /// Complementary error function, 1 − erf(self) without cancellation.
-    fn erfc(self) -> Self;
-    /// exp(self²)·erfc(self), which stays in range where erfc underflows; infinite below −26.6.
-    fn erfcx(self) -> Self;
-    /// Wright's ω, the solution of ω + ln ω = self: Lambert's W(exp(self)) without the overflow.
-    fn wright_omega(self) -> Self;
-    /// Real part of Faddeeva's function w(z) = exp(−z²)·erfc(−iz) at z = `self` + i`y` (Abramowitz and
-    /// Stegun 7.1.3): the Voigt profile, but for its scale. Below the real axis it grows as
-    /// exp(y² − x²); there it is NaN where 2·|xy| exceeds 2³⁰ and this is not 0.
-    fn faddeeva_re(self, y: impl Into<Self>) -> Self;
-    /// Imaginary part of Faddeeva's function at `self` + i`y`; on the real axis (2/√π)·Dawson's integral.
-    fn faddeeva_im(self, y: impl Into<Self>) -> Self;
-    /// Real part of w′(z) = 2i/√π − 2z·w(z), the derivative of Faddeeva's function, at `self` + i`y`.
-    /// It keeps its digits far out, where that difference cancels; its own partials, which are second
-    /// derivatives of w, lose them as |z|².
-    fn faddeeva_slope_re(self, y: impl Into<Self>) -> Self;
-    /// Imaginary part of w′(z); see [`faddeeva_slope_re`](Scalar::faddeeva_slope_re).
-    fn faddeeva_slope_im(self, y: impl Into<Self>) -> Self;
-    /// Logarithm of the absolute value of the gamma function.
-    fn ln_gamma(self) -> Self;
+    for_each_function!(methods);
+
     /// Derivative of order `order` of the digamma function; order 0 is the digamma function.
     fn polygamma(self, order: u32) -> Self;
     /// `self` to a real power. At 0 the partials are their limits where those are finite, else 0.
     fn powf(self, exponent: impl Into<Self>) -> Self;
-    /// Absolute value. At 0 the partials are 0.
-    fn abs(self) -> Self;
-    /// Largest integer not above `self`; its partials are 0.
-    fn floor(self) -> Self;
     /// The smaller of two; NaN if either is. At equality the partials are those of `other`.
     fn min(self, other: impl Into<Self>) -> Self;
     /// The larger of two; NaN if either is. At equality the partials are those of `other`.
@@ -216,51 +165,33 @@ pub(crate) fn power(x: f64, y: f64) -> f64 {
 }
 
 macro_rules! from_math {
-    ($($name:ident),*) => {$(
-        fn $name(self) -> f64 {
-            math::$name(self)
-        }
-    )*};
+    (
+        one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
+        two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
+    ) => {
+        $(
+            fn $one(self) -> f64 {
+                math::$one(self)
+            }
+        )*
+        $(
+            fn $two(self, $other: impl Into<f64>) -> f64 {
+                math::$two(self, $other.into())
+            }
+        )*
+    };
 }
 
 impl Scalar for f64 {
     type Mask = bool;
 
-    from_math!(exp, exp_m1, ln, ln_1p, log2, log10, cbrt, sin, cos, tan, asin, acos, atan);
-    from_math!(sinh, cosh, tanh, erf, erfc, erfcx, wright_omega, ln_gamma);
+    for_each_function!(from_math);
 
-    fn sqrt(self) -> f64 {
-        f64::sqrt(self)
-    }
-    fn atan2(self, x: impl Into<f64>) -> f64 {
-        math::atan2(self, x.into())
-    }
-    fn hypot(self, other: impl Into<f64>) -> f64 {
-        math::hypot(self, other.into())
-    }
-    fn faddeeva_re(self, y: impl Into<f64>) -> f64 {
-        math::faddeeva_re(self, y.into())
-    }
-    fn faddeeva_im(self, y: impl Into<f64>) -> f64 {
-        math::faddeeva_im(self, y.into())
-    }
-    fn faddeeva_slope_re(self, y: impl Into<f64>) -> f64 {
-        math::faddeeva_slope_re(self, y.into())
-    }
-    fn faddeeva_slope_im(self, y: impl Into<f64>) -> f64 {
-        math::faddeeva_slope_im(self, y.into())
-    }
     fn polygamma(self, order: u32) -> f64 {
         math::polygamma(order, self)
     }
     fn powf(self, exponent: impl Into<f64>) -> f64 {
         power(self, exponent.into())
-    }
-    fn abs(self) -> f64 {
-        f64::abs(self)
-    }
-    fn floor(self) -> f64 {
-        f64::floor(self)
     }
     fn min(self, other: impl Into<f64>) -> f64 {
         minimum(self, other.into())

@@ -51,7 +51,7 @@ impl Tie {
         };
         let text = replace_names(&self.text, name);
         let parameters = places.iter().map(|&k| names[k].clone()).collect();
-        let expression = Expression { parameters, ..self.expression.clone() };
+        let expression = self.expression.renamed(parameters);
         Tie { name: names[index].clone(), text, expression }
     }
 }

@@ -4,6 +4,7 @@
 //! that hold to the last bit are simplified (x·1, x/1, x − 0), because the traced model must equal
 //! the untraced one bit for bit.
 
+use super::functions::for_each_function;
 use super::op::{Binary, Id, Node, Unary};
 use super::scalar::{Mask, Scalar};
 use super::tape::{self, TapeId};
@@ -208,25 +209,34 @@ impl Product for Var {
 }
 
 macro_rules! functions {
-    (unary $($name:ident $op:ident),*; binary $($name2:ident $op2:ident),*; compare $($name3:ident $op3:ident),*) => {
+    (
+        ($($number:ident $Number:ident)*), ($($truth:ident $Truth:ident)*),
+        one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
+        two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
+    ) => {
+        functions! {
+            unary $($one $One)*; binary $($two $Two)* $($number $Number)*; compare $($truth $Truth)*
+        }
+    };
+    (unary $($one:ident $One:ident)*; binary $($two:ident $Two:ident)*; compare $($truth:ident $Truth:ident)*) => {
         /// The functions of [`Scalar`], callable without importing the trait.
         impl Var {
             $(
-                #[doc = concat!("See [`Scalar::", stringify!($name), "`].")]
-                pub fn $name(self) -> Var {
-                    self.unary(Unary::$op)
+                #[doc = concat!("See [`Scalar::", stringify!($one), "`].")]
+                pub fn $one(self) -> Var {
+                    self.unary(Unary::$One)
                 }
             )*
             $(
-                #[doc = concat!("See [`Scalar::", stringify!($name2), "`].")]
-                pub fn $name2(self, other: impl Into<Var>) -> Var {
-                    self.binary(Binary::$op2, other.into())
+                #[doc = concat!("See [`Scalar::", stringify!($two), "`].")]
+                pub fn $two(self, other: impl Into<Var>) -> Var {
+                    self.binary(Binary::$Two, other.into())
                 }
             )*
             $(
-                #[doc = concat!("See [`Scalar::", stringify!($name3), "`].")]
-                pub fn $name3(self, other: impl Into<Var>) -> VarMask {
-                    VarMask(self.binary(Binary::$op3, other.into()))
+                #[doc = concat!("See [`Scalar::", stringify!($truth), "`].")]
+                pub fn $truth(self, other: impl Into<Var>) -> VarMask {
+                    VarMask(self.binary(Binary::$Truth, other.into()))
                 }
             )*
             /// See [`Scalar::gt`].
@@ -263,9 +273,9 @@ macro_rules! functions {
 
         impl Scalar for Var {
             type Mask = VarMask;
-            $(fn $name(self) -> Var { Var::$name(self) })*
-            $(fn $name2(self, other: impl Into<Var>) -> Var { Var::$name2(self, other) })*
-            $(fn $name3(self, other: impl Into<Var>) -> VarMask { Var::$name3(self, other) })*
+            $(fn $one(self) -> Var { Var::$one(self) })*
+            $(fn $two(self, other: impl Into<Var>) -> Var { Var::$two(self, other) })*
+            $(fn $truth(self, other: impl Into<Var>) -> VarMask { Var::$truth(self, other) })*
             fn powf(self, exponent: impl Into<Var>) -> Var {
                 Var::powf(self, exponent)
             }
@@ -278,14 +288,7 @@ macro_rules! functions {
         }
     };
 }
-functions!(
-    unary exp Exp, exp_m1 ExpM1, ln Ln, ln_1p Ln1p, log2 Log2, log10 Log10, sqrt Sqrt, cbrt Cbrt,
-        sin Sin, cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh,
-        tanh Tanh, erf Erf, erfc Erfc, erfcx Erfcx, wright_omega WrightOmega, ln_gamma LnGamma, abs Abs, floor Floor;
-    binary atan2 Atan2, hypot Hypot, faddeeva_re FaddeevaRe, faddeeva_im FaddeevaIm,
-        faddeeva_slope_re FaddeevaSlopeRe, faddeeva_slope_im FaddeevaSlopeIm, min Min, max Max;
-    compare lt Lt, le Le, eq Eq
-);
+for_each_function!(functions, (min Min max Max), (lt Lt le Le eq Eq));
 
 impl VarMask {
     /// `yes` where the comparison holds, `no` elsewhere.

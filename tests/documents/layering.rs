@@ -113,7 +113,6 @@ const CIRCLES: &[&[&str]] = &[
     &["fit/batch/mod.rs", "fit/batch/view.rs"],
     &["fit/propagated.rs", "fit/warnings.rs", "fit/mod.rs", "fit/propagated.rs", "fit/marginal.rs"],
     &["math/reduce_huge.rs", "math/trig.rs"],
-    &["model/expression.rs", "model/expression/functions.rs"],
     &["model/parse/fault.rs", "model/parse/tokens.rs"],
     &["model/program.rs", "model/saved.rs"],
     &[

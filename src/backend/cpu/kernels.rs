@@ -9,6 +9,7 @@ use super::poisson;
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
 use crate::math::block;
+use crate::model::functions::for_each_function;
 use crate::model::op::{Binary, Unary};
 use crate::model::scalar::{maximum, minimum};
 use crate::normal::small::fold_rows;
@@ -187,7 +188,11 @@ impl Kernels {
 }
 
 macro_rules! instruction_set {
-    ($module:ident, $name:literal $(, $features:literal)?) => {
+    (
+        $module:ident, ($name:literal $(, $features:literal)?),
+        one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
+        two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
+    ) => {
         mod $module {
             use super::*;
 
@@ -288,31 +293,8 @@ macro_rules! instruction_set {
             fn unary(op: Unary) -> Option<OnOne> {
                 Some(match op {
                     Unary::Neg => each!(|x: f64| -x),
-                    Unary::Abs => each!(|x: f64| x.abs()),
-                    Unary::Floor => each!(|x: f64| x.floor()),
-                    Unary::Sqrt => each!(|x: f64| x.sqrt()),
                     Unary::Not => each!(|x: f64| truth(x == 0.0)),
-                    Unary::Cbrt => on_one!(block::cbrt),
-                    Unary::Exp => on_one!(block::exp),
-                    Unary::ExpM1 => on_one!(block::exp_m1),
-                    Unary::Ln => on_one!(block::ln),
-                    Unary::Ln1p => on_one!(block::ln_1p),
-                    Unary::Log2 => on_one!(block::log2),
-                    Unary::Log10 => on_one!(block::log10),
-                    Unary::Sin => on_one!(block::sin),
-                    Unary::Cos => on_one!(block::cos),
-                    Unary::Tan => on_one!(block::tan),
-                    Unary::Asin => on_one!(block::asin),
-                    Unary::Acos => on_one!(block::acos),
-                    Unary::Atan => on_one!(block::atan),
-                    Unary::Sinh => on_one!(block::sinh),
-                    Unary::Cosh => on_one!(block::cosh),
-                    Unary::Tanh => on_one!(block::tanh),
-                    Unary::Erf => on_one!(block::erf),
-                    Unary::Erfc => on_one!(block::erfc),
-                    Unary::Erfcx => on_one!(block::erfcx),
-                    Unary::WrightOmega => on_one!(block::wright_omega),
-                    Unary::LnGamma => on_one!(block::ln_gamma),
+                    $(Unary::$One => on_one!(block::$one),)*
                     Unary::Polygamma(0) => on_one!(block::digamma),
                     Unary::Polygamma(_) => return None,
                 })
@@ -325,12 +307,7 @@ macro_rules! instruction_set {
                     Binary::Mul => each_pair!(|x: f64, y: f64| x * y),
                     Binary::Div => each_pair!(|x: f64, y: f64| x / y),
                     Binary::Pow => on_two!(power),
-                    Binary::Atan2 => on_two!(block::atan2),
-                    Binary::Hypot => on_two!(block::hypot),
-                    Binary::FaddeevaRe => on_two!(block::faddeeva_re),
-                    Binary::FaddeevaIm => on_two!(block::faddeeva_im),
-                    Binary::FaddeevaSlopeRe => on_two!(block::faddeeva_slope_re),
-                    Binary::FaddeevaSlopeIm => on_two!(block::faddeeva_slope_im),
+                    $(Binary::$Two => on_two!(block::$two),)*
                     Binary::Min | Binary::And => each_pair!(minimum),
                     Binary::Max | Binary::Or => each_pair!(maximum),
                     Binary::Lt => each_pair!(|x: f64, y: f64| truth(x < y)),
@@ -420,13 +397,17 @@ macro_rules! instruction_set {
 }
 
 #[cfg(target_arch = "x86_64")]
-instruction_set!(avx512, "AVX-512", "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+for_each_function!(
+    instruction_set,
+    avx512,
+    ("AVX-512", "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
+);
 #[cfg(target_arch = "x86_64")]
-instruction_set!(avx2, "AVX2 and FMA", "avx2,fma");
+for_each_function!(instruction_set, avx2, ("AVX2 and FMA", "avx2,fma"));
 #[cfg(target_arch = "aarch64")]
-instruction_set!(baseline, "NEON");
+for_each_function!(instruction_set, baseline, ("NEON"));
 #[cfg(not(target_arch = "aarch64"))]
-instruction_set!(baseline, "baseline");
+for_each_function!(instruction_set, baseline, ("baseline"));
 
 /// Powers, squares as the products that round correctly: as [`crate::model::scalar::power`].
 #[inline(always)]

@@ -5,7 +5,7 @@ pub(crate) use super::codegen::{Arithmetic, Storage};
 use super::interface::{self, Rule, Size};
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
-use crate::model::op::{Node, Unary};
+use crate::model::op::Node;
 use crate::model::program::Program;
 
 /// Threads of a block.
@@ -49,9 +49,8 @@ pub(super) use kernels;
 /// Numbers with names, for every unit.
 const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
-/// The functions of error functions that CUDA lacks, in models that have them.
-const FADDEEVA: &[(&str, &str)] = kernels!["faddeeva.cuh"];
-const WRIGHT_OMEGA: &[(&str, &str)] = kernels!["wright_omega.cuh"];
+/// Functions that CUDA lacks, in models that have them: the `cuda_file` of [`Facts`](crate::model::op::Facts).
+const FUNCTIONS: &[(&str, &str)] = kernels!["faddeeva.cuh", "wright_omega.cuh"];
 /// What passes of all kinds build on.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
@@ -128,13 +127,14 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     let model = codegen::generate(spec.program, &spec.columns, spec.response, spec.arithmetic);
     let mut text = head(spec.size(), &constants(spec, model.uniforms));
     include(&mut text, PRELUDE);
-    let has = |wanted: fn(Node) -> bool| spec.program.nodes.iter().any(|&node| wanted(node));
-    if has(|node| matches!(node, Node::Binary(op, ..) if op.is_faddeeva())) {
-        include(&mut text, FADDEEVA);
-    }
-    if has(|node| matches!(node, Node::Unary(Unary::WrightOmega, _))) {
-        include(&mut text, WRIGHT_OMEGA);
-    }
+    let file = |node: &Node| match node {
+        Node::Unary(op, _) => op.facts().cuda_file,
+        Node::Binary(op, ..) => op.facts().cuda_file,
+        _ => None,
+    };
+    let needed: Vec<&str> = spec.program.nodes.iter().filter_map(file).collect();
+    let needed = FUNCTIONS.iter().filter(|(name, _)| needed.contains(name));
+    include(&mut text, &needed.copied().collect::<Vec<_>>());
     text.push_str("#line 1 \"model\"\n");
     text.push_str(&model.text);
     text

@@ -1,9 +1,9 @@
 //! What can be wrong with a formula, in words.
 
+use super::operation::Operation;
 use super::tokens::{Kind, Token};
 use crate::error::nearest::nearest;
 use crate::error::visible::visible;
-use crate::model::expression::Operation;
 
 /// What is wrong with a text. Results carry it boxed, so that a level of the parser, of which there
 /// may be hundreds, needs little stack.

@@ -1,8 +1,10 @@
 //! The infix operators, and what they make of the two parts of a formula beside them.
 
 use super::fault::Fault;
+use super::operation::Operation;
 use super::tokens::Token;
-use crate::model::expression::{Arithmetic, Binary, Comparison, Operation};
+use crate::model::op::Binary;
+use crate::model::var::VarMask;
 
 /// Whether a part of the formula is a number or a truth.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,21 +33,21 @@ pub(super) const NOT: u8 = 3;
 
 /// Binding power of an infix operator and the operation that it stands for; None for other tokens.
 pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
-    use Operation::{And, Arithmetic as Four, Compare, Or};
+    use Operation::{Compare, Join};
     Some(match token {
-        "or" | "||" => (1, Or),
-        "and" | "&&" => (2, And),
-        "<" => (4, Compare(Comparison::Less)),
-        "<=" => (4, Compare(Comparison::LessEqual)),
-        ">" => (4, Compare(Comparison::Greater)),
-        ">=" => (4, Compare(Comparison::GreaterEqual)),
-        "==" => (4, Compare(Comparison::Equal)),
-        "!=" => (4, Compare(Comparison::NotEqual)),
-        "+" => (5, Four(Arithmetic::Add)),
-        "-" => (5, Four(Arithmetic::Subtract)),
-        "*" => (6, Four(Arithmetic::Multiply)),
-        "/" => (6, Four(Arithmetic::Divide)),
-        "^" | "**" => (TIGHT, Operation::Binary(Binary::Power)),
+        "or" | "||" => (1, Join(VarMask::or)),
+        "and" | "&&" => (2, Join(VarMask::and)),
+        "<" => (4, Compare(|a, b| a.lt(b))),
+        "<=" => (4, Compare(|a, b| a.le(b))),
+        ">" => (4, Compare(|a, b| a.gt(b))),
+        ">=" => (4, Compare(|a, b| a.ge(b))),
+        "==" => (4, Compare(|a, b| a.eq(b))),
+        "!=" => (4, Compare(|a, b| !a.eq(b))),
+        "+" => (5, Operation::Binary(Binary::Add)),
+        "-" => (5, Operation::Binary(Binary::Sub)),
+        "*" => (6, Operation::Binary(Binary::Mul)),
+        "/" => (6, Operation::Binary(Binary::Div)),
+        "^" | "**" => (TIGHT, Operation::Binary(Binary::Pow)),
         _ => return None,
     })
 }
@@ -72,7 +74,7 @@ pub(super) fn join(
     right: Part,
 ) -> Result<Part, Box<Fault>> {
     let (from, to) = match operation {
-        Operation::And | Operation::Or => (Sort::Condition, Sort::Condition),
+        Operation::Join(_) => (Sort::Condition, Sort::Condition),
         Operation::Compare(_) if left.sort == Sort::Condition => {
             return Fault::at(operator.column, "comparisons do not chain; write a < b && b < c");
         }

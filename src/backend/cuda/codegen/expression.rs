@@ -54,11 +54,11 @@ impl<'a> Scope<'a> {
             Node::Unary(Unary::Not, a) => format!("!{}", m(a)),
             Node::Unary(Unary::Polygamma(0), a) => format!("digamma({})", v(a)),
             Node::Unary(Unary::Polygamma(n), a) => format!("polygamma({n}u, {})", v(a)),
-            Node::Unary(op, a) => format!("{}({})", unary(op), v(a)),
+            Node::Unary(op, a) => format!("{}({})", op.facts().cuda, v(a)),
             Node::Binary(Binary::And, a, b) => format!("{} && {}", m(a), m(b)),
             Node::Binary(Binary::Or, a, b) => format!("{} || {}", m(a), m(b)),
             Node::Binary(op, a, b) if op.is_infix() => format!("{} {} {}", v(a), op.name(), v(b)),
-            Node::Binary(op, a, b) => format!("{}({}, {})", binary(op), v(a), v(b)),
+            Node::Binary(op, a, b) => format!("{}({}, {})", op.facts().cuda, v(a), v(b)),
             Node::Select(mask, a, b) => format!("{} ? {} : {}", m(mask), v(a), v(b)),
         }
     }
@@ -67,28 +67,6 @@ impl<'a> Scope<'a> {
 fn is_truth(node: Node) -> bool {
     use Binary::{And, Eq, Le, Lt, Or};
     matches!(node, Node::Unary(Unary::Not, _) | Node::Binary(Lt | Le | Eq | And | Or, ..))
-}
-
-/// The function of CUDA, or of kernels/prelude.cuh, of this meaning.
-fn unary(op: Unary) -> &'static str {
-    match op {
-        Unary::Abs => "fabs",
-        Unary::ExpM1 => "expm1",
-        Unary::Ln => "log",
-        Unary::Ln1p => "log1p",
-        Unary::LnGamma => "lgamma",
-        _ => op.name(),
-    }
-}
-
-/// The function of CUDA, or of kernels/prelude.cuh, of this meaning.
-fn binary(op: Binary) -> &'static str {
-    match op {
-        Binary::Pow => "power",
-        Binary::Min => "minimum",
-        Binary::Max => "maximum",
-        _ => op.name(),
-    }
 }
 
 /// The shortest literal that is exactly `number`, or of arithmetic other than `double` exactly the f32

@@ -10,53 +10,8 @@ use crate::model::program::Program;
 use crate::model::scalar::Scalar;
 use crate::model::var::Var;
 
-const UNARY: [Unary; 30] = [
-    Unary::Neg,
-    Unary::Abs,
-    Unary::Floor,
-    Unary::Sqrt,
-    Unary::Cbrt,
-    Unary::Exp,
-    Unary::ExpM1,
-    Unary::Ln,
-    Unary::Ln1p,
-    Unary::Log2,
-    Unary::Log10,
-    Unary::Sin,
-    Unary::Cos,
-    Unary::Tan,
-    Unary::Asin,
-    Unary::Acos,
-    Unary::Atan,
-    Unary::Sinh,
-    Unary::Cosh,
-    Unary::Tanh,
-    Unary::Erf,
-    Unary::Erfc,
-    Unary::Erfcx,
-    Unary::WrightOmega,
-    Unary::LnGamma,
-    Unary::Polygamma(0),
-    Unary::Polygamma(1),
-    Unary::Polygamma(2),
-    Unary::Polygamma(7),
-    Unary::Polygamma(180),
-];
-const BINARY: [Binary; 13] = [
-    Binary::Add,
-    Binary::Sub,
-    Binary::Mul,
-    Binary::Div,
-    Binary::Pow,
-    Binary::Atan2,
-    Binary::Hypot,
-    Binary::FaddeevaRe,
-    Binary::FaddeevaIm,
-    Binary::FaddeevaSlopeRe,
-    Binary::FaddeevaSlopeIm,
-    Binary::Min,
-    Binary::Max,
-];
+/// Orders of the polygamma functions that are compared.
+const ORDERS: [u32; 5] = [0, 1, 2, 7, 180];
 
 /// The system's functions, and the one of CUDA that it lacks.
 const LENT: &str = concat!(
@@ -114,18 +69,22 @@ fn functions() -> Vec<Function> {
     let gamma = |[x, _]: [f64; 2]| if x < 0.0 { 1.0 } else { 0.0 };
     let modulus = |[x, y]: [f64; 2]| x.faddeeva_re(y).hypot(x.faddeeva_im(y));
     let slope = |[x, y]: [f64; 2]| x.faddeeva_slope_re(y).hypot(x.faddeeva_slope_im(y));
-    let unary = UNARY.map(|op| Function {
-        name: format!("{op:?}"),
-        program: program(|x| op.apply(x[0])),
-        value: Box::new(move |x| op.apply(x[0])),
-        unit: match op {
-            Unary::LnGamma | Unary::Polygamma(_) => gamma,
-            _ => |_| 0.0,
-        },
-        // n! overflows, and its logarithm is large.
-        allowance: if op == Unary::Polygamma(180) { 10.0 } else { 1.0 },
-    });
-    let binary = BINARY.map(|op| Function {
+    let orders = ORDERS.map(Unary::Polygamma);
+    let unary =
+        Unary::ALL.iter().filter(|op| **op != Unary::Not).chain(&orders).map(|&op| Function {
+            name: format!("{op:?}"),
+            program: program(|x| op.apply(x[0])),
+            value: Box::new(move |x| op.apply(x[0])),
+            unit: match op {
+                Unary::LnGamma | Unary::Polygamma(_) => gamma,
+                _ => |_| 0.0,
+            },
+            // n! overflows, and its logarithm is large.
+            allowance: if op == Unary::Polygamma(180) { 10.0 } else { 1.0 },
+        });
+    use Binary::{And, Eq, Le, Lt, Or};
+    let numbers = |op: &&Binary| !matches!(op, And | Or | Lt | Le | Eq);
+    let binary = Binary::ALL.iter().filter(numbers).map(|&op| Function {
         name: format!("{op:?}"),
         program: program(|x| op.apply(x[0], x[1])),
         value: Box::new(move |x| op.apply(x[0], x[1])),
@@ -135,9 +94,9 @@ fn functions() -> Vec<Function> {
             _ => |_| 0.0,
         },
         // Two ways to round each lose up to |z|² in 2i/√π - 2zw.
-        allowance: if op.is_faddeeva() { 10.0 } else { 1.0 },
+        allowance: if op.facts().cuda_file == Some("faddeeva.cuh") { 10.0 } else { 1.0 },
     });
-    unary.into_iter().chain(binary).collect()
+    unary.chain(binary).collect()
 }
 
 /// Compares every function in `arithmetic` with columns stored as `storage`. `tolerance` is relative;

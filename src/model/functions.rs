@@ -1,0 +1,159 @@
+//! The table of the functions that a model may call: one entry has all that the crate knows of one.
+//!
+//! `for_each_function!(callback)` hands the table to a macro, which makes of it what it needs:
+//!
+//! - `op`: the operations of programs, with their [`Facts`](super::op::Facts);
+//! - `scalar`, `var`, `dual`: the methods of `Scalar`, for numbers, variables and dual numbers;
+//! - `backend::cpu::kernels`: the loops over blocks.
+//!
+//! An entry is
+//!
+//! ```text
+//! /// The documentation of the method of `Scalar`.
+//! method = Variant { facts that are not the usual ones; |x, f| derivative }
+//! ```
+//!
+//! and its value is that of `math::method` and `math::block::method`. The derivative is over any scalar
+//! `S`, from the argument `x` and the value `f`; of a function of two numbers it is a pair, by the first
+//! and by the second. What it needs beside the methods of `Scalar` is in `dual`, which also has the whole
+//! method of an entry without a derivative.
+
+macro_rules! for_each_function {
+    ($callback:ident $(, $more:tt)*) => { $callback! { $($more,)*
+    one {
+        /// e to the power of `self`.
+        exp = Exp {
+            cost: 12.0, latex: r"\exp";
+            // Capped, so that e·u' stays finite where e overflows: 1/(1 + exp(u)) is a finite 0 there,
+            // and its derivative must not become 0·∞.
+            |_, e| e.min(LARGEST_SLOPE)
+        }
+        /// exp(self) − 1, accurate near 0.
+        exp_m1 = ExpM1 { cost: 12.0, text: &["expm1", "exp_m1"], cuda: "expm1"; |x, _| x.exp() }
+        /// Natural logarithm.
+        ln = Ln { cost: 12.0, text: &["ln", "log"], cuda: "log", latex: r"\ln"; |x, _| x.recip() }
+        /// ln(1 + self), accurate near 0.
+        ln_1p = Ln1p {
+            cost: 12.0, text: &["log1p", "ln_1p"], cuda: "log1p";
+            |x, _| (x + 1.0).recip()
+        }
+        /// Logarithm to base 2.
+        log2 = Log2 { cost: 12.0, latex: r"\log_{2}"; |x, _| S::from(std::f64::consts::LOG2_E) / x }
+        /// Logarithm to base 10.
+        log10 = Log10 { cost: 12.0, latex: r"\log_{10}"; |x, _| S::from(std::f64::consts::LOG10_E) / x }
+        /// Square root. At 0, where the derivative is infinite, the partials are 0.
+        sqrt = Sqrt {
+            cost: 3.0, latex: r"\sqrt{@}";
+            |_, root| except(root.eq(0.0), S::from(0.5) / root)
+        }
+        /// Cube root. At 0, where the derivative is infinite, the partials are 0.
+        cbrt = Cbrt {
+            cost: 12.0, latex: r"\sqrt[3]{@}";
+            |x, root| except(root.eq(0.0), root / (x * 3.0))
+        }
+        /// Sine of an angle in radians.
+        sin = Sin { cost: 20.0, latex: r"\sin"; |x, _| x.cos() }
+        /// Cosine of an angle in radians.
+        cos = Cos { cost: 20.0, latex: r"\cos"; |x, _| -x.sin() }
+        /// Tangent of an angle in radians.
+        tan = Tan { cost: 20.0, latex: r"\tan"; |_, t| t * t + 1.0 }
+        /// Arc sine, in radians. At ±1, where the derivative is infinite, the partials are 0.
+        asin = Asin {
+            cost: 20.0, text: &["asin", "arcsin"], latex: r"\arcsin";
+            |x, _| arc_derivative(x)
+        }
+        /// Arc cosine, in radians. At ±1, where the derivative is infinite, the partials are 0.
+        acos = Acos {
+            cost: 20.0, text: &["acos", "arccos"], latex: r"\arccos";
+            |x, _| -arc_derivative(x)
+        }
+        /// Arc tangent, in radians.
+        atan = Atan {
+            cost: 20.0, text: &["atan", "arctan"], latex: r"\arctan";
+            |x, _| (x * x + 1.0).recip()
+        }
+        /// Hyperbolic sine.
+        sinh = Sinh { cost: 20.0, latex: r"\sinh"; |x, _| x.cosh() }
+        /// Hyperbolic cosine.
+        cosh = Cosh { cost: 20.0, latex: r"\cosh"; |x, _| x.sinh() }
+        /// Hyperbolic tangent.
+        tanh = Tanh {
+            cost: 20.0, latex: r"\tanh";
+            // 1 − tanh² cancels where tanh is near ±1; (1 − t)(1 + t) does so by one rounding less.
+            |_, t| (S::from(1.0) - t) * (t + 1.0)
+        }
+        /// Error function.
+        erf = Erf { cost: 40.0; |x, _| gauss(x) }
+        /// Complementary error function, 1 − erf(self) without cancellation.
+        erfc = Erfc { cost: 40.0; |x, _| -gauss(x) }
+        /// exp(self²)·erfc(self), which stays in range where erfc underflows; infinite below −26.6.
+        erfcx = Erfcx {
+            cost: 60.0;
+            // erfcx y = w(iy), whose derivative iw′(iy) does not cancel as 2y·erfcx y − 2/√π does.
+            |y, _| -S::from(0.0).faddeeva_slope_im(y)
+        }
+        /// Wright's ω, the solution of ω + ln ω = self: Lambert's W(exp(self)) without the overflow.
+        wright_omega = WrightOmega {
+            cost: 150.0, cuda_file: Some("wright_omega.cuh");
+            // ω/(1 + ω), and 1 where ω is infinite.
+            |_, omega| (omega.recip() + 1.0).recip()
+        }
+        /// Logarithm of the absolute value of the gamma function.
+        ln_gamma = LnGamma {
+            cost: 100.0, text: &["ln_gamma", "gammaln", "lgamma"], cuda: "lgamma", latex: r"\ln\Gamma";
+            |x, _| x.polygamma(0)
+        }
+        /// Absolute value. At 0 the partials are 0.
+        abs = Abs { cuda: "fabs", latex: r"\left| @ \right|" }
+        /// Largest integer not above `self`; its partials are 0.
+        floor = Floor { latex: r"\left\lfloor @ \right\rfloor" }
+    }
+    two {
+        /// Angle of the point (`x`, `self`), in radians. At the origin the partials are 0.
+        atan2(x) = Atan2 {
+            cost: 25.0;
+            |y, x, _| {
+                // ∂/∂y = x/h², ∂/∂x = −y/h²; divided by h twice, since h² may overflow where h does not.
+                let h = y.hypot(x);
+                (except(h.eq(0.0), x / h / h), except(h.eq(0.0), -(y / h / h)))
+            }
+        }
+        /// √(self² + other²) without overflow. At the origin the partials are 0.
+        hypot(other) = Hypot {
+            cost: 6.0;
+            |x, y, h| (except(h.eq(0.0), x / h), except(h.eq(0.0), y / h))
+        }
+        // w = u + iv is analytic: ∂u/∂x = ∂v/∂y = Re w′ and ∂v/∂x = −∂u/∂y = Im w′; so are its derivatives.
+        /// Real part of Faddeeva's function w(z) = exp(−z²)·erfc(−iz) at z = `self` + i`y` (Abramowitz and
+        /// Stegun 7.1.3): the Voigt profile, but for its scale. Below the real axis it grows as
+        /// exp(y² − x²); there it is NaN where 2·|xy| exceeds 2³⁰ and this is not 0.
+        faddeeva_re(y) = FaddeevaRe {
+            cost: 200.0, cuda_file: Some("faddeeva.cuh");
+            |x, y, _| (x.faddeeva_slope_re(y), -x.faddeeva_slope_im(y))
+        }
+        /// Imaginary part of Faddeeva's function at `self` + i`y`; on the real axis (2/√π)·Dawson's integral.
+        faddeeva_im(y) = FaddeevaIm {
+            cost: 200.0, cuda_file: Some("faddeeva.cuh");
+            |x, y, _| (x.faddeeva_slope_im(y), x.faddeeva_slope_re(y))
+        }
+        /// Real part of w′(z) = 2i/√π − 2z·w(z), the derivative of Faddeeva's function, at `self` + i`y`.
+        /// It keeps its digits far out, where that difference cancels; its own partials, which are second
+        /// derivatives of w, lose them as |z|².
+        faddeeva_slope_re(y) = FaddeevaSlopeRe {
+            cost: 200.0, text: &[], cuda_file: Some("faddeeva.cuh");
+            |x, y, _| {
+                let (re, im) = faddeeva_curvature(x, y);
+                (re, -im)
+            }
+        }
+        /// Imaginary part of w′(z); see [`faddeeva_slope_re`](Scalar::faddeeva_slope_re).
+        faddeeva_slope_im(y) = FaddeevaSlopeIm {
+            cost: 200.0, text: &[], cuda_file: Some("faddeeva.cuh");
+            |x, y, _| {
+                let (re, im) = faddeeva_curvature(x, y);
+                (im, re)
+            }
+        }
+    } } };
+}
+pub(crate) use for_each_function;

@@ -1,0 +1,189 @@
+//! What operators and functions of a formula do: they take operands from a stack and put the result there.
+
+use crate::model::op::{Binary, Unary};
+use crate::model::var::{Var, VarMask};
+
+/// What an operator or a function does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operation {
+    /// A change of sign, or a function of one value.
+    Unary(Unary),
+    /// One of the four operations, or a function of two values.
+    Binary(Binary),
+    /// A function of one value that is made of others.
+    One(fn(Var) -> Var),
+    /// A function of three values, and what these are.
+    Three(fn([Var; 3]) -> Var, &'static str),
+    /// A condition and two values: the first where it holds, the second elsewhere.
+    Select,
+    /// Two values to a condition.
+    Compare(fn(Var, Var) -> VarMask),
+    /// Two conditions to one.
+    Join(fn(VarMask, VarMask) -> VarMask),
+    /// The opposite of a condition.
+    Not,
+}
+
+impl Operation {
+    /// Every function by every name that it has. In a text `min` and `max` take more than two values, two
+    /// at a time from the left.
+    pub(super) fn functions() -> impl Iterator<Item = (&'static str, Operation)> {
+        let named = |names: &'static [&'static str], operation: Operation| {
+            names.iter().map(move |&name| (name, operation))
+        };
+        let unary =
+            Unary::ALL.iter().flat_map(move |op| named(op.facts().text, Operation::Unary(*op)));
+        let binary =
+            Binary::ALL.iter().flat_map(move |op| named(op.facts().text, Operation::Binary(*op)));
+        unary.chain(binary).chain(COMPOSED)
+    }
+}
+
+/// The functions that are made of others.
+const COMPOSED: [(&str, Operation); 7] = [
+    ("lambert_w", Operation::One(|x| x.ln().wright_omega())),
+    ("digamma", Operation::Unary(Unary::Polygamma(0))),
+    ("clamp", Operation::Three(|[x, low, high]| x.clamp(low, high), "value, lowest, highest")),
+    ("voigt", Operation::Three(voigt, "x, sigma, gamma")),
+    ("if", Operation::Select),
+    ("where", Operation::Select),
+    ("select", Operation::Select),
+];
+
+/// Operands that wait for their operation. Values and conditions have a stack each.
+#[derive(Default)]
+pub(super) struct Stack {
+    values: Vec<Var>,
+    masks: Vec<VarMask>,
+}
+
+impl Stack {
+    pub(super) fn push(&mut self, value: Var) {
+        self.values.push(value);
+    }
+
+    /// Takes the last value. There is none only in a text that is refused for it afterwards.
+    pub(super) fn value(&mut self) -> Var {
+        self.values.pop().unwrap_or(Var::from(f64::NAN))
+    }
+
+    /// Takes the last condition.
+    fn mask(&mut self) -> VarMask {
+        self.masks.pop().unwrap_or_else(|| Var::from(f64::NAN).lt(0.0))
+    }
+
+    pub(super) fn apply(&mut self, operation: Operation) {
+        // The last operand is on top.
+        let value = match operation {
+            Operation::Unary(function) => function.apply(self.value()),
+            Operation::Binary(function) => {
+                let right = self.value();
+                function.apply(self.value(), right)
+            }
+            Operation::One(function) => function(self.value()),
+            Operation::Three(function, _) => {
+                let (third, second) = (self.value(), self.value());
+                function([self.value(), second, third])
+            }
+            Operation::Select => {
+                let (no, yes) = (self.value(), self.value());
+                self.mask().select(yes, no)
+            }
+            Operation::Compare(holds) => {
+                let right = self.value();
+                let mask = holds(self.value(), right);
+                return self.masks.push(mask);
+            }
+            Operation::Join(join) => {
+                let right = self.mask();
+                let mask = join(self.mask(), right);
+                return self.masks.push(mask);
+            }
+            Operation::Not => {
+                let mask = !self.mask();
+                return self.masks.push(mask);
+            }
+        };
+        self.values.push(value);
+    }
+}
+
+/// The Voigt profile of area 1 at distance `x` from its centre: a Gaussian of standard deviation |σ|
+/// convolved with a Lorentzian of half width γ, Re w((x + iγ)/(|σ|√2)) / (|σ|√(2π)) (DLMF 7.19).
+///
+/// At σ = 0 it is the Lorentzian, at γ = 0 the Gaussian. A negative γ, which is the width of nothing,
+/// gives the analytic continuation: smooth through γ = 0, so that a fit that strays finds its way back.
+fn voigt([x, sigma, gamma]: [Var; 3]) -> Var {
+    let pure = sigma.eq(0.0);
+    let width = pure.select(1.0, sigma.abs());
+    let scale = width * std::f64::consts::SQRT_2;
+    let profile = (x / scale).faddeeva_re(gamma / scale) / (scale * ROOT_PI);
+    let lorentzian = gamma / ((x * x + gamma * gamma) * std::f64::consts::PI);
+    pure.select(lorentzian, profile)
+}
+
+/// √π
+const ROOT_PI: f64 = 2.0 / std::f64::consts::FRAC_2_SQRT_PI;
+
+#[cfg(test)]
+mod tests {
+    use crate::model::expression::Expression;
+    use crate::model::scalar::Scalar;
+
+    fn value(text: &str, x: f64, y: f64) -> f64 {
+        Expression::parse(text, &["x", "y"])
+            .unwrap_or_else(|e| panic!("{e}"))
+            .evaluate(&[x, y], &[])
+    }
+
+    #[test]
+    fn every_function_computes_what_its_name_says() {
+        let (x, y) = (0.4, 1.3);
+        type One = fn(f64) -> f64;
+        let one: [(&str, One); 26] = [
+            ("exp", Scalar::exp),
+            ("expm1 exp_m1", Scalar::exp_m1),
+            ("ln log", Scalar::ln),
+            ("log1p ln_1p", Scalar::ln_1p),
+            ("log2", Scalar::log2),
+            ("log10", Scalar::log10),
+            ("sqrt", Scalar::sqrt),
+            ("cbrt", Scalar::cbrt),
+            ("sin", Scalar::sin),
+            ("cos", Scalar::cos),
+            ("tan", Scalar::tan),
+            ("asin arcsin", Scalar::asin),
+            ("acos arccos", Scalar::acos),
+            ("atan arctan", Scalar::atan),
+            ("sinh", Scalar::sinh),
+            ("cosh", Scalar::cosh),
+            ("tanh", Scalar::tanh),
+            ("erf", Scalar::erf),
+            ("erfc", Scalar::erfc),
+            ("erfcx", Scalar::erfcx),
+            ("wright_omega", Scalar::wright_omega),
+            ("lambert_w", |x| Scalar::wright_omega(Scalar::ln(x))),
+            ("gammaln ln_gamma lgamma", Scalar::ln_gamma),
+            ("digamma", |x| Scalar::polygamma(x, 0)),
+            ("abs", Scalar::abs),
+            ("floor", Scalar::floor),
+        ];
+        for (names, function) in one {
+            for name in names.split(' ') {
+                let found = value(&format!("{name}(x)"), x, y);
+                assert_eq!(found.to_bits(), function(x).to_bits(), "{name}");
+                assert_eq!(value(&format!("{name} (0.4)"), 9.0, y).to_bits(), found.to_bits());
+            }
+        }
+        assert_eq!(value("atan2(x, y)", x, y), Scalar::atan2(x, y));
+        assert_eq!(value("hypot(x, y)", x, y), Scalar::hypot(x, y));
+        assert_eq!(value("faddeeva_re(x, y)", x, y), Scalar::faddeeva_re(x, y));
+        assert_eq!(value("faddeeva_im(x, y)", x, y), Scalar::faddeeva_im(x, y));
+        assert_eq!(value("pow(x, y)", x, y), Scalar::powf(x, y));
+        assert_eq!(value("min(x, y)", x, y), x);
+        assert_eq!(value("max(x, y, 1, 7, 2)", x, y), 7.0);
+        assert_eq!(value("min(3, 2)*x", 1.0, y), 2.0);
+        assert_eq!(value("clamp(x, 1, 2)", 3.0, y), 2.0);
+        assert_eq!(value("clamp(x, 1, 2)", 1.5, y), 1.5);
+    }
+}
