@@ -101,14 +101,6 @@ const CIRCLES: &[&[&str]] = &[
         "curve_fit/profile/walk.rs",
     ],
     &["data/overview.rs", "data/points.rs", "data/summary.rs"],
-    &[
-        "data/source/csv/heads.rs",
-        "data/source/csv/layout.rs",
-        "data/source/csv/mod.rs",
-        "data/source/csv/numbers.rs",
-        "data/source/csv/rows.rs",
-        "data/source/csv/sheet.rs",
-    ],
     &["fit/batch/abreast.rs", "fit/batch/engine.rs", "fit/batch/one.rs"],
     &["fit/batch/mod.rs", "fit/batch/view.rs"],
     &[

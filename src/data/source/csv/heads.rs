@@ -50,6 +50,10 @@ impl Line {
         count == fields || (count == fields + 1 && self.last_empty)
     }
 
+    pub(super) fn is_cut(&self) -> bool {
+        self.kinds.len() > 1
+    }
+
     fn has(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }

@@ -162,8 +162,9 @@ fn declared(beginning: &[u8]) -> (u64, Option<Delimiter>) {
 /// What separates fields: semicolons or tabs if numbers stand between them; else whichever of commas
 /// and spaces leaves the most numbers and the fewest other things.
 fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
+    let lines = |delimiter| Line::all(&Text { delimiter, ..sample.clone() });
     let score = |delimiter: Delimiter| -> i64 {
-        let lines = Line::all(&Text { delimiter, ..sample.clone() });
+        let lines = lines(delimiter);
         let fields = width(&lines);
         let fitting = tail(&lines).iter().filter(|line| line.fits(fields));
         // Commas and spaces may be parts of numbers that other signs separate.
@@ -181,25 +182,12 @@ fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
         let scored = those.iter().rev().map(|&delimiter| (score(delimiter), delimiter));
         scored.max_by_key(|(score, _)| *score).filter(|(score, _)| *score > 0).map(|best| best.1)
     };
-    let others = [Delimiter::Comma, Delimiter::Whitespace];
-    best(&[Delimiter::Semicolon, Delimiter::Tab])
-        .or_else(|| best(if decimal_comma { &others[1..] } else { &others }))
-        .unwrap_or_else(|| in_first_line(sample, decimal_comma))
-}
-
-/// What seems to separate words in the first line that is neither blank nor a comment.
-fn in_first_line(sample: &Text, decimal_comma: bool) -> Delimiter {
-    let mut rows = Text { delimiter: Delimiter::Whitespace, ..sample.clone() }.rows(0);
-    let Ok(Some(_)) = rows.next() else { return Delimiter::Comma };
-    let line = rows.letters();
-    let has = |sign: char| line.split('"').step_by(2).any(|unquoted| unquoted.contains(sign));
-    match () {
-        () if has(';') => Delimiter::Semicolon,
-        () if has('\t') => Delimiter::Tab,
-        () if has(',') && !decimal_comma => Delimiter::Comma,
-        () if line.trim().contains(' ') => Delimiter::Whitespace,
-        () => Delimiter::Comma,
-    }
+    let clear = [Delimiter::Semicolon, Delimiter::Tab];
+    let others = &[Delimiter::Comma, Delimiter::Whitespace][usize::from(decimal_comma)..];
+    // Where there is no number, whichever separates anything in the first line.
+    let cuts = |delimiter: &&Delimiter| lines(**delimiter).first().is_some_and(Line::is_cut);
+    let in_words = || clear.iter().chain(others).find(cuts).copied();
+    best(&clear).or_else(|| best(others)).or_else(in_words).unwrap_or_default()
 }
 
 #[cfg(test)]

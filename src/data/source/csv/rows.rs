@@ -181,10 +181,9 @@ impl Rows {
         (0..self.fields()).map(|column| self.words(column)).collect()
     }
 
-    /// The letters of all fields, one after another; those of the line, where white space separates them.
+    /// The letters of all fields, one after another.
     pub(super) fn letters(&self) -> Cow<'_, str> {
-        let spaced = self.text.delimiter == Delimiter::Whitespace;
-        decoded(if spaced { &self.line } else { &self.record }.as_slice())
+        decoded(self.record.as_slice())
     }
 
     fn explained(&self, why: &csv::Error, near: u64) -> SourceError {
