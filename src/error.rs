@@ -30,7 +30,7 @@ pub use output::PlotError;
 pub use output::TraceError;
 pub(crate) use quote::short;
 pub use quote::{Named, NamedValues};
-use quote::{excerpt, taken_name};
+use quote::{end, excerpt, taken_name};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
 pub use requests::{GlobalError, ModelError, StartError, TieError};
@@ -172,8 +172,8 @@ pub enum Error {
     #[error(
         "the start of `{name}` is {}, outside its bounds [{}, {}]; move it inside or use clamp_start(true)",
         short(value),
-        short(lower),
-        short(upper)
+        end(lower),
+        end(upper)
     )]
     StartOutOfBounds {
         /// The parameter.
@@ -273,11 +273,7 @@ pub enum Error {
         requirement: &'static str,
     },
     /// There is no sensible range to draw the starts of a parameter from.
-    #[error(
-        "starts of `{name}` cannot be drawn from [{}, {}]: {fault}",
-        short(lower),
-        short(upper)
-    )]
+    #[error("starts of `{name}` cannot be drawn from [{}, {}]: {fault}", end(lower), end(upper))]
     RangeOfStarts {
         /// The parameter.
         name: String,

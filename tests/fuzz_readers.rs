@@ -88,8 +88,8 @@ fn formats() -> Vec<(Vec<u8>, Open)> {
         (csv, |path| csv_with(path, CsvOptions::default())),
         (spaced, |path| {
             let delimiter = Some(Delimiter::Whitespace);
-            let options = CsvOptions { delimiter, comment: None, ..Default::default() };
-            csv_with(path, CsvOptions { header_rows: Some(0), ..options })
+            let options = CsvOptions::default().delimiter(delimiter).comment(None);
+            csv_with(path, options.header_rows(0))
         }),
         (detected, |path| csv_with(path, CsvOptions::detected())),
         ((0..6 + 40 * 14).map(|i| (i * 37) as u8).collect(), |path| {

@@ -26,6 +26,11 @@ pub(crate) fn short(value: &f64) -> String {
     }
 }
 
+/// An end of a range; the least positive number stands for all that is above 0.
+pub(crate) fn end(value: &f64) -> String {
+    if *value == f64::MIN_POSITIVE { "above 0".into() } else { short(value) }
+}
+
 impl NamedValues {
     pub(crate) fn new<S: AsRef<str>>(names: &[S], values: &[f64]) -> Self {
         let pairs = names.iter().zip(values);

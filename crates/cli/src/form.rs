@@ -3,7 +3,6 @@
 
 use crate::arguments::words::Range;
 use crate::output::note;
-use crate::refusal::refused;
 use crate::refusal::{Outcome, Refusal};
 use crate::table::{Table, without_unit};
 use crate::words::nearest;
@@ -25,10 +24,9 @@ impl Form {
             Err(why) => why,
         };
         if is_one_name(text) && !own.iter().any(|name| name == text.trim()) {
-            return Err(refused(&why));
+            return Err(why.into());
         }
-        let curve =
-            CurveFit::parse(text, &own).map_err(|other| misunderstood(text, &why, &other))?;
+        let curve = CurveFit::parse(text, &own).map_err(|other| misunderstood(text, why, other))?;
         let known = models::names();
         for name in curve.parameters().iter().filter(|name| known.contains(&name.as_str())) {
             note(format!(
@@ -39,7 +37,7 @@ impl Form {
     }
 
     fn of_library(model: &models::Model, columns: usize) -> Outcome<Form> {
-        let curve = model.curve().map_err(|why| refused(&why))?;
+        let curve = model.curve()?;
         let variables = model.variables();
         if variables.len() != columns {
             return Err(Refusal::usage(format!(
@@ -60,7 +58,7 @@ fn is_one_name(text: &str) -> bool {
 
 /// What is wrong with a text that neither the library understands nor is a formula. It was meant for the
 /// library if it calls one of its models, or nearly one and no function.
-fn misunderstood(text: &str, by_library: &Error, as_formula: &Error) -> Refusal {
+fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
     let known = models::names();
     let names = names_in(text);
     let called = || names.iter().filter(|name| name.is_called).map(|name| name.text);
@@ -74,13 +72,13 @@ fn misunderstood(text: &str, by_library: &Error, as_formula: &Error) -> Refusal 
         (Some(model), Some(function)) => Refusal::usage(format!(
             "--model: {model} is a model of the library and {function} a function of formulas, which cannot be mixed; `dualfit models {model}` shows the model's formula"
         )),
-        (Some(_), None) => refused(by_library),
-        _ if place_of(by_library, text).is_some_and(|name| is_nearly_model(&name))
+        (Some(_), None) => by_library.into(),
+        _ if place_of(&by_library, text).is_some_and(|name| is_nearly_model(&name))
             && !as_formula.to_string().contains("did you mean") =>
         {
-            refused(by_library)
+            by_library.into()
         }
-        _ => refused(as_formula),
+        _ => as_formula.into(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `dualfit devices` and `dualfit bench`: what there is to compute with, and how long fits of a decay take on it.
 
-use crate::output::{TITLE, note, print, styled};
-use crate::refusal::refused;
+use crate::output::{note, print};
 use crate::refusal::{DONE, Outcome, Refusal};
 use crate::words::{aligned, seconds};
 use dualfit::device::Device;
@@ -23,23 +22,9 @@ pub(crate) fn devices(bandwidth: bool) -> Outcome<u8> {
     });
     for device in &devices {
         text += &format!("{device}\n");
-    }
-    if bandwidth && !devices.is_empty() {
-        let title = ["device", "to device", "to host", "copy in device", "read in device"];
-        let title = title.map(|name| format!("{name:>14}")).join(" ");
-        text += &format!("\n{}\n", styled(TITLE, title));
-        for device in &devices {
-            let rates = device.bandwidth().map(|found| {
-                let rates = [
-                    found.host_to_device,
-                    found.device_to_host,
-                    found.device_to_device,
-                    found.memory_read,
-                ];
-                rates.map(|rate| format!("{:>9.1} GB/s", 1e-9 * rate)).join(" ")
-            });
-            let rates = rates.unwrap_or_else(|reason| reason.to_string());
-            text += &format!("{:>14} {rates}\n", device.ordinal);
+        if bandwidth {
+            let rates = device.bandwidth().map(|rates| rates.to_string());
+            text += &format!("  {}\n", rates.unwrap_or_else(|reason| reason.to_string()));
         }
     }
     print(&text)?;
@@ -55,7 +40,7 @@ pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
     let device = match dualfit::device::devices().and_then(|_| Device::open(0)) {
         Ok(device) => Some(device),
         Err(reason) => {
-            note(format!("no device is measured: {}", refused(&reason).message));
+            note(format!("no device is measured: {}", Refusal::from(reason).message));
             None
         }
     };
@@ -67,56 +52,43 @@ pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
         titles.extend(["first on device", "device fastest", "device median", "resident fastest"]);
     }
     let titles: Vec<String> = titles.into_iter().map(String::from).collect();
-    let (mut rows, mut how) = (Vec::new(), None);
+    let (mut rows, mut how) = (Vec::new(), String::new());
     for &size in sizes {
         let (x, y) = decay(size);
-        let data = Data::new(&x, &y).map_err(|why| refused(&why))?;
+        let data = Data::new(&x, &y)?;
         let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
         let cpu = model.clone().backend(Backend::Cpu);
         let (times, fit) = timed(repeat, || cpu.fit(data.clone(), START))?;
         let stats = fit.stats();
-        how.get_or_insert((stats.instruction_set.clone(), 0)).1 = stats.threads;
+        how = format!("CPU: {}, up to {} thread(s)\n", stats.instruction_set, stats.threads);
         let mut row = vec![size.to_string(), seconds(times[0]), seconds(times[times.len() / 2])];
         if let Some(device) = &device {
             let gpu = model.backend(Backend::Cuda(0));
             let (first, _) = timed(1, || gpu.fit(data.clone(), START))?;
             let (times, _) = timed(repeat, || gpu.fit(data.clone(), START))?;
-            let there = device.upload(&data).map_err(|why| refused(&why))?;
+            let there = device.upload(&data)?;
             let (resident, _) = timed(repeat, || gpu.fit(&there, START))?;
             row.extend([first[0], times[0], times[times.len() / 2], resident[0]].map(seconds));
         }
         rows.push(row);
     }
-    print(&told(&aligned(&titles, &rows), repeat, how, device.as_ref()))?;
+    let mut notes = String::from("\n");
+    if let Some(device) = &device {
+        how += &format!("{device}\n");
+        notes += "The first fit on the device compiles or loads its kernels. Fits on the device copy their points\nthere; resident ones find them there.\n\n";
+    }
+    let table = aligned(&titles, &rows).join("\n");
+    print(&format!(
+        "whole fits of a*exp(-b*x) + c to simulated points in f64, {repeat} of each size\n{how}\n{table}\n{notes}Times are of this machine under its present load. Other models and data take other times.\n"
+    ))?;
     Ok(DONE)
-}
-
-/// The table with what the numbers are, and are not.
-fn told(
-    table: &[String],
-    repeat: u32,
-    how: Option<(String, usize)>,
-    device: Option<&Device>,
-) -> String {
-    let (set, threads) = how.unwrap_or_default();
-    let mut text = format!(
-        "whole fits of a*exp(-b*x) + c to simulated points in f64, {repeat} of each size\nCPU: {set}, up to {threads} thread(s)\n"
-    );
-    if let Some(device) = device {
-        text += &format!("{device}\n");
-    }
-    text += &format!("\n{}\n", table.join("\n"));
-    if device.is_some() {
-        text += "\nThe first fit on the device compiles or loads its kernels. Fits on the device copy their points\nthere; resident ones find them there.\n";
-    }
-    text + "\nTimes are of this machine under its present load. Other models and data take other times.\n"
 }
 
 /// Seconds of each call, ascending, and the last fit.
 fn timed(repeat: u32, fit: impl Fn() -> dualfit::Result<Fit>) -> Outcome<(Vec<f64>, Fit)> {
     let once = || {
         let begun = Instant::now();
-        fit().map(|fit| (begun.elapsed().as_secs_f64(), fit)).map_err(|why| refused(&why))
+        fit().map(|fit| (begun.elapsed().as_secs_f64(), fit))
     };
     let (seconds, mut last) = once()?;
     let mut times = vec![seconds];

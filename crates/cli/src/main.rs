@@ -21,8 +21,9 @@ mod written;
 
 use arguments::{Command, CommandLine};
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use refusal::{DONE, Outcome, USAGE};
+use std::error::Error;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -61,8 +62,18 @@ fn misread(error: &clap::Error) -> Outcome<u8> {
             output::explain(&text.ansi().to_string());
             Ok(USAGE)
         }
-        _ => Err(refusal::Refusal::usage(on_one_line(&text.to_string()))),
+        _ => Err(refusal::Refusal::usage(
+            of_a_value(error).unwrap_or_else(|| on_one_line(&text.to_string())),
+        )),
     }
+}
+
+/// What the reader of an option's value says, behind the option and the value.
+fn of_a_value(error: &clap::Error) -> Option<String> {
+    let why = (error.kind() == ErrorKind::ValueValidation).then(|| error.source())??;
+    let option = error.get(ContextKind::InvalidArg)?.to_string();
+    let value = error.get(ContextKind::InvalidValue)?;
+    Some(format!("{} {value}: {why}", option.split(' ').next()?))
 }
 
 /// What clap says is wrong and what it advises, without the usage.

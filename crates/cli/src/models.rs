@@ -1,7 +1,6 @@
 //! `dualfit models`: the models of the library, and what there is to know of one.
 
 use crate::output::{TITLE, print, styled};
-use crate::refusal::refused;
 use crate::refusal::{DONE, Outcome};
 use crate::words::significant;
 use dualfit::models;
@@ -18,40 +17,38 @@ pub(crate) fn run(asked: Option<&str>) -> Outcome<u8> {
 }
 
 fn list() -> Outcome<String> {
-    let mut text = String::new();
-    let mut rows = vec![POLYNOMIAL.map(String::from)];
+    let mut rows = vec![POLYNOMIAL.map(String::from).into()];
     for name in models::names() {
-        let formula = models::by_name(name).and_then(|model| model.formula());
-        rows.push([name.into(), formula.map_err(|why| refused(&why))?]);
+        rows.push((name.into(), models::by_name(name)?.formula()?));
     }
     rows.sort();
-    let width = rows.iter().map(|[name, _]| name.chars().count()).max().unwrap_or_default();
-    for [name, formula] in &rows {
-        text += &format!("{}  {formula}\n", styled(TITLE, format!("{name:width$}")));
-    }
-    text += "\nThey add, subtract, multiply, divide and nest, with prefixes for their parameters:\n\
-             \"gaussian(g1_) + gaussian(g2_) + linear(bg_)\". `dualfit models NAME` shows one.\n";
-    Ok(text)
+    let text = lines("", &rows, |name| styled(TITLE, name));
+    Ok(text
+        + "\nThey add, subtract, multiply, divide and nest, with prefixes for their parameters:\n\
+           \"gaussian(g1_) + gaussian(g2_) + linear(bg_)\". `dualfit models NAME` shows one.\n")
 }
 
 fn shown(text: &str) -> Outcome<String> {
-    let model = models::parse(text).map_err(|why| refused(&why))?;
-    let formula = model.formula().map_err(|why| refused(&why))?;
-    let mut said =
-        format!("{} over {}\n  {formula}\n", styled(TITLE, &model), model.variables().join(", "));
+    let model = models::parse(text)?;
+    let (title, formula) = (styled(TITLE, &model), model.formula()?);
+    let mut said = format!("{title} over {}\n  {formula}\n", model.variables().join(", "));
     let bounds = model.bounds().into_iter().map(|(low, high)| range(low, high));
-    let parameters = model.parameters().into_iter().zip(bounds).collect();
+    let parameters: Vec<_> = model.parameters().into_iter().zip(bounds).collect();
     for (title, rows) in [("parameters", parameters), ("derived", model.derived())] {
-        let rows: Vec<(String, String)> = rows;
-        let width = rows.iter().map(|(name, _)| name.chars().count()).max();
-        if let Some(width) = width {
-            said += &format!("\n{}\n", styled(TITLE, title));
-            for (name, about) in rows {
-                said += &format!("  {name:width$}  {about}\n");
-            }
+        if !rows.is_empty() {
+            said += &format!("\n{}\n{}", styled(TITLE, title), lines("  ", &rows, |name| name));
         }
     }
     Ok(said)
+}
+
+/// Names, in a style, and what is said of them, each on a line.
+fn lines(before: &str, rows: &[(String, String)], style: impl Fn(String) -> String) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let line = |(name, about): &(String, String)| {
+        format!("{before}{}  {about}\n", style(format!("{name:width$}")))
+    };
+    rows.iter().map(line).collect()
 }
 
 /// The range of a parameter in words; the least positive number stands for everything above 0.

@@ -33,6 +33,21 @@ pub(crate) fn put(path: &Path, result: &[u8]) -> Outcome<()> {
     }
 }
 
+/// Writes a table as CSV, so.
+pub(crate) fn put_table(
+    path: &Path,
+    header: &[String],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Outcome<()> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let written = table.write_record(header);
+    let written =
+        written.and_then(|()| rows.map(|row| table.write_record(row)).collect::<csv::Result<()>>());
+    let csv = table.into_inner().map_err(|why| Refusal::unwritten(path, why.error()))?;
+    written.map_err(|why| Refusal::unwritten(path, &why.into()))?;
+    put(path, &csv)
+}
+
 /// Whether a path means standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")

@@ -1,6 +1,7 @@
 //! The points that are fitted: columns of a table, without the rows that were to be left out.
 
-use crate::arguments::{TableArguments, words};
+use crate::arguments::TableArguments;
+use crate::arguments::words::Pairs;
 use crate::output::note;
 use crate::refusal::{Outcome, Refusal};
 use crate::table::{Table, without_unit};
@@ -90,11 +91,10 @@ impl<'a> Points<'a> {
         used.push(roles.y);
         used.extend(roles.sigma);
         let mut ranges = Vec::new();
-        for part in words::parts(&asked.range) {
-            let (name, ends) = words::assignment(part, "--range", "x=0..10")?;
-            ranges.push((used.len(), words::range(ends, "--range", part)?));
-            let alone = name == "x" && roles.x.len() == 1 && table.find(name).is_err();
-            used.push(if alone { roles.x[0] } else { table.find(name)? });
+        for (name, ends) in Pairs::of(&asked.range) {
+            ranges.push((used.len(), ends));
+            let alone = name == "x" && roles.x.len() == 1 && table.find(&name).is_err();
+            used.push(if alone { roles.x[0] } else { table.find(&name)? });
         }
         let columns = table.columns(&used)?;
         let (y, roles_used) =

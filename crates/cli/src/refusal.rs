@@ -1,11 +1,9 @@
 //! Why the program ends without a result: one line for a person, in the words of the command line, and an
 //! exit code for a script.
 
-use crate::model::shown;
 use crate::points::Points;
-use crate::words::counted;
 use dualfit::Error;
-use dualfit::error::{ModelError, NameError, StartError};
+use dualfit::error::{NameError, StartError};
 use std::path::Path;
 
 /// The fit converged, or whatever else was asked for was done.
@@ -52,79 +50,64 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// An error that has no place in a table.
-pub(crate) fn refused(error: &Error) -> Refusal {
-    let message = match error {
-        Error::Parse { .. } => return misread("--model", error),
-        Error::TooFewPoints { points, parameters } => format!(
-            "{} cannot determine {}; give more points, or keep some parameters with --fix",
-            counted(*points, "point"),
-            counted(*parameters, "free parameter")
-        ),
+/// What the library calls otherwise than the command line.
+const WORDS: [(&str, &str); 9] = [
+    ("models::names() lists", "`dualfit models` lists"),
+    ("the start has", "--start has"),
+    ("Estimator::Poisson", "--poisson"),
+    (", or use Estimator::LeastSquares", ""),
+    ("Backend::Auto", "--device auto"),
+    ("Backend::Cpu", "--device cpu"),
+    ("option `starts`", "--multi-start"),
+    ("option `max_evaluations`", "--max-evaluations"),
+    ("option `level`", "the level"),
+];
+
+/// What the library says, in the words of the command line.
+fn in_our_words(text: &str) -> String {
+    WORDS.iter().fold(text.to_owned(), |text, (library, ours)| text.replace(library, ours))
+}
+
+/// What is to be done about an error, where an option does it.
+fn remedy(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::TooFewPoints { .. } => "give more points, or keep some parameters with --fix".into(),
         Error::Start(StartError::Unknown { names }) => {
             let example: Vec<String> = names.iter().map(|name| format!("{name}=1")).collect();
-            format!(
-                "no start for {}, and the model is not linear in {}; give one near what you expect: --start {}",
-                names.join(", "),
-                if names.len() == 1 { "it" } else { "all of them" },
-                example.join(",")
-            )
+            format!("give one near what you expect: --start {}", example.join(","))
         }
-        Error::Start(StartError::FixedWithoutValue { name }) => {
-            format!("--fix {name}: it has no value; write --fix {name}=1")
+        Error::Start(StartError::FixedWithoutValue { name }) => format!("write --fix {name}=1"),
+        Error::StartOutOfBounds { .. } => "move it inside, or widen --bound".into(),
+        Error::NoParameters => "names that are no columns are parameters".into(),
+        Error::RangeOfStarts { name, .. } => {
+            format!("give both ends of its bounds: --bound {name}=LOW..HIGH")
         }
-        Error::Start(StartError::GivenTwice { name }) => {
-            format!("--start has two values for {name}; leave one of them out")
-        }
-        Error::Model(ModelError::Unknown { name, nearest }) => {
-            let near =
-                nearest.map_or_else(String::new, |name| format!(" (did you mean \"{name}\"?)"));
-            format!(
-                "there is no model \"{name}\"{near}; `dualfit models` lists those that there are"
-            )
-        }
-        Error::StartOutOfBounds { name, value, lower, upper } => format!(
-            "{name} starts at {value}, outside its bounds {}; move it inside, or widen --bound",
-            shown(*lower, *upper)
-        ),
+        _ => return None,
+    })
+}
+
+/// Of an error that has no place in a table.
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        refused(&error)
+    }
+}
+
+fn refused(error: &Error) -> Refusal {
+    match error {
+        Error::Parse { .. } => return misread("--model", error),
         Error::Name(NameError::Taken { name, second, .. }) => {
-            format!("--derive {name}: {second} is called so; give the quantity a name of its own")
+            return Refusal::usage(format!(
+                "--derive {name}: {second} is called so; give the quantity a name of its own"
+            ));
         }
-        Error::NoParameters => {
-            "the model has no parameter to fit; names that are no columns are parameters".into()
-        }
-        Error::NotForCounts { what } => {
-            format!("--poisson knows the errors of counts and takes no {what}; leave it out")
-        }
-        Error::RangeOfStarts { name, lower, upper, .. } => format!(
-            "--multi-start draws starts of {name} from its bounds, which are {}; give both ends: --bound {name}=LOW..HIGH",
-            if lower.is_finite() || upper.is_finite() {
-                shown(*lower, *upper)
-            } else {
-                "open".into()
-            }
-        ),
-        Error::BadOption { name: "starts", value, requirement } => {
-            format!("--multi-start {value}: it must be {requirement}")
-        }
-        Error::BadOption { name: "max_evaluations", value, requirement } => {
-            format!("--max-evaluations {value}: it must be {requirement}")
-        }
-        Error::BadOption { name: "level", value, requirement } => {
-            format!("the level is {value}; it must be {requirement}")
-        }
-        Error::DeviceOutOfMemory { name, requested, free } => format!(
-            "{name} has no {requested} bytes of memory left, {free} are free; free some of it, or use --device cpu"
-        ),
-        Error::DeviceLost { name, message } => {
-            format!(
-                "{name} was lost: {message}; run the program anew, or with --device auto or cpu"
-            )
-        }
-        Error::DeviceFailed { name, message } => {
-            format!("{name} failed: {message}; use --device cpu")
-        }
-        _ => error.to_string().lines().next().unwrap_or_default().to_owned(),
+        _ => {}
+    }
+    let text = in_our_words(&error.to_string());
+    let line = text.lines().next().unwrap_or_default();
+    let message = match (remedy(error), line.rsplit_once("; ")) {
+        (None, _) => line.to_owned(),
+        (Some(remedy), what) => format!("{}; {remedy}", what.map_or(line, |(what, _)| what)),
     };
     let code = if matches!(error, Error::Source(_)) { FILE } else { USAGE };
     Refusal { message, code }
@@ -132,38 +115,26 @@ pub(crate) fn refused(error: &Error) -> Refusal {
 
 /// An error in a formula, with the place in its text. `option` is where the text was given.
 pub(crate) fn misread(option: &str, error: &Error) -> Refusal {
-    let shown = error.to_string();
     Refusal::usage(match error {
         Error::Parse { message, column, .. } => {
+            let shown = error.to_string();
             let excerpt = shown.split_once('\n').map_or("", |(_, excerpt)| excerpt);
-            // The library's list is a function, the program's a command.
-            let message = message.replace("models::names() lists", "`dualfit models` lists");
-            format!("{option}, column {column}: {message}\n{excerpt}")
+            format!("{option}, column {column}: {}\n{excerpt}", in_our_words(message))
         }
-        _ => format!("{option}: {shown}"),
+        _ => format!("{option}: {error}"),
     })
 }
 
 /// An error about one of the points, which gets its place.
 pub(crate) fn refused_at(error: &Error, points: &Points<'_>) -> Refusal {
-    let place = |index: usize| points.place(index);
-    Refusal::usage(match error {
-        Error::ModelNonFiniteAtStart { index, point, value, params } => format!(
-            "{}: the model is {value} at {point} for {params}; choose a --start where it is finite",
-            place(*index)
-        ),
-        Error::PartialNonFiniteAtStart { name, index, point, value, params } => format!(
-            "{}: the derivative of the model by {name} is {value} at {point} for {params}; choose another --start",
-            place(*index)
-        ),
-        Error::ModelNotPositiveAtStart { index, point, value, params } => format!(
-            "{}: the model is {value} at {point} for {params}, and a count is expected to be positive; choose another --start, or a --bound",
-            place(*index)
-        ),
-        Error::NegativeCount { index, value } => format!(
-            "{}: y is {value}, and --poisson takes it for a count, which is 0 or more; put a background into the model",
-            place(*index)
-        ),
-        _ => return refused(error),
-    })
+    let mut refusal = refused(error);
+    if let Error::ModelNonFiniteAtStart { index, .. }
+    | Error::PartialNonFiniteAtStart { index, .. }
+    | Error::ModelNotPositiveAtStart { index, .. }
+    | Error::NegativeCount { index, .. } = error
+    {
+        let message = refusal.message.replacen(&format!(" at point {index}"), "", 1);
+        refusal.message = format!("{}: {message}", points.place(*index));
+    }
+    refusal
 }

@@ -3,7 +3,7 @@
 use crate::model::Model;
 use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
 use crate::points::Points;
-use crate::refusal::{Outcome, refused};
+use crate::refusal::Outcome;
 use crate::words::{aligned, counted, on_a_line, significant};
 use dualfit::error::UncertaintyError;
 use dualfit::{CurveFit, Data, Error, Fit};
@@ -58,7 +58,7 @@ pub(crate) struct Intervals {
 impl Intervals {
     /// From the standard errors.
     pub(crate) fn new(fit: &Fit, level: f64) -> Outcome<Intervals> {
-        let ends = fit.confidence_intervals(level).map_err(|why| refused(&why))?;
+        let ends = fit.confidence_intervals(level)?;
         Ok(Intervals { names: fit.names().to_vec(), level, method: "standard errors", ends })
     }
 

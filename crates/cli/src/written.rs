@@ -1,9 +1,9 @@
 //! What a fit leaves in files: its picture, and the fitted points with what the model says of them.
 
 use crate::arguments::FitArguments;
-use crate::output::{extension, is_stdout, put};
+use crate::output::{extension, is_stdout, put, put_table};
 use crate::points::Points;
-use crate::refusal::{Outcome, Refusal, refused};
+use crate::refusal::{Outcome, Refusal};
 use dualfit::error::PlotError;
 use dualfit::plot::FitPlot;
 use dualfit::{Error, Fit};
@@ -28,18 +28,18 @@ pub(crate) fn picture(
     asked: &FitArguments,
 ) -> Outcome<()> {
     let Points { table, roles, .. } = points;
-    let data = points.data().map_err(|why| refused(&why))?;
+    let data = points.data()?;
     let x = roles.x.first().map_or_else(String::new, |&column| table.called(column));
     let mut plot = FitPlot::new(fit, &data).x_label(&x).y_label(&table.called(roles.y));
     plot = plot.residuals(true).log_x(asked.log_x).log_y(asked.log_y);
     if let Some(level) = asked.band {
         plot = plot.band(level);
     }
-    let failed = |why: Error| match &why {
+    let failed = |why: Error| match why {
         Error::Plot(PlotError::NotWritten { message, .. }) => {
             Refusal::file(format!("{}: cannot be written: {message}", path.display()))
         }
-        _ => Refusal::usage(format!("--plot {}: {}", path.display(), refused(&why).message)),
+        _ => Refusal::usage(format!("--plot {}: {}", path.display(), Refusal::from(why).message)),
     };
     match is_stdout(path) {
         true => put(path, plot.to_svg().map_err(failed)?.as_bytes()),
@@ -57,11 +57,8 @@ pub(crate) fn residuals(
 ) -> Outcome<()> {
     let Points { roles, .. } = points;
     let x = || points.x.iter().map(Vec::as_slice).collect::<Vec<&[f64]>>();
-    let computed = || {
-        let band = band.map(|level| fit.confidence_band(x(), level)).transpose()?;
-        Ok((fit.predict(x())?, fit.residuals(&points.data()?)?, band))
-    };
-    let (model, residuals, band) = computed().map_err(|why: Error| refused(&why))?;
+    let (model, residuals) = (fit.predict(x())?, fit.residuals(&points.data()?)?);
+    let band = band.map(|level| fit.confidence_band(x(), level)).transpose()?;
 
     let name = |column: usize, what: &str| match points.table.has_name(column) {
         true => points.table.names[column].clone(),
@@ -78,16 +75,7 @@ pub(crate) fn residuals(
         columns.push(("band_lower".into(), &band.lower));
         columns.push(("band_upper".into(), &band.upper));
     }
-    let csv = table_of(&columns).map_err(|why| Refusal::unwritten(path, &why.into()))?;
-    put(path, &csv)
-}
-
-/// Columns of one length under their names.
-fn table_of(columns: &[(String, &[f64])]) -> csv::Result<Vec<u8>> {
-    let mut table = csv::Writer::from_writer(Vec::new());
-    table.write_record(columns.iter().map(|(name, _)| name))?;
-    for row in 0..columns.first().map_or(0, |(_, values)| values.len()) {
-        table.write_record(columns.iter().map(|(_, values)| format!("{:?}", values[row])))?;
-    }
-    table.into_inner().map_err(|why| why.into_error().into())
+    let header: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+    let row = |row: usize| columns.iter().map(|(_, values)| format!("{:?}", values[row])).collect();
+    put_table(path, &header, (0..points.y.len()).map(row))
 }

@@ -6,8 +6,8 @@ mod layout;
 mod start;
 mod supply;
 
-use super::start::Found;
 use super::parameters::told_of_ties;
+use super::start::Found;
 use super::{CurveFit, Ready, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;

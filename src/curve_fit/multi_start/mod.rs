@@ -4,8 +4,8 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::ends;
-use super::start::Found;
 use super::parameters::told_of_ties;
+use super::start::Found;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;

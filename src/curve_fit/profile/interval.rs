@@ -1,7 +1,7 @@
 //! Where a profile reaches a level, by Neville's interpolation between its points.
 
-use super::walk::Node;
 use super::Profile;
+use super::walk::Node;
 
 /// Why an interval ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -282,7 +282,8 @@ fn too_wide(nodes: &[Node], best: usize) -> Vec<usize> {
             least => least,
         };
         let allowed = ACCURACY * HALVING * distance * rise / (b.value - a.value);
-        (b.tau() - a.tau()).abs() > LEVEL && interpolation_error(nodes, best, i) > allowed.max(ROUNDING)
+        (b.tau() - a.tau()).abs() > LEVEL
+            && interpolation_error(nodes, best, i) > allowed.max(ROUNDING)
     };
     (0..nodes.len().saturating_sub(1)).filter(is_wide).collect()
 }

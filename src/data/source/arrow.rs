@@ -6,7 +6,7 @@
 use super::format::batches::{Batches, Decoder, Groups};
 use super::format::file::DataFile;
 use super::format::guard::{check_buffers, guarded};
-use super::format::roles::file_source;
+use super::format::source::{FileSource, file_source};
 use crate::error::source::SourceError;
 use arrow_array::RecordBatch;
 use arrow_buffer::{Buffer, MutableBuffer};
@@ -41,7 +41,7 @@ const MAGIC: &[u8; 6] = b"ARROW1";
 /// ```
 #[derive(Debug)]
 pub struct ArrowSource {
-    reader: Batches<Messages>,
+    reader: FileSource<Batches<Messages>>,
 }
 
 file_source!(ArrowSource);
@@ -51,11 +51,11 @@ impl ArrowSource {
     /// If the file cannot be opened, is damaged, or has not two columns.
     pub fn open(path: impl AsRef<Path>) -> Result<ArrowSource, SourceError> {
         let file = Arc::new(DataFile::open(path.as_ref())?);
-        let messages = guarded(&file.place(), || Messages::find(&file))?;
+        let messages = guarded(&file, || Messages::find(&file))?;
         let schema = messages.schema.clone();
         let columns = schema.fields().iter();
         let columns = columns.map(|field| (field.name().clone(), field.data_type().clone()));
-        Ok(ArrowSource { reader: Batches::new(file, messages, columns)? })
+        Ok(ArrowSource { reader: Batches::source(file, messages, columns)? })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::format::binary::{Binary, Encoding, Field, NumberType, Table};
 use super::format::file::DataFile;
-use super::format::roles::file_source;
+use super::format::source::{FileSource, file_source};
 use crate::error::source::SourceError;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ const MOST_COLUMNS: u64 = 1 << 16;
 /// ```
 #[derive(Debug)]
 pub struct NpySource {
-    reader: Binary,
+    reader: FileSource<Binary>,
 }
 
 file_source!(NpySource);

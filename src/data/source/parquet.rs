@@ -3,7 +3,7 @@
 use super::format::batches::{Batches, Decoder, Groups, said};
 use super::format::file::DataFile;
 use super::format::guard::{check_page_header, guarded, is_sound};
-use super::format::roles::file_source;
+use super::format::source::{FileSource, file_source};
 use crate::error::source::SourceError;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
@@ -39,7 +39,7 @@ const LARGEST_HEADER: usize = 4 << 10;
 /// ```
 #[derive(Debug)]
 pub struct ParquetSource {
-    reader: Batches<RowGroups>,
+    reader: FileSource<Batches<RowGroups>>,
 }
 
 file_source!(ParquetSource);
@@ -49,13 +49,13 @@ impl ParquetSource {
     /// If the file cannot be opened, is damaged, or has not two columns.
     pub fn open(path: impl AsRef<Path>) -> Result<ParquetSource, SourceError> {
         let file = Arc::new(DataFile::open(path.as_ref())?);
-        let metadata = guarded(&file.place(), || metadata(&file))?;
+        let metadata = guarded(&file, || metadata(&file))?;
         let mut kinds = Vec::new();
         metadata.schema().fields().iter().for_each(|field| leaves(field.data_type(), &mut kinds));
         let columns = metadata.parquet_schema().columns();
         let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
         let columns = names.into_iter().zip(kinds);
-        Ok(ParquetSource { reader: Batches::new(file, RowGroups(metadata), columns)? })
+        Ok(ParquetSource { reader: Batches::source(file, RowGroups(metadata), columns)? })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::format::binary::{Binary, Encoding, Field, NumberType, Table};
 use super::format::file::DataFile;
-use super::format::roles::file_source;
+use super::format::source::{FileSource, file_source};
 use crate::error::source::SourceError;
 use std::path::PathBuf;
 
@@ -89,7 +89,7 @@ impl RawFile {
 /// ```
 #[derive(Debug)]
 pub struct RawSource {
-    reader: Binary,
+    reader: FileSource<Binary>,
 }
 
 file_source!(RawSource);

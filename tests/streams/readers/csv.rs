@@ -42,7 +42,7 @@ fn tables_are_read_by_name_and_by_number() {
             (Delimiter::Whitespace, b'\t'),
         ] {
             let delimiter = Some(delimiter);
-            let options = CsvOptions { delimiter, header_rows: Some(0), ..Default::default() };
+            let options = CsvOptions::default().delimiter(delimiter).header_rows(0);
             let path = folder.write("t.txt", written(&rows, byte, false));
             let opened = CsvSource::open_with(&path, options);
             if n == 0 {
@@ -76,7 +76,7 @@ fn whatever_people_write_is_read() {
     let expected = [point(1.0), point(1.0), point(1.0), point(1.0), point(f64::INFINITY)];
     check(open(nan), &expected);
     let delimiter = Some(Delimiter::Whitespace);
-    let options = CsvOptions { delimiter, ..Default::default() };
+    let options = CsvOptions::default().delimiter(delimiter);
     let text = "  t  \t y\n\n 1    2 \n   \n# no\n-3.5\t \t4e-3\r\n";
     let source = CsvSource::open_with(folder.write("t.txt", text), options).unwrap();
     check(source, &[(vec![1.0], 2.0, None), (vec![-3.5], 4e-3, None)]);
@@ -209,7 +209,7 @@ fn how_a_table_is_written_is_found_out() {
         "m:2:3: \"1,100\" may have a decimal comma or set thousands apart; say `decimal_comma` or `thousands: Comma`"
     );
     assert_eq!([0, 1].map(|point| source.place_of(point, 1)), ["m:2:3", "m:3:3"]);
-    let options = CsvOptions { thousands: Some(Thousands::Comma), ..CsvOptions::detected() };
+    let options = CsvOptions::detected().thousands(Thousands::Comma);
     let source = CsvSource::from_bytes("m", twofold.as_bytes(), options).unwrap();
     check(source, &[(vec![1.0], 1100.0, None), (vec![2.0], 2800.0, None)]);
     for (bytes, why) in [

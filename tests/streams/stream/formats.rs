@@ -28,7 +28,7 @@ fn table(format: &str) -> Vec<u8> {
 fn opened(path: &Path) -> std::result::Result<Box<dyn Source>, SourceError> {
     Ok(match path.extension().and_then(|e| e.to_str()) {
         Some("csv") => {
-            let options = CsvOptions { header_rows: Some(0), ..Default::default() };
+            let options = CsvOptions::default().header_rows(0);
             Box::new(CsvSource::open_with(path, options)?)
         }
         Some("npy") => Box::new(NpySource::open(path)?),

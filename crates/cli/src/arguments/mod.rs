@@ -1,13 +1,29 @@
 //! What may be said on the command line.
 //!
-//! Options that name columns, parameters or ranges come as text. They are read where the table and the
-//! model are known, so that what is wrong with them can be said in one line with the names that there are.
+//! Options that name columns come as text. They are looked up where the table is known, so that what is wrong with
+//! them can be said in one line with the names that there are.
 
 pub(crate) mod words;
 
 use clap::{Args, Parser, Subcommand};
 use dualfit::source::{CsvOptions, Delimiter, Thousands};
+use dualfit::{Backend, Loss};
 use std::path::PathBuf;
+use words::{Pairs, Range, formula, number, one_of, pairs, range};
+
+const DELIMITERS: [(&str, Delimiter); 4] = [
+    ("comma", Delimiter::Comma),
+    ("semicolon", Delimiter::Semicolon),
+    ("tab", Delimiter::Tab),
+    ("space", Delimiter::Whitespace),
+];
+
+const THOUSANDS: [(&str, Thousands); 4] = [
+    ("comma", Thousands::Comma),
+    ("point", Thousands::Point),
+    ("space", Thousands::Space),
+    ("apostrophe", Thousands::Apostrophe),
+];
 
 /// What the program's exit code says.
 pub(crate) const EXIT_CODES: &str = "\
@@ -160,25 +176,25 @@ pub(crate) struct ModelArguments {
     pub(crate) model: String,
     /// Where parameters start: a=2,b=0.5, or formulas of numbers, w=2*pi/12. Those in which the model is
     /// linear need no start.
-    #[arg(short, long, value_name = "NAME=VALUE,...")]
-    pub(crate) start: Vec<String>,
+    #[arg(short, long, value_name = "NAME=VALUE,...", value_parser = pairs("--start a=2,b=0.5", number))]
+    pub(crate) start: Vec<Pairs<f64>>,
     /// Keeps parameters within ranges: b=0..1, b=0.. or b=..1.
-    #[arg(short, long, value_name = "NAME=LOW..HIGH,...")]
-    pub(crate) bound: Vec<String>,
+    #[arg(short, long, value_name = "NAME=LOW..HIGH,...", value_parser = pairs("--bound b=0..1", range))]
+    pub(crate) bound: Vec<Pairs<Range>>,
     /// Keeps parameters at values: c=0.1, or c alone for its start.
-    #[arg(long, value_name = "NAME=VALUE,...")]
-    pub(crate) fix: Vec<String>,
+    #[arg(long, value_name = "NAME=VALUE,...", value_parser = words::fixed)]
+    pub(crate) fix: Vec<Pairs<Option<f64>>>,
     /// Ties a parameter to others: "s2=2*s1". May be given several times.
-    #[arg(long, value_name = "NAME=FORMULA")]
-    pub(crate) tie: Vec<String>,
+    #[arg(long, value_name = "NAME=FORMULA", value_parser = formula("--tie \"s2=2*s1\""))]
+    pub(crate) tie: Vec<(String, String)>,
     /// Reports a quantity that follows from the parameters: "half_life=ln(2)/k". May be given several
     /// times.
-    #[arg(long, value_name = "NAME=FORMULA")]
-    pub(crate) derive: Vec<String>,
+    #[arg(long, value_name = "NAME=FORMULA", value_parser = formula("--derive \"half_life=ln(2)/k\""))]
+    pub(crate) derive: Vec<(String, String)>,
     /// A robust loss and the residual beyond which a point counts as an outlier, in sigmas or in the
     /// units of y: huber:1.5, soft-l1, cauchy, arctan or tukey.
-    #[arg(long, value_name = "LOSS:SCALE")]
-    pub(crate) loss: Option<String>,
+    #[arg(long, value_name = "LOSS:SCALE", value_parser = words::loss)]
+    pub(crate) loss: Option<Loss>,
     /// y are counts: maximises the Poisson likelihood instead of least squares.
     #[arg(long)]
     pub(crate) poisson: bool,
@@ -186,8 +202,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N")]
     pub(crate) max_evaluations: Option<usize>,
     /// Where points are evaluated: auto, cpu, or the number of a CUDA device.
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub(crate) device: String,
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = words::backend)]
+    pub(crate) device: Backend,
 }
 
 /// Which columns and rows are used, and how a text table is written.
@@ -207,17 +223,17 @@ pub(crate) struct TableArguments {
     #[arg(long)]
     pub(crate) skip_missing: bool,
     /// Fits only the rows in which a column is within a range: x=0..10, time=5.. or 3=..1.
-    #[arg(long, value_name = "COLUMN=LOW..HIGH")]
-    pub(crate) range: Vec<String>,
+    #[arg(long, value_name = "COLUMN=LOW..HIGH", value_parser = pairs("--range x=0..10", range))]
+    pub(crate) range: Vec<Pairs<Range>>,
     /// What separates the fields of a text table [default: found out].
-    #[arg(long, value_parser = ["comma", "semicolon", "tab", "space"], value_name = "WHICH")]
-    pub(crate) delimiter: Option<String>,
+    #[arg(long, value_parser = one_of(DELIMITERS), value_name = "WHICH")]
+    delimiter: Option<Delimiter>,
     /// Decimals are written with a comma: 12,5 [default: found out where one reading is possible].
     #[arg(long)]
     pub(crate) decimal_comma: bool,
     /// What sets the thousands apart in numbers: 1,234.5 or 1.234,5.
-    #[arg(long, value_parser = ["comma", "point", "space", "apostrophe"], value_name = "WHICH")]
-    pub(crate) thousands: Option<String>,
+    #[arg(long, value_parser = one_of(THOUSANDS), value_name = "WHICH")]
+    thousands: Option<Thousands>,
     /// Lines of a text that are passed over before its table [default: found out].
     #[arg(long, value_name = "N")]
     pub(crate) skip_rows: Option<usize>,
@@ -230,25 +246,11 @@ pub(crate) struct TableArguments {
 impl TableArguments {
     /// How the text of a table is written, as far as it is said.
     pub(crate) fn text(&self) -> CsvOptions {
-        let delimiter = self.delimiter.as_deref().map(|said| match said {
-            "comma" => Delimiter::Comma,
-            "semicolon" => Delimiter::Semicolon,
-            "tab" => Delimiter::Tab,
-            _ => Delimiter::Whitespace,
-        });
-        let thousands = self.thousands.as_deref().map(|said| match said {
-            "comma" => Thousands::Comma,
-            "point" => Thousands::Point,
-            "space" => Thousands::Space,
-            _ => Thousands::Apostrophe,
-        });
-        CsvOptions {
-            delimiter,
-            thousands,
-            decimal_comma: self.decimal_comma.then_some(true),
-            skip_rows: self.skip_rows,
-            header_rows: self.header_rows,
-            ..CsvOptions::detected()
-        }
+        CsvOptions::detected()
+            .delimiter(self.delimiter)
+            .thousands(self.thousands)
+            .decimal_comma(self.decimal_comma.then_some(true))
+            .skip_rows(self.skip_rows)
+            .header_rows(self.header_rows)
     }
 }

@@ -1,18 +1,53 @@
-//! Options of the form name=value, and what stands behind the sign.
+//! What stands behind options: pairs of names and values, ranges, losses, devices. What is wrong with one is said
+//! without the option, which comes before it.
 
-use crate::refusal::{Outcome, Refusal};
 use crate::words::did_you_mean;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use dualfit::{Backend, CurveFit, Loss};
 
 /// A range; ±∞ where an end is open.
 pub(crate) type Range = (f64, f64);
 
-/// Parts that commas separate which stand in no parentheses, of an option that may be given several times.
-pub(crate) fn parts(given: &[String]) -> impl Iterator<Item = &str> {
-    given.iter().flat_map(|text| cut(text)).map(str::trim).filter(|part| !part.is_empty())
+/// What an option says, or what is wrong with it.
+type Said<T> = Result<T, String>;
+
+/// Names with what is said of them. An option may be given several times, each time with several.
+#[derive(Clone, Debug)]
+pub(crate) struct Pairs<T>(Vec<(String, T)>);
+
+impl<T: Clone> Pairs<T> {
+    /// Those of all options.
+    pub(crate) fn of(given: &[Pairs<T>]) -> Vec<(String, T)> {
+        given.iter().flat_map(|pairs| pairs.0.clone()).collect()
+    }
 }
 
-fn cut(text: &str) -> Vec<&str> {
+/// Reads `name=value,name=value`, where commas within parentheses separate nothing. `example` is for the message.
+pub(crate) fn pairs<T>(
+    example: &'static str,
+    read: fn(&str) -> Said<T>,
+) -> impl Fn(&str) -> Said<Pairs<T>> + Clone {
+    move |text| {
+        let parts = parts(text).into_iter();
+        parts.map(|part| assigned(part, example, read)).collect::<Said<_>>().map(Pairs)
+    }
+}
+
+/// Reads `name=formula`, likewise.
+pub(crate) fn formula(example: &'static str) -> impl Fn(&str) -> Said<(String, String)> + Clone {
+    move |text| assigned(text, example, |formula| Ok(formula.to_owned()))
+}
+
+/// `c=0.1,d`: at a value, or at the start.
+pub(crate) fn fixed(text: &str) -> Said<Pairs<Option<f64>>> {
+    let fixed = |part: &str| match part.contains('=') {
+        true => assigned(part, "--fix c=0.1", |value| number(value).map(Some)),
+        false => Ok((part.to_owned(), None)),
+    };
+    parts(text).into_iter().map(fixed).collect::<Said<_>>().map(Pairs)
+}
+
+fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let ends = |c: char| {
         match c {
@@ -22,30 +57,25 @@ fn cut(text: &str) -> Vec<&str> {
         }
         c == ',' && depth == 0
     };
-    text.split(ends).collect()
+    text.split(ends).map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// `name=value`. `option` and `example` are for the message.
-pub(crate) fn assignment<'a>(
-    part: &'a str,
-    option: &str,
-    example: &str,
-) -> Outcome<(&'a str, &'a str)> {
-    match part.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
-            Ok((name.trim(), value.trim()))
+fn assigned<T>(part: &str, example: &str, read: impl Fn(&str) -> Said<T>) -> Said<(String, T)> {
+    match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), read(value)?))
         }
-        _ => Err(Refusal::usage(format!("{option} {part}: it is written {option} {example}"))),
+        _ => Err(format!("it is written {example}")),
     }
 }
 
 /// A finite number, or a formula of numbers: `ln(2)/3`.
-pub(crate) fn number(text: &str, option: &str, part: &str) -> Outcome<f64> {
+pub(crate) fn number(text: &str) -> Said<f64> {
     let text = text.trim();
     match text.parse::<f64>().ok().or_else(|| constant(text)) {
         Some(value) if value.is_finite() => Ok(value),
-        Some(_) => Err(Refusal::usage(format!("{option} {part}: give a finite number"))),
-        None => Err(Refusal::usage(format!("{option} {part}: \"{text}\" is no number"))),
+        Some(_) => Err("give a finite number".into()),
+        None => Err(format!("\"{text}\" is no number")),
     }
 }
 
@@ -57,23 +87,19 @@ fn constant(text: &str) -> Option<f64> {
 }
 
 /// `0..1`, `0..` or `..1`.
-pub(crate) fn range(text: &str, option: &str, part: &str) -> Outcome<Range> {
-    let Some((low, high)) = text.split_once("..") else {
-        let message = format!("{option} {part}: a range is written 0..1, 0.. or ..1");
-        return Err(Refusal::usage(message));
-    };
+pub(crate) fn range(text: &str) -> Said<Range> {
+    let (low, high) = text.split_once("..").ok_or("a range is written 0..1, 0.. or ..1")?;
     let end = |text: &str, open: f64| match text.trim() {
         "" => Ok(open),
-        text => number(text, option, part),
+        text => number(text),
     };
     // Rust's own way of writing it is no mistake.
     let high = high.strip_prefix('=').unwrap_or(high);
     let (low, high) = (end(low, f64::NEG_INFINITY)?, end(high, f64::INFINITY)?);
-    if low > high {
-        let message = format!("{option} {part}: {low} is above {high}; exchange them");
-        return Err(Refusal::usage(message));
+    match low > high {
+        true => Err(format!("{low} is above {high}; exchange them")),
+        false => Ok((low, high)),
     }
-    Ok((low, high))
 }
 
 /// A loss of a scale.
@@ -88,46 +114,54 @@ const LOSSES: [(&str, Scaled); 5] = [
 ];
 
 /// `huber:1.5`.
-pub(crate) fn loss(text: &str) -> Outcome<Loss> {
-    let refused = |why: String| Err(Refusal::usage(format!("--loss {text}: {why}")));
+pub(crate) fn loss(text: &str) -> Said<Loss> {
     let (name, scale) = text.split_once(':').unwrap_or((text, ""));
     let named = name.trim().to_lowercase().replace('_', "-");
     let Some((_, loss)) = LOSSES.iter().find(|(name, _)| *name == named) else {
         let names = LOSSES.map(|(name, _)| name);
         let near = did_you_mean(&named, names);
-        return refused(format!("there is no such loss{near}; there are {}", names.join(", ")));
+        return Err(format!("there is no such loss{near}; there are {}", names.join(", ")));
     };
     if scale.trim().is_empty() {
-        return refused(format!(
+        return Err(format!(
             "say beyond which residual a point is an outlier, in sigmas or in the units of y: {named}:1.5"
         ));
     }
-    match number(scale, "--loss", text)? {
-        scale if scale <= 0.0 => refused("the scale must be positive".into()),
+    match number(scale)? {
+        scale if scale <= 0.0 => Err("the scale must be positive".into()),
         scale => Ok(loss(scale)),
     }
 }
 
 /// `auto`, `cpu`, or a device's number.
-pub(crate) fn backend(text: &str) -> Outcome<Backend> {
+pub(crate) fn backend(text: &str) -> Said<Backend> {
     match text {
         "auto" => Ok(Backend::Auto),
         "cpu" => Ok(Backend::Cpu),
         _ => text.parse().map(Backend::Cuda).map_err(|_| {
-            let remedy = "it is auto, cpu, or the number of a device that `dualfit devices` lists";
-            Refusal::usage(format!("--device {text}: {remedy}"))
+            "it is auto, cpu, or the number of a device that `dualfit devices` lists".into()
         }),
     }
 }
 
+/// One of a few words.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    words: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let parser = PossibleValuesParser::new(words.map(|(word, _)| word));
+    parser.try_map(move |said| {
+        words.into_iter().find(|(word, _)| *word == said).map(|(_, value)| value).ok_or("unknown")
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{loss, number, parts, range};
+    use super::{loss, number, pairs, range};
     use dualfit::Loss;
 
     #[test]
     fn ranges_may_be_open() {
-        let read = |text| range(text, "--bound", text).ok();
+        let read = |text| range(text).ok();
         assert_eq!(read("0..1"), Some((0.0, 1.0)));
         assert_eq!(read("-1e-3..=2.5"), Some((-1e-3, 2.5)));
         assert_eq!(read(".5.."), Some((0.5, f64::INFINITY)));
@@ -139,16 +173,15 @@ mod tests {
 
     #[test]
     fn numbers_may_be_formulas() {
-        let read = |text| number(text, "--start", text).ok();
+        let read = |text| number(text).ok();
         assert_eq!(read("-1.5e3"), Some(-1500.0));
         assert_eq!(read("2*pi/8"), Some(std::f64::consts::FRAC_PI_4));
         assert_eq!(read("max(1, 2)^2"), Some(4.0));
         for wrong in ["two", "2*a", "1/0", "nan", "", "1 2"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
-        let given = ["a=1,b=atan2(1, (2)),c=0..1".to_owned(), "d=2".into()];
-        let all: Vec<&str> = parts(&given).collect();
-        assert_eq!(all, ["a=1", "b=atan2(1, (2))", "c=0..1", "d=2"]);
+        let given = pairs("", number)("a=1, b=atan2(0, (2)),c=-2,").unwrap().0;
+        assert_eq!(given, [("a", 1.0), ("b", 0.0), ("c", -2.0)].map(|(n, v)| (n.into(), v)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod results;
 use crate::arguments::BatchArguments;
 use crate::destinations;
 use crate::model::Model;
-use crate::output::{explain, extension, is_stdout, print, put};
+use crate::output::{explain, extension, is_stdout, print, put, put_table};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
 use crate::table::Table;
@@ -17,7 +17,9 @@ use crate::words::visible;
 use dualfit::{Fit, shared};
 use rayon::prelude::*;
 use results::Results;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What is fitted, and what came of it.
@@ -29,8 +31,9 @@ pub(crate) struct Entry {
 }
 
 /// A fit that is still to be made.
-struct Task {
-    table: usize,
+struct Task<'a> {
+    table: &'a Table,
+    model: Arc<Model>,
     roles: Roles,
 }
 
@@ -50,9 +53,8 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let token = stop_on_interrupt();
     let tables: Vec<Outcome<Table>> =
         asked.files.iter().map(|path| Table::open(path, &asked.table)).collect();
-    let (mut models, mut tasks) = (Vec::new(), Vec::new());
-    let mut entries: Vec<Option<Entry>> = Vec::new();
-    for (i, table) in tables.iter().enumerate() {
+    let (mut first, mut tasks) = (None, Vec::new());
+    for (path, table) in asked.files.iter().zip(&tables) {
         let chosen = table.as_ref().map_err(Clone::clone).and_then(|table| {
             let (x, sigma) = Roles::of_points(table, &asked.table)?;
             let columns = responses(table, asked, &x, sigma)?;
@@ -60,50 +62,46 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         });
         match chosen {
             Err(refusal) => {
-                models.push(None);
-                let file = name(&asked.files[i]);
-                entries.push(Some(Entry { file, column: String::new(), outcome: Err(refusal) }));
+                let file = visible(&path.display().to_string()).into_owned();
+                tasks.push(Err(Entry { file, column: String::new(), outcome: Err(refusal) }));
             }
             Ok((table, columns, x, sigma)) => {
                 let mut model = Model::new(&asked.model, table, &x, &columns)?;
                 model.curve = model.curve.cancel_token(token.clone());
-                models.push(Some(model));
-                for y in columns {
+                let model = Arc::new(model);
+                first.get_or_insert_with(|| model.clone());
+                tasks.extend(columns.into_iter().map(|y| {
                     let roles = Roles { x: x.clone(), y, sigma };
-                    tasks.push((entries.len(), Task { table: i, roles }));
-                    entries.push(None);
-                }
+                    Ok(Task { table, model: model.clone(), roles })
+                }));
             }
         }
     }
-    let count = counting(tasks.len());
+    let count = counting(tasks.iter().filter(|task| task.is_ok()).count());
     shared::ready();
-    let made: Vec<(usize, Entry)> = tasks
-        .par_iter()
-        .filter_map(|(at, task)| {
-            let (table, model) = (tables[task.table].as_ref().ok()?, models[task.table].as_ref()?);
-            let entry = fitted(task, table, model, asked);
+    let fitted = |task: Result<Task, Entry>| {
+        task.map_or_else(std::convert::identity, |task| {
+            let entry = fitted(&task, asked);
             count();
-            Some((*at, entry))
+            entry
         })
-        .collect();
-    drop(count);
+    };
+    let entries: Vec<Entry> = tasks.into_par_iter().map(fitted).collect();
     clear_progress();
-    for (at, entry) in made {
-        entries[at] = Some(entry);
-    }
-    let entries: Vec<Entry> = entries.into_iter().flatten().collect();
     // If there is not one fit the first reason is what the user has to know.
     if entries.iter().all(|entry| entry.outcome.is_err())
         && let Some(Entry { outcome: Err(refusal), .. }) = entries.first()
     {
         return Err(refusal.clone());
     }
-    let Some(model) = models.iter().flatten().next() else { return Ok(DONE) };
-    let results = Results { model, entries: &entries, seconds: begun.elapsed().as_secs_f64() };
+    let Some(model) = first else { return Ok(DONE) };
+    let seconds = begun.elapsed().as_secs_f64();
+    let results = Results { model: &model, entries: &entries, seconds };
     if let Some(path) = &asked.out {
-        let csv = || results.csv().map_err(|why| Refusal::unwritten(path, &why.into()));
-        put(path, &if is_json { results.document().into_bytes() } else { csv()? })?;
+        match is_json {
+            true => put(path, results.document().as_bytes())?,
+            false => put_table(path, &results.header(), results.records())?,
+        }
     }
     match asked.json {
         true => print(&results.document())?,
@@ -111,10 +109,6 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         false => print(&results.table(asked.out.as_deref()))?,
     }
     Ok(if results.converged() == entries.len() { DONE } else { NOT_CONVERGED })
-}
-
-fn name(path: &Path) -> String {
-    visible(&path.display().to_string()).into_owned()
 }
 
 /// The columns that are fitted, each once.
@@ -137,8 +131,8 @@ fn responses(
         let named = !pattern.contains(['*', '?']);
         columns.extend(found.into_iter().filter(|column| named || free(column)));
     }
-    let mut seen = Vec::new();
-    columns.retain(|column| !seen.contains(column) && (seen.push(*column), true).1);
+    let mut seen = HashSet::new();
+    columns.retain(|column| seen.insert(*column));
     match columns.is_empty() {
         false => Ok(columns),
         true => Err(Refusal::usage(format!(
@@ -148,10 +142,10 @@ fn responses(
     }
 }
 
-fn fitted(task: &Task, table: &Table, model: &Model, asked: &BatchArguments) -> Entry {
-    let outcome = Points::take(table, task.roles.clone(), &asked.table).and_then(|points| {
+fn fitted(Task { table, model, roles }: &Task<'_>, asked: &BatchArguments) -> Entry {
+    let outcome = Points::take(table, roles.clone(), &asked.table).and_then(|points| {
         let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
         fit.map_err(|why| refused_at(&why, &points))
     });
-    Entry { file: table.name.clone(), column: table.called(task.roles.y), outcome }
+    Entry { file: table.name.clone(), column: table.called(roles.y), outcome }
 }

@@ -4,9 +4,7 @@ use super::Entry;
 use crate::json::{formula, found, joined, printed};
 use crate::model::Model;
 use crate::output::{BAD, GOOD, styled};
-use crate::words::counted;
-use crate::words::on_a_line;
-use crate::words::{aligned, seconds, significant};
+use crate::words::{aligned, counted, on_a_line, seconds, significant};
 use dualfit::Fit;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -45,23 +43,18 @@ impl Results<'_> {
         }))
     }
 
-    /// The results as CSV, a row per fit.
-    pub(crate) fn csv(&self) -> csv::Result<Vec<u8>> {
-        let names = self.model.curve.parameters();
-        let mut table = csv::Writer::from_writer(Vec::new());
-        let mut header = ["file", "y", "converged"].map(String::from).to_vec();
-        for name in names {
-            header.extend([name.clone(), format!("{name}_error")]);
-        }
-        header.extend(
-            ["points", "chi_square", "reduced_chi_square", "r_squared", "message"]
-                .map(String::from),
-        );
-        table.write_record(&header)?;
-        for entry in self.entries {
-            table.write_record(record(entry, names.len()))?;
-        }
-        table.into_inner().map_err(|why| why.into_error().into())
+    /// The titles of the CSV.
+    pub(crate) fn header(&self) -> Vec<String> {
+        let last = ["points", "chi_square", "reduced_chi_square", "r_squared", "message"];
+        let names = self.model.curve.parameters().iter();
+        let pairs = names.flat_map(|name| [name.clone(), format!("{name}_error")]);
+        let first = ["file", "y", "converged"].map(String::from);
+        first.into_iter().chain(pairs).chain(last.map(String::from)).collect()
+    }
+
+    /// The rows of the CSV, one for each fit; empty fields where there is no number.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Vec<String>> {
+        self.entries.iter().map(|entry| record(entry, self.model.curve.parameters().len()))
     }
 
     /// `out`: the file that has all rows, if there is one.
@@ -142,7 +135,6 @@ fn row(label: String, entry: &Entry, parameters: usize) -> Vec<String> {
     row
 }
 
-/// A row of the CSV; empty fields where there is no number.
 fn record(entry: &Entry, parameters: usize) -> Vec<String> {
     let number = |value: f64| if value.is_nan() { String::new() } else { format!("{value:?}") };
     let optional = |value: Option<f64>| value.map_or_else(String::new, number);

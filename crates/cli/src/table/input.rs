@@ -1,8 +1,9 @@
 //! What a table is read from: a file, a pipe or a device, of which no more is taken than a table can have.
 
 use crate::refusal::{Outcome, Refusal, plain};
+use dualfit::error::SourceError;
 use dualfit::shared::no_text;
-use dualfit::source::{CsvOptions, CsvSource};
+use dualfit::source::{ArrowSource, CsvOptions, CsvSource, NpySource, ParquetSource, Source};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -19,10 +20,35 @@ const AT_A_TIME: u64 = 1 << 20;
 /// What was found.
 pub(super) enum Input {
     Text(Box<CsvSource>),
-    Npy(PathBuf),
-    Parquet(PathBuf),
-    Arrow(PathBuf),
+    /// Numbers as they are: how the file is opened, and whether its columns have names.
+    Stored(PathBuf, Open, bool),
 }
+
+type Open = fn(&Path) -> Result<Box<dyn Columns>, SourceError>;
+
+/// A source of which columns are chosen.
+pub(super) trait Columns {
+    fn names(&self) -> Vec<String>;
+
+    /// All of these columns as x; y is the first of them, too.
+    fn choose(self: Box<Self>, columns: &[usize]) -> Result<Box<dyn Source>, SourceError>;
+}
+
+macro_rules! columns {
+    ($($source:ty),*) => {
+        $(impl Columns for $source {
+            fn names(&self) -> Vec<String> {
+                <$source>::names(self).to_vec()
+            }
+
+            fn choose(self: Box<Self>, columns: &[usize]) -> Result<Box<dyn Source>, SourceError> {
+                let y = columns.first().copied().unwrap_or_default();
+                Ok(Box::new(self.x(columns.iter().copied())?.y(y)?))
+            }
+        })*
+    };
+}
+columns!(CsvSource, NpySource, ParquetSource, ArrowSource);
 
 impl Input {
     /// `-` is text on standard input. `name`: how errors call it.
@@ -48,20 +74,25 @@ impl Input {
         let mut head = Vec::new();
         file.take(8).read_to_end(&mut head).map_err(failed)?;
         match stored(&head) {
-            Some(open) => Ok(open(path.to_path_buf())),
+            Some((open, has_names)) => Ok(Input::Stored(path.to_path_buf(), open, has_names)),
             None => text(CsvSource::open_with(path, options)),
         }
     }
 }
 
-/// How a file is read of which the first bytes say that it holds numbers as they are.
-fn stored(head: &[u8]) -> Option<fn(PathBuf) -> Input> {
+/// How a file is read of which the first bytes say that it holds numbers as they are, and whether its columns
+/// have names.
+fn stored(head: &[u8]) -> Option<(Open, bool)> {
     match head {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Input::Npy),
-        [b'P', b'A', b'R', b'1', ..] => Some(Input::Parquet),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
+            Some((|path| Ok(Box::new(NpySource::open(path)?)), false))
+        }
+        [b'P', b'A', b'R', b'1', ..] => {
+            Some((|path| Ok(Box::new(ParquetSource::open(path)?)), true))
+        }
         // A file, or a stream, which begins as no text does.
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => {
-            Some(Input::Arrow)
+            Some((|path| Ok(Box::new(ArrowSource::open(path)?)), true))
         }
         _ => None,
     }

@@ -10,9 +10,8 @@ use crate::output::note;
 use crate::refusal::{FILE, Outcome, Refusal, USAGE};
 use crate::words::visible;
 use dualfit::error::SourceError;
-use dualfit::source::Source;
-use dualfit::source::{ArrowSource, Chunk, Column, NpySource, ParquetSource};
-use input::Input;
+use dualfit::source::{Chunk, Column};
+use input::{Columns, Input};
 use std::path::Path;
 use std::sync::Once;
 
@@ -37,16 +36,15 @@ impl Table {
             false => visible(&path.display().to_string()).into_owned(),
         };
         let contents = Input::open(path, &name, asked.text())?;
-        let names = match &contents {
+        let (names, are_words) = match &contents {
             Input::Text(source) => {
                 source.notes().iter().for_each(|text| note(as_options(text)));
-                Ok((source.names().to_vec(), source.has_names()))
+                (source.names().to_vec(), source.has_names())
             }
-            Input::Npy(path) => NpySource::open(path).map(|s| (s.names().to_vec(), false)),
-            Input::Parquet(path) => ParquetSource::open(path).map(|s| (s.names().to_vec(), true)),
-            Input::Arrow(path) => ArrowSource::open(path).map(|s| (s.names().to_vec(), true)),
+            Input::Stored(path, open, have_names) => {
+                (open(path).map_err(|why| refused(&why, &name))?.names(), *have_names)
+            }
         };
-        let (names, are_words) = names.map_err(|why| refused(&why, &name))?;
         let called = |(i, name): (usize, &String)| {
             let words: Vec<&str> = name.split_whitespace().collect();
             match are_words && !words.is_empty() {
@@ -60,36 +58,28 @@ impl Table {
 
     /// The values of columns, NaN where one is missing.
     pub(crate) fn columns(&self, wanted: &[usize]) -> Outcome<Vec<Vec<f64>>> {
-        let Some(&first) = wanted.first() else { return Ok(Vec::new()) };
-        let (x, failed) = (wanted.iter().copied(), |why| refused(&why, &self.name));
-        let mut notes = Vec::new();
-        let source = match &self.contents {
-            Input::Text(source) => {
-                let chosen = source.as_ref().clone().x(x).and_then(|s| s.y(first));
-                let told = source.notes();
-                let more = chosen.iter().flat_map(|source| source.notes());
-                notes.extend(more.filter(|note| !told.contains(note)));
-                chosen.map(boxed)
-            }
-            Input::Npy(path) => {
-                NpySource::open(path).map_err(failed)?.x(x).and_then(|s| s.y(first)).map(boxed)
-            }
-            Input::Parquet(path) => {
-                ParquetSource::open(path).map_err(failed)?.x(x).and_then(|s| s.y(first)).map(boxed)
-            }
-            Input::Arrow(path) => {
-                ArrowSource::open(path).map_err(failed)?.x(x).and_then(|s| s.y(first)).map(boxed)
-            }
+        let failed = |why| refused(&why, &self.name);
+        let source: Box<dyn Columns> = match &self.contents {
+            Input::Text(source) => source.clone(),
+            Input::Stored(path, open, _) => open(path).map_err(failed)?,
         };
         // There is such a column, and it holds no numbers.
-        let mut source = source.map_err(|why| Refusal::usage(why.to_string()))?;
+        let mut source = source.choose(wanted).map_err(|why| Refusal::usage(why.to_string()))?;
         let mut chunk = Chunk::new(&source.shape(), 0);
         while source.read(&mut chunk, AT_A_TIME).map_err(failed)? > 0 {}
         if chunk.is_empty() {
             let what = "has a row of names and no numbers below it; give at least one row";
             return Err(Refusal::file(format!("{}: {what}", self.name)));
         }
-        self.told.call_once(|| notes.iter().for_each(|text| note(as_options(text))));
+        if let Input::Text(source) = &self.contents {
+            self.told.call_once(|| {
+                let told = source.notes();
+                let chosen = source.as_ref().clone().x(wanted.iter().copied());
+                let chosen = chosen.and_then(|source| source.y(wanted[0]));
+                let notes = chosen.into_iter().flat_map(|source| source.notes());
+                notes.filter(|text| !told.contains(text)).for_each(|text| note(as_options(&text)));
+            });
+        }
         Ok(chunk.x.into_iter().map(widened).collect())
     }
 
@@ -101,10 +91,6 @@ impl Table {
             _ => format!("{}, row {}, column {name}", self.name, row + 1),
         }
     }
-}
-
-fn boxed(source: impl Source + 'static) -> Box<dyn Source> {
-    Box::new(source)
 }
 
 fn widened(column: Column) -> Vec<f64> {

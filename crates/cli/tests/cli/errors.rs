@@ -149,12 +149,12 @@ fn formulas_that_cannot_be_read() {
         "gaussian2d",
         "gaussian2d() has 2 independent variables (x, y), and --x names 1; name a column for each, as in --x x,y",
     );
-    words("3*t", "the model has no parameter to fit; names that are no columns are parameters");
+    words("3*t", "the model has no parameters to fit; names that are no columns are parameters");
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "gaussian", "-s", "sigma=-1"]);
     refuses(
         &run,
         2,
-        "sigma starts at -1, outside its bounds 0..; move it inside, or widen --bound",
+        "the start of `sigma` is -1, outside its bounds [above 0, inf]; move it inside, or widen --bound",
     );
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "a*exb(t)"]);
     assert_eq!(run.err.lines().count(), 3, "{run:?}");
@@ -188,15 +188,15 @@ fn values_that_make_no_sense() {
     words(&["--start", "s"], "--start s: it is written --start a=2,b=0.5");
     words(&["--start", "s=two"], "--start s=two: \"two\" is no number");
     words(&["--start", "s=inf"], "--start s=inf: give a finite number");
-    words(&["--start", "s=1,s=2"], "--start has two values for s; leave one of them out");
+    words(&["--start", "s=1,s=2"], "--start has two values for `s`; leave one of them out");
     words(&["--bound", "s=1"], "--bound s=1: a range is written 0..1, 0.. or ..1");
     words(&["--bound", "s=1..0"], "--bound s=1..0: 1 is above 0; exchange them");
     words(&["--bound", "q=0..1"], "--bound q: the model has no such parameter; it has s, o");
     words(
         &["--bound", "s=0..1", "--start", "s=2"],
-        "s starts at 2, outside its bounds 0..1; move it inside, or widen --bound",
+        "the start of `s` is 2, outside its bounds [0, 1]; move it inside, or widen --bound",
     );
-    words(&["--fix", "s"], "--fix s: it has no value; write --fix s=1");
+    words(&["--fix", "s"], "`s` is fixed, but at no known value; write --fix s=1");
     words(&["--tie", "s"], "--tie s: it is written --tie \"s2=2*s1\"");
     words(
         &["--tie", "s=2*q"],
@@ -225,14 +225,14 @@ fn values_that_make_no_sense() {
         &["--interval", "95"],
         "the level is 95; it must be a probability between 0 and 1, such as 0.95",
     );
-    words(&["--max-evaluations", "0"], "--max-evaluations 0: it must be at least 1");
+    words(&["--max-evaluations", "0"], "--max-evaluations is 0; it must be at least 1");
     words(
         &["--multi-start", "99999", "--bound", "s=0..1,o=0..1"],
-        "--multi-start 99999: it must be at most 65536",
+        "--multi-start is 99999; it must be at most 65536",
     );
     words(
         &["--multi-start", "8", "--bound", "s=0..1,o=0.."],
-        "--multi-start draws starts of o from its bounds, which are 0..; give both ends: --bound o=LOW..HIGH",
+        "starts of `o` cannot be drawn from [0, inf]: both ends must be finite; give both ends of its bounds: --bound o=LOW..HIGH",
     );
     words(
         &["--device", "gpu"],
@@ -252,22 +252,22 @@ fn points_that_cannot_be_fitted() {
     };
     words(
         &["a*ln(-b*t)", "-s", "b=1"],
-        "f.csv:2:3: the model is NaN at t = 0 for a = 0, b = 1; choose a --start where it is finite",
+        "f.csv:2:3: the model is NaN (t = 0) for the start a = 0, b = 1; choose a start where it is finite",
     );
     words(
         &["a*t^6 + b*t^5 + c*t^4 + d*t^3 + e1*t^2 + f*t + g"],
-        "6 points cannot determine 7 free parameters; give more points, or keep some parameters with --fix",
+        "6 point(s) cannot determine 7 free parameter(s); give more points, or keep some parameters with --fix",
     );
     words(
         &["a*exp(-b*t) + c"],
-        "no start for b, and the model is not linear in it; give one near what you expect: --start b=1",
+        "no start is known for b: the model is not linear in it, so that no linear solve gives it; give one near what you expect: --start b=1",
     );
     let place = Place::with("f.csv", LINE.replacen("1.1", "-1", 1));
     let run = place.run(&["fit", "f.csv", "-m", "a*t + b", "-s", "a=1,b=1", "--poisson"]);
     refuses(
         &run,
         2,
-        "f.csv:2:3: y is -1, and --poisson takes it for a count, which is 0 or more; put a background into the model",
+        "f.csv:2:3: y is -1, but --poisson takes it for a count; counts are 0 or more, so do not subtract a background from them: put it into the model",
     );
 }
 

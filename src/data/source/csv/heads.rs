@@ -3,11 +3,11 @@
 //! Whatever is passed over is told, and no number ever is: where a line may be one of the table, or where
 //! several may have the names, the user is asked.
 
-use super::Delimiter;
-use super::layout::tail;
 use super::numbers::Kind;
+use super::options::Delimiter;
 use super::rows::{Text, decoded};
 use crate::error::source::SourceError;
+use std::collections::BTreeMap;
 
 /// A row whose fields were looked at.
 #[derive(Debug)]
@@ -50,6 +50,10 @@ impl Line {
         count == fields || (count == fields + 1 && self.last_empty)
     }
 
+    pub(super) fn is_cut(&self) -> bool {
+        self.kinds.len() > 1
+    }
+
     fn has(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }
@@ -88,6 +92,23 @@ impl Line {
     }
 }
 
+/// The half of the lines that comes last, in which the numbers stand.
+pub(super) fn tail<T>(lines: &[T]) -> &[T] {
+    lines.get(lines.len() / 2..).unwrap_or_default()
+}
+
+/// The number of fields that most of the last lines have, without a last one that is always empty.
+pub(super) fn width(lines: &[Line]) -> usize {
+    let mut often = BTreeMap::new();
+    for line in tail(lines) {
+        *often.entry(line.kinds.len()).or_insert(0) += 1;
+    }
+    let most = often.into_iter().max_by_key(|&(fields, lines)| (lines, fields));
+    let Some((fields, _)) = most else { return 0 };
+    let used = lines.iter().any(|line| line.kinds.len() == fields && !line.last_empty);
+    if used || fields < 2 { fields } else { fields - 1 }
+}
+
 /// Where the table begins, and how many of its rows stand above the numbers.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Head {
@@ -107,7 +128,7 @@ impl Beginning<'_> {
     /// Says also what was passed over.
     pub(super) fn head(&self) -> Result<(Head, Vec<String>), SourceError> {
         let head = self.above()?;
-        let (name, mut notes) = (self.text.contents.name(), Vec::new());
+        let (name, mut notes) = (self.text.file.place(), Vec::new());
         let mut note = |row, what: &str| notes.push(format!("{name}:{}: {what}", self.number(row)));
         let over = "as it stands above the table";
         match head.first {
@@ -261,11 +282,12 @@ pub(super) fn counted(fields: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::source::csv::rows::Contents;
+    use crate::data::source::format::file::DataFile;
+    use std::sync::Arc;
 
     fn read(text: &str) -> Result<(usize, usize), String> {
-        let contents = Contents::Memory { name: "t".into(), bytes: text.as_bytes().into() };
-        let text = Text { contents, delimiter: Delimiter::Comma, comment: Some(b'#') };
+        let file = Arc::new(DataFile::in_memory("t".into(), text.as_bytes().into()));
+        let text = Text { file, delimiter: Delimiter::Comma, comment: Some(b'#') };
         let lines = Line::all(&text);
         let fields = lines.last().map_or(0, |line| line.kinds.len());
         let head = Beginning { text: &text, lines: &lines, fields }.above();

@@ -1,6 +1,6 @@
 //! The numbers of a text table: what a field looks like, in which style a column is written, and the value.
 
-use super::Thousands;
+use super::options::{CsvOptions, Thousands};
 use super::rows::unquoted;
 use std::borrow::Cow;
 
@@ -180,12 +180,6 @@ pub(super) fn remedy(field: &str, style: Style) -> Option<&'static str> {
     }
 }
 
-/// Where in a column, or in all of them, numbers of each kind come first: bytes near which their rows begin.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    first: [Option<u64>; 7],
-}
-
 /// Why the numbers of a column cannot be read in one way.
 #[derive(Debug, PartialEq)]
 pub(super) struct Doubt {
@@ -196,35 +190,12 @@ pub(super) struct Doubt {
     pub(super) remedy: &'static str,
 }
 
-impl Seen {
-    fn add(&mut self, marks: Marks, row: u64) {
-        self.first[marks as usize].get_or_insert(row);
-    }
-
-    fn first(&self, marks: Marks) -> Option<u64> {
-        self.first[marks as usize]
-    }
-
-    /// The first number that has a decimal comma, whatever the others have.
-    fn comma(&self) -> Option<u64> {
-        self.first(Marks::DecimalComma).or(self.first(Marks::PointGroups))
-    }
-
-    /// The first number that has a decimal point.
-    fn point(&self) -> Option<u64> {
-        self.first(Marks::DecimalPoint).or(self.first(Marks::CommaGroups))
-    }
-}
-
-/// What the numbers of all columns look like.
-pub(super) struct Survey {
-    columns: Vec<Seen>,
-    all: Seen,
-}
+/// Where in each column numbers with each kind of marks come first: bytes near which their rows begin.
+pub(super) struct Survey(Vec<[Option<u64>; 7]>);
 
 impl Survey {
     pub(super) fn new(columns: usize) -> Survey {
-        Survey { columns: vec![Seen::default(); columns], all: Seen::default() }
+        Survey(vec![[None; 7]; columns])
     }
 
     /// `apart`: signs that can do nothing but set thousands apart, and are no part of what is looked at.
@@ -233,83 +204,69 @@ impl Survey {
             None => Marks::of(unquoted(field)),
             Some(thousands) => Marks::of(&unquoted(field).replace(thousands.signs(), "")),
         };
-        let marks = marks.unwrap_or(Marks::None);
-        self.columns[column].add(marks, near);
-        self.all.add(marks, near);
+        self.0[column][marks.unwrap_or(Marks::None) as usize].get_or_insert(near);
     }
 
-    /// The row and the column in which such a number comes first.
-    pub(super) fn place(&self, marks: Marks) -> Option<(u64, usize)> {
-        let row = self.all.first(marks)?;
-        Some((row, self.columns.iter().position(|seen| seen.first(marks) == Some(row))?))
+    /// The row and the column in which a number with the first of these marks comes first, or with the next.
+    pub(super) fn place(&self, marks: [Marks; 2]) -> Option<(u64, usize)> {
+        let first = |marks: Marks| {
+            let columns = self.0.iter().enumerate();
+            columns.filter_map(|(column, rows)| Some((rows[marks as usize]?, column))).min()
+        };
+        marks.into_iter().find_map(first)
     }
 
-    pub(super) fn style(
-        &self,
-        column: usize,
-        decimal_comma: Option<bool>,
-        thousands: Option<Thousands>,
-    ) -> Result<Style, Doubt> {
-        style(&self.columns[column], &self.all, decimal_comma, thousands)
-    }
-}
-
-/// `own`: the column's numbers. `all`: those of all columns, which decide where the column's own do not.
-fn style(
-    own: &Seen,
-    all: &Seen,
-    decimal_comma: Option<bool>,
-    thousands: Option<Thousands>,
-) -> Result<Style, Doubt> {
-    let either = |marks| own.first(marks);
-    let asked = match thousands {
-        _ if decimal_comma == Some(true) => Some(true),
-        Some(Thousands::Point) => Some(true),
-        Some(Thousands::Comma) => Some(false),
-        _ => decimal_comma,
-    };
-    let decimal_comma = match (asked, own.comma(), own.point()) {
-        (Some(asked), ..) => asked,
-        (None, Some(comma), Some(point)) => {
-            let (row, other) = if comma < point { (point, comma) } else { (comma, point) };
-            return Err(Doubt {
-                row,
-                what: match comma < point {
-                    true => "has a decimal point",
-                    false => "has a decimal comma",
-                },
-                other: Some(other),
-                remedy: "write all decimals alike, or say `decimal_comma` or `thousands`",
-            });
+    /// How a column is written: as its own numbers say, or else those of all columns.
+    pub(super) fn style(&self, column: usize, options: &CsvOptions) -> Result<Style, Doubt> {
+        use Marks::{
+            CommaGroups, DecimalComma, DecimalPoint, EitherComma, EitherPoint, PointGroups,
+        };
+        let own = |marks: Marks| self.0[column][marks as usize];
+        let thousands = options.thousands;
+        let asked = match (options.decimal_comma, thousands) {
+            (Some(true), _) | (_, Some(Thousands::Point)) => Some(true),
+            (_, Some(Thousands::Comma)) => Some(false),
+            (said, _) => said,
+        };
+        let (commas, points) = ([DecimalComma, PointGroups], [DecimalPoint, CommaGroups]);
+        let first = |marks: [Marks; 2]| marks.into_iter().find_map(own);
+        let decimal_comma = match (asked, first(commas), first(points)) {
+            (Some(asked), ..) => asked,
+            (None, Some(comma), Some(point)) => {
+                let (row, what) = match comma < point {
+                    true => (point, "has a decimal point"),
+                    false => (comma, "has a decimal comma"),
+                };
+                let remedy = "write all decimals alike, or say `decimal_comma` or `thousands`";
+                return Err(Doubt { row, what, other: Some(comma.min(point)), remedy });
+            }
+            (None, Some(_), None) => true,
+            (None, None, Some(_)) => false,
+            // Only numbers such as 1.234 have no other sign of a comma in all of the table.
+            (None, None, None) => self.place(commas).is_some() && self.place(points).is_none(),
+        };
+        let (groups, sign, either, what, remedy) = match decimal_comma {
+            true => (
+                PointGroups,
+                Thousands::Point,
+                EitherPoint,
+                "may have a decimal point or set thousands apart, in a table of decimal commas",
+                "say `thousands: Point`, or write all decimals alike",
+            ),
+            false => (
+                CommaGroups,
+                Thousands::Comma,
+                EitherComma,
+                "may have a decimal comma or set thousands apart",
+                "say `decimal_comma` or `thousands: Comma`",
+            ),
+        };
+        let has_groups = self.place([groups; 2]).is_some();
+        let thousands = thousands.or(has_groups.then_some(sign));
+        match own(either).filter(|_| thousands != Some(sign)) {
+            None => Ok(Style { decimal_comma, thousands }),
+            Some(row) => Err(Doubt { row, what, other: None, remedy }),
         }
-        (None, Some(_), None) => true,
-        (None, None, Some(_)) => false,
-        // Only numbers such as 1.234 have no other sign of a comma in all of the table.
-        (None, None, None) => all.comma().is_some() && all.point().is_none(),
-    };
-    let groups = match decimal_comma {
-        true => (Marks::PointGroups, Thousands::Point, Marks::EitherPoint),
-        false => (Marks::CommaGroups, Thousands::Comma, Marks::EitherComma),
-    };
-    let has_groups = own.first(groups.0).or(all.first(groups.0)).is_some();
-    let thousands = thousands.or(has_groups.then_some(groups.1));
-    if thousands == Some(groups.1) {
-        return Ok(Style { decimal_comma, thousands });
-    }
-    match either(groups.2) {
-        None => Ok(Style { decimal_comma, thousands }),
-        Some(row) if decimal_comma => Err(Doubt {
-            row,
-            what: "may have a decimal point or set thousands apart, in a table of decimal commas",
-            other: None,
-            remedy: "say `thousands: Point`, or write all decimals alike",
-        }),
-        Some(row) => Err(Doubt {
-            row,
-            what: "may have a decimal comma or set thousands apart",
-            other: None,
-            remedy: "say `decimal_comma` or `thousands: Comma`",
-        }),
     }
 }
 
@@ -397,18 +354,18 @@ mod tests {
         assert!(remedy("1.234", comma).is_some_and(|said| said.contains("`thousands: Point`")));
     }
 
-    fn seen(numbers: &[&str]) -> Seen {
-        let mut seen = Seen::default();
-        for (row, number) in numbers.iter().enumerate() {
-            seen.add(Marks::of(number).unwrap(), row as u64);
+    /// Of a column of numbers beside one of others.
+    fn surveyed(numbers: &[&str], others: &[&str]) -> Survey {
+        let mut survey = Survey::new(2);
+        for (column, numbers) in [numbers, others].into_iter().enumerate() {
+            let rows = (0..).zip(numbers);
+            rows.for_each(|(row, number)| survey.add(column, row, number, None));
         }
-        seen
+        survey
     }
 
-    /// The values of numbers beside a column of others.
     fn read_beside(numbers: &[&str], others: &[&str]) -> Option<Vec<f64>> {
-        let all = seen(&[numbers, others].concat());
-        let style = style(&seen(numbers), &all, None, None).ok()?;
+        let style = surveyed(numbers, others).style(0, &CsvOptions::detected()).ok()?;
         numbers.iter().map(|number| style.number(number)).collect()
     }
 
@@ -433,11 +390,10 @@ mod tests {
         assert_eq!(read_beside(&["1.234"], &["0,5"]), None);
         assert_eq!(read_beside(&["1.234", "0,5"], &nothing), None);
         assert_eq!(read_beside(&["1.5", "0,5"], &nothing), None);
-        let own = seen(&["1,234"]);
-        let said = |comma, thousands| {
-            style(&own, &own, Some(comma).filter(|comma| *comma), thousands)
-                .unwrap()
-                .number("1,234")
+        let said = |comma: bool, thousands| {
+            let decimal_comma = Some(comma).filter(|comma| *comma);
+            let options = CsvOptions { decimal_comma, thousands, ..CsvOptions::detected() };
+            surveyed(&["1,234"], &[]).style(0, &options).unwrap().number("1,234")
         };
         assert_eq!(said(true, None), Some(1.234));
         assert_eq!(said(false, Some(Thousands::Comma)), Some(1234.0));

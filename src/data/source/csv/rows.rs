@@ -1,14 +1,12 @@
 //! The rows of a text, and where in it a field stands.
 
-use super::Delimiter;
-
-use crate::data::source::format::file::{DataFile, Digest, FileReader};
+use super::options::Delimiter;
+use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::borrow::Cow;
-use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::iter::Peekable;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes read at a time.
@@ -23,58 +21,20 @@ const WINDOWS: [char; 32] = [
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// What holds the bytes.
-#[derive(Clone)]
-pub(super) enum Contents {
-    File(Arc<DataFile>),
-    /// `name`: how errors call them.
-    Memory {
-        name: String,
-        bytes: Arc<[u8]>,
-    },
-}
-
-impl Contents {
-    pub(super) fn name(&self) -> String {
-        match self {
-            Contents::File(file) => file.place(),
-            Contents::Memory { name, .. } => name.clone(),
-        }
-    }
-
-    /// The bytes from a place on.
-    pub(super) fn bytes(&self, from: u64) -> Box<dyn Read + Send + Sync> {
-        match self {
-            Contents::File(file) => Box::new(FileReader::new(file.clone(), from)),
-            Contents::Memory { bytes, .. } => {
-                let mut bytes = Cursor::new(bytes.clone());
-                bytes.set_position(from);
-                Box::new(bytes)
-            }
-        }
-    }
-
-    pub(super) fn fingerprint(&self) -> Result<String, SourceError> {
-        match self {
-            Contents::File(file) => file.fingerprint(),
-            Contents::Memory { bytes, .. } => {
-                let mut digest = Digest::new();
-                digest.bytes(bytes);
-                Ok(format!("{} bytes {}", bytes.len(), digest.text()))
-            }
-        }
-    }
-}
-
 /// A text, and what its rows are made of.
 #[derive(Clone)]
 pub(super) struct Text {
-    pub(super) contents: Contents,
+    pub(super) file: Arc<DataFile>,
     pub(super) delimiter: Delimiter,
     pub(super) comment: Option<u8>,
 }
 
 impl Text {
+    /// The bytes from a place on.
+    pub(super) fn bytes(&self, from: u64) -> Bytes {
+        Bytes { file: self.file.clone(), at: from, left: u64::MAX }
+    }
+
     /// The rows from a byte on.
     pub(super) fn rows(&self, from: u64) -> Rows {
         let mut builder = ReaderBuilder::new();
@@ -84,19 +44,14 @@ impl Text {
             Delimiter::Whitespace => builder.delimiter(0).quoting(false),
             delimiter => builder.delimiter(delimiter.byte()),
         };
-        let reader = builder.from_reader(Limited { bytes: self.contents.bytes(from), of_row: 0 });
-        Rows { text: self.clone(), from, reader, record: ByteRecord::new(), words: Vec::new() }
-    }
-
-    /// About the text as a whole.
-    pub(super) fn error(&self, message: impl Into<String>) -> SourceError {
-        SourceError::new(self.contents.name(), message)
+        let reader = builder.from_reader(self.bytes(from));
+        let (line, record) = (ByteRecord::new(), ByteRecord::new());
+        Rows { text: self.clone(), from, reader, line, record }
     }
 
     /// About the row that begins near a byte.
     pub(super) fn error_at(&self, near: u64, message: impl Into<String>) -> SourceError {
-        let line = self.line(near);
-        SourceError::new(format!("{}:{line}", self.contents.name()), message)
+        SourceError::new(format!("{}:{}", self.file.place(), self.line(near)), message)
     }
 
     /// The line, from 1, on which the row stands that begins near a byte.
@@ -123,12 +78,12 @@ impl Text {
             walk.step();
         }
         walk.pass(blank);
-        format!("{}:{}:{}", self.contents.name(), walk.line, walk.letter)
+        format!("{}:{}:{}", self.file.place(), walk.line, walk.letter)
     }
 
     /// At the row that begins near a byte: blank lines and comments may stand before it.
     fn row_near(&self, near: u64) -> Walk {
-        let bytes = BufReader::new(self.contents.bytes(0)).bytes().map_while(Result::ok);
+        let bytes = BufReader::new(self.bytes(0)).bytes().map_while(Result::ok);
         let bytes: Box<dyn Iterator<Item = u8>> = Box::new(bytes);
         let mut walk = Walk { bytes: bytes.peekable(), line: 1, letter: 1, last: 0 };
         for _ in 0..near {
@@ -178,28 +133,29 @@ impl Walk {
 pub(super) struct Rows {
     text: Text,
     from: u64,
-    reader: Reader<Limited>,
+    reader: Reader<Bytes>,
+    /// The line, where white space separates fields, which `csv` does not cut.
+    line: ByteRecord,
     record: ByteRecord,
-    /// Places of the fields in the record's bytes, where white space separates them.
-    words: Vec<Range<usize>>,
 }
 
 impl Rows {
     /// Goes to the next row; the byte near which it begins, or `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<u64>, SourceError> {
+        let spaced = self.text.delimiter == Delimiter::Whitespace;
         loop {
-            self.reader.get_mut().of_row = 0;
+            self.reader.get_mut().left = LONGEST_ROW;
             let near = self.from + self.reader.position().byte();
-            match self.reader.read_byte_record(&mut self.record) {
-                Ok(false) => return Ok(None),
-                Ok(true) => {}
-                Err(why) => return Err(self.explained(&why, near)),
+            let record = if spaced { &mut self.line } else { &mut self.record };
+            if !self.reader.read_byte_record(record).map_err(|why| self.explained(&why, near))? {
+                return Ok(None);
             }
-            if self.text.delimiter == Delimiter::Whitespace {
-                self.find_words();
+            if spaced {
+                let words = self.line.as_slice().split(u8::is_ascii_whitespace);
+                self.record.clear();
+                words.filter(|word| !word.is_empty()).for_each(|word| self.record.push_field(word));
             }
-            let is_empty = |column| self.field(column).iter().all(u8::is_ascii_whitespace);
-            if !(0..self.fields()).all(is_empty) {
+            if !self.record.iter().all(|field| field.iter().all(u8::is_ascii_whitespace)) {
                 return Ok(Some(near));
             }
         }
@@ -207,21 +163,12 @@ impl Rows {
 
     /// Number of fields of the row.
     pub(super) fn fields(&self) -> usize {
-        match self.text.delimiter {
-            Delimiter::Whitespace => self.words.len(),
-            _ => self.record.len(),
-        }
+        self.record.len()
     }
 
     /// A field of the row; empty if there is none.
     pub(super) fn field(&self, column: usize) -> &[u8] {
-        match self.text.delimiter {
-            Delimiter::Whitespace => {
-                let word = self.words.get(column).cloned().unwrap_or_default();
-                self.record.as_slice().get(word).unwrap_or_default()
-            }
-            _ => self.record.get(column).unwrap_or_default(),
-        }
+        self.record.get(column).unwrap_or_default()
     }
 
     /// A field in letters, without what stands around it.
@@ -229,18 +176,14 @@ impl Rows {
         unquoted(&decoded(self.field(column))).to_owned()
     }
 
-    /// The letters of all fields: those of the line, where white space separates them.
-    pub(super) fn letters(&self) -> Cow<'_, str> {
-        decoded(self.record.as_slice())
+    /// All fields, so.
+    pub(super) fn all_words(&self) -> Vec<String> {
+        (0..self.fields()).map(|column| self.words(column)).collect()
     }
 
-    /// The record has one field, the line.
-    fn find_words(&mut self) {
-        let line = self.record.as_slice();
-        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let place = |word: &[u8]| word.as_ptr() as usize - line.as_ptr() as usize;
-        self.words.clear();
-        self.words.extend(words.map(|word| place(word)..place(word) + word.len()));
+    /// The letters of all fields, one after another.
+    pub(super) fn letters(&self) -> Cow<'_, str> {
+        decoded(self.record.as_slice())
     }
 
     fn explained(&self, why: &csv::Error, near: u64) -> SourceError {
@@ -251,26 +194,29 @@ impl Rows {
                 let remedy = "is a quote not closed, or is it no text?";
                 self.text.error_at(near, format!("{what}; {remedy}"))
             }
-            csv::ErrorKind::Io(why) => self.text.error(why.to_string()),
+            csv::ErrorKind::Io(why) => self.text.file.error(why.to_string()),
             _ => self.text.error_at(near, why.to_string()),
         }
     }
 }
 
-/// Bytes in order, of which a row can only take so many.
-struct Limited {
-    bytes: Box<dyn Read + Send + Sync>,
-    of_row: u64,
+/// The bytes of a text in order.
+pub(super) struct Bytes {
+    file: Arc<DataFile>,
+    at: u64,
+    /// Bytes after which there is an error: a row can only take so many.
+    left: u64,
 }
 
-impl Read for Limited {
+impl Read for Bytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.of_row > LONGEST_ROW {
+        if self.left == 0 {
             return Err(ErrorKind::FileTooLarge.into());
         }
-        let read = self.bytes.read(buffer)?;
-        self.of_row += read as u64;
-        Ok(read)
+        let read = self.file.read_some(self.at, buffer);
+        let read = read.map_err(|error| io::Error::other(error.message))? as u64;
+        (self.at, self.left) = (self.at + read, self.left.saturating_sub(read));
+        Ok(read as usize)
     }
 }
 
@@ -298,8 +244,8 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8], delimiter: Delimiter) -> Text {
-        let contents = Contents::Memory { name: "t".into(), bytes: bytes.into() };
-        Text { contents, delimiter, comment: Some(b'#') }
+        let file = Arc::new(DataFile::in_memory("t".into(), bytes.into()));
+        Text { file, delimiter, comment: Some(b'#') }
     }
 
     #[test]

@@ -3,24 +3,57 @@
 use super::heads::counted;
 use super::layout::Layout;
 use super::numbers::{Kind, Marks, Style, Survey, remedy};
+use super::options::{CsvOptions, Delimiter, Thousands};
 use super::rows::{Rows, Text, decoded};
-use super::{CsvOptions, Delimiter, Thousands};
+use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use crate::error::visible::visible;
 use std::borrow::Cow;
 
 /// What is known of a table that has been opened.
 pub(super) struct Sheet {
-    pub(super) text: Text,
     pub(super) options: CsvOptions,
-    pub(super) layout: Layout,
-    pub(super) has_names: bool,
-    pub(super) notes: Vec<String>,
+    layout: Layout,
+    /// Those of the columns, if they have some.
+    pub(super) names: Option<Vec<String>>,
     /// What its numbers look like, where that was to be found out.
-    pub(super) survey: Option<Survey>,
+    survey: Option<Survey>,
 }
 
 impl Sheet {
+    pub(super) fn open(file: DataFile, options: CsvOptions) -> Result<Sheet, SourceError> {
+        let layout = Layout::of(file, &options)?;
+        if options.decimal_comma == Some(true) && options.thousands == Some(Thousands::Comma) {
+            let what = "a comma cannot mark decimals and thousands";
+            let what = format!("`decimal_comma` and `thousands: Comma`: {what}");
+            return Err(layout.text.file.error(what));
+        }
+        let names = layout.names()?;
+        let mut sheet = Sheet { options, layout, names, survey: None };
+        if sheet.options.decimal_comma != Some(false) || sheet.options.thousands.is_some() {
+            sheet.look_through()?;
+        }
+        Ok(sheet)
+    }
+
+    pub(super) fn text(&self) -> &Text {
+        &self.layout.text
+    }
+
+    /// Number of columns.
+    pub(super) fn columns(&self) -> usize {
+        self.layout.fields
+    }
+
+    /// The rows from the first one of numbers on.
+    pub(super) fn rows(&self) -> Result<Rows, SourceError> {
+        let mut rows = self.text().rows(self.layout.start);
+        for _ in 0..self.layout.heads {
+            self.next_row(&mut rows)?;
+        }
+        Ok(rows)
+    }
+
     /// The next row, if it has as many fields as all.
     pub(super) fn next_row(&self, rows: &mut Rows) -> Result<Option<u64>, SourceError> {
         let Some(near) = rows.next()? else { return Ok(None) };
@@ -29,30 +62,27 @@ impl Sheet {
         if found == expected || (found == expected + 1 && is_empty(expected)) {
             return Ok(Some(near));
         }
-        let first = self.text.line(self.layout.start);
-        let there = match first == self.text.line(near) {
+        let first = self.text().line(self.layout.start);
+        let there = match first == self.text().line(near) {
             true => "the rows below have".into(),
             false => format!("line {first} has"),
         };
-        let remedy = match self.text.delimiter {
+        let remedy = match self.text().delimiter {
             _ if found == 1 => "cut off what stands below the table, or begin it with #",
             Delimiter::Comma => "is there a decimal comma, or a quote that is not closed?",
             _ => "put NA where a value is missing, or say the `delimiter`",
         };
         let what = format!("the row has {} where {there} {expected}; {remedy}", counted(found));
-        Err(self.text.error_at(near, what))
+        Err(self.text().error_at(near, what))
     }
 
-    /// Goes through all rows, if it is to be found out what the numbers look like.
-    pub(super) fn looked_through(mut self) -> Result<Sheet, SourceError> {
-        if self.options.decimal_comma == Some(false) && self.options.thousands.is_none() {
-            return Ok(self);
-        }
-        let Layout { start, heads, fields } = self.layout;
+    /// Goes through all rows to find out what the numbers look like.
+    fn look_through(&mut self) -> Result<(), SourceError> {
+        let Layout { start, heads, fields, .. } = self.layout;
         // Signs that can be nothing else are no part of what is looked at.
         let thousands = self.options.thousands;
         let apart = thousands.filter(|t| matches!(t, Thousands::Space | Thousands::Apostrophe));
-        let (mut rows, mut survey) = (self.text.rows(start), Survey::new(fields));
+        let (mut rows, mut survey) = (self.text().rows(start), Survey::new(fields));
         let (mut nth, mut torn, mut is_utf8) = (0, None, true);
         while let Some(near) = self.next_row(&mut rows)? {
             is_utf8 &= matches!(rows.letters(), Cow::Borrowed(_));
@@ -65,22 +95,23 @@ impl Sheet {
                 survey.add(column, near, &field, apart);
             }
         }
-        if let Some((near, column)) = torn.filter(|_| !self.has_names) {
+        if let Some((near, column)) = torn.filter(|_| self.names.is_none()) {
             self.refuse_torn_number(near, column)?;
         }
         self.survey = Some(survey);
         if !is_utf8 {
-            let name = self.text.contents.name();
-            self.notes.push(format!("{name}: is no UTF-8; its letters are read as Latin-1"));
+            let name = self.text().file.place();
+            let note = format!("{name}: is no UTF-8; its letters are read as Latin-1");
+            self.layout.notes.push(note);
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Where commas separate numbers with decimal commas, or spaces numbers with spaces in them, each part is
     /// a field, and some begin with a 0 and another digit, as no number does. Names that say how many fields
     /// there are settle it.
     fn refuse_torn_number(&self, near: u64, column: usize) -> Result<(), SourceError> {
-        let (sign, option) = match self.text.delimiter {
+        let (sign, option) = match self.text().delimiter {
             _ if self.options.delimiter.is_some() => return Ok(()),
             Delimiter::Comma => ("comma", "Comma"),
             Delimiter::Whitespace => ("space", "Whitespace"),
@@ -88,31 +119,32 @@ impl Sheet {
         };
         let field = self.quoted(near, column);
         Err(SourceError::new(
-            self.text.place(near, column),
+            self.text().place(near, column),
             format!(
                 "{field} looks like the end of a number with a {sign} in it; separate by semicolons or quote the numbers, or say `delimiter: {option}` if it is a number of its own"
             ),
         ))
     }
 
-    /// In which styles numbers are read, where they are not the usual ones and were not said.
-    pub(super) fn notes_of(&self, styles: &[Style]) -> Vec<String> {
-        let Some(survey) = &self.survey else { return Vec::new() };
-        let found = |marks: [Marks; 2]| {
-            let (near, column) = marks.into_iter().find_map(|marks| survey.place(marks))?;
-            Some(format!("{} at {}", self.quoted(near, column), self.text.place(near, column)))
+    /// What was found out, also of numbers in these styles, where they are not the usual ones and were not
+    /// said.
+    pub(super) fn notes(&self, styles: &[Style]) -> Vec<String> {
+        let mut notes = self.layout.notes.clone();
+        let Some(survey) = &self.survey else { return notes };
+        let mut note = |what: &str, marks| {
+            if let Some((near, column)) = survey.place(marks) {
+                let place = self.text().place(near, column);
+                notes.push(format!("{what} {} at {place}", self.quoted(near, column)));
+            }
         };
         let (comma, thousands) = (self.options.decimal_comma, self.options.thousands);
         let said = comma.is_some() || thousands == Some(Thousands::Point);
-        let mut notes = Vec::new();
         if !said && styles.iter().any(|style| style.decimal_comma) {
             let what = "decimals are read with a comma where they have one, as";
-            let found = found([Marks::DecimalComma, Marks::PointGroups]);
-            notes.extend(found.map(|found| format!("{what} {found}")));
+            note(what, [Marks::DecimalComma, Marks::PointGroups]);
         }
         if thousands.is_none() && styles.iter().any(|style| style.thousands.is_some()) {
-            let found = found([Marks::CommaGroups, Marks::PointGroups]);
-            notes.extend(found.map(|found| format!("thousands are set apart, as in {found}")));
+            note("thousands are set apart, as in", [Marks::CommaGroups, Marks::PointGroups]);
         }
         notes
     }
@@ -120,42 +152,40 @@ impl Sheet {
     /// How the numbers of a column are written.
     pub(super) fn style(&self, column: usize) -> Result<Style, SourceError> {
         let Some(survey) = &self.survey else { return Ok(Style::PLAIN) };
-        let style = survey.style(column, self.options.decimal_comma, self.options.thousands);
-        style.map_err(|doubt| {
-            let other = doubt.other.map_or_else(String::new, |near| {
-                format!(", and {} has {}", self.text.place(near, column), self.quoted(near, column))
-            });
-            let what = format!("{} {}{other}", self.quoted(doubt.row, column), doubt.what);
-            let place = self.text.place(doubt.row, column);
-            SourceError::new(place, format!("{what}; {}", doubt.remedy))
+        survey.style(column, &self.options).map_err(|doubt| {
+            let place = |row| (self.text().place(row, column), self.quoted(row, column));
+            let ((at, shown), what, remedy) = (place(doubt.row), doubt.what, doubt.remedy);
+            let other = doubt.other.map(place);
+            let other = other.map_or_else(String::new, |(at, it)| format!(", and {at} has {it}"));
+            SourceError::new(at, format!("{shown} {what}{other}; {remedy}"))
         })
     }
 
-    /// Of a field in the row that begins near a byte, the `row`th of numbers.
+    /// Of a field in the row that begins near a byte. `is_first`: whether it is the first row of numbers.
     pub(super) fn no_number(
         &self,
-        (near, row): (u64, u64),
+        (near, is_first): (u64, bool),
         (column, name): (usize, &str),
         style: Style,
     ) -> SourceError {
         /// Rows that are looked at to tell a mistake from a column of words.
         const MOST: usize = 1000;
-        let mut rows = self.text.rows(near);
+        let mut rows = self.text().rows(near);
         let mut fields = Vec::new();
         while let (true, Ok(Some(_))) = (fields.len() < MOST, rows.next()) {
             fields.push(decoded(rows.field(column)).into_owned());
         }
         let field = fields.first().map_or("", String::as_str);
-        let (place, shown) = (self.text.place(near, column), self.quoted(near, column));
+        let (place, shown) = (self.text().place(near, column), self.quoted(near, column));
         let known = remedy(field, style);
         let is_number = |field: &String| style.number(field).is_some();
-        if row == 1 && known.is_none() && fields.len() > 1 && !fields.iter().any(is_number) {
+        if is_first && known.is_none() && fields.len() > 1 && !fields.iter().any(is_number) {
             let what = format!("column \"{name}\" holds words, as {shown}");
             return SourceError::new(place, format!("{what}; choose columns of numbers"));
         }
         let remedy = known.unwrap_or("correct it, or write NA where a value is missing");
         let mut message = format!("{shown} in column \"{name}\" is no number; {remedy}");
-        if row == 1 && Kind::of(field) == Kind::Word {
+        if is_first && Kind::of(field) == Kind::Word {
             let heads = self.layout.heads + 1;
             message += &format!("; if the numbers begin further down, say `header_rows: {heads}`");
         }
@@ -165,7 +195,7 @@ impl Sheet {
     /// A field as a message shows it.
     fn quoted(&self, near: u64, column: usize) -> String {
         const MOST: usize = 60;
-        let mut rows = self.text.rows(near);
+        let mut rows = self.text().rows(near);
         let words = rows.next().map(|_| rows.words(column)).unwrap_or_default();
         let shown: String = visible(&words).chars().take(MOST).collect();
         format!("\"{shown}\"")

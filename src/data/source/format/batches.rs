@@ -3,9 +3,9 @@
 
 use super::file::DataFile;
 use super::guard::guarded;
-use super::roles::{Roles, Target, expect_chunk};
-use crate::data::source::{Chunk, Shape, Source, Width};
-use crate::error::changed::SourceChange;
+use super::roles::{Roles, Target};
+use super::source::{FileSource, Format};
+use crate::data::source::{Chunk, Width};
 use crate::error::source::SourceError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -42,31 +42,24 @@ pub(crate) trait Groups: Send {
     ) -> Result<Decoder, SourceError>;
 }
 
-/// A file of such groups as a source.
+/// A file of such groups.
 pub(crate) struct Batches<G> {
     file: Arc<DataFile>,
-    pub(crate) roles: Roles,
     groups: G,
-    /// Rows of each group, and of all.
-    rows: Vec<u64>,
-    points: u64,
+    /// The number of the row behind each group.
+    ends: Vec<u64>,
     /// Types of the file's columns.
     kinds: Vec<DataType>,
-    /// The group that is read, and the rows of it that have been.
-    group: usize,
-    row: u64,
-    /// Of the group, once it is needed: what has been decoded and not read, and what decodes the rest.
-    batch: Option<RecordBatch>,
-    decoder: Option<Decoder>,
-    /// What was wrong; it stays wrong until the source is rewound.
-    failed: Option<SourceError>,
+    open: Option<Open>,
 }
 
-impl<G> fmt::Debug for Batches<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = f.debug_struct("Batches");
-        parts.field("file", &self.file).field("roles", &self.roles).finish_non_exhaustive()
-    }
+/// What has been decoded, and what decodes the rest of the group.
+struct Open {
+    /// The number of the first row of the batch, and of the row behind the group.
+    at: u64,
+    end: u64,
+    batch: Option<RecordBatch>,
+    decoder: Decoder,
 }
 
 impl<G: Groups> Batches<G> {
@@ -74,179 +67,133 @@ impl<G: Groups> Batches<G> {
     ///
     /// # Errors
     /// If there are not two columns, or more rows than numbers count.
-    pub(crate) fn new(
+    pub(crate) fn source(
         file: Arc<DataFile>,
         groups: G,
         columns: impl IntoIterator<Item = (String, DataType)>,
-    ) -> Result<Batches<G>, SourceError> {
-        let rows = groups.rows();
-        let points = rows.iter().try_fold(0_u64, |sum, &rows| sum.checked_add(rows));
-        let points = points.ok_or_else(|| file.error("its numbers of rows are damaged"))?;
+    ) -> Result<FileSource<Batches<G>>, SourceError> {
+        let mut ends = groups.rows();
+        let mut end = 0_u64;
+        for rows in &mut ends {
+            let sum = end.checked_add(*rows);
+            end = sum.ok_or_else(|| file.error("its numbers of rows are damaged"))?;
+            *rows = end;
+        }
         let (names, kinds): (Vec<String>, Vec<DataType>) = columns.into_iter().unzip();
         let refused = kinds.iter().map(refusal).collect();
         let roles = Roles::new(names, &file.place())?.refusing(refused);
-        let (batch, decoder, failed) = (None, None, None);
-        Ok(Batches {
-            file,
-            roles,
-            groups,
-            rows,
-            points,
-            kinds,
-            group: 0,
-            row: 0,
-            batch,
-            decoder,
-            failed,
-        })
+        Ok(FileSource::new(Batches { file, groups, ends, kinds, open: None }, roles))
     }
 
-    pub(crate) fn place(&self) -> String {
-        self.file.place()
-    }
-
-    pub(crate) fn restart(&mut self) -> Result<(), SourceError> {
-        self.at_group(0);
-        self.failed = None;
-        Ok(())
-    }
-
-    fn at_group(&mut self, group: usize) {
-        (self.group, self.row, self.batch, self.decoder) = (group, 0, None, None);
-    }
-
-    /// Rows of the group that have not been read; none after the last.
-    fn left(&self) -> Option<u64> {
-        self.rows.get(self.group).map(|rows| rows.saturating_sub(self.row))
-    }
-
-    /// Appends rows of this group, which has some left.
-    fn append(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        let columns = self.roles.used();
-        let batch = match self.batch.take().filter(|batch| batch.num_rows() > 0) {
-            Some(batch) => batch,
-            None => self.decode(&columns)?,
-        };
-        let left = self.left().and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
+    /// Appends rows from number `next` on, which is one of the file's.
+    fn append(
+        &mut self,
+        roles: &Roles,
+        next: u64,
+        chunk: &mut Chunk,
+        most: usize,
+    ) -> Result<usize, SourceError> {
+        let columns = roles.used();
+        let (batch, end) = self.batch(roles, &columns, next)?;
+        let left = usize::try_from(end - next).unwrap_or(usize::MAX);
         let count = batch.num_rows().min(most).min(left);
         let mut arrays = Vec::new();
         batch.columns().iter().for_each(|array| flatten(array, None, &mut arrays));
-        for (role, column) in self.roles.all() {
+        for (role, column) in roles.all() {
             let array = columns.iter().position(|&used| used == column).and_then(|i| arrays.get(i));
             let place = array.zip(Target::of(chunk, role));
             if !place.is_some_and(|((array, nulls), out)| append(array, nulls.as_ref(), count, out))
             {
                 let error = self.file.error("it is damaged: its numbers are of another type");
-                return Err(error.in_column(self.roles.name(column)));
+                return Err(error.in_column(roles.name(column)));
             }
         }
-        self.batch = Some(batch.slice(count, batch.num_rows() - count));
-        self.row += count as u64;
         Ok(count)
     }
 
-    /// The next rows of the group.
-    fn decode(&mut self, columns: &[usize]) -> Result<RecordBatch, SourceError> {
-        for &column in columns {
-            if let Some(why) = self.kinds.get(column).and_then(refusal) {
-                return Err(self.file.error(why).in_column(self.roles.name(column)));
-            }
-        }
-        let decoder = match &mut self.decoder {
-            Some(decoder) => decoder,
-            none => none.insert(self.groups.decode(&self.file, self.group, self.row, columns)?),
+    /// Some rows of the group of row `next`, from that on, and the number of the row behind the group.
+    fn batch(
+        &mut self,
+        roles: &Roles,
+        columns: &[usize],
+        next: u64,
+    ) -> Result<(RecordBatch, u64), SourceError> {
+        let mut open = match self.open.take() {
+            Some(open) if open.has(next) => open,
+            _ => self.open(roles, columns, next)?,
         };
-        match decoder.find(|batch| !matches!(batch, Ok(batch) if batch.num_rows() == 0)) {
-            Some(Ok(batch)) => Ok(batch),
-            Some(Err(why)) => Err(self.file.error(said(&why))),
-            None => Err(self.file.error("it is damaged: a group of rows has fewer than it says")),
-        }
+        let passed = (next - open.at) as usize;
+        let rest = open.batch.take().map(|batch| batch.slice(passed, batch.num_rows() - passed));
+        let batch = match rest.filter(|rest| rest.num_rows() > 0).map(Ok) {
+            Some(rest) => Some(rest),
+            None => open.decoder.find(|found| !matches!(found, Ok(b) if b.num_rows() == 0)),
+        };
+        let few = || self.file.error("it is damaged: a group of rows has fewer than it says");
+        let batch = batch.ok_or_else(few)?.map_err(|why| self.file.error(said(&why)))?;
+        let end = open.end;
+        self.open = Some(Open { at: next, batch: Some(batch.clone()), ..open });
+        Ok((batch, end))
     }
 
-    /// An error with the point at which it was met.
-    fn here(&self, error: SourceError) -> SourceError {
-        error.at_row(self.rows.iter().take(self.group).sum::<u64>() + self.row)
+    /// The group of row `next`, decoded from there on.
+    fn open(&self, roles: &Roles, columns: &[usize], next: u64) -> Result<Open, SourceError> {
+        for &column in columns {
+            if let Some(why) = self.kinds.get(column).and_then(refusal) {
+                return Err(self.file.error(why).in_column(roles.name(column)));
+            }
+        }
+        let group = self.ends.partition_point(|&end| end <= next);
+        let begin = group.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let decoder = self.groups.decode(&self.file, group, next - begin, columns)?;
+        Ok(Open { at: next, end: self.ends[group], batch: None, decoder })
     }
 }
 
-impl<G: Groups> Source for Batches<G> {
-    fn shape(&self) -> Shape {
-        let width = |column: usize| match self.kinds.get(column) {
+impl Open {
+    /// Whether a row is in the batch, or the first behind it, and in the group.
+    fn has(&self, row: u64) -> bool {
+        let rows = self.batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
+        row < self.end && (self.at..=self.at + rows).contains(&row)
+    }
+}
+
+impl<G: Groups> Format for Batches<G> {
+    fn layout(&self) -> String {
+        G::NAME.into()
+    }
+
+    fn files(&self) -> Vec<&DataFile> {
+        vec![&self.file]
+    }
+
+    fn width(&self, column: usize) -> Width {
+        match self.kinds.get(column) {
             Some(DataType::Float32) => Width::F32,
             _ => Width::F64,
-        };
-        self.roles.shape(width, Some(self.points))
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.restart()
-    }
-
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        let place = self.place();
-        expect_chunk(chunk, &self.roles, &place)?;
-        let before = chunk.len();
-        let mut read = 0;
-        while read < most
-            && let Some(left) = self.left()
-        {
-            if left == 0 {
-                self.at_group(self.group + 1);
-                continue;
-            }
-            let appended = match self.failed.take() {
-                Some(error) => Err(error),
-                None => {
-                    guarded(&place, || self.append(chunk, most - read)).map_err(|e| self.here(e))
-                }
-            };
-            match appended {
-                Ok(rows) => read += rows,
-                Err(error) => {
-                    chunk.truncate(before + read);
-                    (self.batch, self.decoder) = (None, None);
-                    self.failed = Some(error.clone());
-                    return if read > 0 { Ok(read) } else { Err(error) };
-                }
-            }
         }
-        Ok(read)
     }
 
-    /// Groups that are passed over are not decoded.
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
+    fn points(&self) -> Option<u64> {
+        Some(self.ends.last().copied().unwrap_or(0))
+    }
+
+    fn rewind(&mut self, _: &Roles) -> Result<(), SourceError> {
+        self.open = None;
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        roles: &Roles,
+        next: u64,
+        chunk: &mut Chunk,
+        most: usize,
+    ) -> Result<usize, SourceError> {
+        if self.ends.last().is_none_or(|&end| next >= end) {
+            return Ok(0);
         }
-        let mut skipped = 0;
-        while skipped < count
-            && let Some(left) = self.left()
-        {
-            let rows = left.min(count - skipped);
-            skipped += rows;
-            if rows == left {
-                self.at_group(self.group + 1);
-                continue;
-            }
-            self.row += rows;
-            // Beyond what has been decoded it begins anew, there.
-            let decoded = self.batch.take().filter(|batch| rows < batch.num_rows() as u64);
-            match decoded {
-                Some(batch) => {
-                    self.batch = Some(batch.slice(rows as usize, batch.num_rows() - rows as usize));
-                }
-                None => self.decoder = None,
-            }
-        }
-        Ok(skipped)
-    }
-
-    fn unchanged(&self) -> Result<(), SourceChange> {
-        self.file.unchanged()
-    }
-
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        Ok(format!("{} {}; {}", G::NAME, self.roles.text(), self.file.fingerprint()?))
+        let file = self.file.clone();
+        guarded(&file, || self.append(roles, next, chunk, most)).map_err(|e| e.at_row(next))
     }
 }
 

@@ -4,10 +4,9 @@
 //! and not a signal that ends the process, and what was read does not count as the process's memory.
 
 use super::file::DataFile;
-use super::roles::{Roles, Target, expect_chunk};
-use crate::data::source::Source;
-use crate::data::source::chunk::{Chunk, Shape, Width};
-use crate::error::changed::SourceChange;
+use super::roles::{Roles, Target};
+use super::source::{FileSource, Format};
+use crate::data::source::chunk::{Chunk, Width};
 use crate::error::source::SourceError;
 
 /// Bytes that are read at a time. They and the values made from them stay in the cache of a core.
@@ -134,17 +133,14 @@ pub(crate) struct Table {
     pub(crate) fields: Vec<Field>,
 }
 
-/// Files of one number of rows side by side, as a source.
-#[derive(Debug)]
+/// Files of one number of rows side by side.
 pub(crate) struct Binary {
     /// What a fingerprint begins with.
     layout: String,
     files: Vec<DataFile>,
     /// Each with the number of its file.
     fields: Vec<(usize, Field)>,
-    pub(crate) roles: Roles,
     points: u64,
-    next: u64,
     buffer: Vec<u8>,
 }
 
@@ -157,7 +153,7 @@ impl Binary {
         layout: String,
         rows: &str,
         tables: impl IntoIterator<Item = Result<Table, SourceError>>,
-    ) -> Result<Binary, SourceError> {
+    ) -> Result<FileSource<Binary>, SourceError> {
         let (mut files, mut fields): (Vec<DataFile>, _) = (Vec::new(), Vec::new());
         let mut points = 0;
         for table in tables {
@@ -175,39 +171,27 @@ impl Binary {
         }
         let place = files.first().map_or("a list of files".into(), |file| file.place());
         let roles = Roles::numbered(fields.len(), &place)?;
-        Ok(Binary { layout, files, fields, roles, points, next: 0, buffer: Vec::new() })
-    }
-
-    pub(crate) fn place(&self) -> String {
-        self.files.first().map(|file| file.place()).unwrap_or_default()
-    }
-
-    pub(crate) fn restart(&mut self) -> Result<(), SourceError> {
-        self.next = 0;
-        Ok(())
-    }
-
-    fn rows_of_a_block(&self) -> usize {
-        let longest = self.fields.iter().map(|(_, field)| field.stride).max().unwrap_or(1);
-        (BLOCK / longest.max(1)).max(1)
+        let binary = Binary { layout, files, fields, points, buffer: Vec::new() };
+        Ok(FileSource::new(binary, roles))
     }
 
     fn read_block(
         &mut self,
+        roles: &Roles,
         chunk: &mut Chunk,
         first: u64,
         rows: usize,
     ) -> Result<(), SourceError> {
         // File and place of the rows that the buffer holds.
         let mut held = None;
-        for (role, column) in self.roles.all() {
+        for (role, column) in roles.all() {
             let field = self.fields.get(column).copied();
             let Some(((number, field), out)) = field.zip(Target::of(chunk, role)) else { continue };
             let Some(file) = self.files.get(number) else { continue };
             let Field { stride, offset, encoding, .. } = field;
             let start = field.start + first * stride as u64;
             let at = |done: usize, error: SourceError| {
-                error.at_row(first + done as u64).in_column(self.roles.name(column))
+                error.at_row(first + done as u64).in_column(roles.name(column))
             };
             match out {
                 Target::F64(out) if field.is_plain(NumberType::F64) => {
@@ -265,51 +249,41 @@ fn read_plain<T: bytemuck::Pod>(
     read.map_err(|(bytes, error)| (bytes / size_of::<T>(), error))
 }
 
-impl Source for Binary {
-    fn shape(&self) -> Shape {
-        let number =
-            |column: usize| self.fields.get(column).map(|(_, field)| field.encoding.number);
-        let width = |column| number(column).unwrap_or(NumberType::F64).width();
-        self.roles.shape(width, Some(self.points))
+impl Format for Binary {
+    fn layout(&self) -> String {
+        self.layout.clone()
     }
 
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.restart()
+    fn files(&self) -> Vec<&DataFile> {
+        self.files.iter().collect()
     }
 
-    /// Appends nothing and stays where it is if there is an error.
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        expect_chunk(chunk, &self.roles, &self.place())?;
-        let left = usize::try_from(self.points - self.next).unwrap_or(usize::MAX);
-        let (before, want) = (chunk.len(), most.min(left));
-        let at_a_time = self.rows_of_a_block();
-        for done in (0..want).step_by(at_a_time) {
-            let rows = at_a_time.min(want - done);
-            if let Err(error) = self.read_block(chunk, self.next + done as u64, rows) {
-                chunk.truncate(before);
-                return Err(error);
-            }
+    fn width(&self, column: usize) -> Width {
+        let field = self.fields.get(column);
+        field.map_or(Width::F64, |(_, field)| field.encoding.number.width())
+    }
+
+    fn points(&self) -> Option<u64> {
+        Some(self.points)
+    }
+
+    fn rewind(&mut self, _: &Roles) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        roles: &Roles,
+        next: u64,
+        chunk: &mut Chunk,
+        most: usize,
+    ) -> Result<usize, SourceError> {
+        let longest = self.fields.iter().map(|(_, field)| field.stride).max().unwrap_or(1);
+        let rows = most.min((BLOCK / longest.max(1)).max(1)) as u64;
+        let rows = rows.min(self.points.saturating_sub(next)) as usize;
+        if rows > 0 {
+            self.read_block(roles, chunk, next, rows)?;
         }
-        self.next += want as u64;
-        Ok(want)
-    }
-
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        let skipped = count.min(self.points - self.next);
-        self.next += skipped;
-        Ok(skipped)
-    }
-
-    fn unchanged(&self) -> Result<(), SourceChange> {
-        self.files.iter().try_for_each(|file| file.unchanged())
-    }
-
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        let mut text = format!("{} {}", self.layout, self.roles.text());
-        for file in &self.files {
-            text += "; ";
-            text += &file.fingerprint()?;
-        }
-        Ok(text)
+        Ok(rows)
     }
 }

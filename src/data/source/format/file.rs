@@ -5,18 +5,23 @@
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use sha2::{Digest as _, Sha256};
+use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// An open file. Its length is what it was when it was opened.
-#[derive(Debug)]
+/// An open file, or bytes that are as one. Its length is what it was when it was opened.
 pub(crate) struct DataFile {
     path: PathBuf,
-    file: File,
     length: u64,
-    stamp: Stamp,
+    bytes: Bytes,
+}
+
+enum Bytes {
+    OnDisk(File, Stamp),
+    InMemory(Arc<[u8]>),
 }
 
 impl DataFile {
@@ -29,8 +34,15 @@ impl DataFile {
         }
         let file = File::open(path).map_err(cannot)?;
         let metadata = file.metadata().map_err(cannot)?;
-        let (length, stamp) = (metadata.len(), Stamp::of(&metadata));
-        Ok(DataFile { path: path.to_path_buf(), file, length, stamp })
+        let (length, bytes) = (metadata.len(), Bytes::OnDisk(file, Stamp::of(&metadata)));
+        Ok(DataFile { path: path.to_path_buf(), length, bytes })
+    }
+
+    /// `name`: how errors call it.
+    #[cfg_attr(not(feature = "csv"), expect(dead_code))]
+    pub(crate) fn in_memory(name: String, bytes: Arc<[u8]>) -> DataFile {
+        let length = bytes.len() as u64;
+        DataFile { path: name.into(), length, bytes: Bytes::InMemory(bytes) }
     }
 
     /// Bytes.
@@ -51,8 +63,10 @@ impl DataFile {
     /// more is what it was.
     pub(crate) fn unchanged(&self) -> Result<(), SourceChange> {
         let place = self.place();
-        for metadata in [self.file.metadata(), fs::metadata(&self.path)].into_iter().flatten() {
-            self.stamp.expect(&Stamp::of(&metadata), &place)?;
+        if let Bytes::OnDisk(file, stamp) = &self.bytes {
+            for metadata in [file.metadata(), fs::metadata(&self.path)].into_iter().flatten() {
+                stamp.expect(&Stamp::of(&metadata), &place)?;
+            }
         }
         Ok(())
     }
@@ -65,7 +79,11 @@ impl DataFile {
             return Ok(0);
         };
         loop {
-            match read_at(&self.file, bytes, offset) {
+            let read = match &self.bytes {
+                Bytes::OnDisk(file, _) => read_at(file, bytes, offset),
+                Bytes::InMemory(all) => all.get(offset as usize..).unwrap_or_default().read(bytes),
+            };
+            match read {
                 Ok(0) => {
                     return Err(self.error(format!(
                         "it ends at byte {offset} but had {} when it was opened; do not change it while it is read",
@@ -133,31 +151,6 @@ impl DataFile {
     }
 }
 
-/// The bytes of a file in order, from a place.
-#[cfg(feature = "csv")]
-#[derive(Debug)]
-pub(crate) struct FileReader {
-    file: std::sync::Arc<DataFile>,
-    offset: u64,
-}
-
-#[cfg(feature = "csv")]
-impl FileReader {
-    pub(crate) fn new(file: std::sync::Arc<DataFile>, offset: u64) -> FileReader {
-        FileReader { file, offset }
-    }
-}
-
-#[cfg(feature = "csv")]
-impl io::Read for FileReader {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_some(self.offset, bytes);
-        let read = read.map_err(|error| io::Error::other(error.message))?;
-        self.offset += read as u64;
-        Ok(read)
-    }
-}
-
 fn refused(path: &Path, message: impl Into<String>) -> SourceError {
     SourceError::new(path.display().to_string(), message)
 }
@@ -170,6 +163,12 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
+}
+
+impl fmt::Debug for DataFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.path, f)
+    }
 }
 
 /// What a file is known by without a look at its contents, in words: identity, size and time of change.

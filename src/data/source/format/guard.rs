@@ -2,17 +2,18 @@
 //! time than the file is worth: their panics are caught, and the numbers on whose word they would allocate or
 //! repeat something are held against the file first.
 
+use super::file::DataFile;
 use crate::error::source::SourceError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `decode` gives, or an error about `place` if it panics. What it worked on is then in an unknown
+/// What `decode` gives, or an error about the file if it panics. What it worked on is then in an unknown
 /// state and must be dropped.
 pub(crate) fn guarded<T>(
-    place: &str,
+    file: &DataFile,
     decode: impl FnOnce() -> Result<T, SourceError>,
 ) -> Result<T, SourceError> {
     catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(SourceError::new(place, "it is damaged: it could not be decoded")))
+        .unwrap_or_else(|_| Err(file.error("it is damaged: it could not be decoded")))
 }
 
 /// Refuses a batch of an Arrow file with a column outside of its `body`, or one that is too large when it

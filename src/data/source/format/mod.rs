@@ -7,3 +7,4 @@ pub(crate) mod file;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod guard;
 pub(crate) mod roles;
+pub(crate) mod source;

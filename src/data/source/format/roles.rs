@@ -180,116 +180,21 @@ impl Roles {
         }
     }
 
+    /// Refuses chunks that were made for another shape, which a reader would fill unevenly.
+    pub(crate) fn expect(&self, chunk: &Chunk) -> Result<(), SourceError> {
+        if chunk.x.len() == self.x.len() && chunk.sigma.is_some() == self.sigma.is_some() {
+            return Ok(());
+        }
+        let message =
+            "the chunk has other columns than the source; make it from the source's shape";
+        Err(SourceError::new(&self.place, message))
+    }
+
     /// For the fingerprint.
     pub(crate) fn text(&self) -> String {
         format!("x {:?} y {} sigma {:?}", self.x, self.y, self.sigma)
     }
 }
-
-/// Refuses chunks that were made for another shape, which a reader would fill unevenly.
-pub(crate) fn expect_chunk(chunk: &Chunk, roles: &Roles, place: &str) -> Result<(), SourceError> {
-    if chunk.x.len() == roles.x.len() && chunk.sigma.is_some() == roles.sigma.is_some() {
-        return Ok(());
-    }
-    let message = "the chunk has other columns than the source; make it from the source's shape";
-    Err(SourceError::new(place, message))
-}
-
-/// The methods that choose columns, the same for every format: `roles` and `restart()` are the type's own, or
-/// those of its field `$reader`.
-macro_rules! choosing_columns {
-    ($source:ty $(, $reader:ident)?) => {
-        const _: () = {
-            use $crate::data::source::ColumnKey;
-            use $crate::error::source::SourceError;
-
-            impl $source {
-                /// The names of the file's columns, in its order; their numbers from 0, where it has none.
-                pub fn names(&self) -> &[String] {
-                    self$(.$reader)?.roles.names()
-                }
-
-                /// The independent variables: columns by name or by number from 0, in the order in which
-                /// the model takes them. The first column until this is said. Reading begins anew.
-                ///
-                /// # Errors
-                /// If there is no such column, or if its values are no numbers.
-                pub fn x<K: ColumnKey>(
-                    mut self,
-                    columns: impl IntoIterator<Item = K>,
-                ) -> Result<Self, SourceError> {
-                    self$(.$reader)?.roles.set_x(columns)?;
-                    self$(.$reader)?.restart()?;
-                    Ok(self)
-                }
-
-                /// The response. The second column until this is said. Reading begins anew.
-                ///
-                /// # Errors
-                /// As [`x`](Self::x).
-                pub fn y(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
-                    self$(.$reader)?.roles.y = self$(.$reader)?.roles.find(&column)?;
-                    self$(.$reader)?.restart()?;
-                    Ok(self)
-                }
-
-                /// The standard deviations of the response. None until this is said. Reading begins anew.
-                ///
-                /// # Errors
-                /// As [`x`](Self::x).
-                pub fn sigma(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
-                    let column = self$(.$reader)?.roles.find(&column)?;
-                    self$(.$reader)?.roles.sigma = Some(column);
-                    self$(.$reader)?.restart()?;
-                    Ok(self)
-                }
-            }
-        };
-    };
-}
-pub(crate) use choosing_columns;
-
-/// A source whose field `reader` reads a file: the methods that choose columns, and all of [`Source`].
-///
-/// [`Source`]: crate::data::source::Source
-macro_rules! file_source {
-    ($source:ty) => {
-        $crate::data::source::format::roles::choosing_columns!($source, reader);
-
-        const _: () = {
-            use $crate::data::source::{Chunk, Shape, Source};
-            use $crate::error::changed::SourceChange;
-            use $crate::error::source::SourceError;
-
-            impl Source for $source {
-                fn shape(&self) -> Shape {
-                    self.reader.shape()
-                }
-
-                fn rewind(&mut self) -> Result<(), SourceError> {
-                    self.reader.rewind()
-                }
-
-                fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-                    self.reader.read(chunk, most)
-                }
-
-                fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-                    self.reader.skip(count)
-                }
-
-                fn unchanged(&self) -> Result<(), SourceChange> {
-                    self.reader.unchanged()
-                }
-
-                fn fingerprint(&self) -> Result<String, SourceError> {
-                    self.reader.fingerprint()
-                }
-            }
-        };
-    };
-}
-pub(crate) use file_source;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,116 @@
+//! How a text table is written, as far as that is said.
+
+use crate::setters::setters;
+
+/// What separates the fields of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delimiter {
+    /// `,`
+    #[default]
+    Comma,
+    /// `;`
+    Semicolon,
+    /// A tabulator.
+    Tab,
+    /// Any number of spaces and tabulators; those around a row are nothing. No field is empty.
+    Whitespace,
+    /// Another character, given by its byte.
+    Byte(u8),
+}
+
+impl Delimiter {
+    pub(super) fn byte(self) -> u8 {
+        match self {
+            Delimiter::Comma => b',',
+            Delimiter::Semicolon => b';',
+            Delimiter::Tab => b'\t',
+            Delimiter::Whitespace => b' ',
+            Delimiter::Byte(byte) => byte,
+        }
+    }
+}
+
+/// What sets the thousands apart in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Thousands {
+    /// `1,234.5`
+    Comma,
+    /// `1.234,5`
+    Point,
+    /// `1 234.5`, also with a space that does not break, or is thin.
+    Space,
+    /// `1'234.5`
+    Apostrophe,
+}
+
+impl Thousands {
+    /// The characters that stand for it.
+    pub(super) fn signs(self) -> &'static [char] {
+        match self {
+            Thousands::Comma => &[','],
+            Thousands::Point => &['.'],
+            Thousands::Space => &[' ', '\u{a0}', '\u{2009}', '\u{202f}'],
+            Thousands::Apostrophe => &['\'', '\u{2019}'],
+        }
+    }
+}
+
+/// How a text table is written. What is `None` is found out, from the beginning of the text or, of numbers,
+/// from all of it, which is read once for that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CsvOptions {
+    /// What separates fields. A comma by default.
+    pub delimiter: Option<Delimiter>,
+    /// Rows above the numbers: the first has the names of the columns, others units and remarks. One by
+    /// default; 0 where there is none.
+    pub header_rows: Option<usize>,
+    /// Lines passed over before the table. None by default.
+    pub skip_rows: Option<usize>,
+    /// Lines that begin with this byte are passed over. `#` by default; `None` where there are none.
+    pub comment: Option<u8>,
+    /// Whether decimals are written with a comma. By default they are not.
+    pub decimal_comma: Option<bool>,
+    /// What sets the thousands apart. By default nothing does; with decimal commas, or where those are found
+    /// out, `None` means that this is found out, too.
+    pub thousands: Option<Thousands>,
+}
+
+setters!(CsvOptions {
+    delimiter: Option<Delimiter>,
+    header_rows: Option<usize>,
+    skip_rows: Option<usize>,
+    comment: Option<u8>,
+    decimal_comma: Option<bool>,
+    thousands: Option<Thousands>,
+});
+
+impl Default for CsvOptions {
+    fn default() -> CsvOptions {
+        CsvOptions {
+            delimiter: Some(Delimiter::Comma),
+            header_rows: Some(1),
+            skip_rows: Some(0),
+            comment: Some(b'#'),
+            decimal_comma: Some(false),
+            thousands: None,
+        }
+    }
+}
+
+impl CsvOptions {
+    /// All is found out, as instruments and spreadsheets write it: the delimiter, a preamble, rows of names
+    /// and units, decimal commas, thousands. What can be read in two ways is refused with the option that
+    /// decides; what was taken for granted is in [`CsvSource::notes`](super::CsvSource::notes).
+    pub fn detected() -> CsvOptions {
+        CsvOptions {
+            delimiter: None,
+            header_rows: None,
+            skip_rows: None,
+            decimal_comma: None,
+            ..CsvOptions::default()
+        }
+    }
+}

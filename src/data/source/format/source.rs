@@ -1,0 +1,227 @@
+//! A file as a source: which columns are what, how far it has been read, and what was wrong. Of a format only
+//! that is left which is its own.
+
+use super::file::DataFile;
+use super::roles::Roles;
+use crate::data::source::{Chunk, Shape, Source, Width};
+use crate::error::changed::SourceChange;
+use crate::error::source::SourceError;
+use std::fmt;
+
+/// How the rows of a file are found and decoded.
+pub(crate) trait Format: Send {
+    /// What a fingerprint begins with.
+    fn layout(&self) -> String;
+
+    /// The files, of which errors name the first.
+    fn files(&self) -> Vec<&DataFile>;
+
+    /// How the values of a column are kept.
+    fn width(&self, column: usize) -> Width;
+
+    /// Number of rows, where it is known.
+    fn points(&self) -> Option<u64>;
+
+    /// To the first row, of which other columns may be asked for than before.
+    ///
+    /// # Errors
+    /// Why none can be read.
+    fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError>;
+
+    /// Appends rows from number `next` on, at least one and at most `most`; none at the end.
+    ///
+    /// # Errors
+    /// What is wrong with them. Some of their values may have been appended.
+    fn read(
+        &mut self,
+        roles: &Roles,
+        next: u64,
+        chunk: &mut Chunk,
+        most: usize,
+    ) -> Result<usize, SourceError>;
+
+    /// Passes over the rows from number `next` on, `count` of them or as many as there are.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    fn skip(&mut self, next: u64, count: u64) -> Result<u64, SourceError> {
+        Ok(self.points().map_or(0, |points| count.min(points.saturating_sub(next))))
+    }
+}
+
+/// A file that is read.
+#[derive(Clone)]
+pub(crate) struct FileSource<F> {
+    pub(crate) format: F,
+    pub(crate) roles: Roles,
+    /// Rows that have been read or passed over.
+    next: u64,
+    /// What was wrong; it stays wrong until the source is rewound.
+    failed: Option<SourceError>,
+}
+
+impl<F: Format> FileSource<F> {
+    pub(crate) fn new(format: F, roles: Roles) -> FileSource<F> {
+        let mut source = FileSource { format, roles, next: 0, failed: None };
+        source.restart();
+        source
+    }
+
+    /// To the first row.
+    pub(crate) fn restart(&mut self) {
+        self.next = 0;
+        self.failed = self.format.rewind(&self.roles).err();
+    }
+
+    /// Repeats `step`, which is told how much is left of `count` and says how much it did, until nothing is.
+    /// An error waits until what was before it has been given.
+    fn repeat(
+        &mut self,
+        count: u64,
+        mut step: impl FnMut(&mut Self, u64) -> Result<u64, SourceError>,
+    ) -> Result<u64, SourceError> {
+        let mut done = 0;
+        while done < count && self.failed.is_none() {
+            match step(self, count - done) {
+                Ok(0) => break,
+                Ok(rows) => (self.next, done) = (self.next + rows, done + rows),
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        match &self.failed {
+            Some(error) if done == 0 && count > 0 => Err(error.clone()),
+            _ => Ok(done),
+        }
+    }
+}
+
+impl<F: Format> Source for FileSource<F> {
+    fn shape(&self) -> Shape {
+        self.roles.shape(|column| self.format.width(column), self.format.points())
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.restart();
+        Ok(())
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        self.roles.expect(chunk)?;
+        let read = self.repeat(most as u64, |source, most| {
+            let before = chunk.len();
+            let read = source.format.read(&source.roles, source.next, chunk, most as usize);
+            read.map(|rows| rows as u64).inspect_err(|_| chunk.truncate(before))
+        });
+        read.map(|rows| rows as usize)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        let skipped = self.repeat(count, |source, count| source.format.skip(source.next, count))?;
+        match &self.failed {
+            Some(error) if skipped < count => Err(error.clone()),
+            _ => Ok(skipped),
+        }
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        self.format.files().into_iter().try_for_each(DataFile::unchanged)
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        let mut text = format!("{} {}", self.format.layout(), self.roles.text());
+        for file in self.format.files() {
+            text += &format!("; {}", file.fingerprint()?);
+        }
+        Ok(text)
+    }
+}
+
+impl<F: Format> fmt::Debug for FileSource<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = f.debug_struct("FileSource");
+        parts
+            .field("files", &self.format.files())
+            .field("roles", &self.roles)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The methods of a source whose field `reader` is a [`FileSource`]: those that choose columns, and all of
+/// [`Source`].
+macro_rules! file_source {
+    ($source:ty) => {
+        const _: () = {
+            use $crate::data::source::{Chunk, ColumnKey, Shape, Source};
+            use $crate::error::changed::SourceChange;
+            use $crate::error::source::SourceError;
+
+            impl $source {
+                /// The names of the file's columns, in its order; their numbers from 0, where it has none.
+                pub fn names(&self) -> &[String] {
+                    self.reader.roles.names()
+                }
+
+                /// The independent variables: columns by name or by number from 0, in the order in which
+                /// the model takes them. The first column until this is said. Reading begins anew.
+                ///
+                /// # Errors
+                /// If there is no such column, or if its values are no numbers.
+                pub fn x<K: ColumnKey>(
+                    mut self,
+                    columns: impl IntoIterator<Item = K>,
+                ) -> Result<Self, SourceError> {
+                    self.reader.roles.set_x(columns)?;
+                    self.reader.restart();
+                    Ok(self)
+                }
+
+                /// The response. The second column until this is said. Reading begins anew.
+                ///
+                /// # Errors
+                /// As [`x`](Self::x).
+                pub fn y(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
+                    self.reader.roles.y = self.reader.roles.find(&column)?;
+                    self.reader.restart();
+                    Ok(self)
+                }
+
+                /// The standard deviations of the response. None until this is said. Reading begins anew.
+                ///
+                /// # Errors
+                /// As [`x`](Self::x).
+                pub fn sigma(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
+                    self.reader.roles.sigma = Some(self.reader.roles.find(&column)?);
+                    self.reader.restart();
+                    Ok(self)
+                }
+            }
+
+            impl Source for $source {
+                fn shape(&self) -> Shape {
+                    self.reader.shape()
+                }
+
+                fn rewind(&mut self) -> Result<(), SourceError> {
+                    self.reader.rewind()
+                }
+
+                fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+                    self.reader.read(chunk, most)
+                }
+
+                fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+                    self.reader.skip(count)
+                }
+
+                fn unchanged(&self) -> Result<(), SourceChange> {
+                    self.reader.unchanged()
+                }
+
+                fn fingerprint(&self) -> Result<String, SourceError> {
+                    self.reader.fingerprint()
+                }
+            }
+        };
+    };
+}
+pub(crate) use file_source;
