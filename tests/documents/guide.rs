@@ -133,3 +133,24 @@ fn links_lead_somewhere() {
         }
     }
 }
+
+/// Files and folders of this project in backticks: those that pages for developers send their reader to.
+#[test]
+fn pages_for_developers_name_files_that_exist() {
+    let mut named = 0;
+    for page in ["CONTRIBUTING.md", "docs/calls.md", "docs/design.md", "docs/features.md"] {
+        let text = read(page);
+        for path in text.split('`').skip(1).step_by(2) {
+            let folders =
+                ["src/", "tests/", "kernels/", "docs/", "examples/", "crates/", "benches/"];
+            let is_path = folders.iter().any(|folder| path.starts_with(folder))
+                && path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+                && !path.contains("NAME");
+            if is_path {
+                named += 1;
+                assert!(root().join(path).exists(), "{page}: no {path}");
+            }
+        }
+    }
+    assert!(named > 60, "only {named} paths were recognised");
+}
