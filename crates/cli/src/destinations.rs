@@ -1,6 +1,6 @@
 //! Where results go, so that nothing that is read is written over, and nothing written twice.
 
-use crate::output::is_stdout;
+use crate::output::{extension, is_stdout};
 use crate::refusal::{Outcome, Refusal};
 use same_file::Handle;
 use std::fs;
@@ -8,6 +8,24 @@ use std::path::{Path, PathBuf};
 
 /// Links that point to links, at most.
 const LINKS: usize = 40;
+
+/// Refuses a file of which the name does not say in which of two forms it is to be, before a long fit.
+pub(crate) fn expect_form(
+    option: &str,
+    path: Option<&Path>,
+    what: &str,
+    forms: [&str; 2],
+) -> Outcome<()> {
+    match path.filter(|path| !is_stdout(path) && !forms.contains(&extension(path).as_str())) {
+        None => Ok(()),
+        Some(path) => Err(Refusal::usage(format!(
+            "{option} {}: the name says {what}, so it ends in .{} or .{}",
+            path.display(),
+            forms[0],
+            forms[1]
+        ))),
+    }
+}
 
 /// A file, whatever the ways are that lead to it.
 #[derive(PartialEq)]

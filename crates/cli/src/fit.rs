@@ -75,16 +75,15 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
 /// What can be said of the request before the table is read; whether a result other than the report goes to
 /// standard output.
 fn check(asked: &FitArguments) -> Outcome<bool> {
-    if let Some(path) = &asked.plot {
-        written::check_picture(path)?;
-    }
+    let plot = asked.plot.as_deref();
+    destinations::expect_form("--plot", plot, "the kind of picture", ["svg", "png"])?;
     if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
         return Err(Refusal::usage(format!(
             "--band {level}: say where to, with --plot or --residuals"
         )));
     }
     let outputs = [
-        ("--plot", asked.plot.as_deref()),
+        ("--plot", plot),
         ("--save", asked.save.as_deref()),
         ("--residuals", asked.residuals.as_deref()),
     ];

@@ -117,13 +117,12 @@ fn parameter(model: &Model, fit: &Fit, i: usize) -> Value {
         "value": fit.params()[i],
         "std_error": std_error,
         "state": state,
-        "tie": tie,
         "start": fit.start()[i],
         "lower": lower,
         "upper": upper,
     });
-    if let (None, Some(all)) = (tie, parameter.as_object_mut()) {
-        all.shift_remove("tie");
+    if let Some(tie) = tie {
+        parameter["tie"] = tie.into();
     }
     parameter
 }

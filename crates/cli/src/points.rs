@@ -131,10 +131,9 @@ impl<'a> Points<'a> {
         }
         if rows.is_empty() {
             return Err(Refusal::usage(format!(
-                "{}: no row is left: {} missing values, {} out of range; widen --range or choose other columns",
+                "{}: no row is left: {}; widen --range or choose other columns",
                 table.name,
-                plural(missing, "row has", "rows have"),
-                plural(outside, "lies", "lie"),
+                left_out(missing, outside)
             )));
         }
         let (x, y) = ((0..y).map(kept).collect(), kept(y));
@@ -158,20 +157,12 @@ impl<'a> Points<'a> {
         let row = self.rows.get(point).copied().unwrap_or_default();
         self.table.place(row, self.roles.y)
     }
-
-    /// What was left out, in words; empty if nothing was.
-    pub(crate) fn left_out(&self) -> String {
-        let mut parts = Vec::new();
-        if self.missing > 0 {
-            parts.push(format!("{} with a missing value left out", counted(self.missing, "row")));
-        }
-        if self.outside > 0 {
-            parts.push(format!("{} out of range", counted(self.outside, "row")));
-        }
-        parts.join(", ")
-    }
 }
 
-fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+/// What was left out, in words; empty if nothing was.
+pub(crate) fn left_out(missing: usize, outside: usize) -> String {
+    let parts = [(missing, "with a missing value left out"), (outside, "out of range")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts = parts.map(|(count, why)| format!("{} {why}", counted(count, "row")));
+    parts.collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
-use crate::points::Points;
+use crate::points::{Points, left_out};
 use crate::refusal::Outcome;
 use crate::words::{aligned, counted, on_a_line, significant};
 use dualfit::error::UncertaintyError;
@@ -22,7 +22,7 @@ pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
     if let Some(sigma) = roles.sigma {
         data += &format!(", sigma from {}", table.called(sigma));
     }
-    let left_out = points.left_out();
+    let left_out = left_out(points.missing, points.outside);
     if !left_out.is_empty() {
         data += &format!("; {left_out}");
     }

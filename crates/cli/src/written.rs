@@ -1,24 +1,13 @@
 //! What a fit leaves in files: its picture, and the fitted points with what the model says of them.
 
 use crate::arguments::FitArguments;
-use crate::output::{extension, is_stdout, put, put_table};
+use crate::output::{is_stdout, put, put_table};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal};
 use dualfit::error::PlotError;
 use dualfit::plot::FitPlot;
 use dualfit::{Error, Fit};
 use std::path::Path;
-
-/// Refuses a picture of which the name says no kind, before a long fit.
-pub(crate) fn check_picture(path: &Path) -> Outcome<()> {
-    if is_stdout(path) || ["svg", "png"].contains(&extension(path).as_str()) {
-        return Ok(());
-    }
-    Err(Refusal::usage(format!(
-        "--plot {}: the name says the kind of picture, so it ends in .svg or .png",
-        path.display()
-    )))
-}
 
 /// Points, curve, band and residuals. Axes are called as the columns are.
 pub(crate) fn picture(

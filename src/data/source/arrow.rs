@@ -80,20 +80,13 @@ fn damaged(file: &DataFile, why: impl std::fmt::Display) -> SourceError {
     file.error(format!("it is no Arrow file or stream, or damaged: {why}"))
 }
 
-fn bytes(file: &DataFile, at: u64, count: usize) -> Result<Vec<u8>, SourceError> {
-    let mut bytes = vec![0; count];
-    file.read_exact(at, &mut bytes).map_err(|(_, error)| error)?;
-    Ok(bytes)
-}
-
 /// The description at `at`, behind its length: where it begins, and its length. `None` at the end.
 fn description(file: &DataFile, at: u64) -> Result<Option<(u64, usize)>, SourceError> {
     /// Before each length, but in files older than Arrow 0.15.
     const CONTINUATION: u32 = u32::MAX;
-    let word = |at| {
-        let mut word = [0; 4];
-        let read = file.read_exact(at, &mut word).map_err(|(_, error)| error);
-        read.map(|()| u32::from_le_bytes(word))
+    let word = |at| -> Result<u32, SourceError> {
+        let word = file.bytes(at, 4)?;
+        Ok(u32::from_le_bytes(word.first_chunk().copied().unwrap_or_default()))
     };
     if at == file.length() {
         return Ok(None);
@@ -116,13 +109,13 @@ impl Messages {
         let mut head = [0; MAGIC.len()];
         let is_file = file.read_exact(0, &mut head).is_ok() && head == *MAGIC;
         let end = file.length().saturating_sub(MAGIC.len() as u64);
-        if is_file && (end < 8 || bytes(file, end, MAGIC.len())? != MAGIC) {
+        if is_file && (end < 8 || file.bytes(end, MAGIC.len())? != MAGIC) {
             return Err(damaged(file, "it is cut short"));
         }
         let mut at = if is_file { 8 } else { 0 };
         let (mut schema, mut batches) = (None, Vec::new());
         while let Some((start, length)) = description(file, at)? {
-            let text = bytes(file, start, length)?;
+            let text = file.bytes(start, length)?;
             let message = root_as_message(&text).map_err(|why| damaged(file, why))?;
             let body = u64::try_from(message.bodyLength()).ok();
             let next = body.and_then(|body| body.checked_add(start + length as u64));
@@ -165,7 +158,7 @@ impl Messages {
                 format!("a batch of rows has {mebibytes} MiB; write it in smaller batches");
             return Err(file.error(message));
         }
-        let text = bytes(file, batch.at, batch.description)?;
+        let text = file.bytes(batch.at, batch.description)?;
         let message = root_as_message(&text).map_err(|why| damaged(file, why))?;
         let rows = message.header_as_record_batch();
         let rows = rows.ok_or_else(|| damaged(file, "it changed while it was read"))?;

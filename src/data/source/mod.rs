@@ -81,28 +81,40 @@ pub trait Source: Send {
     }
 }
 
+/// The methods of [`Source`], each of which asks another source.
+macro_rules! asking {
+    ($self:ident, $source:expr) => {
+        fn shape(&$self) -> $crate::data::source::Shape {
+            $source.shape()
+        }
+
+        fn rewind(&mut $self) -> Result<(), $crate::error::source::SourceError> {
+            $source.rewind()
+        }
+
+        fn read(
+            &mut $self,
+            chunk: &mut $crate::data::source::Chunk,
+            most: usize,
+        ) -> Result<usize, $crate::error::source::SourceError> {
+            $source.read(chunk, most)
+        }
+
+        fn skip(&mut $self, count: u64) -> Result<u64, $crate::error::source::SourceError> {
+            $source.skip(count)
+        }
+
+        fn unchanged(&$self) -> Result<(), $crate::error::changed::SourceChange> {
+            $source.unchanged()
+        }
+
+        fn fingerprint(&$self) -> Result<String, $crate::error::source::SourceError> {
+            $source.fingerprint()
+        }
+    };
+}
+use asking;
+
 impl<S: Source + ?Sized> Source for Box<S> {
-    fn shape(&self) -> Shape {
-        (**self).shape()
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        (**self).rewind()
-    }
-
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        (**self).read(chunk, most)
-    }
-
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        (**self).skip(count)
-    }
-
-    fn unchanged(&self) -> Result<(), SourceChange> {
-        (**self).unchanged()
-    }
-
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        (**self).fingerprint()
-    }
+    asking!(self, (**self));
 }

@@ -124,8 +124,7 @@ fn header(file: &DataFile) -> Result<(String, u64), SourceError> {
     if length as usize > LONGEST || end > file.length() {
         return Err(no_array());
     }
-    let mut text = vec![0; length as usize];
-    file.read_exact(start, &mut text).map_err(|(_, error)| error)?;
+    let text = file.bytes(start, length as usize)?;
     Ok((String::from_utf8_lossy(&text).into_owned(), end))
 }
 

@@ -71,8 +71,7 @@ fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     let footer = FooterTail::try_new(&footer).map_err(|why| damaged(&why))?;
     let length = footer.metadata_length();
     let start = end.checked_sub(length as u64).ok_or_else(cut)?;
-    let mut bytes = vec![0; length];
-    file.read_exact(start, &mut bytes).map_err(|(_, error)| error)?;
+    let bytes = file.bytes(start, length)?;
     if !is_sound(&bytes) {
         return Err(damaged(&"the metadata are damaged"));
     }
@@ -134,7 +133,7 @@ struct Pages {
     file: Arc<DataFile>,
 }
 
-fn external((_, error): (usize, SourceError)) -> io::Error {
+fn external(error: SourceError) -> io::Error {
     io::Error::other(error.message)
 }
 
@@ -156,9 +155,8 @@ impl ChunkReader for Pages {
         if end.is_none_or(|end| end > self.file.length()) {
             return Err(ParquetError::General("the file is cut short".into()));
         }
-        let mut bytes = vec![0; length];
-        let read = self.file.read_exact(start, &mut bytes);
-        read.map_err(|error| ParquetError::External(Box::new(external(error))))?;
+        let bytes = self.file.bytes(start, length);
+        let bytes = bytes.map_err(|error| ParquetError::External(Box::new(external(error))))?;
         Ok(bytes.into())
     }
 }
@@ -177,8 +175,8 @@ impl Read for PageHeader {
             Some(bytes) => bytes,
             none => {
                 let left = self.file.length().saturating_sub(self.start);
-                let mut bytes = vec![0; left.min(LARGEST_HEADER as u64) as usize];
-                self.file.read_exact(self.start, &mut bytes).map_err(external)?;
+                let length = left.min(LARGEST_HEADER as u64) as usize;
+                let bytes = self.file.bytes(self.start, length).map_err(external)?;
                 check_page_header(&bytes).map_err(io::Error::other)?;
                 none.insert(Cursor::new(bytes))
             }

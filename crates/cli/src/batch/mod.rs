@@ -8,7 +8,7 @@ mod results;
 use crate::arguments::BatchArguments;
 use crate::destinations;
 use crate::model::Model;
-use crate::output::{explain, extension, is_stdout, print, put, put_table};
+use crate::output::{explain, extension, print, put, put_table};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
 use crate::table::Table;
@@ -38,17 +38,10 @@ struct Task<'a> {
 }
 
 pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
-    let is_json = asked.out.as_deref().is_some_and(|path| extension(path) == "json");
-    if let Some(path) = asked.out.as_deref().filter(|path| !is_stdout(path))
-        && !["csv", "json"].contains(&extension(path).as_str())
-    {
-        return Err(Refusal::usage(format!(
-            "--out {}: the name says the format, so it ends in .csv or .json",
-            path.display()
-        )));
-    }
+    let out = asked.out.as_deref();
+    destinations::expect_form("--out", out, "the format", ["csv", "json"])?;
     let inputs: Vec<&Path> = asked.files.iter().map(PathBuf::as_path).collect();
-    let on_stdout = destinations::check(&inputs, &[("--out", asked.out.as_deref())], asked.json)?;
+    let on_stdout = destinations::check(&inputs, &[("--out", out)], asked.json)?;
     let begun = Instant::now();
     let token = stop_on_interrupt();
     let tables: Vec<Outcome<Table>> =
@@ -97,16 +90,15 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let Some(model) = first else { return Ok(DONE) };
     let seconds = begun.elapsed().as_secs_f64();
     let results = Results { model: &model, entries: &entries, seconds };
-    if let Some(path) = &asked.out {
-        match is_json {
-            true => put(path, results.document().as_bytes())?,
-            false => put_table(path, &results.header(), results.records())?,
-        }
+    match out {
+        Some(path) if extension(path) == "json" => put(path, results.document().as_bytes())?,
+        Some(path) => put_table(path, &results.header(), results.records())?,
+        None => {}
     }
     match asked.json {
         true => print(&results.document())?,
-        false if on_stdout => explain(&results.table(asked.out.as_deref())),
-        false => print(&results.table(asked.out.as_deref()))?,
+        false if on_stdout => explain(&results.table(out)),
+        false => print(&results.table(out))?,
     }
     Ok(if results.converged() == entries.len() { DONE } else { NOT_CONVERGED })
 }

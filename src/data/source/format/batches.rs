@@ -137,11 +137,7 @@ impl<G: Groups> Batches<G> {
 
     /// The group of row `next`, decoded from there on.
     fn open(&self, roles: &Roles, columns: &[usize], next: u64) -> Result<Open, SourceError> {
-        for &column in columns {
-            if let Some(why) = self.kinds.get(column).and_then(refusal) {
-                return Err(self.file.error(why).in_column(roles.name(column)));
-            }
-        }
+        columns.iter().try_for_each(|column| roles.find(column).map(drop))?;
         let group = self.ends.partition_point(|&end| end <= next);
         let begin = group.checked_sub(1).map_or(0, |before| self.ends[before]);
         let decoder = self.groups.decode(&self.file, group, next - begin, columns)?;

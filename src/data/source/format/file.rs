@@ -124,6 +124,16 @@ impl DataFile {
         Ok(())
     }
 
+    /// So many bytes from `offset`.
+    ///
+    /// # Errors
+    /// As [`read_exact`](DataFile::read_exact).
+    pub(crate) fn bytes(&self, offset: u64, count: usize) -> Result<Vec<u8>, SourceError> {
+        let mut bytes = vec![0; count];
+        self.read_exact(offset, &mut bytes).map_err(|(_, error)| error)?;
+        Ok(bytes)
+    }
+
     /// Length, beginning, end, and sixteen places between, all of it where the file is small.
     pub(crate) fn fingerprint(&self) -> Result<String, SourceError> {
         const END: u64 = 64 << 10;
@@ -139,13 +149,11 @@ impl DataFile {
         }
         parts.push((self.length.saturating_sub(END).max(END), END));
 
-        let (mut digest, mut buffer) = (Digest::new(), Vec::new());
+        let mut digest = Digest::new();
         digest.number(self.length);
-        for (offset, bytes) in parts {
-            let bytes = bytes.min(self.length.saturating_sub(offset));
-            buffer.resize(bytes as usize, 0);
-            self.read_exact(offset, &mut buffer).map_err(|(_, error)| error)?;
-            digest.bytes(&buffer);
+        for (offset, count) in parts {
+            let count = count.min(self.length.saturating_sub(offset));
+            digest.bytes(&self.bytes(offset, count as usize)?);
         }
         Ok(format!("{} bytes {}", self.length, digest.text()))
     }

@@ -50,7 +50,6 @@ pub(crate) trait Format: Send {
 }
 
 /// A file that is read.
-#[derive(Clone)]
 pub(crate) struct FileSource<F> {
     pub(crate) format: F,
     pub(crate) roles: Roles,
@@ -151,8 +150,7 @@ impl<F: Format> fmt::Debug for FileSource<F> {
 macro_rules! file_source {
     ($source:ty) => {
         const _: () = {
-            use $crate::data::source::{Chunk, ColumnKey, Shape, Source};
-            use $crate::error::changed::SourceChange;
+            use $crate::data::source::{ColumnKey, Source};
             use $crate::error::source::SourceError;
 
             impl $source {
@@ -197,29 +195,7 @@ macro_rules! file_source {
             }
 
             impl Source for $source {
-                fn shape(&self) -> Shape {
-                    self.reader.shape()
-                }
-
-                fn rewind(&mut self) -> Result<(), SourceError> {
-                    self.reader.rewind()
-                }
-
-                fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-                    self.reader.read(chunk, most)
-                }
-
-                fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-                    self.reader.skip(count)
-                }
-
-                fn unchanged(&self) -> Result<(), SourceChange> {
-                    self.reader.unchanged()
-                }
-
-                fn fingerprint(&self) -> Result<String, SourceError> {
-                    self.reader.fingerprint()
-                }
+                $crate::data::source::asking!(self, self.reader);
             }
         };
     };
