@@ -2,10 +2,10 @@
 
 use super::Fit;
 use super::marginal::Part;
-use super::rounding::Rounded;
+use super::rounding::rounded;
 use super::significant::significant;
 use crate::data::loss::Estimator;
-use crate::model::{escaped, symbols};
+use crate::model::{escaped, power_of_ten, symbols};
 use crate::solver::bounds::Side;
 
 impl Fit {
@@ -26,11 +26,8 @@ impl Fit {
     /// ```
     pub fn param_text(&self, name: &str) -> Option<String> {
         let i = self.position(name)?;
-        Some(match (self.remark(i), self.rounded(i)) {
-            (None, Some(rounded)) => rounded.text(),
-            (None, None) => format!("{} ± {}", self.params[i], significant(self.error(i), 2)),
-            (Some(remark), _) => format!("{} ({remark})", significant(self.params[i], 6)),
-        })
+        let (value, remark) = (self.shown(i), self.remark(i));
+        Some(remark.map_or(value.clone(), |remark| format!("{value} ({remark})")))
     }
 
     /// A table for the package `booktabs`: one row per parameter, its value with the standard error in
@@ -68,21 +65,18 @@ impl Fit {
     }
 
     fn cell(&self, i: usize) -> String {
-        match (self.remark(i), self.rounded(i)) {
-            (None, Some(rounded)) => format!("${}$", rounded.latex()),
-            (None, None) => format!(
-                "${} \\pm {}$",
-                power_of_ten(&self.params[i].to_string()),
-                power_of_ten(&significant(self.error(i), 2))
-            ),
-            (Some(remark), _) => {
-                format!("${}$ ({remark})", power_of_ten(&significant(self.params[i], 6)))
-            }
-        }
+        let value = self.shown(i).split(" ± ").map(power_of_ten).collect::<Vec<_>>().join(" \\pm ");
+        self.remark(i).map_or(format!("${value}$"), |remark| format!("${value}$ ({remark})"))
     }
 
-    fn rounded(&self, i: usize) -> Option<Rounded> {
-        Rounded::new(self.params[i], self.error(i))
+    /// The value with its error, if there is one to give.
+    fn shown(&self, i: usize) -> String {
+        let (value, error) = (self.params[i], self.error(i));
+        match (self.remark(i), rounded(value, error)) {
+            (None, Some(text)) => text,
+            (None, None) => format!("{value} ± {}", significant(error, 2)),
+            (Some(_), _) => significant(value, 6),
+        }
     }
 
     fn error(&self, i: usize) -> f64 {
@@ -117,13 +111,5 @@ impl Fit {
         cells.extend(optional.into_iter().filter_map(|(t, value)| Some((t, number(value?)))));
         cells.extend([("AIC", number(self.aic())), ("BIC", number(self.bic()))]);
         cells
-    }
-}
-
-/// A printed number with its exponent as a power of ten.
-fn power_of_ten(text: &str) -> String {
-    match text.split_once('e') {
-        Some((digits, exponent)) => format!("{digits} \\times 10^{{{exponent}}}"),
-        None => text.replace("inf", "\\infty").replace("NaN", "\\mathrm{NaN}"),
     }
 }

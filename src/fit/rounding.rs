@@ -5,56 +5,30 @@
 /// Digits of a value beyond which an error says nothing about it.
 const DIGITS: i32 = 15;
 
-/// A value and its error as decimal digits.
-pub(crate) struct Rounded {
-    /// The value, without the power of ten.
-    pub(crate) value: String,
-    /// The error as it stands in parentheses: in units of the value's last digit, or with a point where
-    /// it has one inside, `12.3(4.5)`.
-    pub(crate) last_digits: String,
-    /// The power of ten.
-    pub(crate) exponent: i32,
-}
-
-impl Rounded {
-    /// `None` if the error is not a positive number or too small to be seen in the value.
-    pub(crate) fn new(value: f64, error: f64) -> Option<Rounded> {
-        if !(error > 0.0 && error.is_finite() && value.is_finite()) {
-            return None;
-        }
-        let (error_digits, error_exponent) = decimal(error, 2)?;
-        // Place of the last digit.
-        let last = error_exponent - 1;
-        let (value_digits, value_exponent) = in_units(value, last)?;
-        let first = value_exponent.max(error_exponent);
-        if first - last > DIGITS {
-            return None;
-        }
-        let exponent = if (-4..=6).contains(&first) && last <= 0 { 0 } else { first };
-        let decimals = (exponent - last).max(0) as usize;
-        let sign = if value < 0.0 && value_digits.bytes().any(|b| b != b'0') { "-" } else { "" };
-        let last_digits = match decimals {
-            1 => with_point(&error_digits, decimals),
-            _ => error_digits,
-        };
-        let value = format!("{sign}{}", with_point(&value_digits, decimals));
-        Some(Rounded { value, last_digits, exponent })
+/// A value with its error in parentheses, in units of the last digit: `1.235(12)` or `1.235(12)e-9`; an
+/// error that has a point inside keeps it, `12.3(4.5)`. `None` if the error is not a positive number or too
+/// small to be seen in the value.
+pub(crate) fn rounded(value: f64, error: f64) -> Option<String> {
+    if !(error > 0.0 && error.is_finite() && value.is_finite()) {
+        return None;
     }
-
-    /// As `1.235(12)` or `1.235(12)e-9`.
-    pub(crate) fn text(&self) -> String {
-        let power = if self.exponent == 0 { String::new() } else { format!("e{}", self.exponent) };
-        format!("{}({}){power}", self.value, self.last_digits)
+    let (error_digits, error_exponent) = decimal(error, 2)?;
+    // Place of the last digit.
+    let last = error_exponent - 1;
+    let (value_digits, value_exponent) = in_units(value, last)?;
+    let first = value_exponent.max(error_exponent);
+    if first - last > DIGITS {
+        return None;
     }
-
-    /// As `1.235(12)` or `1.235(12) \times 10^{-9}`.
-    pub(crate) fn latex(&self) -> String {
-        let power = match self.exponent {
-            0 => String::new(),
-            exponent => format!(" \\times 10^{{{exponent}}}"),
-        };
-        format!("{}({}){power}", self.value, self.last_digits)
-    }
+    let exponent = if (-4..=6).contains(&first) && last <= 0 { 0 } else { first };
+    let decimals = (exponent - last).max(0) as usize;
+    let sign = if value < 0.0 && value_digits.bytes().any(|b| b != b'0') { "-" } else { "" };
+    let last_digits = match decimals {
+        1 => with_point(&error_digits, decimals),
+        _ => error_digits,
+    };
+    let power = if exponent == 0 { String::new() } else { format!("e{exponent}") };
+    Some(format!("{sign}{}({last_digits}){power}", with_point(&value_digits, decimals)))
 }
 
 /// `count` significant digits of a positive number and the exponent of the first.
@@ -95,7 +69,7 @@ fn with_point(digits: &str, decimals: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Rounded;
+    use super::rounded;
 
     #[test]
     fn values_end_where_their_errors_do() {
@@ -119,11 +93,11 @@ mod tests {
             (0.0, 0.25, "0.00(25)"),
         ];
         for (value, error, text) in cases {
-            let found = Rounded::new(value, error).expect("an error").text();
+            let found = rounded(value, error).expect("an error");
             assert_eq!(found, text, "{value} ± {error}");
         }
         for (value, error) in [(1.0, 0.0), (1.0, f64::NAN), (1.0, f64::INFINITY), (1.0, 1e-30)] {
-            assert!(Rounded::new(value, error).is_none(), "{value} ± {error}");
+            assert!(rounded(value, error).is_none(), "{value} ± {error}");
         }
     }
 }

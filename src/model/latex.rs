@@ -10,7 +10,7 @@ mod term;
 use super::op::{Binary, Facts, Id, Node, Unary};
 use super::optimise::without_dead_code;
 use super::program::Program;
-pub(crate) use symbol::{escaped, symbols};
+pub(crate) use symbol::{escaped, power_of_ten, symbols};
 use term::{Form, Sum, parentheses};
 
 /// Operations from which on an expression that is used twice gets a name.

@@ -22,4 +22,4 @@ pub(crate) mod ties;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;
-pub(crate) use latex::{escaped, symbols};
+pub(crate) use latex::{escaped, power_of_ten, symbols};

@@ -2,7 +2,7 @@
 //! where the composite has them, and whatever is wrong is found.
 
 use super::leaf::Leaf;
-use super::model::{Joint, Model, Step};
+use super::model::{Joint, Model};
 use super::start::Tree;
 use crate::data::observations::Observations;
 use crate::error::ModelError;
@@ -12,6 +12,7 @@ use crate::model::Expression;
 use crate::model::parse::names::replace_names;
 use crate::model::parse::tokens::{Kind as TokenKind, Tokens, is_name};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Characters of a formula at most, and levels of nesting by `of`.
 const LONGEST: usize = 1_000_000;
@@ -30,7 +31,7 @@ impl Assembled {
     /// [`Error::Model`] or [`Error::Parse`], if the composite makes no sense.
     pub(super) fn of(model: &Model) -> Result<Assembled> {
         check_names(model)?;
-        let whole = combine(model, Part::leaf, Part::number, Part::join)?;
+        let whole = model.folded(|leaf| Part::leaf(leaf), Part::number, Part::join)?;
         let Part { formula, variables, .. } = whole.unwrap_or_else(|| Part::number_text("0", 3));
         let parameters = model.parameters();
         let taken = parameters.iter().find(|name| variables.contains(name));
@@ -47,31 +48,6 @@ impl Assembled {
     pub(super) fn start(&self, points: &Observations) -> Vec<f64> {
         self.tree.start(&self.variables, points)
     }
-}
-
-/// Runs through a composite with a stack. `None` for a model without steps.
-fn combine<T>(
-    model: &Model,
-    leaf: impl Fn(&Leaf) -> T,
-    number: impl Fn(f64) -> Result<T>,
-    join: impl Fn(T, Joint, T) -> Result<T>,
-) -> Result<Option<T>> {
-    let mut stack: Vec<T> = Vec::new();
-    for step in &model.steps {
-        let next = match step {
-            Step::Leaf(it) => leaf(it),
-            Step::Number(value) => number(*value)?,
-            Step::Join(joint) => match (stack.pop(), stack.pop()) {
-                (Some(right), Some(left)) => join(left, *joint, right)?,
-                (one, other) => match one.or(other) {
-                    Some(only) => only,
-                    None => continue,
-                },
-            },
-        };
-        stack.push(next);
-    }
-    Ok(stack.pop())
 }
 
 /// Every parameter and derived quantity has a name of its own that a formula may contain.
@@ -95,7 +71,7 @@ fn check_names(model: &Model) -> Result<()> {
 }
 
 fn bad_name(model: &Model, name: &str) -> ModelError {
-    let has = |leaf: &&std::sync::Arc<Leaf>| leaf.full_names().any(|own| own == name);
+    let has = |leaf: &&Arc<Leaf>| leaf.full_names().any(|own| own == name);
     let owner = model.leaves().find(has).map_or_else(String::new, |leaf| leaf.name.clone());
     ModelError::BadName { name: name.to_owned(), model: owner }
 }
@@ -139,16 +115,10 @@ impl Part {
         if joint == Joint::Nest {
             return self.nest(right);
         }
-        let (sign, strength) = match joint {
-            Joint::Add => (" + ", 1),
-            Joint::Subtract => (" - ", 1),
-            Joint::Multiply => ("*", 2),
-            Joint::Divide | Joint::Nest => ("/", 2),
-        };
-        let closer = u8::from(matches!(joint, Joint::Subtract | Joint::Divide));
-        self.formula = in_parentheses(self.formula, self.strength < strength);
+        let (sign, strength, on_left, on_right) = joint.written();
+        self.formula = in_parentheses(self.formula, self.strength < on_left);
         self.formula.push_str(sign);
-        self.formula.push_str(&in_parentheses(right.formula, right.strength < strength + closer));
+        self.formula.push_str(&in_parentheses(right.formula, right.strength < on_right));
         for variable in right.variables {
             if !self.variables.contains(&variable) {
                 self.variables.push(variable);
@@ -215,21 +185,15 @@ fn strength(formula: &str) -> u8 {
 
 /// The composite as text in the language of [`parse`](super::parse()).
 pub(super) fn shown(model: &Model) -> String {
-    let leaf = |leaf: &Leaf| (leaf.to_string(), 4);
+    let leaf = |leaf: &Arc<Leaf>| (leaf.to_string(), 4);
     let number = |value: f64| Ok((format!("{value:?}"), if value < 0.0 { 1 } else { 4 }));
     let join = |left: (String, u8), joint: Joint, right: (String, u8)| {
-        let (sign, strength, on_left, on_right) = match joint {
-            Joint::Add => (" + ", 1, 1, 1),
-            Joint::Subtract => (" - ", 1, 1, 2),
-            Joint::Multiply => ("*", 2, 2, 2),
-            Joint::Divide => ("/", 2, 2, 3),
-            Joint::Nest => (" of ", 3, 4, 3),
-        };
+        let (sign, strength, on_left, on_right) = joint.written();
         let mut text = in_parentheses(left.0, left.1 < on_left);
         text.push_str(sign);
         text.push_str(&in_parentheses(right.0, right.1 < on_right));
         Ok((text, strength))
     };
-    let text = combine(model, leaf, number, join).ok().flatten();
+    let text = model.folded(leaf, number, join).ok().flatten();
     text.map_or_else(String::new, |(text, _)| text)
 }

@@ -61,6 +61,20 @@ pub(super) enum Joint {
     Nest,
 }
 
+impl Joint {
+    /// How it is written: the sign, how strongly it binds, and how strongly its left and its right
+    /// operand have to bind if they are to stand there without parentheses.
+    pub(super) fn written(self) -> (&'static str, u8, u8, u8) {
+        match self {
+            Joint::Add => (" + ", 1, 1, 1),
+            Joint::Subtract => (" - ", 1, 1, 2),
+            Joint::Multiply => ("*", 2, 2, 2),
+            Joint::Divide => ("/", 2, 2, 3),
+            Joint::Nest => (" of ", 3, 4, 3),
+        }
+    }
+}
+
 impl Model {
     /// A model of the library.
     pub(super) fn defined(definition: &'static Definition, prefix: &str) -> Model {
@@ -134,6 +148,31 @@ impl Model {
 
     pub(super) fn number(value: f64) -> Model {
         Model { steps: vec![Step::Number(value)] }
+    }
+
+    /// Runs through the steps with a stack. `None` for a model without steps.
+    pub(super) fn folded<T>(
+        &self,
+        mut leaf: impl FnMut(&Arc<Leaf>) -> T,
+        number: impl Fn(f64) -> Result<T>,
+        join: impl Fn(T, Joint, T) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut stack: Vec<T> = Vec::new();
+        for step in &self.steps {
+            let next = match step {
+                Step::Leaf(it) => leaf(it),
+                Step::Number(value) => number(*value)?,
+                Step::Join(joint) => match (stack.pop(), stack.pop()) {
+                    (Some(right), Some(left)) => join(left, *joint, right)?,
+                    (one, other) => match one.or(other) {
+                        Some(only) => only,
+                        None => continue,
+                    },
+                },
+            };
+            stack.push(next);
+        }
+        Ok(stack.pop())
     }
 
     pub(super) fn leaves(&self) -> impl Iterator<Item = &Arc<Leaf>> {

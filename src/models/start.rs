@@ -1,7 +1,7 @@
 //! A start for a composite: its parts one after the other, each in what the others leave.
 
 use super::leaf::Leaf;
-use super::model::{Joint, Model, Step};
+use super::model::{Joint, Model};
 use crate::data::observations::Observations;
 use std::sync::Arc;
 
@@ -63,23 +63,15 @@ impl Named {
 impl Tree {
     /// The tree of a composite whose names have been checked.
     pub(super) fn of(model: &Model) -> Tree {
-        let (mut stack, mut first) = (Vec::new(), 0);
-        for step in &model.steps {
-            let next = match step {
-                Step::Leaf(leaf) => {
-                    let placed = Placed { leaf: leaf.clone(), first };
-                    first += leaf.parameters.len();
-                    Tree::Leaf(placed)
-                }
-                Step::Number(value) => Tree::Number(*value),
-                Step::Join(joint) => match (stack.pop(), stack.pop()) {
-                    (Some(right), Some(left)) => Tree::join(left, *joint, right),
-                    (one, other) => one.or(other).unwrap_or(Tree::Number(0.0)),
-                },
-            };
-            stack.push(next);
-        }
-        stack.pop().unwrap_or(Tree::Number(0.0))
+        let mut first = 0;
+        let leaf = |leaf: &Arc<Leaf>| {
+            let placed = Placed { leaf: leaf.clone(), first };
+            first += leaf.parameters.len();
+            Tree::Leaf(placed)
+        };
+        let join = |left, joint, right| Ok(Tree::join(left, joint, right));
+        let tree = model.folded(leaf, |value| Ok(Tree::Number(value)), join);
+        tree.ok().flatten().unwrap_or(Tree::Number(0.0))
     }
 
     fn join(left: Tree, joint: Joint, right: Tree) -> Tree {

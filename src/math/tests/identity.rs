@@ -2,6 +2,7 @@
 //! instruction set the loop is compiled for.
 
 use super::super as math;
+use super::super::lane::for_each_method;
 use super::super::{block, lane};
 use super::{Random, same};
 
@@ -49,7 +50,7 @@ type Binary = unsafe fn(&[f64], &[f64], &mut [f64]);
 /// Each block function compiled for the default target and, where this processor has them, for the
 /// instruction sets that the crate's loops are compiled for.
 macro_rules! clones {
-    ($($name:ident $kind:ident $arguments:tt)*) => {
+    ($($file:ident::$name:ident $arguments:tt $(= $fast:ident, $slow:ident where $rare:ident)?;)*) => {
         mod baseline { $(clones!(@one [] $name $arguments);)* }
         #[cfg(target_arch = "x86_64")]
         mod avx2 { $(clones!(@one [#[target_feature(enable = "avx2,fma")]] $name $arguments);)* }
@@ -59,7 +60,7 @@ macro_rules! clones {
         $(
             #[test]
             fn $name() {
-                let mut forms: Vec<(&str, $kind)> = vec![("baseline", baseline::$name)];
+                let mut forms: Vec<(&str, clones!(@kind $arguments))> = vec![("baseline", baseline::$name)];
                 #[cfg(target_arch = "x86_64")]
                 {
                     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -76,21 +77,23 @@ macro_rules! clones {
             }
         )*
     };
-    (@one [$($feature:tt)*] $name:ident (x)) => {
+    (@kind ($x:ident)) => { Unary };
+    (@kind ($x:ident, $y:ident)) => { Binary };
+    (@one [$($feature:tt)*] $name:ident ($x:ident)) => {
         #[inline(never)]
         $($feature)*
         pub(super) fn $name(a: &[f64], out: &mut [f64]) {
             super::block::$name(a, out);
         }
     };
-    (@one [$($feature:tt)*] $name:ident (x, y)) => {
+    (@one [$($feature:tt)*] $name:ident ($x:ident, $y:ident)) => {
         #[inline(never)]
         $($feature)*
         pub(super) fn $name(a: &[f64], b: &[f64], out: &mut [f64]) {
             super::block::$name(a, b, out);
         }
     };
-    (@check $forms:ident $name:ident (x)) => {
+    (@check $forms:ident $name:ident ($x:ident)) => {
         let mut random = Random(11);
         for length in LENGTHS {
             let a = arguments(&mut random, length);
@@ -104,7 +107,7 @@ macro_rules! clones {
             }
         }
     };
-    (@check $forms:ident $name:ident (x, y)) => {
+    (@check $forms:ident $name:ident ($x:ident, $y:ident)) => {
         let mut random = Random(12);
         for length in LENGTHS {
             let (a, b) = (arguments(&mut random, length), arguments(&mut random, length));
@@ -135,37 +138,7 @@ fn expect(form: &str, block: f64, lane: f64, scalar: f64, at: (f64, f64)) {
     assert!(same(scalar, lane), "scalar {scalar:e}, lane {lane:e} at {at:?}");
 }
 
-clones! {
-    exp Unary (x)
-    ln Unary (x)
-    sin Unary (x)
-    cos Unary (x)
-    tan Unary (x)
-    tanh Unary (x)
-    atan Unary (x)
-    erf Unary (x)
-    erfc Unary (x)
-    exp_m1 Unary (x)
-    ln_1p Unary (x)
-    log2 Unary (x)
-    log10 Unary (x)
-    sinh Unary (x)
-    cosh Unary (x)
-    asin Unary (x)
-    acos Unary (x)
-    cbrt Unary (x)
-    ln_gamma Unary (x)
-    digamma Unary (x)
-    pow Binary (x, y)
-    atan2 Binary (x, y)
-    hypot Binary (x, y)
-    erfcx Unary (x)
-    wright_omega Unary (x)
-    faddeeva_re Binary (x, y)
-    faddeeva_im Binary (x, y)
-    faddeeva_slope_re Binary (x, y)
-    faddeeva_slope_im Binary (x, y)
-}
+for_each_method!(clones);
 
 #[test]
 fn polygamma_block_is_a_loop_of_lanes() {

@@ -104,3 +104,11 @@ pub(crate) fn escaped(text: &str) -> String {
     }
     out
 }
+
+/// A printed number with its exponent as a power of ten.
+pub(crate) fn power_of_ten(text: &str) -> String {
+    match text.split_once('e') {
+        Some((digits, exponent)) => format!("{digits} \\times 10^{{{exponent}}}"),
+        None => text.replace("inf", "\\infty").replace("NaN", "\\mathrm{NaN}"),
+    }
+}

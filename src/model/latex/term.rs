@@ -1,5 +1,6 @@
 //! Sums of products, and how they are written with no more parentheses than they need.
 
+use super::symbol::power_of_ten;
 use std::f64::consts::{E, LN_2, LN_10, PI, SQRT_2};
 
 /// What a text is, which decides where it needs parentheses; in the order in which factors are written.
@@ -33,15 +34,15 @@ pub(super) enum Form {
 struct Factor {
     base: String,
     form: Form,
-    power: u32,
+    /// Not 0; a negative one stands below the line of a fraction.
+    power: i32,
 }
 
-/// A product: factors over factors, and a sign.
+/// A product of factors, and its sign.
 #[derive(Clone, Debug, Default)]
 struct Term {
     negative: bool,
-    over: Vec<Factor>,
-    under: Vec<Factor>,
+    factors: Vec<Factor>,
     /// Whether it differs between points.
     varies: bool,
 }
@@ -57,18 +58,16 @@ const WIDE: usize = 60;
 
 impl Sum {
     pub(super) fn number(value: f64) -> Sum {
-        let (over, under) = written(value.abs());
-        let factor = |base: String| {
+        let factor = |(base, power): (String, i32)| {
             let form = match base.as_bytes() {
                 [b'0'..=b'9', ..] => Form::Number,
                 [b'\\', b's' | b'l', ..] => Form::Root,
                 _ => Form::Constant,
             };
-            Factor { base, form, power: 1 }
+            Factor { base, form, power }
         };
-        let factors = |texts: Vec<String>| texts.into_iter().map(factor).collect();
-        let (negative, over, under) = (value < 0.0, factors(over), factors(under));
-        Sum(vec![Term { negative, over, under, varies: false }])
+        let factors = written(value.abs()).into_iter().map(factor).collect();
+        Sum(vec![Term { negative: value < 0.0, factors, varies: false }])
     }
 
     pub(super) fn atom(base: String, form: Form) -> Sum {
@@ -89,7 +88,7 @@ impl Sum {
 
     /// Characters that it takes, about.
     pub(super) fn length(&self) -> usize {
-        let factors = self.0.iter().flat_map(|term| term.over.iter().chain(&term.under));
+        let factors = self.0.iter().flat_map(|term| &term.factors);
         factors.map(|factor| 6 + factor.base.len()).sum()
     }
 
@@ -111,23 +110,20 @@ impl Sum {
     pub(super) fn times(self, other: Sum) -> Sum {
         let (mut product, other) = (self.into_term(), other.into_term());
         product.negative ^= other.negative;
-        other.over.into_iter().for_each(|factor| gather(&mut product.over, factor));
-        other.under.into_iter().for_each(|factor| gather(&mut product.under, factor));
+        other.factors.into_iter().for_each(|factor| gather(&mut product.factors, factor));
         Sum(vec![product])
     }
 
     pub(super) fn over(self, other: Sum) -> Sum {
-        let other = other.into_term();
-        self.times(Sum(vec![Term { over: other.under, under: other.over, ..other }]))
+        let mut other = other.into_term();
+        other.factors.iter_mut().for_each(|factor| factor.power = factor.power.saturating_neg());
+        self.times(Sum(vec![other]))
     }
 
     pub(super) fn power(self, exponent: &Sum) -> Sum {
         let base = self.into_term();
-        if let Some((negative, n)) = exponent.integer()
-            && let Some(whole) = base.raised(n)
-        {
-            let whole = Sum(vec![whole]);
-            return if negative { Sum::number(1.0).over(whole) } else { whole };
+        if let Some(raised) = exponent.integer().and_then(|n| base.raised(n)) {
+            return Sum(vec![raised]);
         }
         let (base, exponent) = (Sum(vec![base]), exponent.text());
         if exponent == "\\frac{1}{2}" {
@@ -162,7 +158,7 @@ impl Sum {
         let mut terms: Vec<&Term> = self.0.iter().collect();
         let varies = self.varies();
         terms.sort_by_key(|term| match (term.is_number(), term.varies) {
-            (true, _) if varies && !term.negative && term.over.is_empty() => 0,
+            (true, _) if varies && !term.negative && term.part(true).is_empty() => 0,
             (false, true) => 1,
             (false, false) => 2,
             (true, _) => 3,
@@ -185,21 +181,22 @@ impl Sum {
 
     /// The only factor, if there is nothing else.
     fn single(&self) -> Option<&Factor> {
-        let [Term { negative: false, over, under, .. }] = self.0.as_slice() else { return None };
-        match over.as_slice() {
-            [factor] if factor.power == 1 && under.is_empty() => Some(factor),
+        let [Term { negative: false, factors, .. }] = self.0.as_slice() else { return None };
+        match factors.as_slice() {
+            [factor] if factor.power == 1 => Some(factor),
             _ => None,
         }
     }
 
-    /// A whole number as sign and magnitude.
-    fn integer(&self) -> Option<(bool, u32)> {
-        let [Term { negative, over, under, .. }] = self.0.as_slice() else { return None };
-        match (over.as_slice(), under.as_slice()) {
-            ([], []) => Some((*negative, 1)),
-            ([Factor { base, power: 1, .. }], []) => Some((*negative, base.parse().ok()?)),
-            _ => None,
-        }
+    /// A whole number that is not 0.
+    fn integer(&self) -> Option<i32> {
+        let [Term { negative, factors, .. }] = self.0.as_slice() else { return None };
+        let magnitude: i32 = match factors.as_slice() {
+            [] => 1,
+            [Factor { base, power: 1, .. }] => base.parse().ok()?,
+            _ => 0,
+        };
+        Some(if *negative { -magnitude } else { magnitude }).filter(|n| *n != 0)
     }
 
     /// The only term; several become one factor.
@@ -213,39 +210,38 @@ impl Sum {
 
 impl Term {
     fn atom(base: String, form: Form) -> Term {
-        Term { over: vec![Factor { base, form, power: 1 }], ..Term::default() }
+        Term { factors: vec![Factor { base, form, power: 1 }], ..Term::default() }
     }
 
     fn is_number(&self) -> bool {
-        let mut factors = self.over.iter().chain(&self.under);
-        factors.all(|factor| factor.form == Form::Number && factor.power == 1)
+        self.factors.iter().all(|factor| factor.form == Form::Number && factor.power.abs() == 1)
     }
 
     /// This to a power, factor by factor.
-    fn raised(&self, n: u32) -> Option<Term> {
+    fn raised(&self, n: i32) -> Option<Term> {
         let raise = |factor: &Factor| {
             Some(Factor { power: factor.power.checked_mul(n)?, ..factor.clone() })
         };
-        Some(Term {
-            negative: self.negative && n % 2 == 1,
-            over: self.over.iter().map(raise).collect::<Option<_>>()?,
-            under: self.under.iter().map(raise).collect::<Option<_>>()?,
-            varies: self.varies,
-        })
+        let factors = self.factors.iter().map(raise).collect::<Option<_>>()?;
+        Some(Term { negative: self.negative && n % 2 != 0, factors, varies: self.varies })
+    }
+
+    /// The factors above the line of a fraction, or those below.
+    fn part(&self, above: bool) -> Vec<&Factor> {
+        self.factors.iter().filter(|factor| (factor.power > 0) == above).collect()
     }
 
     /// The factors without the sign, to stand beside others.
     fn product(&self) -> String {
-        if self.under.is_empty() {
-            return product(self.over.iter(), false);
+        let (over, under) = (self.part(true), self.part(false));
+        if under.is_empty() {
+            return product(&over, false);
         }
-        let (beside, within): (Vec<&Factor>, Vec<&Factor>) =
-            self.over.iter().partition(|factor| factor.is_large());
-        let (over, under) = (product(within.into_iter(), true), product(self.under.iter(), true));
-        let fraction = format!("\\frac{{{over}}}{{{under}}}");
+        let (beside, within): (Vec<_>, Vec<_>) = over.into_iter().partition(|f| f.is_large());
+        let fraction = format!("\\frac{{{}}}{{{}}}", product(&within, true), product(&under, true));
         match beside.is_empty() {
             true => fraction,
-            false => format!("{fraction} {}", product(beside.into_iter(), false)),
+            false => format!("{fraction} {}", product(&beside, false)),
         }
     }
 }
@@ -253,7 +249,8 @@ impl Term {
 impl Factor {
     /// `alone`: nothing stands beside it; `raised`: an exponent follows.
     fn text(&self, alone: bool, raised: bool) -> String {
-        let raised = raised || self.power != 1;
+        let power = self.power.abs();
+        let raised = raised || power != 1;
         let fenced = match self.form {
             Form::Number => !raised || !self.base.contains(' '),
             Form::Power => !raised,
@@ -261,7 +258,7 @@ impl Factor {
             _ => true,
         };
         let base = if fenced { self.base.clone() } else { parentheses(&self.base, false) };
-        if self.power == 1 { base } else { format!("{base}^{{{}}}", self.power) }
+        if power == 1 { base } else { format!("{base}^{{{power}}}") }
     }
 
     /// Whether it is too tall or wide to stand in a numerator.
@@ -271,7 +268,7 @@ impl Factor {
 }
 
 /// The factors side by side; 1 if there are none. `alone`: nothing stands beside them.
-fn product<'a>(factors: impl ExactSizeIterator<Item = &'a Factor>, alone: bool) -> String {
+fn product(factors: &[&Factor], alone: bool) -> String {
     let alone = alone && factors.len() == 1;
     let mut text = String::new();
     let mut word = false;
@@ -294,7 +291,9 @@ fn product<'a>(factors: impl ExactSizeIterator<Item = &'a Factor>, alone: bool) 
 
 /// Puts a factor among others, equal bases together.
 fn gather(factors: &mut Vec<Factor>, factor: Factor) {
-    let alike = |f: &&mut Factor| f.base == factor.base && f.form == factor.form;
+    let alike = |f: &&mut Factor| {
+        (&f.base, f.form, f.power > 0) == (&factor.base, factor.form, factor.power > 0)
+    };
     let from = factors.len().saturating_sub(LOOKED_AT);
     if factor.form != Form::Number
         && let Some(known) = factors[from..].iter_mut().find(alike)
@@ -335,51 +334,39 @@ const FACTORS: [f64; 8] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 180.0, 16.0];
 /// Relative error of a constant that was computed by a few operations.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// A number that is not negative as people write it, as a product over another: 2π for 6.283185307179586.
-fn written(value: f64) -> (Vec<String>, Vec<String>) {
-    let plain = (vec![decimal(value)], Vec::new());
+/// A number that is not negative as people write it, as numbers to the power 1 or −1: 2 and π for
+/// 6.283185307179586.
+fn written(value: f64) -> Vec<(String, i32)> {
+    let plain = decimal(value);
     if value == 1.0 {
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     }
-    if !value.is_finite() || plain.0[0].len() < 12 {
+    if !value.is_finite() || plain.len() < 12 {
         // Halves and the like.
         let half = (1..=6).map(|k| f64::from(1u32 << k)).find(|d| value * d == 1.0);
-        return half.map_or(plain, |d| (Vec::new(), vec![decimal(d)]));
+        return vec![half.map_or((plain, 1), |d| (decimal(d), -1))];
     }
     for (named, text) in NAMED {
         for factor in FACTORS {
-            let both = [factor, named];
-            let (factors, names) = both.split_at(1);
-            let is = |(over, under): &(&[f64], &[f64])| {
-                let number = over.iter().product::<f64>() / under.iter().product::<f64>();
+            let is = |&(of_factor, of_named): &(i32, i32)| {
+                let number = factor.powi(of_factor) * named.powi(of_named);
                 (value / number - 1.0).abs() <= ROUNDING
             };
-            let texts = |numbers: &[f64]| -> Vec<String> {
-                let others = numbers.iter().filter(|n| **n != 1.0);
-                others.map(|n| if *n == named { text.into() } else { decimal(*n) }).collect()
-            };
-            let ways = [(&both[..], &[][..]), (names, factors), (factors, names), (&[], &both)];
-            if let Some((over, under)) = ways.into_iter().find(is) {
-                return (texts(over), texts(under));
+            let powers = [(1, 1), (-1, 1), (1, -1), (-1, -1)];
+            if let Some((of_factor, of_named)) = powers.into_iter().find(is) {
+                let mut both = vec![(decimal(factor), of_factor), (text.into(), of_named)];
+                both.retain(|(text, _)| text != "1");
+                return both;
             }
         }
     }
-    plain
+    vec![(plain, 1)]
 }
 
 /// The shortest decimal that is the number, with a power of ten where that is shorter.
 fn decimal(value: f64) -> String {
-    match value {
-        v if v.is_nan() => "\\mathrm{NaN}".into(),
-        f64::INFINITY => "\\infty".into(),
-        v if v == 0.0 || (1e-4..1e6).contains(&v) => v.to_string(),
-        v => {
-            let scientific = format!("{v:e}");
-            let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-            match digits {
-                "1" => format!("10^{{{exponent}}}"),
-                _ => format!("{digits} \\times 10^{{{exponent}}}"),
-            }
-        }
-    }
+    let is_plain = value == 0.0 || (1e-4..1e6).contains(&value);
+    let text = if is_plain { value.to_string() } else { format!("{value:e}") };
+    let text = power_of_ten(&text);
+    text.strip_prefix("1 \\times ").map_or(text.clone(), str::to_owned)
 }
