@@ -37,12 +37,11 @@ pub(crate) fn put(path: &Path, result: &[u8]) -> Outcome<()> {
 pub(crate) fn put_table(
     path: &Path,
     header: &[String],
-    rows: impl Iterator<Item = Vec<String>>,
+    mut rows: impl Iterator<Item = Vec<String>>,
 ) -> Outcome<()> {
     let mut table = csv::Writer::from_writer(Vec::new());
     let written = table.write_record(header);
-    let written =
-        written.and_then(|()| rows.map(|row| table.write_record(row)).collect::<csv::Result<()>>());
+    let written = written.and_then(|()| rows.try_for_each(|row| table.write_record(row)));
     let csv = table.into_inner().map_err(|why| Refusal::unwritten(path, why.error()))?;
     written.map_err(|why| Refusal::unwritten(path, &why.into()))?;
     put(path, &csv)

@@ -56,7 +56,8 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         match chosen {
             Err(refusal) => {
                 let file = visible(&path.display().to_string()).into_owned();
-                tasks.push(Err(Entry { file, column: String::new(), outcome: Err(refusal) }));
+                let outcome = Err(refusal);
+                tasks.push(Err(Box::new(Entry { file, column: String::new(), outcome })));
             }
             Ok((table, columns, x, sigma)) => {
                 let mut model = Model::new(&asked.model, table, &x, &columns)?;
@@ -72,12 +73,13 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     }
     let count = counting(tasks.iter().filter(|task| task.is_ok()).count());
     shared::ready();
-    let fitted = |task: Result<Task, Entry>| {
-        task.map_or_else(std::convert::identity, |task| {
+    let fitted = |task: Result<Task, Box<Entry>>| match task {
+        Err(refused) => *refused,
+        Ok(task) => {
             let entry = fitted(&task, asked);
             count();
             entry
-        })
+        }
     };
     let entries: Vec<Entry> = tasks.into_par_iter().map(fitted).collect();
     clear_progress();
