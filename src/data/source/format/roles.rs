@@ -181,7 +181,7 @@ impl Roles {
     }
 
     /// Refuses chunks that were made for another shape, which a reader would fill unevenly.
-    pub(crate) fn expect(&self, chunk: &Chunk) -> Result<(), SourceError> {
+    pub(crate) fn suit(&self, chunk: &Chunk) -> Result<(), SourceError> {
         if chunk.x.len() == self.x.len() && chunk.sigma.is_some() == self.sigma.is_some() {
             return Ok(());
         }

@@ -105,7 +105,7 @@ impl<F: Format> Source for FileSource<F> {
     }
 
     fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        self.roles.expect(chunk)?;
+        self.roles.suit(chunk)?;
         let read = self.repeat(most as u64, |source, most| {
             let before = chunk.len();
             let read = source.format.read(&source.roles, source.next, chunk, most as usize);
