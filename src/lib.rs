@@ -289,10 +289,10 @@ mod guide {
 /// dualfit::curve_fit(|x, [a]| if x < a { x } else { a }, &x, &y, [1.0]);
 /// ```
 ///
-/// and data that are no floating-point numbers.
+/// and data that a double does not hold.
 ///
 /// ```compile_fail,E0277
-/// dualfit::Data::new(&[0.0, 1.0], &[1, 2]);
+/// dualfit::Data::new(&[0.0, 1.0], &[1_i64, 2]);
 /// ```
 #[cfg(doctest)]
 struct DoesNotCompile;

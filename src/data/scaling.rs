@@ -1,7 +1,6 @@
-//! How large points are, how many count and which weigh most, found in one scan and merged over parts; and the
-//! powers of two that keep their squares in range.
+//! How large points are and how many count, found in one scan and merged over parts; and the powers of two that
+//! keep their squares in range.
 
-use super::points::Points;
 use super::values::{Values, each, wide};
 use serde::{Deserialize, Serialize};
 
@@ -115,41 +114,6 @@ pub(super) fn exponent(magnitude: f64) -> i32 {
 /// 2 to the power `k`, held within the range of normal numbers.
 fn power_of_two(k: i32) -> f64 {
     f64::from_bits(((k.clamp(-1022, 1023) + 1023) as u64) << 52)
-}
-
-impl Points<'_> {
-    /// Σ w²y² in row units, with weights of at most `most`.
-    pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
-        self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
-    }
-
-    /// The `count` largest weights in row units, in descending order, or all if there are fewer; nothing
-    /// if `count` of them are known to be at least `level` times the largest.
-    pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
-        let row = self.units.row;
-        let Some(sigma) = self.sigmas() else {
-            return if level <= 1.0 {
-                Vec::new()
-            } else {
-                vec![self.weight(0); count.min(self.used)]
-            };
-        };
-        let weights = || self.kept().map(|i| row / sigma[i]);
-        let least = level * row * self.largest_weight;
-        if weights().filter(|&w| w >= least).take(count).count() == count {
-            return Vec::new();
-        }
-        let mut largest: Vec<f64> = Vec::with_capacity(count + 1);
-        for weight in weights() {
-            if largest.len() == count && largest.last().is_some_and(|&least| weight <= least) {
-                continue;
-            }
-            let at = largest.partition_point(|&w| w >= weight);
-            largest.insert(at, weight);
-            largest.truncate(count);
-        }
-        largest
-    }
 }
 
 #[cfg(test)]

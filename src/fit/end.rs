@@ -10,8 +10,8 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::levels::{inside, last_step, sharpened};
 use crate::solver::linear_model::LinearModel;
 use crate::solver::outcome::{Failure, Fault, Outcome};
+use crate::solver::patience::Stop;
 use crate::solver::task::Problem;
-use crate::solver::task::Stop;
 
 /// The end of a search. Arrays have one value per free parameter.
 pub(crate) struct End {

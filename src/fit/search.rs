@@ -17,7 +17,7 @@ use crate::solver::minimise::Minimiser;
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault, Outcome};
-use crate::solver::task::end_of;
+use crate::solver::patience::end_of;
 use crate::solver::task::{Problem, Task, Work};
 use crate::solver::termination::Termination;
 use std::time::Instant;

@@ -10,7 +10,7 @@ use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
-use crate::solver::task::Patience;
+use crate::solver::patience::Patience;
 use std::sync::OnceLock;
 
 /// Options of an evaluator for one stage of a search.

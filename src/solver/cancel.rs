@@ -1,7 +1,7 @@
 //! A token by which any thread stops fits.
 
 use super::observe::{Event, Observe};
-use super::task::Stopper;
+use super::patience::Stopper;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

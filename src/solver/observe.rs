@@ -1,6 +1,6 @@
 //! Watching a fit, a stream or a batch of fits, and stopping it.
 
-use super::task::Stopper;
+use super::patience::Stopper;
 use crate::model::program::panic_message;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};

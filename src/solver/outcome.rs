@@ -1,6 +1,6 @@
 //! Where a minimisation ended, and why there may be no such place.
 
-use super::task::Stop;
+use super::patience::Stop;
 use super::task::Work;
 use super::termination::Termination;
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
 use super::bounds::Limits;
+use super::patience::Stop;
 use super::state::{Phase, Scaling, State, Transition, Want};
-use super::task::Stop;
 use super::task::Task;
 use super::termination::Termination;
 use super::trust_region::scaled_norm;

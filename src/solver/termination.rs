@@ -1,6 +1,6 @@
 //! Why a fit stopped.
 
-use super::task::Stop;
+use super::patience::Stop;
 use std::fmt;
 
 /// Why a fit stopped. Only the first four mean that a minimum was found; whatever the reason, the

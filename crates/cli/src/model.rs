@@ -33,8 +33,10 @@ impl Model {
         // Those that are kept at a value; others are kept at their start.
         let values = fix.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let values: Vec<(String, f64)> = values.collect();
-        for (_, formula) in &asked.tie {
-            CurveFit::parse(formula, [""; 0]).map_err(|why| misread("--tie", &why))?;
+        for (option, formulas) in [("--tie", &asked.tie), ("--derive", &asked.derive)] {
+            for (_, formula) in formulas {
+                CurveFit::parse(formula, [""; 0]).map_err(|why| misread(option, &why))?;
+            }
         }
         let said: Vec<&str> = names_of(&start).chain(names_of(&values)).collect();
         let own = variables_of(&asked.model, table, x, &said);

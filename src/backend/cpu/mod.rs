@@ -26,7 +26,7 @@ use crate::normal::{Normal, RFactor};
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
-use crate::solver::task::Patience;
+use crate::solver::patience::Patience;
 use crate::threads;
 use chunks::Chunks;
 use code::{Code, Source};

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::normal::{Grouped, Normal};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
-use crate::solver::task::{Patience, Stop};
+use crate::solver::patience::{Patience, Stop};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

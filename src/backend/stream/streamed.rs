@@ -7,7 +7,7 @@ use crate::backend::cuda::streamed::Streamed as Device;
 use crate::normal::{Normal, RFactor, heaviest_first};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
-use crate::solver::task::Stop;
+use crate::solver::patience::Stop;
 use crate::threads;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

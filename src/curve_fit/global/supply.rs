@@ -12,7 +12,7 @@ use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
 use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
-use crate::solver::task::Patience;
+use crate::solver::patience::Patience;
 
 /// One set with its model.
 pub(super) struct Set<'a> {

@@ -30,7 +30,7 @@ use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
-use crate::solver::task::{Patience, Stopper, end_of};
+use crate::solver::patience::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::solver::outcome::{BadPoint, Failure, Fault};
-use crate::solver::task::Stop;
+use crate::solver::patience::Stop;
 use crate::solver::termination::Termination;
 use std::fmt;
 

@@ -7,7 +7,7 @@ use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer, StreamProgress, wants_to_stop};
-use crate::solver::task::Stop;
+use crate::solver::patience::Stop;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};

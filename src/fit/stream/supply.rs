@@ -21,7 +21,7 @@ use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
-use crate::solver::task::{Patience, Stopper};
+use crate::solver::patience::{Patience, Stopper};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 

@@ -1,0 +1,38 @@
+//! The largest weights of the points, for fits in which a few points outweigh all others.
+
+use super::points::Points;
+
+impl Points<'_> {
+    /// Σ w²y² in row units, with weights of at most `most`.
+    pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
+        self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
+    }
+
+    /// The `count` largest weights in row units, in descending order, or all if there are fewer; nothing
+    /// if `count` of them are known to be at least `level` times the largest.
+    pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
+        let row = self.units.row;
+        let Some(sigma) = self.sigmas() else {
+            return if level <= 1.0 {
+                Vec::new()
+            } else {
+                vec![self.weight(0); count.min(self.used)]
+            };
+        };
+        let weights = || self.kept().map(|i| row / sigma[i]);
+        let least = level * row * self.largest_weight;
+        if weights().filter(|&w| w >= least).take(count).count() == count {
+            return Vec::new();
+        }
+        let mut largest: Vec<f64> = Vec::with_capacity(count + 1);
+        for weight in weights() {
+            if largest.len() == count && largest.last().is_some_and(|&least| weight <= least) {
+                continue;
+            }
+            let at = largest.partition_point(|&w| w >= weight);
+            largest.insert(at, weight);
+            largest.truncate(count);
+        }
+        largest
+    }
+}
