@@ -56,7 +56,7 @@ impl Default for Costs {
 
 /// The work of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Work {
+pub(crate) struct Workload {
     pub(crate) points: usize,
     /// Bytes of one point on a device.
     pub(crate) bytes_per_point: usize,
@@ -87,13 +87,13 @@ fn unit(node: Node) -> f64 {
 
 impl Costs {
     /// Seconds of a fit on this many CPU threads.
-    pub(crate) fn on_cpu(&self, work: &Work, threads: usize) -> f64 {
+    pub(crate) fn on_cpu(&self, work: &Workload, threads: usize) -> f64 {
         let each = work.points as f64 * work.units * self.cpu_unit_seconds;
         self.passes * each / threads.max(1) as f64
     }
 
     /// Seconds of a fit on a device that is ready, with its kernels.
-    pub(crate) fn on_device(&self, work: &Work, device: &Properties) -> f64 {
+    pub(crate) fn on_device(&self, work: &Workload, device: &Properties) -> f64 {
         let points = work.points as f64;
         let bytes = points * work.bytes_per_point as f64;
         let rate = f64::from(device.multiprocessors) * device.clock_hertz;
@@ -116,7 +116,7 @@ impl Costs {
     /// Seconds of a batch of fits with so many free parameters on this many CPU threads.
     pub(crate) fn batch_on_cpu(
         &self,
-        work: &Work,
+        work: &Workload,
         (fits, free): (usize, usize),
         threads: usize,
     ) -> f64 {
@@ -128,7 +128,7 @@ impl Costs {
     /// Seconds of a batch on a device that is ready, with its kernel.
     pub(crate) fn batch_on_device(
         &self,
-        work: &Work,
+        work: &Workload,
         (fits, free): (usize, usize),
         device: &Properties,
     ) -> f64 {
@@ -142,12 +142,12 @@ impl Costs {
     /// has at once take as long as some of them.
     pub(crate) fn fits_of_launch(
         &self,
-        work: &Work,
+        work: &Workload,
         (fits, free): (usize, usize),
         device: &Properties,
         seconds: f64,
     ) -> usize {
-        let there = Work { uploaded: true, ..*work };
+        let there = Workload { uploaded: true, ..*work };
         let whole = self.batch_on_device(&there, (fits, free), device);
         let at_once = f64::from(device.multiprocessors.max(1)) * FITS_AT_ONCE;
         (fits as f64 * seconds / whole).max(at_once) as usize
@@ -172,7 +172,7 @@ pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Costs, Properties, Work};
+    use super::{Costs, Properties, Workload};
 
     fn device(capability: (u32, u32)) -> Properties {
         Properties {
@@ -188,8 +188,8 @@ mod tests {
     }
 
     /// A three-parameter decay has about 37 units and 16 bytes a point.
-    fn work(points: usize) -> Work {
-        Work { points, bytes_per_point: 16, units: 37.0, uploaded: false }
+    fn work(points: usize) -> Workload {
+        Workload { points, bytes_per_point: 16, units: 37.0, uploaded: false }
     }
 
     #[test]
@@ -203,15 +203,16 @@ mod tests {
     #[test]
     fn a_consumer_card_is_slowed_by_its_double_precision() {
         let costs = Costs::default();
-        let heavy = Work { units: 1000.0, ..work(10_000_000) };
+        let heavy = Workload { units: 1000.0, ..work(10_000_000) };
         let computing = costs.on_device(&heavy, &device((9, 0)));
         let consumer = costs.on_device(&heavy, &device((8, 9)));
         assert!(consumer > 5.0 * computing, "{consumer} against {computing}");
     }
 
     /// 10,000 spots of 15 by 15 pixels in u16, five parameters: about 65 units for a pixel.
-    fn spots(fits: usize) -> (Work, (usize, usize)) {
-        let work = Work { points: 225 * fits, bytes_per_point: 2, units: 65.0, uploaded: false };
+    fn spots(fits: usize) -> (Workload, (usize, usize)) {
+        let work =
+            Workload { points: 225 * fits, bytes_per_point: 2, units: 65.0, uploaded: false };
         (work, (fits, 5))
     }
 
@@ -237,7 +238,7 @@ mod tests {
         let (costs, device) = (Costs::default(), device((8, 9)));
         let seconds = |fits: usize| {
             let (work, size) = spots(fits);
-            costs.batch_on_device(&Work { uploaded: true, ..work }, size, &device)
+            costs.batch_on_device(&Workload { uploaded: true, ..work }, size, &device)
         };
         // Portions of a million spots that are expected to take a tenth of a second, and half of one.
         let (work, size) = spots(1_000_000);
@@ -251,7 +252,7 @@ mod tests {
             );
         }
         // What the device has at once is not divided, however much each fit takes.
-        let heavy = Work { units: 1e9, ..work };
+        let heavy = Workload { units: 1e9, ..work };
         assert_eq!(costs.fits_of_launch(&heavy, size, &device, 0.1), 132 * 24);
         for passes in [0.0, f64::INFINITY, f64::NAN] {
             let costs = Costs { passes, ..costs };
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn data_that_are_there_need_no_upload() {
         let costs = Costs::default();
-        let there = Work { uploaded: true, ..work(10_000_000) };
+        let there = Workload { uploaded: true, ..work(10_000_000) };
         let saved = costs.on_device(&work(10_000_000), &device((9, 0)))
             - costs.on_device(&there, &device((9, 0)));
         assert!((saved - 160e6 / costs.upload_bytes_per_second).abs() < 1e-12);

@@ -2,7 +2,7 @@
 
 use super::CurveFit;
 use super::device::BatchFitData;
-use super::start::{Finder, Found};
+use super::start::{CompleteStart, Finder};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::Starts;
 use crate::data::loss::Estimator;
@@ -132,26 +132,28 @@ impl CurveFit {
     ) -> Result<Starts<'s>> {
         let mut finder = Finder::new(self, start)?;
         finder.on_one_thread = request.is_wide();
-        let find = |(fit, status): (usize, &mut FitStatus)| -> Result<Found> {
+        let find = |(fit, status): (usize, &mut FitStatus)| -> Result<CompleteStart> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             let points = match request.points(fit, &mut columns, &mut y) {
                 Ok(points) => points,
                 Err(found) => {
                     *status = found;
-                    return Ok(Found::given(vec![f64::NAN; self.names.len()]));
+                    return Ok(CompleteStart::given(vec![f64::NAN; self.names.len()]));
                 }
             };
             match finder.begin(&points) {
                 // What is wrong with the model at the start the fit itself says.
                 Ok(begin) => {
                     let values = begin.values.clone();
-                    Ok(finder.solved(begin, &points).unwrap_or_else(|_| Found::given(values)))
+                    Ok(finder
+                        .solved(begin, &points)
+                        .unwrap_or_else(|_| CompleteStart::given(values)))
                 }
                 // A guess may know nothing of these points.
                 Err(Error::Start(StartError::Unknown { names })) if self.guess.is_some() => {
                     let parameter = self.names.iter().position(|name| names.contains(name));
                     *status = FitStatus::BadStart { parameter: parameter.unwrap_or(0) };
-                    Ok(Found::given(vec![f64::NAN; self.names.len()]))
+                    Ok(CompleteStart::given(vec![f64::NAN; self.names.len()]))
                 }
                 Err(error) => Err(error),
             }
@@ -160,7 +162,7 @@ impl CurveFit {
         let found = statuses.par_iter_mut().enumerate().map(find).collect::<Result<Vec<_>>>()?;
         let (mut sets, mut which) = (Vec::<Vec<usize>>::new(), Vec::with_capacity(found.len()));
         let mut values = Vec::with_capacity(found.len() * self.names.len());
-        for (fit, Found { values: mut own, solved, .. }) in found.into_iter().enumerate() {
+        for (fit, CompleteStart { values: mut own, solved, .. }) in found.into_iter().enumerate() {
             if let Some((lower, upper)) = request.starts.bounds_of(fit, own.len()) {
                 let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));
                 let ordered = own.iter_mut().zip(ends).filter(|(_, (lower, upper))| lower <= upper);

@@ -48,7 +48,7 @@ use device::FitData;
 use models::array;
 use parameters::ends;
 use parameters::told_of_ties;
-use start::Found;
+use start::CompleteStart;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -346,7 +346,7 @@ impl CurveFit {
     fn request<R>(
         &self,
         points: &Points<'_>,
-        start: Found,
+        start: CompleteStart,
         given: Option<GivenDevice<'_>>,
         spent: Spent,
         answer: impl FnOnce(Request<'_>) -> Result<R>,

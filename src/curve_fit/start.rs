@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A complete start.
-pub(super) struct Found {
+pub(super) struct CompleteStart {
     /// One per parameter.
     pub(super) values: Vec<f64>,
     /// Positions of the parameters that were solved for.
@@ -33,10 +33,10 @@ pub(super) struct Found {
     pub(super) took: Duration,
 }
 
-impl Found {
+impl CompleteStart {
     /// A start that was complete.
-    pub(super) fn given(values: Vec<f64>) -> Found {
-        Found { values, solved: Vec::new(), took: Duration::ZERO }
+    pub(super) fn given(values: Vec<f64>) -> CompleteStart {
+        CompleteStart { values, solved: Vec::new(), took: Duration::ZERO }
     }
 }
 
@@ -90,18 +90,18 @@ impl CurveFit {
     }
 
     /// A complete start, one value per parameter. `points` count as the estimator says.
-    pub(super) fn found(&self, start: &Start, points: &Points<'_>) -> Result<Found> {
+    pub(super) fn found(&self, start: &Start, points: &Points<'_>) -> Result<CompleteStart> {
         if let Start::Values(values) = start {
-            return Ok(Found::given(self.checked_start(values)?));
+            return Ok(CompleteStart::given(self.checked_start(values)?));
         }
         let _span = span!(DEBUG, "start", points = points.used);
         let finder = Finder::new(self, start)?;
         if finder.given.iter().all(Option::is_some) {
-            return Ok(Found::given(finder.begin(points)?.values));
+            return Ok(CompleteStart::given(finder.begin(points)?.values));
         }
         let begun = Instant::now();
         let found = finder.solved(finder.begin(points)?, points)?;
-        Ok(Found { took: begun.elapsed(), ..found })
+        Ok(CompleteStart { took: begun.elapsed(), ..found })
     }
 
     /// The values that are given by name.
@@ -244,18 +244,22 @@ impl<'c> Finder<'c> {
     ///
     /// # Errors
     /// If the model has no finite value there, or panics.
-    pub(super) fn solved(&self, begin: Begin, points: &Points<'_>) -> Result<Found> {
+    pub(super) fn solved(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         let (curve, Begin { values, solver, guessed }) = (self.curve, begin);
         if solver.solved.is_empty() {
-            return Ok(Found::given(values));
+            return Ok(CompleteStart::given(values));
         }
         let counts = points.as_measurements();
         let measured = counts.as_ref().unwrap_or(points);
         let solved_by = |solver: &CurveFit| {
             let (begin, on_one_thread) = (values.clone(), self.on_one_thread);
-            solver.request(measured, Found::given(begin), None, Spent::default(), |request| {
-                solved(&Request { on_one_thread, ..request })
-            })
+            solver.request(
+                measured,
+                CompleteStart::given(begin),
+                None,
+                Spent::default(),
+                |request| solved(&Request { on_one_thread, ..request }),
+            )
         };
         let mut found = solved_by(&solver.curve)?;
         if curve.estimator == Estimator::Poisson && solver.curve.has_bad_count(&found, points)? {
@@ -273,7 +277,7 @@ impl<'c> Finder<'c> {
                 found[i] = curve.inside(i, 1.0);
             }
         }
-        Ok(Found {
+        Ok(CompleteStart {
             values: curve.completed(found)?,
             solved: solver.solved.clone(),
             took: Duration::ZERO,

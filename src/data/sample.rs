@@ -119,11 +119,11 @@ impl Sample {
     }
 
     /// The columns of every second point from the first or the second on, or of all of them.
-    pub(crate) fn part(&self, part: Part) -> Vec<Vec<f64>> {
+    pub(crate) fn part(&self, part: SampleHalf) -> Vec<Vec<f64>> {
         let (first, step) = match part {
-            Part::Even => (0, 2),
-            Part::Odd => (1, 2),
-            Part::All => (0, 1),
+            SampleHalf::Even => (0, 2),
+            SampleHalf::Odd => (1, 2),
+            SampleHalf::All => (0, 1),
         };
         let of = |column: &Vec<f64>| column.iter().skip(first).step_by(step).copied().collect();
         self.columns.iter().map(of).collect()
@@ -132,7 +132,7 @@ impl Sample {
 
 /// A part of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SampleHalf {
     /// Its points 0, 2, 4, …
     Even,
     /// Its points 1, 3, 5, …
@@ -153,7 +153,7 @@ mod tests {
             let data = Data::new(part, part).unwrap();
             sample.add(&Points::validate(&data).unwrap());
         }
-        (sample.part(Part::All).swap_remove(0), sample.stretch())
+        (sample.part(SampleHalf::All).swap_remove(0), sample.stretch())
     }
 
     #[test]

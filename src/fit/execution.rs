@@ -5,7 +5,7 @@ use super::placement::{
     failed_on, not_loaded,
 };
 use crate::backend::Precision;
-use crate::backend::choice::{Work, f64_lanes};
+use crate::backend::choice::{Workload, f64_lanes};
 use crate::backend::cpu::{Cpu, Whitened};
 use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
@@ -13,7 +13,7 @@ use crate::backend::cuda::cpu_fallback::WithCpuFallback;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::evaluator::{Cuda, Place};
+use crate::backend::cuda::evaluator::{Cuda, PointsAt};
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -73,7 +73,7 @@ impl<'a> Execution<'a> {
             (Some(printed), _) => printed,
         };
         let estimate = || {
-            let work = Work {
+            let work = Workload {
                 points: points.used,
                 bytes_per_point: bytes_per_point(points),
                 units: printed.units,
@@ -189,10 +189,10 @@ impl<'a> OnDevice<'a> {
         let (kernels, _) = self.kernels(points, loss, arithmetic)?;
         let failed = |error| failed(&self.loaded.device, error);
         let place = match self.whole() {
-            Some(resident) => Place::Whole(resident),
+            Some(resident) => PointsAt::Whole(resident),
             None => {
                 let free = self.loaded.device.driver.memory().map_err(failed)?.free;
-                Place::chunks(&kernels.passes, points, free).map_err(failed)?
+                PointsAt::chunks(&kernels.passes, points, free).map_err(failed)?
             }
         };
         let scale = points.overview().kernel_scale(loss);

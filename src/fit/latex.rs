@@ -1,7 +1,7 @@
 //! A fit as a LaTeX table: parameters with their errors, and how good the fit is.
 
 use super::Fit;
-use super::marginal::Part;
+use super::marginal::SetOfMany;
 use super::rounding::rounded;
 use super::significant::significant;
 use crate::data::loss::Estimator;
@@ -50,7 +50,7 @@ impl Fit {
         for (title, value) in self.statistics_cells() {
             lines.push(format!("{title} & {value} \\\\"));
         }
-        if let Some(Part { sets, .. }) = self.part
+        if let Some(SetOfMany { sets, .. }) = self.part
             && sets > 1
         {
             lines.push(format!("\\multicolumn{{2}}{{l}}{{(of all {sets} sets)}} \\\\"));

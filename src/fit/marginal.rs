@@ -30,7 +30,7 @@ pub(crate) struct Seen<'a> {
 /// Of which fit of several sets a fit shows a part, and which.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Part {
+pub(crate) struct SetOfMany {
     /// Counted from 1.
     pub(crate) set: usize,
     pub(crate) sets: usize,
@@ -60,7 +60,7 @@ impl Fit {
             ties: seen.ties.clone(),
             derived: Vec::new(),
             warnings: Vec::new(),
-            part: Some(Part { set, sets, points, rank: self.covariance.rank }),
+            part: Some(SetOfMany { set, sets, points, rank: self.covariance.rank }),
             spread,
             ..self.clone()
         };

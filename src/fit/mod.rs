@@ -45,7 +45,7 @@ use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
-use marginal::Part;
+use marginal::SetOfMany;
 use nalgebra::DMatrix;
 use propagated::Derived;
 use stats::Stats;
@@ -93,7 +93,7 @@ pub struct Fit {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) stats: Stats,
     /// Of a fit of several sets as one of them sees it.
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<SetOfMany>,
 }
 
 impl Fit {

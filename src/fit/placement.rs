@@ -2,7 +2,7 @@
 //! sooner. One room for single fits, batches, streams and joint fits; what each needs on a device it makes itself.
 
 use super::stats::Stats;
-use crate::backend::choice::{Costs, Work};
+use crate::backend::choice::{Costs, Workload};
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::cache::Origin;
@@ -77,7 +77,7 @@ impl<'e> Estimate<'e> {
     /// Of a fit by passes over points, which a device makes `slower` times as slowly as over points that stay.
     pub(super) fn of_passes(
         costs: Costs,
-        work: Work,
+        work: Workload,
         slower: f64,
         is_loaded: impl Fn(&Device) -> bool + 'e,
     ) -> Estimate<'e> {

@@ -1,7 +1,7 @@
 //! A fit as text: what lmfit's report says, and what a careful reader would ask besides.
 
 use super::Fit;
-use super::marginal::Part;
+use super::marginal::SetOfMany;
 use super::propagated::Derived;
 use super::significant::significant;
 use crate::data::loss::Estimator;
@@ -138,7 +138,7 @@ impl Fit {
         };
         writeln!(f, "{errors}")?;
         match self.part {
-            Some(Part { set, sets, .. }) if sets > 1 => {
+            Some(SetOfMany { set, sets, .. }) if sets > 1 => {
                 writeln!(
                     f,
                     "set {set} of {sets}: points, chi-square and what follows from them are those of all"

@@ -6,7 +6,7 @@
 
 use super::Fit;
 use super::covariance::{Covariance, Direction};
-use super::marginal::Part;
+use super::marginal::SetOfMany;
 use super::propagated::Derived;
 use super::stats::Stats;
 use super::warning::Warning;
@@ -66,7 +66,7 @@ pub(crate) struct SavedFit {
     warnings: Vec<Warning>,
     stats: Stats,
     #[serde(default)]
-    part: Option<Part>,
+    part: Option<SetOfMany>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -252,7 +252,7 @@ fn expect(what: &'static str, got: usize, expected: usize) -> Result<()> {
 
 impl SavedCovariance {
     /// Of `p` parameters: all of the fit, or a `part` of them, in directions of all.
-    fn checked(self, p: usize, part: Option<Part>) -> Result<Covariance> {
+    fn checked(self, p: usize, part: Option<SetOfMany>) -> Result<Covariance> {
         expect("errors", self.errors.len(), p)?;
         expect("units", self.units.len(), p)?;
         let undetermined = self.null.columns;

@@ -42,9 +42,9 @@ use crate::error::Error;
 use fault::{Fault, clip, quote};
 use names::replace_names;
 use operation::{Operation, Stack};
-use part::{NOT, Part, Sort, TIGHT, infix, join, want};
+use part::{NOT, ParsedPart, Sort, TIGHT, infix, join, want};
 use std::collections::{HashMap, HashSet};
-use tokens::{Kind, Token, Tokens, is_name};
+use tokens::{Token, TokenKind, Tokens, is_name};
 
 /// Levels of parentheses, calls, signs and exponents inside each other. Each takes a few stack
 /// frames; the worst text fits half of a Rust thread's two megabytes, even without optimisation.
@@ -101,7 +101,7 @@ fn nearly_variable(
         let mut tokens = Tokens::new(text);
         let mut column = 1;
         while let Ok(token) = tokens.next()
-            && token.kind != Kind::End
+            && token.kind != TokenKind::End
         {
             if token.text == name {
                 column = token.column;
@@ -120,7 +120,7 @@ fn nearly_variable(
 /// An infix operator whose right operand is not complete.
 #[derive(Clone, Copy)]
 struct Pending<'a> {
-    left: Part,
+    left: ParsedPart,
     operator: Token<'a>,
     power: u8,
     operation: Operation,
@@ -172,13 +172,13 @@ impl<'a> Parser<'a> {
 
     /// The whole text: the node of its value on the tape, and its parameters.
     fn formula(mut self, tape: TapeId) -> Result<(Option<Id>, Vec<String>), Box<Fault>> {
-        if self.current.kind == Kind::End {
+        if self.current.kind == TokenKind::End {
             return Fault::at(1, "the expression is empty; expected a formula such as a*x + b");
         }
         let formula = self.expression(0)?;
         let Token { kind, text, column } = self.current;
         match (kind, text) {
-            (Kind::End, _) => {}
+            (TokenKind::End, _) => {}
             (_, ")") => return Fault::at(column, "found `)` but no `(` is open"),
             // Only a comma is left: everything else either continues a formula or was refused.
             _ => {
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
     /// A chain of operands and infix operators that bind at least as tightly as `floor`. An operator
     /// waits in `pending` until one that binds no tighter, or the end of the chain, shows that its
     /// right operand is complete.
-    fn expression(&mut self, floor: u8) -> Result<Part, Box<Fault>> {
+    fn expression(&mut self, floor: u8) -> Result<ParsedPart, Box<Fault>> {
         let outer = self.pending.len();
         let mut part = self.operand()?;
         loop {
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
     }
 
     /// [`expression`](Self::expression), one level further in.
-    fn nested(&mut self, floor: u8) -> Result<Part, Box<Fault>> {
+    fn nested(&mut self, floor: u8) -> Result<ParsedPart, Box<Fault>> {
         if self.depth == MAX_DEPTH {
             let column = self.current.column;
             return Fault::at(column, format!("more than {MAX_DEPTH} levels of nesting"));
@@ -236,11 +236,11 @@ impl<'a> Parser<'a> {
     }
 
     /// A number, a name, a call, a parenthesis, or one of these behind a sign or a `not`.
-    fn operand(&mut self) -> Result<Part, Box<Fault>> {
+    fn operand(&mut self) -> Result<ParsedPart, Box<Fault>> {
         let token = self.current;
-        let mut part = Part { sort: Sort::Value, integer: None, column: token.column };
+        let mut part = ParsedPart { sort: Sort::Value, integer: None, column: token.column };
         match (token.kind, token.text) {
-            (Kind::Number(value, integer), _) => {
+            (TokenKind::Number(value, integer), _) => {
                 self.advance()?;
                 self.stack.push(Var::from(value));
                 part.integer = integer;
@@ -264,10 +264,10 @@ impl<'a> Parser<'a> {
             }
             (_, "(") => {
                 self.advance()?;
-                part = Part { column: token.column, ..self.nested(0)? };
+                part = ParsedPart { column: token.column, ..self.nested(0)? };
                 self.close(token)?;
             }
-            (Kind::Name, name) if !matches!(name, "and" | "or") => {
+            (TokenKind::Name, name) if !matches!(name, "and" | "or") => {
                 self.advance()?;
                 if self.current.text == "(" {
                     self.call(token)?;
@@ -342,7 +342,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The last value but one to the power of the last, which is `exponent`.
-    fn power(&mut self, exponent: Part) {
+    fn power(&mut self, exponent: ParsedPart) {
         if let Some(n) = exponent.integer {
             self.stack.value();
             let power = self.stack.value().powi(n);
@@ -364,7 +364,7 @@ impl<'a> Parser<'a> {
     fn refuse_juxtaposition(&self) -> Result<(), Box<Fault>> {
         match (self.current.kind, self.current.text) {
             (_, "and" | "or") => Ok(()),
-            (Kind::Number(..) | Kind::Name, _) | (_, "(" | "!") => {
+            (TokenKind::Number(..) | TokenKind::Name, _) | (_, "(" | "!") => {
                 Fault::no_operator(self.previous, self.current)
             }
             _ => Ok(()),

@@ -10,7 +10,7 @@ use crate::error::names::NameError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
 use crate::model::parse::names::replace_names;
-use crate::model::parse::tokens::{Kind as TokenKind, Tokens, is_name};
+use crate::model::parse::tokens::{TokenKind, Tokens, is_name};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,8 +31,13 @@ impl Assembled {
     /// [`Error::Model`] or [`Error::Parse`], if the composite makes no sense.
     pub(super) fn of(model: &Model) -> Result<Assembled> {
         check_names(model)?;
-        let whole = model.folded(|leaf| Part::leaf(leaf), Part::number, Part::join)?;
-        let Part { formula, variables, .. } = whole.unwrap_or_else(|| Part::number_text("0", 3));
+        let whole = model.folded(
+            |leaf| PartialFormula::leaf(leaf),
+            PartialFormula::number,
+            PartialFormula::join,
+        )?;
+        let PartialFormula { formula, variables, .. } =
+            whole.unwrap_or_else(|| PartialFormula::number_text("0", 3));
         let parameters = model.parameters();
         let taken = parameters.iter().find(|name| variables.contains(name));
         if let Some(name) = taken {
@@ -77,7 +82,7 @@ fn bad_name(model: &Model, name: &str) -> ModelError {
 }
 
 /// Part of a formula.
-struct Part {
+struct PartialFormula {
     formula: String,
     /// What binds its weakest operator: 1 sums, 2 products, 3 nothing is open.
     strength: u8,
@@ -86,10 +91,10 @@ struct Part {
     shown: String,
 }
 
-impl Part {
-    fn leaf(leaf: &Leaf) -> Part {
+impl PartialFormula {
+    fn leaf(leaf: &Leaf) -> PartialFormula {
         let formula = leaf.prefixed(&leaf.formula);
-        Part {
+        PartialFormula {
             strength: strength(&formula),
             formula,
             variables: leaf.variables().to_vec(),
@@ -98,20 +103,26 @@ impl Part {
         }
     }
 
-    fn number(value: f64) -> Result<Part> {
+    fn number(value: f64) -> Result<PartialFormula> {
         if !value.is_finite() {
             let requirement = "finite to be combined with a model";
             return Err(Error::BadOption { name: "number", value, requirement });
         }
-        Ok(Part::number_text(&format!("{value:?}"), if value < 0.0 { 1 } else { 3 }))
+        Ok(PartialFormula::number_text(&format!("{value:?}"), if value < 0.0 { 1 } else { 3 }))
     }
 
-    fn number_text(text: &str, strength: u8) -> Part {
+    fn number_text(text: &str, strength: u8) -> PartialFormula {
         let formula = text.to_owned();
-        Part { shown: formula.clone(), formula, strength, variables: Vec::new(), depth: 0 }
+        PartialFormula {
+            shown: formula.clone(),
+            formula,
+            strength,
+            variables: Vec::new(),
+            depth: 0,
+        }
     }
 
-    fn join(mut self, joint: Joint, right: Part) -> Result<Part> {
+    fn join(mut self, joint: Joint, right: PartialFormula) -> Result<PartialFormula> {
         if joint == Joint::Nest {
             return self.nest(right);
         }
@@ -130,7 +141,7 @@ impl Part {
         Ok(self)
     }
 
-    fn nest(self, inner: Part) -> Result<Part> {
+    fn nest(self, inner: PartialFormula) -> Result<PartialFormula> {
         let [variable] = self.variables.as_slice() else {
             let variables = self.variables.len();
             return Err(ModelError::NotNestable { outer: self.shown, variables }.into());
@@ -150,7 +161,7 @@ impl Part {
         let inserted = |name: &str| (name == variable).then(|| argument.clone());
         let formula = replace_names(&self.formula, inserted);
         let (variables, strength, shown) = (inner.variables, self.strength, self.shown);
-        Ok(Part { formula, strength, variables, depth, shown })
+        Ok(PartialFormula { formula, strength, variables, depth, shown })
     }
 }
 

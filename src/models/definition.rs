@@ -17,7 +17,7 @@ pub(crate) struct Definition {
     /// Names and formulas, over the parameters, of what people want to know besides: `fwhm`, `height`.
     pub(crate) derived: &'static [(&'static str, &'static str)],
     /// How it is found in a sum of models.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ModelKind,
     /// A start for points that this model describes, noisy ones, without a background: one value per
     /// parameter. What is not finite or out of its bounds is put right by the caller.
     pub(crate) estimate: fn(&Observations) -> Vec<f64>,
@@ -25,7 +25,7 @@ pub(crate) struct Definition {
 
 /// How a model is found where it is one term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ModelKind {
     /// What peaks stand on; it is found first, where nothing stands on it: at the ends.
     Background,
     /// It goes back to 0 on both sides. Found after the background, the largest first.
@@ -105,7 +105,7 @@ macro_rules! define {
                     $crate::models::definition::$range(stringify!($parameter) $($(, $limit)+)?)
                 ),+],
                 derived: &[$((stringify!($quantity), $value)),*],
-                kind: $crate::models::definition::Kind::$kind,
+                kind: $crate::models::definition::ModelKind::$kind,
                 estimate: $estimate,
             };
 

@@ -1,6 +1,6 @@
 //! One model of a composite: a definition of the library, or a formula of the user's, with a prefix.
 
-use super::definition::{Definition, Kind};
+use super::definition::{Definition, ModelKind};
 use crate::data::observations::Observations;
 use crate::model::Expression;
 use crate::model::parse::names::replace_names;
@@ -22,7 +22,7 @@ pub(crate) struct Leaf {
     pub(super) formula: String,
     pub(super) parameters: Vec<(String, (f64, f64))>,
     pub(super) derived: Vec<(String, String)>,
-    pub(super) kind: Kind,
+    pub(super) kind: ModelKind,
     pub(super) estimate: Option<Arc<Estimate>>,
 }
 
@@ -60,7 +60,7 @@ impl Leaf {
             formula: formula.to_owned(),
             parameters,
             derived: Vec::new(),
-            kind: Kind::Curve,
+            kind: ModelKind::Curve,
             estimate: None,
         }
     }

@@ -12,7 +12,7 @@ use super::model::Model;
 use super::{by_name, polynomial};
 use crate::error::{Error, Result};
 use crate::model::parse::fault::{Fault, quote};
-use crate::model::parse::tokens::{Kind, Token, Tokens};
+use crate::model::parse::tokens::{Token, TokenKind, Tokens};
 
 /// Parentheses inside each other, at most.
 const DEEPEST: usize = 100;
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Result<Model> {
         let mut parser = Parser { tokens, current, depth: 0 };
         let model = parser.sum()?;
         match parser.current.kind {
-            Kind::End => Ok(model),
+            TokenKind::End => Ok(model),
             _ => parser.unexpected("expected + - * / or the end"),
         }
     });
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
             "-" => {
                 self.advance()?;
                 match self.current.kind {
-                    Kind::Number(value, _) => self.after(|_| Ok(Model::number(-value)))?,
+                    TokenKind::Number(value, _) => self.after(|_| Ok(Model::number(-value)))?,
                     _ => -self.factor()?,
                 }
             }
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
     fn operand(&mut self) -> Parsed<Model> {
         let token = self.current;
         match (token.kind, token.text) {
-            (Kind::Number(value, _), _) => {
+            (TokenKind::Number(value, _), _) => {
                 self.advance()?;
                 Ok(Model::number(value))
             }
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
                 self.close()?;
                 Ok(model)
             }
-            (Kind::Name, name) => {
+            (TokenKind::Name, name) => {
                 self.advance()?;
                 let (degree, prefix) = self.arguments()?;
                 let model = match (name, degree) {
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
             return Ok((degree, prefix));
         }
         self.advance()?;
-        if let Kind::Number(_, whole) = self.current.kind {
+        if let TokenKind::Number(_, whole) = self.current.kind {
             degree = whole.and_then(|degree| usize::try_from(degree).ok());
             if degree.is_none() {
                 return self.unexpected("expected a whole number as degree");
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
             }
             self.advance()?;
         }
-        if self.current.kind == Kind::Name {
+        if self.current.kind == TokenKind::Name {
             prefix = self.current.text;
             self.advance()?;
         }
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
 
     fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
         let found = match self.current.kind {
-            Kind::End => "the text ends".to_owned(),
+            TokenKind::End => "the text ends".to_owned(),
             _ => format!("found {}", quote(self.current.text)),
         };
         Fault::at(self.current.column, format!("{expected} but {found}"))

@@ -190,14 +190,14 @@ impl Tree {
     }
 
     /// How it is found in a sum.
-    fn kind(&self) -> super::definition::Kind {
-        use super::definition::Kind;
+    fn kind(&self) -> super::definition::ModelKind {
+        use super::definition::ModelKind;
         match self {
             Tree::Leaf(placed) => placed.leaf.kind,
-            Tree::Number(_) => Kind::Background,
+            Tree::Number(_) => ModelKind::Background,
             Tree::Sum(parts) | Tree::Product(parts) => {
                 let mut kinds = parts.iter().map(|(_, part)| part.kind());
-                kinds.find(|kind| *kind != Kind::Background).unwrap_or(Kind::Background)
+                kinds.find(|kind| *kind != ModelKind::Background).unwrap_or(ModelKind::Background)
             }
             Tree::Nest(outer, _) => outer.kind(),
         }
@@ -222,9 +222,9 @@ impl Placed {
 /// The factor that makes the shape first, as if the others were 1; then each of the others in what
 /// is left of y, where that is more than noise.
 fn find_product(factors: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
-    use super::definition::Kind;
+    use super::definition::ModelKind;
     let shapes = |(exponent, factor): &&(f64, Tree)| {
-        *exponent > 0.0 && !matches!(factor.kind(), Kind::Background)
+        *exponent > 0.0 && !matches!(factor.kind(), ModelKind::Background)
     };
     let main = factors.iter().position(|factor| shapes(&factor)).unwrap_or(0);
     let mut order: Vec<usize> = (0..factors.len()).collect();

@@ -151,15 +151,15 @@ const GROUP: u64 = 256;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Grouped<S> {
     /// Of the groups that are complete.
-    total: Part<S>,
+    total: CountedSum<S>,
     /// Of the pieces since then.
-    group: Part<S>,
+    group: CountedSum<S>,
 }
 
 /// A sum, and of how many pieces it is. The number goes wherever the sum goes, so that nothing takes the
 /// sum of none for that of many.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Part<S> {
+struct CountedSum<S> {
     sums: S,
     pieces: u64,
 }
@@ -167,7 +167,7 @@ struct Part<S> {
 impl<S: Summary + Clone> Grouped<S> {
     /// Of no pieces; `empty` is a summary of no points.
     pub(crate) fn new(empty: S) -> Grouped<S> {
-        let none = Part { sums: empty, pieces: 0 };
+        let none = CountedSum { sums: empty, pieces: 0 };
         Grouped { total: none.clone(), group: none }
     }
 

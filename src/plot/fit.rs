@@ -37,12 +37,12 @@ pub struct FitPlot<'a> {
     prediction: Option<f64>,
     residuals: bool,
     legend: bool,
-    parts: Vec<Part>,
+    parts: Vec<FurtherCurve>,
 }
 
 /// A further curve.
 #[derive(Clone, Debug)]
-struct Part {
+struct FurtherCurve {
     name: String,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -151,7 +151,7 @@ impl<'a> FitPlot<'a> {
     /// Draws a further curve, such as one peak of several: values `y` at the abscissas `x`.
     #[must_use]
     pub fn component(mut self, name: &str, x: &[f64], y: &[f64]) -> FitPlot<'a> {
-        self.parts.push(Part { name: name.into(), x: x.to_vec(), y: y.to_vec() });
+        self.parts.push(FurtherCurve { name: name.into(), x: x.to_vec(), y: y.to_vec() });
         self
     }
 

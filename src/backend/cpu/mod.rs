@@ -49,13 +49,13 @@ pub(crate) const ITERATION_FLOOR: f64 = 0.1;
 /// not depend on data and serves many fits.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    kind: Kind,
+    kind: PreparedForm,
     /// Positions of the free parameters.
     pub(crate) free: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum PreparedForm {
     /// With collected factors, and as it was traced, for parameters at which they are out of range.
     Traced {
         collected: Arc<Code>,
@@ -73,21 +73,22 @@ impl Prepared {
     pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
         let plain = Arc::new(Code::compile(program));
         let collected = Arc::new(Code::collected(program));
-        Prepared { free: free.to_vec(), kind: Kind::Traced { collected, plain } }
+        Prepared { free: free.to_vec(), kind: PreparedForm::Traced { collected, plain } }
     }
 
     /// Operations per point and pass.
     pub(crate) fn operations(&self) -> usize {
         match &self.kind {
-            Kind::Traced { collected, .. } => collected.steps.len(),
-            Kind::Native { .. } => 0,
+            PreparedForm::Traced { collected, .. } => collected.steps.len(),
+            PreparedForm::Native { .. } => 0,
         }
     }
 
     /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
     pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
         let outputs = (0..=free.len()).map(Source::Register).collect();
-        let kind = Kind::Native { native: native.clone(), bounds: bounds.to_vec(), outputs };
+        let kind =
+            PreparedForm::Native { native: native.clone(), bounds: bounds.to_vec(), outputs };
         Prepared { free: free.to_vec(), kind }
     }
 
@@ -98,8 +99,8 @@ impl Prepared {
 
     fn registers(&self) -> usize {
         match &self.kind {
-            Kind::Traced { collected, plain } => collected.registers.max(plain.registers),
-            Kind::Native { outputs, .. } => outputs.len(),
+            PreparedForm::Traced { collected, plain } => collected.registers.max(plain.registers),
+            PreparedForm::Native { outputs, .. } => outputs.len(),
         }
     }
 }
@@ -118,7 +119,7 @@ struct Pass<'a> {
 impl<'a> Pass<'a> {
     fn new(model: &'a Prepared, params: &'a [f64], uniforms: &'a mut Vec<f64>) -> Pass<'a> {
         let (code, outputs) = match &model.kind {
-            Kind::Traced { collected, plain } => {
+            PreparedForm::Traced { collected, plain } => {
                 let code = if collected.uniforms(params, uniforms) {
                     collected
                 } else {
@@ -127,7 +128,7 @@ impl<'a> Pass<'a> {
                 };
                 (Some(&**code), &code.outputs)
             }
-            Kind::Native { outputs, .. } => (None, outputs),
+            PreparedForm::Native { outputs, .. } => (None, outputs),
         };
         Pass { params, uniforms, code, outputs }
     }
@@ -135,11 +136,11 @@ impl<'a> Pass<'a> {
     /// By the model as it was traced, whatever the parameters.
     fn plain(model: &'a Prepared, params: &'a [f64], uniforms: &'a mut Vec<f64>) -> Pass<'a> {
         match &model.kind {
-            Kind::Traced { plain, .. } => {
+            PreparedForm::Traced { plain, .. } => {
                 plain.uniforms(params, uniforms);
                 Pass { params, uniforms, code: Some(plain), outputs: &plain.outputs }
             }
-            Kind::Native { .. } => Pass::new(model, params, uniforms),
+            PreparedForm::Native { .. } => Pass::new(model, params, uniforms),
         }
     }
 
@@ -152,7 +153,7 @@ impl<'a> Pass<'a> {
         mut work: impl FnMut(Pass<'_>) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
         let sound = work(Pass::new(model, params, uniforms))?;
-        if !sound && matches!(model.kind, Kind::Traced { .. }) {
+        if !sound && matches!(model.kind, PreparedForm::Traced { .. }) {
             work(Pass::plain(model, params, uniforms))?;
         }
         Ok(())
@@ -207,16 +208,16 @@ impl<'a> Cpu<'a> {
     ) -> Cpu<'a> {
         let k = model.outputs();
         let (chunks, parallel) = match &model.kind {
-            Kind::Traced { collected, .. } => {
+            PreparedForm::Traced { collected, .. } => {
                 let per_point = collected.steps.len() + k * k / 2;
                 let work = per_point.saturating_mul(points.len());
                 (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
             }
             // What a native model costs is unknown; several chunks are worth several threads.
-            Kind::Native { .. } => (Chunks::of_calls(points.len()), true),
+            PreparedForm::Native { .. } => (Chunks::of_calls(points.len()), true),
         };
         scratch.least.clear();
-        if let Kind::Native { native, .. } = &model.kind {
+        if let PreparedForm::Native { native, .. } = &model.kind {
             scratch.least.extend(native.least_sizes(start));
         }
         scratch.normals.resize_with(chunks.count(), || (Normal::zero(k - 1), None));
@@ -320,7 +321,7 @@ impl<'a> Cpu<'a> {
             let inputs = Inputs::new(&self.points.columns, block, len);
             worker.machine.load(&inputs);
             match (&self.model.kind, pass.code) {
-                (Kind::Native { native, bounds, .. }, _) => {
+                (PreparedForm::Native { native, bounds, .. }, _) => {
                     let steps = Steps { bounds, least: &self.scratch.least };
                     outcome = self.call_native(native, steps, pass.params, block, len, worker);
                 }

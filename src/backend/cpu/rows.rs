@@ -21,7 +21,7 @@ const ALIGNMENT: usize = 8;
 
 /// The columns of one block's rows, and room for its sums.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct BlockRows {
     /// Weighted partials, then the weighted residual.
     columns: Vec<Register>,
     /// The factor of each row, where rows are weighted.
@@ -76,7 +76,7 @@ pub(super) struct Target<'a> {
     pub(super) darkest: &'a [f64; LANES],
 }
 
-impl Rows {
+impl BlockRows {
     /// Makes room for `k` columns, residual included.
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
@@ -154,7 +154,7 @@ impl Rows {
         weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
     }
 
-    /// As [`residual`](Rows::residual), of fits side by side.
+    /// As [`residual`](BlockRows::residual), of fits side by side.
     fn residual_of(
         &mut self,
         kernels: &Kernels,
@@ -305,7 +305,7 @@ fn weigh(kernels: &Kernels, partial: &[f64], factor: Option<&[f64]>, scale: f64,
     }
 }
 
-impl Rows {
+impl BlockRows {
     /// The sums of the chunk as normal equations. `squares`: whether the cost is that of the residuals.
     pub(super) fn finish(&mut self, squares: bool, out: &mut Normal) {
         collapse(&self.lanes, &mut out.products);

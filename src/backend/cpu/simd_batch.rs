@@ -13,7 +13,7 @@ use super::kernels::{self, Kernels};
 use super::machine::{BLOCK, Block, Inputs, Uniforms};
 use super::rows::{Target, View};
 use super::sums::Worker;
-use super::{ITERATION_FLOOR, Kind, Prepared};
+use super::{ITERATION_FLOOR, Prepared, PreparedForm};
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -63,7 +63,7 @@ pub(crate) struct SimdBatch {
 impl SimdBatch {
     /// Of a model of `columns` independent variables; `None` if it is not traced.
     pub(crate) fn new(model: &Prepared, columns: usize, manner: Manner) -> Option<SimdBatch> {
-        let Kind::Traced { collected: code, .. } = &model.kind else { return None };
+        let PreparedForm::Traced { collected: code, .. } = &model.kind else { return None };
         Some(SimdBatch {
             code: code.clone(),
             manner,

@@ -2,8 +2,8 @@
 //! together or piece by piece.
 
 use super::machine::Machine;
-use super::rows::{Rows, View};
-use super::{Cpu, ITERATION_FLOOR, Kind, Pass};
+use super::rows::{BlockRows, View};
+use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::observe::span;
@@ -87,7 +87,7 @@ impl Cpu<'_> {
 
     /// Tries that pieces which are not sound have had before the first pass: a native model has one only.
     fn tries(&self) -> usize {
-        usize::from(matches!(self.model.kind, Kind::Native { .. }))
+        usize::from(matches!(self.model.kind, PreparedForm::Native { .. }))
     }
 
     /// Adds the normal equations of these points, piece by piece.
@@ -139,7 +139,7 @@ pub(super) fn merge_into<S: Summary>(chunks: &mut [(S, Option<Fault>)], out: &mu
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) machine: Machine,
-    pub(super) rows: Rows,
+    pub(super) rows: BlockRows,
     /// Indices of a block's points where some points are passed over.
     pub(super) picked: Vec<usize>,
     /// One point's independent variables, parameters and partials, for native models.

@@ -13,7 +13,7 @@ use crate::threads;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a text depends on beside the program: types of columns and response, loss, arithmetic.
-type Kind = (Vec<Storage>, Storage, Rule, Arithmetic);
+type TextKey = (Vec<Storage>, Storage, Rule, Arithmetic);
 
 /// A way in which data and losses come, for which a model has kernels of its own.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub(crate) struct CompiledModel {
     pub(crate) program: Program,
     /// Units of work at a point, as [`Costs`](crate::device::Costs) counts them.
     pub(crate) units: f64,
-    texts: Mutex<Vec<(Kind, Arc<Texts>)>>,
+    texts: Mutex<Vec<(TextKey, Arc<Texts>)>>,
 }
 
 /// The kernels of a fit on a device.

@@ -21,23 +21,23 @@ use crate::observe::span;
 use std::ops::Range;
 
 /// Where the points of a fit are.
-pub(crate) enum Place<'a> {
+pub(crate) enum PointsAt<'a> {
     /// All of them on the device.
     Whole(&'a DevicePoints),
     /// On the host; a chunk at a time is brought to the device.
     Chunks(Box<DoubleBuffer>),
 }
 
-impl Place<'_> {
+impl PointsAt<'_> {
     /// As many points at a time as there is room for: half of what was refused until it is granted.
     /// `free`: the bytes that the device says it has.
     pub(crate) fn chunks(
         kernels: &Kernels,
         points: &Points<'_>,
         free: usize,
-    ) -> Result<Place<'static>, DriverError> {
+    ) -> Result<PointsAt<'static>, DriverError> {
         DoubleBuffer::new(&kernels.driver, points, points.used, free)
-            .map(|rooms| Place::Chunks(Box::new(rooms)))
+            .map(|rooms| PointsAt::Chunks(Box::new(rooms)))
     }
 }
 
@@ -45,7 +45,7 @@ impl Place<'_> {
 pub(crate) struct Cuda<'a> {
     passes: Passes,
     points: &'a Points<'a>,
-    place: Place<'a>,
+    place: PointsAt<'a>,
     slots: PartialSums,
     /// The state of a loop on the device, where there is one.
     state: Option<Buffer>,
@@ -57,7 +57,7 @@ impl<'a> Cuda<'a> {
     pub(crate) fn new(
         kernels: FitKernels,
         points: &'a Points<'a>,
-        place: Place<'a>,
+        place: PointsAt<'a>,
         loss_scale: f64,
         (params, free): (usize, usize),
     ) -> Result<Cuda<'a>, DriverError> {
@@ -65,14 +65,14 @@ impl<'a> Cuda<'a> {
         let size = Size { columns: 0, params, free };
         let layout = Layout::new(size);
         let state = match (&place, free <= FEW_PARAMETERS) {
-            (Place::Whole(_), true) => {
+            (PointsAt::Whole(_), true) => {
                 Some(Buffer::of::<u64>(&driver, layout.words + words::<ScratchLayout>(size))?)
             }
             _ => None,
         };
         let (most, count) = match &place {
-            Place::Whole(resident) => (resident.points, 1),
-            Place::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
+            PointsAt::Whole(resident) => (resident.points, 1),
+            PointsAt::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
         };
         Ok(Cuda {
             passes: Passes::new(kernels, loss_scale, (params, free), most)?,
@@ -87,8 +87,8 @@ impl<'a> Cuda<'a> {
     /// Bytes of device memory held, data included.
     pub(crate) fn bytes(&self) -> usize {
         let data = match &self.place {
-            Place::Whole(resident) => resident.bytes(),
-            Place::Chunks(rooms) => rooms.bytes(),
+            PointsAt::Whole(resident) => resident.bytes(),
+            PointsAt::Chunks(rooms) => rooms.bytes(),
         };
         let state = self.state.as_ref().map_or(0, Buffer::bytes);
         data + self.passes.bytes() + self.slots.bytes() + state
@@ -97,8 +97,8 @@ impl<'a> Cuda<'a> {
     /// Chunks that a pass takes.
     pub(crate) fn chunks(&self) -> usize {
         match &self.place {
-            Place::Whole(_) => 1,
-            Place::Chunks(rooms) => self.points.len().div_ceil(rooms.capacity()),
+            PointsAt::Whole(_) => 1,
+            PointsAt::Chunks(rooms) => self.points.len().div_ceil(rooms.capacity()),
         }
     }
 
@@ -138,8 +138,8 @@ impl<'a> Cuda<'a> {
         out.clear();
         slots.clear();
         match &mut self.place {
-            Place::Whole(resident) => passes.queue(S::KIND, resident, slots.next())?,
-            Place::Chunks(rooms) => {
+            PointsAt::Whole(resident) => passes.queue(S::KIND, resident, slots.next())?,
+            PointsAt::Chunks(rooms) => {
                 rooms.pass_over(passes, slots, self.points, (&mut *part, &mut *out))?;
             }
         }
@@ -172,7 +172,7 @@ impl Cuda<'_> {
 
     /// Queues evaluations at the state's trial, each with the step that follows it.
     pub(super) fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
-        let Place::Whole(points) = &self.place else { return Err(no_loop()) };
+        let PointsAt::Whole(points) = &self.place else { return Err(no_loop()) };
         let passes = &self.passes;
         let data = points.data(passes.loss_scale);
         let words = [self.state()?.address(), passes.partial.address(), passes.ticket.address()];
@@ -188,7 +188,7 @@ impl Cuda<'_> {
 
     /// Queues the factor at the state's present parameters and the step that waits for it.
     pub(super) fn factor_and_step(&mut self) -> Result<(), DriverError> {
-        let Place::Whole(points) = &self.place else { return Err(no_loop()) };
+        let PointsAt::Whole(points) = &self.place else { return Err(no_loop()) };
         let state = self.state()?.address();
         let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
         let (params, columns) = (at(&self.layout.present.params), at(&self.layout.columns));

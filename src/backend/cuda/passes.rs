@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What a pass sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PassKind {
     Normal,
     /// For at most [`FEW_PARAMETERS`] free parameters.
     Factor,
@@ -22,14 +22,14 @@ pub(super) enum Kind {
 
 /// A summary that a pass finds.
 pub(super) trait Summed: Summary {
-    const KIND: Kind;
+    const KIND: PassKind;
 
     /// Takes the numbers that the kernel left, in place of what was there.
     fn take(&mut self, numbers: &[f64]);
 }
 
 impl Summed for Normal {
-    const KIND: Kind = Kind::Normal;
+    const KIND: PassKind = PassKind::Normal;
 
     fn take(&mut self, numbers: &[f64]) {
         let (products, cost) = numbers.split_at(self.products.len());
@@ -39,7 +39,7 @@ impl Summed for Normal {
 }
 
 impl Summed for RFactor {
-    const KIND: Kind = Kind::Factor;
+    const KIND: PassKind = PassKind::Factor;
 
     fn take(&mut self, numbers: &[f64]) {
         let count = self.r.len();
@@ -60,7 +60,7 @@ pub(super) struct Passes {
     pub(super) partial: Buffer,
     pub(super) ticket: Buffer,
     /// Weighted rows, for models of many parameters.
-    rows: Option<Rows>,
+    rows: Option<DeviceRows>,
 }
 
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
@@ -83,7 +83,7 @@ impl Passes {
         let ticket = Buffer::of::<u32>(driver, 1)?;
         ticket.clear()?;
         let rows = match free > FEW_PARAMETERS {
-            true => Some(Rows::new(driver, free + 1, points)?),
+            true => Some(DeviceRows::new(driver, free + 1, points)?),
             false => None,
         };
         Ok(Passes {
@@ -99,7 +99,7 @@ impl Passes {
 
     pub(super) fn bytes(&self) -> usize {
         let own = [&self.inputs, &self.partial, &self.ticket].map(Buffer::bytes);
-        own.into_iter().sum::<usize>() + self.rows.as_ref().map_or(0, Rows::bytes)
+        own.into_iter().sum::<usize>() + self.rows.as_ref().map_or(0, DeviceRows::bytes)
     }
 
     /// Where the next passes evaluate the model.
@@ -110,7 +110,7 @@ impl Passes {
     /// Queues the sums over `points`, which it leaves at `out`.
     pub(super) fn queue(
         &self,
-        kind: Kind,
+        kind: PassKind,
         points: &DevicePoints,
         out: Slot,
     ) -> Result<(), DriverError> {
@@ -119,16 +119,16 @@ impl Passes {
         let params_bytes = self.inputs.bytes() - self.free * size_of::<f64>();
         let columns = params + params_bytes as u64;
         let (kernels, kernel, floor) = match (kind, &self.rows) {
-            (Kind::Normal, Some(rows)) => {
+            (PassKind::Normal, Some(rows)) => {
                 let at = (params, columns, ITERATION_FLOOR);
                 return rows.sum(&self.kernels.passes, (&data, points.points), at, out);
             }
-            (Kind::Normal, None) => (&*self.kernels.passes, "normal", ITERATION_FLOOR),
-            (Kind::Factor, _) => (self.kernels.factor()?, "factor", 0.0),
+            (PassKind::Normal, None) => (&*self.kernels.passes, "normal", ITERATION_FLOOR),
+            (PassKind::Factor, _) => (self.kernels.factor()?, "factor", 0.0),
         };
         let geometry = match kind {
-            Kind::Normal => geometry,
-            Kind::Factor => factor_geometry,
+            PassKind::Normal => geometry,
+            PassKind::Factor => factor_geometry,
         };
         let multiprocessors = kernels.driver.properties().multiprocessors;
         let geometry = geometry(multiprocessors, self.free, points.points);
@@ -252,7 +252,7 @@ const ROWS_BYTES: usize = 64 << 20;
 const LEAST_SPLIT: usize = 1024;
 
 /// Room for the weighted rows of `stride` points, k columns each, and for sums of their products.
-pub(super) struct Rows {
+pub(super) struct DeviceRows {
     matrix: Buffer,
     cost: Buffer,
     partial: Buffer,
@@ -263,20 +263,20 @@ pub(super) struct Rows {
     splits: usize,
 }
 
-impl Rows {
+impl DeviceRows {
     /// For at most `points` points at a time.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         k: usize,
         points: usize,
-    ) -> Result<Rows, DriverError> {
+    ) -> Result<DeviceRows, DriverError> {
         let stride = (ROWS_BYTES / (k * size_of::<f64>())).clamp(1, points.max(1));
         let pairs = pairs(k);
         let blocks = 4 * driver.properties().multiprocessors as usize;
         let splits = (blocks / pairs).clamp(1, stride.div_ceil(LEAST_SPLIT));
         let tickets = Buffer::of::<u32>(driver, pairs)?;
         tickets.clear()?;
-        Ok(Rows {
+        Ok(DeviceRows {
             matrix: Buffer::of::<f64>(driver, k * stride)?,
             cost: Buffer::of::<f64>(driver, stride)?,
             partial: Buffer::of::<f64>(driver, splits * (pair(0, k) + 1))?,

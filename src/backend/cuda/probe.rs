@@ -59,7 +59,7 @@ const NO_DEVICE: c_int = 100;
 
 /// A driver that has been started and has devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct StartedDriver {
     /// Major and minor version of CUDA that the driver speaks.
     pub(crate) driver_version: (u32, u32),
     /// Devices, at least one.
@@ -67,8 +67,8 @@ pub(crate) struct Found {
 }
 
 /// The driver of this process, unless `DUALFIT_FORCE_CPU` is set.
-pub(crate) fn driver() -> Result<Found, NoCuda> {
-    static FOUND: OnceLock<Result<Found, NoCuda>> = OnceLock::new();
+pub(crate) fn driver() -> Result<StartedDriver, NoCuda> {
+    static FOUND: OnceLock<Result<StartedDriver, NoCuda>> = OnceLock::new();
     if is_forced(env::var_os("DUALFIT_FORCE_CPU").as_deref()) {
         return Err(NoCuda::ForcedCpu);
     }
@@ -76,7 +76,7 @@ pub(crate) fn driver() -> Result<Found, NoCuda> {
 }
 
 /// The driver, if it has device `ordinal`.
-pub(crate) fn device(ordinal: usize) -> Result<Found, NoCuda> {
+pub(crate) fn device(ordinal: usize) -> Result<StartedDriver, NoCuda> {
     let found = driver()?;
     let count = found.devices;
     if ordinal >= count {
@@ -112,7 +112,7 @@ fn visible_devices() -> Option<String> {
 }
 
 /// Opens the first of `libraries` that can be loaded, and starts it.
-pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<Found, NoCuda> {
+pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<StartedDriver, NoCuda> {
     let names = || libraries.iter().map(|name| name.as_ref().to_string_lossy().into_owned());
     // SAFETY: the initialisers that run are those of the NVIDIA driver, which any CUDA program loads.
     let open = |name: &S| unsafe { Library::new(name.as_ref()) }.ok();
@@ -127,7 +127,7 @@ pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<Found, NoCuda> {
     found
 }
 
-fn start(library: &Library, name: &str) -> Result<Found, NoCuda> {
+fn start(library: &Library, name: &str) -> Result<StartedDriver, NoCuda> {
     let missing = |symbol: &str| NoCuda::SymbolMissing {
         symbol: symbol.to_owned(),
         library: name.to_owned(),
@@ -162,7 +162,7 @@ fn start(library: &Library, name: &str) -> Result<Found, NoCuda> {
         let mut count = 0;
         check(library, "cuDeviceGetCount", get_count(&mut count))?;
         match usize::try_from(count) {
-            Ok(devices) if devices > 0 => Ok(Found { driver_version, devices }),
+            Ok(devices) if devices > 0 => Ok(StartedDriver { driver_version, devices }),
             _ => Err(no_device()),
         }
     }

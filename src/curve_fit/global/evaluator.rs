@@ -7,7 +7,7 @@ use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
 
 /// One set.
-pub(super) struct Part<'e> {
+pub(super) struct SetEvaluator<'e> {
     pub(super) evaluator: Box<dyn Evaluator + 'e>,
     /// The position in the joint fit of each of the model's parameters.
     pub(super) params: &'e [usize],
@@ -23,10 +23,10 @@ pub(super) struct Part<'e> {
 
 /// All sets.
 pub(super) struct JointEvaluator<'e> {
-    pub(super) parts: Vec<Part<'e>>,
+    pub(super) parts: Vec<SetEvaluator<'e>>,
 }
 
-impl Part<'_> {
+impl SetEvaluator<'_> {
     fn take(&mut self, params: &[f64], columns: &[f64]) {
         self.own.iter_mut().zip(self.params).for_each(|(own, &k)| *own = params[k]);
         self.columns.iter_mut().zip(self.free).for_each(|(own, &j)| *own = columns[j]);
@@ -82,7 +82,7 @@ impl Evaluator for JointEvaluator<'_> {
         out.clear();
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
-            let Part { evaluator, own, columns, normal, .. } = part;
+            let SetEvaluator { evaluator, own, columns, normal, .. } = part;
             evaluator.normal(own, columns, normal).map_err(|f| Self::joint(f, set, params))?;
             part.add_normal(out);
         }
@@ -93,7 +93,7 @@ impl Evaluator for JointEvaluator<'_> {
         out.clear();
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
-            let Part { evaluator, own, columns, .. } = part;
+            let SetEvaluator { evaluator, own, columns, .. } = part;
             let mut factor = RFactor::zero(columns.len());
             evaluator.factor(own, columns, &mut factor).map_err(|f| Self::joint(f, set, params))?;
             part.fold(&factor, out);
@@ -106,7 +106,7 @@ impl Evaluator for JointEvaluator<'_> {
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.own.iter_mut().zip(part.params).for_each(|(own, &k)| *own = params[k]);
             let mut found = vec![0.0; part.free.len()];
-            let Part { evaluator, own, .. } = part;
+            let SetEvaluator { evaluator, own, .. } = part;
             evaluator.magnitudes(own, &mut found).map_err(|f| Self::joint(f, set, params))?;
             for (&j, magnitude) in part.free.iter().zip(found) {
                 let magnitude = magnitude * part.factor;
@@ -140,7 +140,7 @@ impl Evaluator for JointEvaluator<'_> {
     }
 
     fn limit_weights(&mut self, most: f64) -> Option<f64> {
-        let limit = |part: &mut Part<'_>| {
+        let limit = |part: &mut SetEvaluator<'_>| {
             let square = part.evaluator.limit_weights(most / part.factor);
             square.map(|square| square * part.factor * part.factor)
         };
@@ -152,7 +152,7 @@ impl Evaluator for JointEvaluator<'_> {
         let mut rows = Vec::new();
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
-            let Part { evaluator, own, columns, free, factor, .. } = part;
+            let SetEvaluator { evaluator, own, columns, free, factor, .. } = part;
             let found = evaluator.heavy_rows(own, columns);
             for row in found.map_err(|f| Self::joint(f, set, params))?.chunks(free.len() + 1) {
                 let mut spread = vec![0.0; k];

@@ -7,7 +7,7 @@ mod start;
 mod supply;
 
 use super::parameters::told_of_ties;
-use super::start::Found;
+use super::start::CompleteStart;
 use super::{CurveFit, Ready, ends};
 use crate::backend::cpu::Prepared;
 use crate::data::Data;
@@ -165,7 +165,12 @@ impl Layout {
         .collect()
     }
 
-    fn request(&self, points: &[Points<'_>], start: Found, spent: Spent) -> Result<JointFit> {
+    fn request(
+        &self,
+        points: &[Points<'_>],
+        start: CompleteStart,
+        spent: Spent,
+    ) -> Result<JointFit> {
         let begun = Instant::now();
         let first = &self.members[0].curve;
         let whole = layout::of(points)?;
@@ -187,7 +192,7 @@ impl Layout {
             .map(|(member, ready)| (&*ready.ties, member.params.as_slice()))
             .collect();
         let ties = Arc::new(Ties::joined(&ties, &self.names)?);
-        let Found { values: mut start, solved: linear, .. } = start;
+        let CompleteStart { values: mut start, solved: linear, .. } = start;
         ties.complete(&mut start);
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {

@@ -2,7 +2,7 @@
 
 use super::in_set;
 use super::layout::{Layout, Member};
-use crate::curve_fit::start::Found;
+use crate::curve_fit::start::CompleteStart;
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::names::position;
@@ -20,9 +20,9 @@ impl Layout {
 
     /// A complete start, one value per parameter, inside the bounds, and how long it took to find what
     /// was not given of it.
-    pub(super) fn found(&self, start: &Start, points: &[Points<'_>]) -> Result<Found> {
+    pub(super) fn found(&self, start: &Start, points: &[Points<'_>]) -> Result<CompleteStart> {
         let pairs: &[(String, f64)] = match start {
-            Start::Values(values) => return Ok(Found::given(self.checked(values)?)),
+            Start::Values(values) => return Ok(CompleteStart::given(self.checked(values)?)),
             Start::Named(pairs) => pairs,
             Start::Guess => &[],
         };
@@ -39,11 +39,11 @@ impl Layout {
         }
         let took = first.iter().chain(&second).map(|found| found.took).sum();
         let solved = self.solved_by_all(&first);
-        Ok(Found { values: self.checked(&found)?, solved, took })
+        Ok(CompleteStart { values: self.checked(&found)?, solved, took })
     }
 
     /// Positions of the parameters that every set that has them solved for.
-    fn solved_by_all(&self, found: &[Found]) -> Vec<usize> {
+    fn solved_by_all(&self, found: &[CompleteStart]) -> Vec<usize> {
         let mut linear = vec![None; self.names.len()];
         for (member, own) in self.members.iter().zip(found) {
             for (i, &k) in member.params.iter().enumerate() {
@@ -54,7 +54,11 @@ impl Layout {
     }
 
     /// For each set a complete start of its own parameters.
-    fn of_each_set(&self, given: &[Option<f64>], points: &[Points<'_>]) -> Result<Vec<Found>> {
+    fn of_each_set(
+        &self,
+        given: &[Option<f64>],
+        points: &[Points<'_>],
+    ) -> Result<Vec<CompleteStart>> {
         let each = self.members.iter().zip(points).enumerate();
         let each = each.map(|(set, (member, points))| {
             let names = member.curve.names.iter().zip(&member.params);
@@ -66,8 +70,8 @@ impl Layout {
     }
 
     /// The median of what the sets found for a parameter that several of them have.
-    fn common_value(&self, k: usize, found: &[Found]) -> Option<f64> {
-        let own = |(member, own): (&Member, &Found)| {
+    fn common_value(&self, k: usize, found: &[CompleteStart]) -> Option<f64> {
+        let own = |(member, own): (&Member, &CompleteStart)| {
             member.params.iter().position(|&own| own == k).map(|i| own.values[i])
         };
         let mut values: Vec<f64> = self.members.iter().zip(found).filter_map(own).collect();

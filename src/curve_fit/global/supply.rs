@@ -1,6 +1,6 @@
 //! The points of all sets, each where it is computed.
 
-use super::evaluator::{JointEvaluator, Part};
+use super::evaluator::{JointEvaluator, SetEvaluator};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
@@ -67,7 +67,7 @@ impl Supply for JointSupply<'_> {
     fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
         let part = |set: &'e Set<'_>| {
             let view = View { start: &set.start, ..options.view };
-            Ok(Part {
+            Ok(SetEvaluator {
                 evaluator: set.supply.evaluator(&EvaluatorOptions {
                     model: set.prepared,
                     view,

@@ -5,7 +5,7 @@ pub(crate) mod sampling;
 use super::CurveFit;
 use super::parameters::ends;
 use super::parameters::told_of_ties;
-use super::start::Found;
+use super::start::CompleteStart;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
@@ -201,7 +201,7 @@ impl CurveFit {
     }
 
     /// The first start. A parameter of which nothing is known begins in the middle of its range.
-    fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<Found> {
+    fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<CompleteStart> {
         let found = self.found(start, points);
         let Err(Error::Start(StartError::Unknown { names })) = &found else { return found };
         let middle = |name: &String| {

@@ -1,7 +1,7 @@
 //! What a checkpoint of a stream belongs to.
 
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::start::Found;
+use crate::curve_fit::start::CompleteStart;
 use crate::data::source::Shape;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::start::Start;
@@ -13,7 +13,11 @@ use sha2::{Digest, Sha256};
 
 impl CurveFit {
     /// Where each parameter begins, in words: what is not given is found in the points.
-    pub(super) fn begins(&self, start: &Start, complete: Option<&Found>) -> Result<Vec<String>> {
+    pub(super) fn begins(
+        &self,
+        start: &Start,
+        complete: Option<&CompleteStart>,
+    ) -> Result<Vec<String>> {
         let given = match complete {
             Some(found) => found.values.iter().copied().map(Some).collect(),
             None => self.given(start)?,

@@ -4,11 +4,11 @@ use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
 use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
 use crate::curve_fit::parameters::told_of_ties;
-use crate::curve_fit::start::Found;
+use crate::curve_fit::start::CompleteStart;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
-use crate::data::sample::{Part, Sample};
+use crate::data::sample::{Sample, SampleHalf};
 use crate::data::source::Shape;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::start::Start;
@@ -63,7 +63,7 @@ pub(super) struct StreamFit<'f> {
     /// elsewhere, and what is resumed is to end as if nothing had been stopped.
     options: Options,
     /// The start, once it is complete.
-    start: OnceLock<Found>,
+    start: OnceLock<CompleteStart>,
     supply: StreamSupply<'f>,
     notes: Shared,
     watch: StepNotes,
@@ -89,7 +89,7 @@ impl<'f> StreamFit<'f> {
         let Asked { curve, model, free, begun, .. } = &asked;
         let start = OnceLock::new();
         if let Start::Values(values) = &asked.start {
-            let _ = start.set(Found::given(curve.checked_start(values)?));
+            let _ = start.set(CompleteStart::given(curve.checked_start(values)?));
         }
         let capacity = stream.capacity(&shape)?;
         let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
@@ -158,7 +158,7 @@ impl<'f> StreamFit<'f> {
                 let opening = opening.into_owned();
                 noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
                 let (values, solved) = (opening.start.clone(), opening.linear.clone());
-                let _ = self.start.set(Found { values, solved, took: Duration::ZERO });
+                let _ = self.start.set(CompleteStart { values, solved, took: Duration::ZERO });
                 return Ok(opening);
             }
             Some(Contents::First(first)) => first.into_owned(),
@@ -177,7 +177,7 @@ impl<'f> StreamFit<'f> {
         }
         if self.start.get().is_none() {
             let (curve, start) = (self.asked.curve, &self.asked.start);
-            let found = self.with_data(&first.sample.part(Part::All), |data| {
+            let found = self.with_data(&first.sample.part(SampleHalf::All), |data| {
                 curve.found(start, &curve.validate(&data)?)
             });
             let _ = self.start.set(found?);

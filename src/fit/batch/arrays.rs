@@ -30,7 +30,7 @@ pub(crate) struct Arrays {
 }
 
 /// The numbers of consecutive fits, to be written.
-pub(crate) struct Part<'a> {
+pub(crate) struct BatchPart<'a> {
     /// The first of the fits.
     pub(crate) first: usize,
     pub(crate) width: usize,
@@ -68,8 +68,8 @@ impl Arrays {
     }
 
     /// All fits.
-    pub(crate) fn whole(&mut self) -> Part<'_> {
-        Part {
+    pub(crate) fn whole(&mut self) -> BatchPart<'_> {
+        BatchPart {
             first: 0,
             width: self.width,
             params: &mut self.params,
@@ -87,14 +87,14 @@ impl Arrays {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> BatchPart<'a> {
     /// Number of fits.
     pub(crate) fn len(&self) -> usize {
         self.statuses.len()
     }
 
     /// The first `fits` of them, and the rest.
-    pub(crate) fn split(self, fits: usize) -> (Part<'a>, Part<'a>) {
+    pub(crate) fn split(self, fits: usize) -> (BatchPart<'a>, BatchPart<'a>) {
         let width = self.width;
         // An array that is not wanted is empty in both.
         let wide = |len: usize, each: usize| (fits * each).min(len);
@@ -111,7 +111,7 @@ impl<'a> Part<'a> {
         let (sides, sides_rest) = self.sides.split_at_mut(at);
         let at = wide(self.covariances.len(), width * width);
         let (covariances, covariances_rest) = self.covariances.split_at_mut(at);
-        let head = Part {
+        let head = BatchPart {
             first: self.first,
             width,
             params,
@@ -126,7 +126,7 @@ impl<'a> Part<'a> {
             sides,
             covariances,
         };
-        let rest = Part {
+        let rest = BatchPart {
             first: self.first + fits,
             width,
             params: params_rest,

@@ -1,13 +1,13 @@
 //! A batch on a device, chunk by chunk, with the host at hand: for fits that the kernel cannot decide, and for all that
 //! are left where the device fails and may be done without.
 
-use super::arrays::Part;
+use super::arrays::BatchPart;
 use super::engine::{self, BatchRequest};
 use super::pipeline::Pipeline;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
-use crate::backend::cuda::batch::{Batch, Counts, Found, Job, Kind, Rules, Units};
+use crate::backend::cuda::batch::{Batch, BatchNumbers, Counts, FitEnd, Job, Rules, Units};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::Properties;
 use crate::backend::cuda::resident_run::termination_of;
@@ -95,7 +95,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
 pub(crate) fn run(
     request: &BatchRequest<'_>,
     on: &OnDevice<'_>,
-    out: Part<'_>,
+    out: BatchPart<'_>,
 ) -> Result<DeviceRun> {
     let mut course = DeviceRun::default();
     if out.len() == 0 {
@@ -120,7 +120,7 @@ fn said(error: LoadError) -> String {
 /// The CPU makes the rest.
 fn take_over(
     request: &BatchRequest<'_>,
-    rest: Part<'_>,
+    rest: BatchPart<'_>,
     failed: String,
     course: &mut DeviceRun,
 ) -> Result<()> {
@@ -133,10 +133,10 @@ fn run_chunks(
     request: &BatchRequest<'_>,
     on: &OnDevice<'_>,
     batch: &Batch<'_>,
-    mut rest: Part<'_>,
+    mut rest: BatchPart<'_>,
     course: &mut DeviceRun,
 ) -> Result<()> {
-    let mut found = Found::default();
+    let mut found = BatchNumbers::default();
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };
     let end = rest.first + rest.len();
     let mut pipeline = Pipeline::new(batch, &*on.device.driver, end, bytes, on.fits);
@@ -165,15 +165,15 @@ fn run_chunks(
 }
 
 /// Takes what the device found of the `index`-th fit of `out`, if it made it.
-fn take(request: &BatchRequest<'_>, found: &Found, index: usize, out: &mut Part<'_>) {
+fn take(request: &BatchRequest<'_>, found: &BatchNumbers, index: usize, out: &mut BatchPart<'_>) {
     let counts = found.counts(index);
     let termination = match counts.kind {
-        Kind::ForTheHost => return,
-        Kind::BadData(point) => {
+        FitEnd::ForTheHost => return,
+        FitEnd::BadData(point) => {
             out.statuses[index] = FitStatus::BadData { point };
             return;
         }
-        Kind::Ended(reason) => termination_of(reason),
+        FitEnd::Ended(reason) => termination_of(reason),
     };
     let width = out.width;
     let fit = (out.first + index, !out.sides.is_empty());
@@ -219,7 +219,7 @@ const BESIDE: f64 = 1e-6;
 fn is_for_the_host(
     request: &BatchRequest<'_>,
     termination: Termination,
-    (found, index): (&Found, usize),
+    (found, index): (&BatchNumbers, usize),
     (fit, bounded): (usize, bool),
 ) -> bool {
     use Termination::{Degenerate, ExactFit, NoProgress};

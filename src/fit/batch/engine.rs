@@ -2,12 +2,12 @@
 //!
 //! # The seam
 //!
-//! [`BatchRequest`] is a batch that has been checked as a whole; [`Part`] is where the results of
+//! [`BatchRequest`] is a batch that has been checked as a whole; [`BatchPart`] is where the results of
 //! consecutive fits go. Whatever runs a batch takes both and fills the part, each fit for itself: this
 //! file's [`run`] does it on the CPU, and a device does it for any range of fits that
-//! [`Part::split`] cuts off. A fit that is left as it was counts as not run.
+//! [`BatchPart::split`] cuts off. A fit that is left as it was counts as not run.
 
-use super::arrays::Part;
+use super::arrays::BatchPart;
 use super::simd_batch::SimdFits;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
@@ -127,7 +127,7 @@ impl<'a> BatchRequest<'a> {
 ///
 /// # Errors
 /// [`Error::ObserverPanicked`]; the fits that are finished are in `out`.
-pub(crate) fn run(request: &BatchRequest<'_>, out: Part<'_>) -> Result<()> {
+pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> {
     if out.len() == 0 {
         return Ok(());
     }
@@ -183,7 +183,7 @@ struct Tally {
 
 impl Scheduler<'_, '_> {
     /// Halves a part until it is a portion.
-    fn divide(&self, part: Part<'_>) {
+    fn divide(&self, part: BatchPart<'_>) {
         let portions = part.len().div_ceil(self.portion);
         if portions <= 1 {
             self.make(part);
@@ -193,7 +193,7 @@ impl Scheduler<'_, '_> {
         }
     }
 
-    fn make(&self, mut part: Part<'_>) {
+    fn make(&self, mut part: BatchPart<'_>) {
         if self.stopped.load(Ordering::Relaxed) || self.request.is_cancelled() {
             return;
         }
@@ -217,7 +217,7 @@ impl Scheduler<'_, '_> {
     }
 
     /// Tells the observer, one thread at a time, so that it sees the numbers grow.
-    fn tell(&self, observer: &Observer, part: &Part<'_>) {
+    fn tell(&self, observer: &Observer, part: &BatchPart<'_>) {
         let mut tally = lock(&self.tally);
         if self.stopped.load(Ordering::Relaxed) {
             return;

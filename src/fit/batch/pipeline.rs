@@ -1,7 +1,7 @@
 //! Chunks of a batch on a device: while the kernel makes the fits of one the next is uploaded, and its fits
 //! are under way while the host sees to those that were made.
 
-use crate::backend::cuda::batch::{Batch, Chunk, Found};
+use crate::backend::cuda::batch::{Batch, BatchNumbers, Chunk};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl<'a> Pipeline<'a> {
     pub(super) fn next(
         &mut self,
         first: usize,
-        found: &mut Found,
+        found: &mut BatchNumbers,
     ) -> Result<Range<usize>, DriverError> {
         let Launched { range, chunk } = match self.under_way.take() {
             Some(launched) => launched?,

@@ -2,7 +2,7 @@
 
 use super::device::{OnDevice, job, most_seconds};
 use super::engine::BatchRequest;
-use crate::backend::choice::Work;
+use crate::backend::choice::Workload;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{Units, bytes_per_sample};
 use crate::backend::cuda::compiled_model::CompiledModel;
@@ -80,8 +80,8 @@ fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
 }
 
 /// The work of a batch, its fits and their free parameters.
-fn work(printed: &CompiledModel, request: &BatchRequest<'_>) -> (Work, (usize, usize)) {
-    let work = Work {
+fn work(printed: &CompiledModel, request: &BatchRequest<'_>) -> (Workload, (usize, usize)) {
+    let work = Workload {
         points: request.data.samples.len(),
         bytes_per_point: bytes_per_sample(request.data),
         units: printed.units,

@@ -4,7 +4,7 @@
 //! alone can have, another scaling of its columns, a factor of its Jacobian or a second run, is rare;
 //! such a fit is made anew by [`FitWorkspace::fit`]. Which way a fit takes depends on its own data only.
 
-use super::arrays::Part;
+use super::arrays::BatchPart;
 use super::engine::BatchRequest;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
@@ -82,7 +82,7 @@ impl<'a> SimdFits<'a> {
     }
 
     /// Makes all fits of a part.
-    pub(super) fn fit_all(&mut self, request: &BatchRequest<'a>, out: &mut Part<'_>) {
+    pub(super) fn fit_all(&mut self, request: &BatchRequest<'a>, out: &mut BatchPart<'_>) {
         self.order.clear();
         let left = |&index: &usize| out.statuses[index] == FitStatus::NotRun;
         self.order.extend((0..out.len()).filter(left));
@@ -114,7 +114,13 @@ impl<'a> SimdFits<'a> {
     }
 
     /// Gives a fit to a lane; one that cannot be made, or not there, is done with.
-    fn begin(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
+    fn begin(
+        &mut self,
+        request: &BatchRequest<'a>,
+        lane: usize,
+        index: usize,
+        out: &mut BatchPart<'_>,
+    ) {
         let (abreast, place) = (&mut self.abreast, &mut self.lanes[lane]);
         let begun = self.bench.checked(request, out.first + index, |bench, points| {
             let fits = points.units == Units::ORDINARY
@@ -138,7 +144,13 @@ impl<'a> SimdFits<'a> {
     }
 
     /// Takes the sums of a lane and, if that ends its fit, writes what was found.
-    fn go_on(&mut self, request: &BatchRequest<'a>, lane: usize, index: usize, out: &mut Part<'_>) {
+    fn go_on(
+        &mut self,
+        request: &BatchRequest<'a>,
+        lane: usize,
+        index: usize,
+        out: &mut BatchPart<'_>,
+    ) {
         let place = &mut self.lanes[lane];
         let sums = place.solver.normal();
         let read = self.abreast.read(lane, sums);

@@ -1,7 +1,7 @@
 //! One fit of a batch: what [`Request`](crate::fit::engine::Request) does for a single fit, in a workspace
 //! that is kept from fit to fit, with its errors as statuses.
 
-use super::arrays::Part;
+use super::arrays::BatchPart;
 use super::engine::BatchRequest;
 use super::errors::{About, Errors, Out};
 use super::status::FitStatus;
@@ -72,7 +72,12 @@ impl<'a> FitWorkspace<'a> {
     }
 
     /// Makes the `index`-th fit of `out`.
-    pub(super) fn fit(&mut self, request: &BatchRequest<'a>, index: usize, out: &mut Part<'_>) {
+    pub(super) fn fit(
+        &mut self,
+        request: &BatchRequest<'a>,
+        index: usize,
+        out: &mut BatchPart<'_>,
+    ) {
         let fit = out.first + index;
         let made = self.checked(request, fit, |bench, points| {
             let FitWorkspace { space, scratch, errors, .. } = bench;
@@ -156,7 +161,7 @@ impl<'a> FitWorkspace<'a> {
         request: &BatchRequest<'a>,
         absolute: bool,
         index: usize,
-        out: &mut Part<'_>,
+        out: &mut BatchPart<'_>,
     ) -> Result<FitStatus, FitStatus> {
         if !self.space.analyse_without_points() {
             let fit = out.first + index;
@@ -182,7 +187,7 @@ fn write(
     errors: &mut Errors,
     absolute: bool,
     index: usize,
-    out: &mut Part<'_>,
+    out: &mut BatchPart<'_>,
 ) -> FitStatus {
     let width = out.width;
     let row = index * width..(index + 1) * width;

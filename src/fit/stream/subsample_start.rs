@@ -13,7 +13,7 @@
 //!    the sample knows nothing of pull the parameters farther than that.
 
 use crate::data::overview::Overview;
-use crate::data::sample::{Part, Sample};
+use crate::data::sample::{Sample, SampleHalf};
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::normal::small::{cholesky, solve_upper_transposed};
@@ -70,13 +70,14 @@ impl SubsampleStart {
             return none("the points are too few for a sample of them to save time");
         }
         let sound = |part| fit(&sample.part(part), start).ok().filter(is_sound);
-        let Some((a, b)) = sound(Part::Even).and_then(|a| Some((a, sound(Part::Odd)?))) else {
+        let Some((a, b)) = sound(SampleHalf::Even).and_then(|a| Some((a, sound(SampleHalf::Odd)?)))
+        else {
             return none("a half of the sample has no sound fit");
         };
         if !agree(&a, &b, free) {
             return none("the halves of the sample do not agree");
         }
-        match fit(&sample.part(Part::All), a.params()) {
+        match fit(&sample.part(SampleHalf::All), a.params()) {
             Ok(all) if is_sound(&all) && all.at_bound == a.at_bound => SubsampleStart {
                 candidate: Some(all.params().to_vec()),
                 stretch: sample.stretch(),

@@ -1,6 +1,6 @@
 //! Points of a stream as a fit's supply: passes on the CPU, or on a device.
 
-use crate::backend::choice::Work;
+use crate::backend::choice::Workload;
 use crate::backend::cuda::compiled_model::{CompiledModel, Variant};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
@@ -83,7 +83,7 @@ impl<'a> StreamSupply<'a> {
     ) -> Result<Placement<OnDevice<'a>>> {
         let variant = self.variant(loss, points.estimator);
         let estimate = || {
-            let work = Work {
+            let work = Workload {
                 points: points.used,
                 bytes_per_point: locked(&self.passes).prefetch.shape.bytes_per_point(),
                 units: printed.units,

@@ -1,7 +1,7 @@
 //! What can be wrong with a formula, in words.
 
 use super::operation::Operation;
-use super::tokens::{Kind, Token};
+use super::tokens::{Token, TokenKind};
 use crate::error::nearest::nearest;
 use crate::error::visible::visible;
 
@@ -24,7 +24,7 @@ impl Fault {
     /// `found`, where a value must begin.
     pub(super) fn no_value<T>(previous: Token<'_>, found: Token<'_>) -> Result<T, Box<Fault>> {
         let place = match previous.kind {
-            Kind::End => String::new(),
+            TokenKind::End => String::new(),
             _ => format!(" after {}", quote(previous.text)),
         };
         let what = found_text(found);
@@ -71,7 +71,7 @@ impl Fault {
 /// Words for a token that was not expected.
 fn found_text(found: Token<'_>) -> String {
     match found.kind {
-        Kind::End => "the expression ends".to_owned(),
+        TokenKind::End => "the expression ends".to_owned(),
         _ => format!("found {}", quote(found.text)),
     }
 }

@@ -1,6 +1,6 @@
 //! The names in a formula, for those who rename its parameters.
 
-use super::tokens::{Kind, Token, Tokens};
+use super::tokens::{Token, TokenKind, Tokens};
 
 /// The formula with each name, that is neither a function nor a word of the language, replaced by
 /// what `replace` makes of it; `None` leaves it as it is. A text that cannot be cut into tokens ends
@@ -10,7 +10,7 @@ pub(crate) fn replace_names<'a>(
     mut replace: impl FnMut(&'a str) -> Option<String>,
 ) -> String {
     let mut tokens = Tokens::new(text);
-    let mut next = || tokens.next().ok().filter(|token| token.kind != Kind::End);
+    let mut next = || tokens.next().ok().filter(|token| token.kind != TokenKind::End);
     let (mut out, mut written) = (String::with_capacity(text.len()), 1);
     let mut characters = text.chars();
     let mut current = next();
@@ -21,7 +21,7 @@ pub(crate) fn replace_names<'a>(
         written = column + length;
         current = next();
         let called = current.is_some_and(|token| token.text == "(");
-        let plain = kind == Kind::Name && !called && !matches!(word, "and" | "or" | "not");
+        let plain = kind == TokenKind::Name && !called && !matches!(word, "and" | "or" | "not");
         match if plain { replace(word) } else { None } {
             Some(other) => out.push_str(&other),
             None => out.push_str(word),

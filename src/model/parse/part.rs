@@ -17,7 +17,7 @@ pub(super) enum Sort {
 
 /// A part of the formula whose operations have been written.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct ParsedPart {
     /// Which of the two it is.
     pub(super) sort: Sort,
     /// The part as an integer, if it is an integer literal.
@@ -53,7 +53,7 @@ pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
 }
 
 /// Checks that a part is of the sort that its place needs.
-pub(super) fn want(sort: Sort, part: Part) -> Result<(), Box<Fault>> {
+pub(super) fn want(sort: Sort, part: ParsedPart) -> Result<(), Box<Fault>> {
     match sort {
         _ if part.sort == sort => Ok(()),
         Sort::Value => {
@@ -68,11 +68,11 @@ pub(super) fn want(sort: Sort, part: Part) -> Result<(), Box<Fault>> {
 
 /// What an infix operator makes of its two sides.
 pub(super) fn join(
-    left: Part,
+    left: ParsedPart,
     operator: Token<'_>,
     operation: Operation,
-    right: Part,
-) -> Result<Part, Box<Fault>> {
+    right: ParsedPart,
+) -> Result<ParsedPart, Box<Fault>> {
     let (from, to) = match operation {
         Operation::Join(_) => (Sort::Condition, Sort::Condition),
         Operation::Compare(_) if left.sort == Sort::Condition => {
@@ -83,5 +83,5 @@ pub(super) fn join(
     };
     want(from, left)?;
     want(from, right)?;
-    Ok(Part { sort: to, integer: None, column: left.column })
+    Ok(ParsedPart { sort: to, integer: None, column: left.column })
 }

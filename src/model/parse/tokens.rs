@@ -4,7 +4,7 @@ use super::fault::{Fault, quote};
 
 /// What a token is, apart from its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A number; also as an integer, if it is written as one that fits.
     Number(f64, Option<i32>),
     /// A name or one of the words `and`, `or`, `not`.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'a> {
     /// What it is.
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     /// Its characters.
     pub(crate) text: &'a str,
     /// Column of its first character, from 1.
@@ -28,7 +28,7 @@ pub(crate) struct Token<'a> {
 
 impl Token<'_> {
     /// The end of an empty text.
-    pub(super) const END: Token<'static> = Token { kind: Kind::End, text: "", column: 1 };
+    pub(super) const END: Token<'static> = Token { kind: TokenKind::End, text: "", column: 1 };
 }
 
 /// The tokens of a text, cut off one at a time.
@@ -50,7 +50,7 @@ impl<'a> Tokens<'a> {
         Tokens { rest: text, column: 1 }
     }
 
-    /// The next token; [`Kind::End`], right behind the last one, from then on.
+    /// The next token; [`TokenKind::End`], right behind the last one, from then on.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl<'a> Tokens<'a> {
     pub(crate) fn next(&mut self) -> Result<Token<'a>, Box<Fault>> {
         let text = self.rest.trim_start();
         let Some(first) = text.chars().next() else {
-            return Ok(Token { kind: Kind::End, text: "", column: self.column });
+            return Ok(Token { kind: TokenKind::End, text: "", column: self.column });
         };
         let spaces = &self.rest[..self.rest.len() - text.len()];
         let column = self.column + spaces.chars().count();
@@ -69,11 +69,11 @@ impl<'a> Tokens<'a> {
             if value == f64::INFINITY {
                 return Fault::at(column, format!("the number {} is too large", quote(digits)));
             }
-            (Kind::Number(value, digits.parse().ok()), number)
+            (TokenKind::Number(value, digits.parse().ok()), number)
         } else if starts_name(first) {
-            (Kind::Name, text.find(|c| !continues_name(c)).unwrap_or(text.len()))
+            (TokenKind::Name, text.find(|c| !continues_name(c)).unwrap_or(text.len()))
         } else if let Some(symbol) = SYMBOLS.iter().find(|&&symbol| text.starts_with(symbol)) {
-            (Kind::Symbol, symbol.len())
+            (TokenKind::Symbol, symbol.len())
         } else {
             let shown = first.escape_debug();
             let remedy = remedy(first);
@@ -162,9 +162,9 @@ mod tests {
         assert_eq!(texts("1.2.3"), ["1.2", ".3"]);
         assert_eq!(texts("2exp"), ["2", "exp"]);
         let kind = |text| Tokens::new(text).next().unwrap().kind;
-        assert_eq!(kind("12"), Kind::Number(12.0, Some(12)));
-        assert_eq!(kind("2.0"), Kind::Number(2.0, None));
-        assert_eq!(kind("3000000000"), Kind::Number(3e9, None));
+        assert_eq!(kind("12"), TokenKind::Number(12.0, Some(12)));
+        assert_eq!(kind("2.0"), TokenKind::Number(2.0, None));
+        assert_eq!(kind("3000000000"), TokenKind::Number(3e9, None));
     }
 
     #[test]

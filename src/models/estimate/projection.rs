@@ -56,7 +56,7 @@ impl Axis {
 
 /// What the search found.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found<const Q: usize> {
+pub(crate) struct BestPlace<const Q: usize> {
     /// The searched parameters, one per axis.
     pub(crate) at: [f64; Q],
     /// One factor per shape.
@@ -65,9 +65,9 @@ pub(crate) struct Found<const Q: usize> {
     pub(crate) cost: f64,
 }
 
-impl<const Q: usize> Found<Q> {
+impl<const Q: usize> BestPlace<Q> {
     /// The better of two.
-    pub(crate) fn or(self, other: Found<Q>) -> Found<Q> {
+    pub(crate) fn or(self, other: BestPlace<Q>) -> BestPlace<Q> {
         if other.cost < self.cost { other } else { self }
     }
 }
@@ -81,9 +81,9 @@ pub(crate) fn search<const Q: usize>(
     axes: [Axis; Q],
     terms: usize,
     shapes: impl Fn(&[f64; Q], f64, &mut [f64]),
-) -> Found<Q> {
+) -> BestPlace<Q> {
     let terms = terms.min(MOST);
-    let mut work = Work { columns: vec![0.0; terms * points.x.len()], points, terms, shapes };
+    let mut work = Projection { columns: vec![0.0; terms * points.x.len()], points, terms, shapes };
     let middle = std::array::from_fn(|i| 0.5 * (axes[i].low + axes[i].high));
     let (mut best, mut cost) = (middle, f64::INFINITY);
     let places: usize = axes.iter().map(|a| a.places).product();
@@ -123,14 +123,14 @@ pub(crate) fn search<const Q: usize>(
     }
     let at = values(&axes, &best);
     let (factors, cost) = work.project(&at);
-    Found { at, factors: factors[..terms].to_vec(), cost }
+    BestPlace { at, factors: factors[..terms].to_vec(), cost }
 }
 
 fn values<const Q: usize>(axes: &[Axis; Q], position: &[f64; Q]) -> [f64; Q] {
     std::array::from_fn(|i| axes[i].value(position[i]))
 }
 
-struct Work<'a, F> {
+struct Projection<'a, F> {
     /// The shapes at all points, one column each.
     columns: Vec<f64>,
     points: &'a Sketch,
@@ -138,7 +138,7 @@ struct Work<'a, F> {
     shapes: F,
 }
 
-impl<F> Work<'_, F> {
+impl<F> Projection<'_, F> {
     fn cost<const Q: usize>(&mut self, q: &[f64; Q]) -> f64
     where
         F: Fn(&[f64; Q], f64, &mut [f64]),

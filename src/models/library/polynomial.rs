@@ -4,7 +4,7 @@ use crate::error::ModelError;
 use crate::error::Result;
 use crate::model::Expression;
 use crate::models::Model;
-use crate::models::definition::Kind;
+use crate::models::definition::ModelKind;
 use crate::models::estimate::polynomial_fit;
 use crate::models::leaf::Leaf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn polynomial(degree: usize, prefix: impl AsRef<str>) -> Result<Model> {
     leaf.name = "polynomial".to_owned();
     leaf.argument = Some(degree);
     leaf.prefix = prefix.as_ref().to_owned();
-    leaf.kind = Kind::Background;
+    leaf.kind = ModelKind::Background;
     leaf.estimate = Some(Arc::new(move |points| polynomial_fit(points, degree)));
     Ok(Model::leaf(leaf))
 }

@@ -2,7 +2,7 @@
 //! stands out, the largest first.
 
 use super::{Named, Tree, together};
-use crate::models::definition::Kind;
+use crate::models::definition::ModelKind;
 use crate::models::estimate::median;
 
 /// Rounds in which each term that stands out is looked for again in what all others leave.
@@ -14,23 +14,23 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
     for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
         subtract(&mut left, *sign, &term.values(points, params));
     }
-    let of = |kind: Kind| {
+    let of = |kind: ModelKind| {
         let wanted =
             move |(_, term): &&(f64, Tree)| term.kind() == kind && !matches!(term, Tree::Number(_));
         terms.iter().filter(wanted).collect::<Vec<_>>()
     };
     let has = |kind| terms.iter().any(|(_, term)| term.kind() == kind);
     let quiet = match () {
-        () if has(Kind::Step) => first_points(points, 0.15),
-        () if has(Kind::Peak) => quiet_points(&points.with_response(left.clone())),
-        () if has(Kind::Curve) => level_end(&points.with_response(left.clone())),
+        () if has(ModelKind::Step) => first_points(points, 0.15),
+        () if has(ModelKind::Peak) => quiet_points(&points.with_response(left.clone())),
+        () if has(ModelKind::Curve) => level_end(&points.with_response(left.clone())),
         () => vec![true; left.len()],
     };
-    for (sign, term) in of(Kind::Background) {
+    for (sign, term) in of(ModelKind::Background) {
         find_in(points, &left, *sign, Some(&quiet), term, params);
         subtract(&mut left, *sign, &term.values(points, params));
     }
-    let mut curves = of(Kind::Curve);
+    let mut curves = of(ModelKind::Curve);
     if together::find(&curves, points, &left, params) {
         let exponentials: Vec<&(f64, Tree)>;
         (exponentials, curves) =
@@ -44,7 +44,7 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
         find_in(points, &left, *sign, Some(&part), term, params);
         subtract(&mut left, *sign, &term.values(points, params));
     }
-    for kind in [Kind::Step, Kind::Wave, Kind::Peak] {
+    for kind in [ModelKind::Step, ModelKind::Wave, ModelKind::Peak] {
         let all = of(kind);
         for (sign, term) in &all {
             find_in(points, &left, *sign, None, term, params);

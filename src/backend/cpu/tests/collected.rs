@@ -1,7 +1,7 @@
 //! Collected factors at the ends of the range: the evaluator's sums are those of the plain code, and
 //! finite wherever those are.
 
-use super::super::{Cpu, Kind, Prepared};
+use super::super::{Cpu, Prepared, PreparedForm};
 use crate::Var;
 use crate::data::Data;
 use crate::data::loss::Loss;
@@ -28,8 +28,8 @@ fn prepared(model: Model) -> [Prepared; 2] {
     let program = Program::trace(1, 3, model).expect("a trace");
     let program = program.with_partials(&[0, 1, 2]).expect("a replay");
     let usual = Prepared::traced(&program, &[0, 1, 2]);
-    let Kind::Traced { plain, .. } = &usual.kind else { unreachable!("it is traced") };
-    let kind = Kind::Traced { collected: plain.clone(), plain: plain.clone() };
+    let PreparedForm::Traced { plain, .. } = &usual.kind else { unreachable!("it is traced") };
+    let kind = PreparedForm::Traced { collected: plain.clone(), plain: plain.clone() };
     [usual.clone(), Prepared { kind, ..usual }]
 }
 

@@ -1,7 +1,7 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
 use super::arrays::{Array, Arrays, Terms, own_bytes};
-use super::{Data, Found, Job};
+use super::{BatchNumbers, Data, Job};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
 use crate::backend::cuda::memory::Buffer;
@@ -186,7 +186,7 @@ impl Chunk {
     }
 
     /// Waits for the kernel and reads what it found.
-    pub(crate) fn read(&self, found: &mut Found) -> Result<(), DriverError> {
+    pub(crate) fn read(&self, found: &mut BatchNumbers) -> Result<(), DriverError> {
         let (fits, width) = (self.fits, self.width);
         found.counts.resize(fits * COUNTS, 0);
         found.params.resize(fits * width, 0.0);

@@ -75,7 +75,7 @@ pub(crate) struct Rules {
 
 /// The numbers of consecutive fits, as the kernel writes them.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct BatchNumbers {
     pub(crate) params: Vec<f64>,
     pub(crate) errors: Vec<f64>,
     pub(crate) costs: Vec<f64>,
@@ -86,7 +86,7 @@ pub(crate) struct Found {
 /// What the kernel counted of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Counts {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FitEnd,
     pub(crate) iterations: u32,
     pub(crate) evaluations: u32,
     pub(crate) points: usize,
@@ -106,7 +106,7 @@ impl Counts {
 
 /// What became of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FitEnd {
     /// It was not made.
     ForTheHost,
     /// It ended for this reason.
@@ -115,15 +115,15 @@ pub(crate) enum Kind {
     BadData(usize),
 }
 
-impl Found {
+impl BatchNumbers {
     /// What was counted of the `index`-th fit.
     pub(crate) fn counts(&self, index: usize) -> Counts {
         let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
         Counts {
             kind: match Reason::from_word(u64::from(words[0])) {
-                None | Some(Reason::None) => Kind::ForTheHost,
-                Some(Reason::BadData) => Kind::BadData(words[1] as usize),
-                Some(reason) => Kind::Ended(reason),
+                None | Some(Reason::None) => FitEnd::ForTheHost,
+                Some(Reason::BadData) => FitEnd::BadData(words[1] as usize),
+                Some(reason) => FitEnd::Ended(reason),
             },
             iterations: words[2],
             evaluations: words[3],

@@ -42,7 +42,7 @@ fn a_driver_with_devices_is_found() {
     let fake = Fake::new(&["VERSION=13010", "DEVICES=3"]);
     let missing = fake.library().with_file_name("missing.so");
     let found = probe(&[missing, fake.library()]).unwrap();
-    assert_eq!(found, Found { driver_version: (13, 1), devices: 3 });
+    assert_eq!(found, StartedDriver { driver_version: (13, 1), devices: 3 });
 }
 
 #[test]

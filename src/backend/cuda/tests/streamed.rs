@@ -9,7 +9,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{DevicePoints, storages};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
-use crate::backend::cuda::evaluator::{Cuda, Place};
+use crate::backend::cuda::evaluator::{Cuda, PointsAt};
 use crate::backend::cuda::memory::Buffer;
 use crate::backend::cuda::memory::Pooled;
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
@@ -242,10 +242,10 @@ impl Case {
         let points = self.all();
         let resident = DevicePoints::of(&device.driver, &points).expect("room");
         let place = match capacity {
-            None => Place::Whole(&resident),
+            None => PointsAt::Whole(&resident),
             Some(capacity) => {
                 let rooms = DoubleBuffer::of(&device.driver, &points, capacity).expect("rooms");
-                Place::Chunks(Box::new(rooms))
+                PointsAt::Chunks(Box::new(rooms))
             }
         };
         let (scale, sizes) = (self.scale(), (self.n, self.n));

@@ -3,7 +3,7 @@
 //! Whatever is passed over is told, and no number ever is: where a line may be one of the table, or where
 //! several may have the names, the user is asked.
 
-use super::numbers::Kind;
+use super::numbers::FieldKind;
 use super::options::Delimiter;
 use super::rows::{Text, decoded};
 use crate::error::source::SourceError;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct Line {
     /// The byte near which it begins.
     pub(super) near: u64,
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<FieldKind>,
     pub(super) last_empty: bool,
     /// Whether a digit stands anywhere in it.
     has_digits: bool,
@@ -34,7 +34,7 @@ impl Line {
             let first = fields.first().map_or("", |field| field.trim_start());
             lines.push(Line {
                 near,
-                kinds: fields.iter().map(|field| Kind::of(field)).collect(),
+                kinds: fields.iter().map(|field| FieldKind::of(field)).collect(),
                 last_empty: fields.last().is_some_and(|field| field.trim().is_empty()),
                 has_digits: fields.iter().any(|f| f.contains(|c: char| c.is_ascii_digit())),
                 has_separators: fields.iter().any(|field| field.contains([',', ';', '\t'])),
@@ -54,32 +54,32 @@ impl Line {
         self.kinds.len() > 1
     }
 
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: FieldKind) -> bool {
         self.kinds.contains(&kind)
     }
 
     /// Whether it may be a row of names or units.
     fn is_of_words(&self) -> bool {
-        self.has(Kind::Word) && !self.has(Kind::Number) && !self.has(Kind::Value)
+        self.has(FieldKind::Word) && !self.has(FieldKind::Number) && !self.has(FieldKind::Value)
     }
 
     fn is_of_numbers(&self) -> bool {
-        self.has(Kind::Number) && !self.has(Kind::Word) && !self.has(Kind::Value)
+        self.has(FieldKind::Number) && !self.has(FieldKind::Word) && !self.has(FieldKind::Value)
     }
 
     /// Whether it has a word wherever another row has one.
     fn names_all_of(&self, other: &Line) -> bool {
         let mut pairs = self.kinds.iter().zip(&other.kinds);
-        pairs.all(|(own, other)| *other != Kind::Word || *own == Kind::Word)
+        pairs.all(|(own, other)| *other != FieldKind::Word || *own == FieldKind::Word)
     }
 
     /// Whether it is as `time,400,410`.
     fn names_by_numbers(&self, fields: usize) -> bool {
         let mut kinds = self.kinds.iter();
-        let is_number = |kind: &Kind| matches!(kind, Kind::Number | Kind::Value);
+        let is_number = |kind: &FieldKind| matches!(kind, FieldKind::Number | FieldKind::Value);
         fields > 2
             && self.fits(fields)
-            && kinds.next() == Some(&Kind::Word)
+            && kinds.next() == Some(&FieldKind::Word)
             && kinds.take(fields - 1).all(is_number)
     }
 
@@ -87,8 +87,9 @@ impl Line {
     fn is_regular(&self, fields: usize, words: &[bool]) -> bool {
         let mut pairs = self.kinds.iter().zip(words);
         self.fits(fields)
-            && self.has(Kind::Number)
-            && pairs.all(|(kind, word)| *word || matches!(kind, Kind::Number | Kind::Missing))
+            && self.has(FieldKind::Number)
+            && pairs
+                .all(|(kind, word)| *word || matches!(kind, FieldKind::Number | FieldKind::Missing))
     }
 }
 
@@ -136,7 +137,7 @@ impl Beginning<'_> {
             1 => note(0, &format!("passed over, {over}")),
             rows => note(0, &format!("passed over to line {}, {over}", self.number(rows - 1))),
         }
-        let by_numbers = |line: &Line| line.has(Kind::Number) || line.has(Kind::Value);
+        let by_numbers = |line: &Line| line.has(FieldKind::Number) || line.has(FieldKind::Value);
         if head.heads == 1 && self.lines.get(head.first).is_some_and(by_numbers) {
             note(head.first, "taken for names");
         }
@@ -166,7 +167,7 @@ impl Beginning<'_> {
             return Ok(Head { first: 0, heads });
         };
         // Rows in which all is missing are rows.
-        let is_missing = |line: &Line| line.kinds.iter().all(|kind| *kind == Kind::Missing);
+        let is_missing = |line: &Line| line.kinds.iter().all(|kind| *kind == FieldKind::Missing);
         while first > 0 && lines[first - 1].fits(fields) && is_missing(&lines[first - 1]) {
             first -= 1;
         }
@@ -207,7 +208,8 @@ impl Beginning<'_> {
             return self.doubt(above, format!("{what}; say {remedy}"));
         }
         let may_be_a_row = |line: &Line| {
-            line.is_of_numbers() || (line.fits(fields) && line.kinds.first() == Some(&Kind::Number))
+            line.is_of_numbers()
+                || (line.fits(fields) && line.kinds.first() == Some(&FieldKind::Number))
         };
         if let Some(row) = lines[..top].iter().position(may_be_a_row) {
             let what = "has numbers, and below it stands a row of names";
@@ -218,11 +220,12 @@ impl Beginning<'_> {
 
     /// The columns in which most of the last rows have no number.
     fn columns_of_words(&self) -> Vec<bool> {
-        let is_row = |line: &&Line| line.fits(self.fields) && line.has(Kind::Number);
+        let is_row = |line: &&Line| line.fits(self.fields) && line.has(FieldKind::Number);
         let rows: Vec<&Line> = tail(self.lines).iter().filter(is_row).collect();
         let is_word = |column: usize| {
-            let wordy =
-                |line: &&&Line| matches!(line.kinds.get(column), Some(Kind::Word | Kind::Value));
+            let wordy = |line: &&&Line| {
+                matches!(line.kinds.get(column), Some(FieldKind::Word | FieldKind::Value))
+            };
             2 * rows.iter().filter(wordy).count() > rows.len()
         };
         (0..=self.fields).map(is_word).collect()
@@ -239,10 +242,11 @@ impl Beginning<'_> {
             let what = format!("the row has {found} where line {expected} has {fields}");
             return self.doubt(row, format!("{what}; {remedy}"));
         }
-        let mixed = above.iter().filter(|line| line.fits(fields) && line.has(Kind::Number)).count();
+        let mixed =
+            above.iter().filter(|line| line.fits(fields) && line.has(FieldKind::Number)).count();
         if lowest.fits(fields) && !lowest.is_remark {
             // As `time,400,410`: names that are numbers.
-            if lowest.kinds.first() == Some(&Kind::Word) && mixed < 2 {
+            if lowest.kinds.first() == Some(&FieldKind::Word) && mixed < 2 {
                 return Ok(Head { first: last, heads: 1 });
             }
             let what = "has words and numbers; say `header_rows: 1` if it has the names, `header_rows: 0` if it is a row of numbers to be corrected";

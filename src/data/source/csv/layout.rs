@@ -1,7 +1,7 @@
 //! How a text table is written: where it begins, what separates its fields, how many a row has.
 
 use super::heads::{Beginning, Head, Line, tail, width};
-use super::numbers::Kind;
+use super::numbers::FieldKind;
 use super::options::{CsvOptions, Delimiter};
 use super::rows::{Text, decoded};
 use crate::data::source::format::file::DataFile;
@@ -94,7 +94,8 @@ impl Layout {
         let mut rows = Text { file, ..self.text.clone() }.rows(0);
         rows.next().ok()??;
         let names = rows.all_words();
-        let is_name = |name: &String| matches!(Kind::of(name), Kind::Word | Kind::Value);
+        let is_name =
+            |name: &String| matches!(FieldKind::of(name), FieldKind::Word | FieldKind::Value);
         (names.len() == self.fields && names.iter().all(is_name)).then_some(names)
     }
 }
@@ -169,11 +170,11 @@ fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
         let fitting = tail(&lines).iter().filter(|line| line.fits(fields));
         // Commas and spaces may be parts of numbers that other signs separate.
         let is_clear = matches!(delimiter, Delimiter::Semicolon | Delimiter::Tab);
-        let worth = |kind: &Kind| match kind {
-            Kind::Number => 2,
-            Kind::Missing => 0,
-            Kind::Value if is_clear => 1,
-            Kind::Value | Kind::Word => -1,
+        let worth = |kind: &FieldKind| match kind {
+            FieldKind::Number => 2,
+            FieldKind::Missing => 0,
+            FieldKind::Value if is_clear => 1,
+            FieldKind::Value | FieldKind::Word => -1,
         };
         let worths: i64 = fitting.flat_map(|line| &line.kinds).map(worth).sum();
         if fields > 1 || delimiter == Delimiter::Whitespace { worths } else { 0 }

@@ -16,7 +16,7 @@ use super::format::source::{FileSource, Format, file_source};
 use super::{Chunk, Width};
 use crate::error::source::SourceError;
 use numbers::Style;
-use rows::{Rows, decoded};
+use rows::{TableRows, decoded};
 use sheet::Sheet;
 use std::path::Path;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl Clone for CsvSource {
 /// A text table whose rows are read.
 struct Csv {
     sheet: Arc<Sheet>,
-    rows: Rows,
+    rows: TableRows,
     /// How the columns of the roles are written.
     styles: Vec<Style>,
 }

@@ -10,7 +10,7 @@ const MISSING: [&str; 13] =
 
 /// What a field looks like before its style is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Missing,
     /// A number in some style.
     Number,
@@ -19,19 +19,19 @@ pub(super) enum Kind {
     Word,
 }
 
-impl Kind {
-    pub(super) fn of(field: &str) -> Kind {
+impl FieldKind {
+    pub(super) fn of(field: &str) -> FieldKind {
         let text = unquoted(field);
         if Marks::of(text).is_some() {
-            Kind::Number
+            FieldKind::Number
         } else if is_missing(text) {
-            Kind::Missing
+            FieldKind::Missing
         } else if text.parse::<f64>().is_ok() {
-            Kind::Number
+            FieldKind::Number
         } else if unsigned(text).trim_start_matches(['.', ',']).starts_with(digit) {
-            Kind::Value
+            FieldKind::Value
         } else {
-            Kind::Word
+            FieldKind::Word
         }
     }
 }
@@ -338,8 +338,11 @@ mod tests {
         {
             assert_eq!(Marks::of(none), None, "{none}");
         }
-        let kinds = ["n/a", "1,5", "12:30", "ch1"].map(Kind::of);
-        assert_eq!(kinds, [Kind::Missing, Kind::Number, Kind::Value, Kind::Word]);
+        let kinds = ["n/a", "1,5", "12:30", "ch1"].map(FieldKind::of);
+        assert_eq!(
+            kinds,
+            [FieldKind::Missing, FieldKind::Number, FieldKind::Value, FieldKind::Word]
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Text {
     }
 
     /// The rows from a byte on.
-    pub(super) fn rows(&self, from: u64) -> Rows {
+    pub(super) fn rows(&self, from: u64) -> TableRows {
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).flexible(true).comment(self.comment).buffer_capacity(BUFFER);
         match self.delimiter {
@@ -46,7 +46,7 @@ impl Text {
         };
         let reader = builder.from_reader(self.bytes(from));
         let (line, record) = (ByteRecord::new(), ByteRecord::new());
-        Rows { text: self.clone(), from, reader, line, record }
+        TableRows { text: self.clone(), from, reader, line, record }
     }
 
     /// About the row that begins near a byte.
@@ -130,7 +130,7 @@ impl Walk {
 }
 
 /// Rows one after another, those with nothing in their fields passed over.
-pub(super) struct Rows {
+pub(super) struct TableRows {
     text: Text,
     from: u64,
     reader: Reader<Bytes>,
@@ -139,7 +139,7 @@ pub(super) struct Rows {
     record: ByteRecord,
 }
 
-impl Rows {
+impl TableRows {
     /// Goes to the next row; the byte near which it begins, or `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<u64>, SourceError> {
         let spaced = self.text.delimiter == Delimiter::Whitespace;

@@ -2,9 +2,9 @@
 
 use super::heads::counted;
 use super::layout::Layout;
-use super::numbers::{Kind, Marks, Style, Survey, remedy};
+use super::numbers::{FieldKind, Marks, Style, Survey, remedy};
 use super::options::{CsvOptions, Delimiter, Thousands};
-use super::rows::{Rows, Text, decoded};
+use super::rows::{TableRows, Text, decoded};
 use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use crate::error::visible::visible;
@@ -46,7 +46,7 @@ impl Sheet {
     }
 
     /// The rows from the first one of numbers on.
-    pub(super) fn rows(&self) -> Result<Rows, SourceError> {
+    pub(super) fn rows(&self) -> Result<TableRows, SourceError> {
         let mut rows = self.text().rows(self.layout.start);
         for _ in 0..self.layout.heads {
             self.next_row(&mut rows)?;
@@ -55,7 +55,7 @@ impl Sheet {
     }
 
     /// The next row, if it has as many fields as all.
-    pub(super) fn next_row(&self, rows: &mut Rows) -> Result<Option<u64>, SourceError> {
+    pub(super) fn next_row(&self, rows: &mut TableRows) -> Result<Option<u64>, SourceError> {
         let Some(near) = rows.next()? else { return Ok(None) };
         let (found, expected) = (rows.fields(), self.layout.fields);
         let is_empty = |column| decoded(rows.field(column)).trim().is_empty();
@@ -185,7 +185,7 @@ impl Sheet {
         }
         let remedy = known.unwrap_or("correct it, or write NA where a value is missing");
         let mut message = format!("{shown} in column \"{name}\" is no number; {remedy}");
-        if is_first && Kind::of(field) == Kind::Word {
+        if is_first && FieldKind::of(field) == FieldKind::Word {
             let heads = self.layout.heads + 1;
             message += &format!("; if the numbers begin further down, say `header_rows: {heads}`");
         }

@@ -63,14 +63,14 @@ pub(crate) struct Encoding {
 }
 
 /// Rows of `stride` bytes with a number at `offset`.
-struct Rows<'a> {
+struct StridedNumbers<'a> {
     bytes: &'a [u8],
     stride: usize,
     offset: usize,
 }
 
 impl Encoding {
-    fn append(self, rows: &Rows<'_>, out: Target<'_>) {
+    fn append(self, rows: &StridedNumbers<'_>, out: Target<'_>) {
         match out {
             Target::F64(out) => self.decode(rows, out, |value| value),
             // Only numbers that it holds exactly are kept in single precision.
@@ -78,7 +78,7 @@ impl Encoding {
         }
     }
 
-    fn decode<V>(self, rows: &Rows<'_>, out: &mut Vec<V>, keep: impl Fn(f64) -> V) {
+    fn decode<V>(self, rows: &StridedNumbers<'_>, out: &mut Vec<V>, keep: impl Fn(f64) -> V) {
         match self.number {
             NumberType::I8 => self.each(rows, out, |b| keep(i8::from_le_bytes(b).into())),
             NumberType::U8 => self.each(rows, out, |b| keep(u8::from_le_bytes(b).into())),
@@ -96,7 +96,7 @@ impl Encoding {
     /// `convert` takes the bytes of a number, the lowest first.
     fn each<V, const N: usize>(
         self,
-        rows: &Rows<'_>,
+        rows: &StridedNumbers<'_>,
         out: &mut Vec<V>,
         convert: impl Fn([u8; N]) -> V,
     ) {
@@ -207,7 +207,10 @@ impl Binary {
                     held = None;
                     let read = file.read_exact(start + offset as u64, &mut self.buffer);
                     read.map_err(|(_, error)| at(0, error))?;
-                    encoding.append(&Rows { bytes: &self.buffer, stride: bytes, offset: 0 }, out);
+                    encoding.append(
+                        &StridedNumbers { bytes: &self.buffer, stride: bytes, offset: 0 },
+                        out,
+                    );
                 }
                 out => {
                     if held != Some((number, start)) {
@@ -216,7 +219,7 @@ impl Binary {
                         read.map_err(|(done, error)| at(done / stride, error))?;
                         held = Some((number, start));
                     }
-                    encoding.append(&Rows { bytes: &self.buffer, stride, offset }, out);
+                    encoding.append(&StridedNumbers { bytes: &self.buffer, stride, offset }, out);
                 }
             }
         }

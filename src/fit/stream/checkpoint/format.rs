@@ -25,7 +25,7 @@ const ABSENT: &str = "not given";
 
 /// What a file that could be read holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FileContents {
     /// A checkpoint of this fit with these contents.
     Ours(Vec<u8>),
     /// A sound checkpoint of another fit or of another version.
@@ -61,16 +61,16 @@ pub(super) fn file(identity: &Identity, contents: &[u8]) -> Result<Vec<u8>, post
 
 /// Reads a file, and no more of it than its header unless it may be a checkpoint: a file of
 /// something else may be of any size.
-pub(super) fn read(file: Readable<'_>, identity: &Identity) -> io::Result<Found> {
+pub(super) fn read(file: Readable<'_>, identity: &Identity) -> io::Result<FileContents> {
     let Readable { mut bytes, length } = file;
     let mut whole = Vec::new();
     bytes.by_ref().take(HEADER as u64).read_to_end(&mut whole)?;
     let payload = match payload_length(&whole, length) {
         Ok(payload) => payload,
-        Err(damage) => return Ok(Found::Damaged(damage)),
+        Err(damage) => return Ok(FileContents::Damaged(damage)),
     };
     bytes.take(payload + DIGEST as u64).read_to_end(&mut whole)?;
-    Ok(inspect(&whole, identity).unwrap_or_else(Found::Damaged))
+    Ok(inspect(&whole, identity).unwrap_or_else(FileContents::Damaged))
 }
 
 /// Whether a file begins as a checkpoint does.
@@ -99,7 +99,7 @@ fn payload_length(header: &[u8], found: u64) -> Result<u64, Damage> {
     if expected == found { Ok(payload) } else { Err(Damage::Length { found, expected }) }
 }
 
-fn inspect(whole: &[u8], identity: &Identity) -> Result<Found, Damage> {
+fn inspect(whole: &[u8], identity: &Identity) -> Result<FileContents, Damage> {
     let found = whole.len() as u64;
     payload_length(whole, found)?;
     let short = || Damage::Short { found };
@@ -110,13 +110,17 @@ fn inspect(whole: &[u8], identity: &Identity) -> Result<Found, Damage> {
     let (version, _length) = fields(body).ok_or_else(short)?;
     if version != VERSION {
         let [found, expected] = [version, VERSION].map(|version| version.to_string());
-        return Ok(Found::Foreign(Difference::new("version of the format", &found, &expected)));
+        return Ok(FileContents::Foreign(Difference::new(
+            "version of the format",
+            &found,
+            &expected,
+        )));
     }
     let payload = body.get(HEADER..).ok_or_else(short)?;
     let (there, contents) = postcard::take_from_bytes::<Vec<(&str, &str)>>(payload)?;
     Ok(match identity.compare(&there) {
-        Some(difference) => Found::Foreign(difference),
-        None => Found::Ours(contents.to_vec()),
+        Some(difference) => FileContents::Foreign(difference),
+        None => FileContents::Ours(contents.to_vec()),
     })
 }
 
@@ -183,12 +187,12 @@ mod tests {
     /// `here` compared with `there` as read from a file.
     fn compared(here: &Identity, there: &Identity) -> Option<Difference> {
         match inspect(&file(there, b"contents").unwrap(), here).unwrap() {
-            Found::Ours(contents) => {
+            FileContents::Ours(contents) => {
                 assert_eq!(contents, b"contents");
                 None
             }
-            Found::Foreign(difference) => Some(difference),
-            Found::Damaged(damage) => panic!("{damage}"),
+            FileContents::Foreign(difference) => Some(difference),
+            FileContents::Damaged(damage) => panic!("{damage}"),
         }
     }
 

@@ -21,7 +21,7 @@ mod fs;
 pub(crate) use format::Identity;
 
 use crate::error::checkpoint::CheckpointError;
-use format::{Damage, Difference, Found};
+use format::{Damage, Difference, FileContents};
 use fs::{Disk, Fs};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -146,9 +146,9 @@ impl<F: Fs> Store<F> {
     ) -> Result<Option<Result<Vec<u8>, Damage>>, CheckpointError> {
         let path = path.to_owned();
         match self.fs.open(&path).and_then(|file| format::read(file, identity)) {
-            Ok(Found::Ours(contents)) => Ok(Some(Ok(contents))),
-            Ok(Found::Damaged(damage)) => Ok(Some(Err(damage))),
-            Ok(Found::Foreign(Difference { field, found, expected })) => {
+            Ok(FileContents::Ours(contents)) => Ok(Some(Ok(contents))),
+            Ok(FileContents::Damaged(damage)) => Ok(Some(Err(damage))),
+            Ok(FileContents::Foreign(Difference { field, found, expected })) => {
                 Err(CheckpointError::Mismatch { path, field, found, expected })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

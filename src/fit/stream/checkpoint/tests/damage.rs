@@ -160,6 +160,6 @@ fn no_more_is_read_than_needed() {
     let endless = Endless(1 << 40, 0.into());
     let readable = super::super::fs::Readable { bytes: Box::new(&endless), length: endless.0 };
     let found = format::read(readable, &identity()).unwrap();
-    assert_eq!(found, Found::Damaged(Damage::Magic));
+    assert_eq!(found, FileContents::Damaged(Damage::Magic));
     assert!(endless.1.get() <= 64, "{} bytes were read", endless.1.get());
 }
