@@ -3,7 +3,7 @@
 use super::loss::Estimator;
 use super::loss::Loss;
 use super::points::{Units, darkest};
-use super::summary::Summary;
+use super::summary::Moments;
 use serde::{Deserialize, Serialize};
 
 /// Counts, units and sums of all points of a fit.
@@ -18,7 +18,7 @@ pub(crate) struct Overview {
     /// Powers of two that keep squares in range.
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
-    pub(crate) summary: Summary,
+    pub(crate) summary: Moments,
     /// Σw² over the largest w²: about how many points weigh what the heaviest does.
     pub(crate) heaviest: f64,
     /// What y is taken for.
@@ -37,7 +37,7 @@ impl Overview {
             omitted: 0,
             ignored: 0,
             units: Units::ORDINARY,
-            summary: Summary::default(),
+            summary: Moments::default(),
             heaviest: 0.0,
             estimator,
             absolute: false,

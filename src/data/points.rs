@@ -6,7 +6,7 @@ use super::overview::Overview;
 use super::scaling::{Largest, Tally, finite, largest};
 use super::scaling::{exponent, is_ordinary, unit_of, unit_of_exponent};
 use super::sigma::{Spread, Weights};
-use super::summary::{Summary, in_chunks};
+use super::summary::{Moments, in_chunks};
 use super::values::Values;
 use super::{Data, Missing, column_name};
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ pub(crate) struct Points<'a> {
     /// Powers of two that keep squares in range.
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
-    pub(crate) summary: Summary,
+    pub(crate) summary: Moments,
     /// The largest 1/σ, where each point has its own.
     pub(super) largest_weight: f64,
     /// The expected count below which a point without events weighs no more than one of this size.
@@ -131,7 +131,7 @@ impl<'a> Points<'a> {
             omitted: 0,
             ignored: 0,
             units: Units::ORDINARY,
-            summary: Summary::default(),
+            summary: Moments::default(),
             largest_weight: 1.0,
             darkest: DARK,
         }
@@ -205,7 +205,7 @@ impl<'a> Points<'a> {
         let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);
         points.units = points.units(largest);
         points.largest_weight = largest.weight;
-        points.summary = Summary::of(&points, plain.map(|(_, summary)| summary));
+        points.summary = Moments::of(&points, plain.map(|(_, summary)| summary));
         Ok(points)
     }
 
@@ -242,7 +242,7 @@ impl<'a> Points<'a> {
         }
         let mut points = Points { estimator: Estimator::LeastSquares, ..self.clone() };
         points.units = points.units(points.largest());
-        points.summary = Summary::of(&points, None);
+        points.summary = Moments::of(&points, None);
         Some(points)
     }
 
@@ -325,7 +325,7 @@ impl<'a> Points<'a> {
 
     /// The largest magnitudes and the summary of y if every value is finite and every sigma positive,
     /// the usual case, found in one fast scan; else `None`.
-    fn plain(&self, known_x: bool) -> Option<(Largest, Summary)> {
+    fn plain(&self, known_x: bool) -> Option<(Largest, Moments)> {
         let scan = |start: usize, end: usize| self.plain_part(start..end, known_x);
         in_chunks(self.len(), scan, |all, part| {
             let ((largest, summary), (l, s)) = (all?, part?);
@@ -338,9 +338,9 @@ impl<'a> Points<'a> {
         &self,
         part: Range<usize>,
         known_x: bool,
-    ) -> Option<(Largest, Summary)> {
+    ) -> Option<(Largest, Moments)> {
         let Range { start, end } = part;
-        let summary = Summary::of_range(self, start, end);
+        let summary = Moments::of_range(self, start, end);
         // Whatever is not finite, the mean is not.
         let mut all = summary.mean.is_finite();
         for column in self.columns.iter().filter(|_| !known_x) {

@@ -19,7 +19,7 @@ const LANES: usize = 8;
 /// Σw², the weighted mean of y, and Σ(w (y − mean))², with weights w in units of the points' row
 /// unit and y in its own.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Summary {
+pub(crate) struct Moments {
     weight: f64,
     pub(crate) mean: f64,
     pub(crate) scatter: f64,
@@ -44,28 +44,28 @@ pub(crate) fn in_chunks<R: Send>(
     rest.into_iter().fold(part(0), merge)
 }
 
-impl Summary {
+impl Moments {
     /// Of the points that count. `scanned`: what [`of_range`](Self::of_range) gave for all of them
     /// before the units were known, of use if those are ordinary.
-    pub(super) fn of(points: &Points<'_>, scanned: Option<Summary>) -> Summary {
+    pub(super) fn of(points: &Points<'_>, scanned: Option<Moments>) -> Moments {
         if let Some(correlation) = &points.correlation {
-            return Summary::of_correlated(points, correlation);
+            return Moments::of_correlated(points, correlation);
         }
         let units = points.units;
         let total = match scanned {
             Some(scanned) if units == Units::ORDINARY => scanned,
             _ => {
-                let range = |start, end| Summary::of_range(points, start, end);
-                in_chunks(points.len(), range, Summary::merge)
+                let range = |start, end| Moments::of_range(points, start, end);
+                in_chunks(points.len(), range, Moments::merge)
             }
         };
         total.into_row_units(units)
     }
 
     /// Of both, each about its own mean. `factor`: by which rows of `other` are multiplied.
-    pub(crate) fn beside(self, other: Summary, factor: f64) -> Summary {
+    pub(crate) fn beside(self, other: Moments, factor: f64) -> Moments {
         let square = factor * factor;
-        Summary {
+        Moments {
             scatter: self.scatter + other.scatter * square,
             square: self.square + other.square * square,
             ..self
@@ -79,7 +79,7 @@ impl Summary {
     }
 
     /// Of what was summed with y and weights each in a unit of order 1: in the units of the rows.
-    pub(super) fn into_row_units(mut self, units: Units) -> Summary {
+    pub(super) fn into_row_units(mut self, units: Units) -> Moments {
         let factor = units.row / units.y / units.weight;
         let least = f64::MIN_POSITIVE * units.y;
         let square = self.mean * self.mean + least * least;
@@ -91,7 +91,7 @@ impl Summary {
 
     /// With the residuals' own whitening: L⁻¹ y, and L⁻¹ 1 in place of the weights, times a power of
     /// two k.
-    fn of_correlated(points: &Points<'_>, correlation: &Correlation) -> Summary {
+    fn of_correlated(points: &Points<'_>, correlation: &Correlation) -> Moments {
         let unit = points.units.row;
         let mut y: Vec<f64> = correlation.index.iter().map(|&i| points.y.at(i) * unit).collect();
         let mut one = vec![1.0; y.len()];
@@ -106,13 +106,13 @@ impl Summary {
         let scatter = y.iter().zip(&one).map(|(y, o)| (y - mean * o).powi(2)).sum();
         let least = f64::MIN_POSITIVE * unit / k;
         let square = dot(&y, &y) + weight * least * least;
-        Summary { weight, mean: mean * k / unit, scatter, square }
+        Moments { weight, mean: mean * k / unit, scatter, square }
     }
 
     /// Of the points `start..end`, in the units that the points have now.
-    pub(super) fn of_range(points: &Points<'_>, start: usize, end: usize) -> Summary {
+    pub(super) fn of_range(points: &Points<'_>, start: usize, end: usize) -> Moments {
         let mut block = [0.0; BLOCK];
-        let mut total = Summary::default();
+        let mut total = Moments::default();
         for from in (start..end).step_by(BLOCK) {
             let to = end.min(from + BLOCK);
             let y = match points.y {
@@ -123,17 +123,17 @@ impl Summary {
                     y
                 }
             };
-            total = total.merge(Summary::of_block(points, from, y));
+            total = total.merge(Moments::of_block(points, from, y));
         }
         total
     }
 
     /// Sums of y − shift, with a value of y as the shift, do not cancel however far y is from 0.
-    fn of_block(points: &Points<'_>, from: usize, y: &[f64]) -> Summary {
+    fn of_block(points: &Points<'_>, from: usize, y: &[f64]) -> Moments {
         let unit = points.units.y;
         let first = (0..y.len()).find(|&i| !points.is_filtered() || points.counts(from + i));
         let Some(shift) = first.map(|i| y[i] * unit) else {
-            return Summary::default();
+            return Moments::default();
         };
         let (mut weight, mut sum, mut square) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
         let mut add = |i: usize, w: f64, v: f64| {
@@ -154,11 +154,11 @@ impl Summary {
         }
         let (weight, sum): (f64, f64) = (weight.iter().sum(), sum.iter().sum());
         let scatter = square.iter().sum::<f64>() - sum * sum / weight;
-        Summary { weight, mean: shift + sum / weight, scatter: scatter.max(0.0), square: 0.0 }
+        Moments { weight, mean: shift + sum / weight, scatter: scatter.max(0.0), square: 0.0 }
     }
 
     /// Both together (Chan, Golub and LeVeque 1983).
-    pub(super) fn merge(self, other: Summary) -> Summary {
+    pub(super) fn merge(self, other: Moments) -> Moments {
         if self.weight == 0.0 {
             return other;
         } else if other.weight == 0.0 {
@@ -167,7 +167,7 @@ impl Summary {
         let weight = self.weight + other.weight;
         let apart = other.mean - self.mean;
         let share = other.weight / weight;
-        Summary {
+        Moments {
             weight,
             mean: self.mean + apart * share,
             scatter: self.scatter + other.scatter + apart * apart * self.weight * share,

@@ -10,7 +10,7 @@ use super::overview::Overview;
 use super::points::{Given, Points, Units, darkest};
 use super::scaling::{Largest, Tally};
 use super::scaling::{exponent, is_ordinary, unit_of};
-use super::summary::Summary;
+use super::summary::Moments;
 use crate::error::{Error, Result};
 use crate::threads;
 use rayon::prelude::*;
@@ -32,7 +32,7 @@ pub(crate) struct Survey {
     largest: Largest,
     /// Exponents of the largest weight and of the largest weighted y, roughly.
     exponents: Option<(i32, i32)>,
-    summary: Summary,
+    summary: Moments,
     events: f64,
     absolute: bool,
 }
@@ -97,7 +97,7 @@ impl Survey {
     pub(crate) fn wants_sums(&mut self, estimator: Estimator) -> bool {
         let wants = estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY;
         if wants {
-            self.summary = Summary::default();
+            self.summary = Moments::default();
         }
         wants
     }
@@ -152,8 +152,8 @@ fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -
 }
 
 /// Of the points of a piece that count.
-fn extent(points: &Points<'_>, piece: Range<usize>) -> (Largest, Summary) {
-    let summary = Summary::of_range(points, piece.start, piece.end);
+fn extent(points: &Points<'_>, piece: Range<usize>) -> (Largest, Moments) {
+    let summary = Moments::of_range(points, piece.start, piece.end);
     (points.largest_part(piece), summary)
 }
 

@@ -30,10 +30,10 @@ const FILL: f64 = 0.9;
 const SLOW_BELOW: f64 = 16.0;
 
 /// Where a fit of points in memory is computed.
-pub(crate) type Execution<'a> = Placement<OnDevice<'a>>;
+pub(crate) type Execution<'a> = Placement<FitOnDevice<'a>>;
 
 /// A device with the points of a fit.
-pub(crate) struct OnDevice<'a> {
+pub(crate) struct FitOnDevice<'a> {
     pub(super) loaded: Loaded,
     printed: &'a CompiledModel,
     precision: Precision,
@@ -84,7 +84,7 @@ impl<'a> Execution<'a> {
             Estimate::of_passes(wanted.costs, work, 1.0, is_loaded)
         };
         Placement::choose(wanted, estimate, |device, take_over| {
-            OnDevice::place(device, printed, points, uploaded, (loss, precision), take_over)
+            FitOnDevice::place(device, printed, points, uploaded, (loss, precision), take_over)
         })
     }
 
@@ -135,7 +135,7 @@ pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evalua
     }
 }
 
-impl<'a> OnDevice<'a> {
+impl<'a> FitOnDevice<'a> {
     fn place(
         device: Arc<Device>,
         printed: &'a CompiledModel,
@@ -143,7 +143,7 @@ impl<'a> OnDevice<'a> {
         uploaded: Option<&'a DevicePoints>,
         (loss, precision): (Loss, Precision),
         take_over: bool,
-    ) -> Result<OnDevice<'a>> {
+    ) -> Result<FitOnDevice<'a>> {
         let begun = Instant::now();
         let held = match uploaded {
             Some(resident) => Held::Borrowed(resident),
@@ -152,7 +152,7 @@ impl<'a> OnDevice<'a> {
         let upload_seconds = begun.elapsed().as_secs_f64();
         let (compile_seconds, origin) = (0.0, Origin::Memory);
         let loaded = Loaded { device, take_over, upload_seconds, compile_seconds, origin };
-        let mut on = OnDevice { loaded, printed, precision, points: held };
+        let mut on = FitOnDevice { loaded, printed, precision, points: held };
         let begun = Instant::now();
         on.loaded.origin = on.kernels(points, loss, Arithmetic::Double)?.1;
         on.loaded.compile_seconds = begun.elapsed().as_secs_f64();

@@ -43,13 +43,21 @@ pub(super) fn projected(
     let size = |&j: &usize| rules.scales[problem.free[j]] / there.columns[j];
     let sizes = second.iter().map(size).collect();
     let observer = rules.observer;
-    let mut search =
-        Search { evaluator: points, problem, there, first, second, sizes, passes: 1, observer };
+    let mut search = ProjectedSearch {
+        evaluator: points,
+        problem,
+        there,
+        first,
+        second,
+        sizes,
+        passes: 1,
+        observer,
+    };
     let params = search.run();
     Ok((params, search.passes))
 }
 
-struct Search<'a> {
+struct ProjectedSearch<'a> {
     evaluator: &'a mut dyn Evaluator,
     problem: &'a Problem,
     /// The start, and the powers of two of the columns.
@@ -73,7 +81,7 @@ struct Solved {
     z: Vec<f64>,
 }
 
-impl Search<'_> {
+impl ProjectedSearch<'_> {
     fn run(&mut self) -> Vec<f64> {
         let start = self.there.params.clone();
         let Some(mut best) = self.solved(start.clone()) else { return start };

@@ -11,7 +11,7 @@ use super::op::{Binary, Facts, Id, Node, Unary};
 use super::optimise::without_dead_code;
 use super::program::Program;
 pub(crate) use symbol::{escaped, power_of_ten, symbols};
-use term::{Form, Sum, parentheses};
+use term::{Sum, TermForm, parentheses};
 
 /// Operations from which on an expression that is used twice gets a name.
 const LARGE: usize = 8;
@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
     fn named(&mut self, term: &Sum) -> Sum {
         let name = format!("{}_{{{}}}", self.part, self.definitions.len() + 1);
         self.definitions.push((name.clone(), term.text()));
-        Sum::atom(name, Form::Part).varying(term.varies())
+        Sum::atom(name, TermForm::Part).varying(term.varies())
     }
 
     /// An operand that goes into a fraction, a power or the like, where its text is written out.
@@ -145,8 +145,8 @@ impl<'a> Writer<'a> {
     fn term(&mut self, node: Node) -> Sum {
         match node {
             Node::Const(bits) => Sum::number(f64::from_bits(bits)),
-            Node::Column(i) => Sum::atom(text(self.columns, i), Form::Column(i)),
-            Node::Param(i) => Sum::atom(text(self.params, i), Form::Parameter(i)),
+            Node::Column(i) => Sum::atom(text(self.columns, i), TermForm::Column(i)),
+            Node::Param(i) => Sum::atom(text(self.params, i), TermForm::Parameter(i)),
             Node::Unary(op, a) => unary(op, self.operand(a)),
             Node::Binary(Binary::Add, a, b) => self.take(a).plus(self.take(b)),
             Node::Binary(Binary::Sub, a, b) => self.take(a).minus(self.take(b)),
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
             Node::Select(m, a, b) => {
                 let [m, a, b] = [m, a, b].map(|id| self.operand(id).text());
                 let rows = format!("{a} & \\text{{if }} {m} \\\\ {b} & \\text{{otherwise}}");
-                Sum::atom(format!("\\begin{{cases}} {rows} \\end{{cases}}"), Form::Open)
+                Sum::atom(format!("\\begin{{cases}} {rows} \\end{{cases}}"), TermForm::Open)
             }
         }
     }
@@ -172,11 +172,11 @@ fn unary(op: Unary, a: Sum) -> Sum {
         Unary::Neg => a.negated(),
         Unary::ExpM1 => a.called("\\exp").minus(Sum::number(1.0)),
         Unary::Ln1p => Sum::number(1.0).plus(a).called("\\ln"),
-        Unary::Not => Sum::atom(format!("\\lnot {}", a.in_parentheses()), Form::Open),
+        Unary::Not => Sum::atom(format!("\\lnot {}", a.in_parentheses()), TermForm::Open),
         Unary::Polygamma(0) => a.called("\\psi"),
         Unary::Polygamma(order) => a.called(&format!("\\psi^{{({order})}}")),
         op => match op.facts().latex.split_once('@') {
-            Some((open, close)) => Sum::atom(format!("{open}{}{close}", a.text()), Form::Call),
+            Some((open, close)) => Sum::atom(format!("{open}{}{close}", a.text()), TermForm::Call),
             None => a.called(&command(op.facts())),
         },
     }
@@ -191,7 +191,7 @@ fn command(facts: Facts) -> String {
 }
 
 fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
-    let between = |sign: &str, form: Form| {
+    let between = |sign: &str, form: TermForm| {
         let side = |operand: &Sum| match operand.is_compound_condition() {
             true => operand.in_parentheses(),
             false => operand.text(),
@@ -199,11 +199,11 @@ fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
         Sum::atom(format!("{} {sign} {}", side(&a), side(&b)), form)
     };
     match op {
-        Binary::Lt => between("<", Form::Open),
-        Binary::Le => between("\\le", Form::Open),
-        Binary::Eq => between("=", Form::Open),
-        Binary::And => between("\\land", Form::Condition),
-        Binary::Or => between("\\lor", Form::Condition),
+        Binary::Lt => between("<", TermForm::Open),
+        Binary::Le => between("\\le", TermForm::Open),
+        Binary::Eq => between("=", TermForm::Open),
+        Binary::And => between("\\land", TermForm::Condition),
+        Binary::Or => between("\\lor", TermForm::Condition),
         Binary::Add => a.plus(b),
         Binary::Sub => a.minus(b),
         Binary::Mul => a.times(b),
@@ -216,7 +216,7 @@ fn binary(op: Binary, a: Sum, b: Sum) -> Sum {
         other => {
             let function = command(other.facts());
             let arguments = parentheses(&format!("{}, {}", a.text(), b.text()), true);
-            Sum::atom(format!("{function}{arguments}"), Form::Call)
+            Sum::atom(format!("{function}{arguments}"), TermForm::Call)
         }
     }
 }

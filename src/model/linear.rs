@@ -13,16 +13,16 @@ use super::program::Program;
 /// in which it is not even alone.
 pub(crate) struct Conflicts {
     /// For each parameter the set of those it conflicts with.
-    pairs: Vec<Set>,
+    pairs: Vec<ParameterSet>,
 }
 
 /// A set of parameters, one bit each.
 #[derive(Clone, PartialEq)]
-struct Set(Vec<u64>);
+struct ParameterSet(Vec<u64>);
 
-impl Set {
-    fn empty(params: usize) -> Set {
-        Set(vec![0; params.div_ceil(64)])
+impl ParameterSet {
+    fn empty(params: usize) -> ParameterSet {
+        ParameterSet(vec![0; params.div_ceil(64)])
     }
 
     fn insert(&mut self, i: usize) {
@@ -35,7 +35,7 @@ impl Set {
         self.0.get(i / 64).is_some_and(|word| word & (1 << (i % 64)) != 0)
     }
 
-    fn unite(&mut self, other: &Set) {
+    fn unite(&mut self, other: &ParameterSet) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
 
@@ -52,8 +52,8 @@ impl Conflicts {
     /// Of a program's value.
     pub(crate) fn of(program: &Program) -> Conflicts {
         let params = program.params.len();
-        let mut found = Conflicts { pairs: vec![Set::empty(params); params] };
-        let mut enters: Vec<Set> = Vec::with_capacity(program.nodes.len());
+        let mut found = Conflicts { pairs: vec![ParameterSet::empty(params); params] };
+        let mut enters: Vec<ParameterSet> = Vec::with_capacity(program.nodes.len());
         for &node in &program.nodes {
             let of = |id: u32| &enters[id as usize];
             match node {
@@ -74,7 +74,7 @@ impl Conflicts {
                     }
                 }
             }
-            let mut here = Set::empty(params);
+            let mut here = ParameterSet::empty(params);
             if let Node::Param(i) = node {
                 here.insert(i as usize);
             }
@@ -85,7 +85,7 @@ impl Conflicts {
     }
 
     /// No parameter of `a` goes together with one of `b`.
-    fn apart(&mut self, a: &Set, b: &Set) {
+    fn apart(&mut self, a: &ParameterSet, b: &ParameterSet) {
         if a.is_empty() || b.is_empty() {
             return;
         }

@@ -140,27 +140,27 @@ impl Program {
         self.run(x, p)[self.outputs[0] as usize].value()
     }
 
-    fn run<S: Scalar>(&self, x: &[S], p: &[S]) -> Vec<Slot<S>> {
+    fn run<S: Scalar>(&self, x: &[S], p: &[S]) -> Vec<Computed<S>> {
         let given = |values: &[S], i: u32| {
-            Slot::Value(values.get(i as usize).copied().unwrap_or(f64::NAN.into()))
+            Computed::Value(values.get(i as usize).copied().unwrap_or(f64::NAN.into()))
         };
-        let mut slots: Vec<Slot<S>> = Vec::with_capacity(self.nodes.len());
+        let mut slots: Vec<Computed<S>> = Vec::with_capacity(self.nodes.len());
         for &node in &self.nodes {
             let value = |id: Id| slots[id as usize].value();
             let mask = |id: Id| slots[id as usize].mask();
             slots.push(match node {
-                Node::Const(bits) => Slot::Value(S::from(f64::from_bits(bits))),
+                Node::Const(bits) => Computed::Value(S::from(f64::from_bits(bits))),
                 Node::Column(i) => given(x, i),
                 Node::Param(i) => given(p, i),
-                Node::Unary(Unary::Not, a) => Slot::Mask(mask(a).not()),
-                Node::Unary(op, a) => Slot::Value(op.apply(value(a))),
-                Node::Binary(Binary::Lt, a, b) => Slot::Mask(value(a).lt(value(b))),
-                Node::Binary(Binary::Le, a, b) => Slot::Mask(value(a).le(value(b))),
-                Node::Binary(Binary::Eq, a, b) => Slot::Mask(value(a).eq(value(b))),
-                Node::Binary(Binary::And, a, b) => Slot::Mask(mask(a).and(mask(b))),
-                Node::Binary(Binary::Or, a, b) => Slot::Mask(mask(a).or(mask(b))),
-                Node::Binary(op, a, b) => Slot::Value(op.apply(value(a), value(b))),
-                Node::Select(m, a, b) => Slot::Value(mask(m).select(value(a), value(b))),
+                Node::Unary(Unary::Not, a) => Computed::Mask(mask(a).not()),
+                Node::Unary(op, a) => Computed::Value(op.apply(value(a))),
+                Node::Binary(Binary::Lt, a, b) => Computed::Mask(value(a).lt(value(b))),
+                Node::Binary(Binary::Le, a, b) => Computed::Mask(value(a).le(value(b))),
+                Node::Binary(Binary::Eq, a, b) => Computed::Mask(value(a).eq(value(b))),
+                Node::Binary(Binary::And, a, b) => Computed::Mask(mask(a).and(mask(b))),
+                Node::Binary(Binary::Or, a, b) => Computed::Mask(mask(a).or(mask(b))),
+                Node::Binary(op, a, b) => Computed::Value(op.apply(value(a), value(b))),
+                Node::Select(m, a, b) => Computed::Value(mask(m).select(value(a), value(b))),
             });
         }
         slots
@@ -196,25 +196,25 @@ impl Program {
 }
 
 /// A computed node: a number or a truth value.
-enum Slot<S: Scalar> {
+enum Computed<S: Scalar> {
     Value(S),
     Mask(S::Mask),
 }
 
-impl<S: Scalar> Slot<S> {
+impl<S: Scalar> Computed<S> {
     /// The number; a truth value counts as 1 or 0.
     fn value(&self) -> S {
         match *self {
-            Slot::Value(v) => v,
-            Slot::Mask(m) => m.select(1.0, 0.0),
+            Computed::Value(v) => v,
+            Computed::Mask(m) => m.select(1.0, 0.0),
         }
     }
 
     /// The truth value; a number is true unless it is 0.
     fn mask(&self) -> S::Mask {
         match *self {
-            Slot::Value(v) => v.eq(0.0).not(),
-            Slot::Mask(m) => m,
+            Computed::Value(v) => v.eq(0.0).not(),
+            Computed::Mask(m) => m,
         }
     }
 }

@@ -36,12 +36,12 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Model {
     /// Postfix: operands before what joins them, so that a sum of any length needs no recursion.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CompositeStep>,
 }
 
 /// One step of a composite.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum CompositeStep {
     /// A model.
     Leaf(Arc<Leaf>),
     /// A number.
@@ -79,11 +79,11 @@ impl Model {
     /// A model of the library.
     pub(super) fn defined(definition: &'static Definition, prefix: &str) -> Model {
         let leaf = Leaf::defined(definition, prefix);
-        Model { steps: leaf.into_iter().map(|leaf| Step::Leaf(Arc::new(leaf))).collect() }
+        Model { steps: leaf.into_iter().map(|leaf| CompositeStep::Leaf(Arc::new(leaf))).collect() }
     }
 
     pub(super) fn leaf(leaf: Leaf) -> Model {
-        Model { steps: vec![Step::Leaf(Arc::new(leaf))] }
+        Model { steps: vec![CompositeStep::Leaf(Arc::new(leaf))] }
     }
 
     /// A formula of one's own over the independent `variables`, read as by [`CurveFit::parse`], to be
@@ -110,7 +110,7 @@ impl Model {
         mut self,
         estimate: impl Fn(&Observations) -> Vec<f64> + Send + Sync + 'static,
     ) -> Model {
-        if let [Step::Leaf(leaf)] = self.steps.as_mut_slice() {
+        if let [CompositeStep::Leaf(leaf)] = self.steps.as_mut_slice() {
             Arc::make_mut(leaf).estimate = Some(Arc::new(estimate));
         }
         self
@@ -120,7 +120,7 @@ impl Model {
     #[must_use]
     pub fn prefixed(mut self, prefix: &str) -> Model {
         for step in &mut self.steps {
-            if let Step::Leaf(leaf) = step {
+            if let CompositeStep::Leaf(leaf) = step {
                 let leaf = Arc::make_mut(leaf);
                 leaf.prefix.insert_str(0, prefix);
             }
@@ -142,12 +142,12 @@ impl Model {
 
     fn join(mut self, mut other: Model, joint: Joint) -> Model {
         self.steps.append(&mut other.steps);
-        self.steps.push(Step::Join(joint));
+        self.steps.push(CompositeStep::Join(joint));
         self
     }
 
     pub(super) fn number(value: f64) -> Model {
-        Model { steps: vec![Step::Number(value)] }
+        Model { steps: vec![CompositeStep::Number(value)] }
     }
 
     /// Runs through the steps with a stack. `None` for a model without steps.
@@ -160,9 +160,9 @@ impl Model {
         let mut stack: Vec<T> = Vec::new();
         for step in &self.steps {
             let next = match step {
-                Step::Leaf(it) => leaf(it),
-                Step::Number(value) => number(*value)?,
-                Step::Join(joint) => match (stack.pop(), stack.pop()) {
+                CompositeStep::Leaf(it) => leaf(it),
+                CompositeStep::Number(value) => number(*value)?,
+                CompositeStep::Join(joint) => match (stack.pop(), stack.pop()) {
                     (Some(right), Some(left)) => join(left, *joint, right)?,
                     (one, other) => match one.or(other) {
                         Some(only) => only,
@@ -177,7 +177,7 @@ impl Model {
 
     pub(super) fn leaves(&self) -> impl Iterator<Item = &Arc<Leaf>> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Leaf(leaf) => Some(leaf),
+            CompositeStep::Leaf(leaf) => Some(leaf),
             _ => None,
         })
     }

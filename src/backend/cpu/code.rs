@@ -21,7 +21,7 @@ pub(super) enum Source {
 /// One step over a block. `out` is never a register that the step reads. `uniform` is an index into
 /// the numbers that are the same at every point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum Instruction {
     Unary {
         op: Unary,
         a: Source,
@@ -64,7 +64,7 @@ pub(super) struct Code {
     pub(super) read: Vec<usize>,
     /// The other nodes that are the same at every point, in order.
     uniform_nodes: Vec<(usize, Node)>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Instruction>,
     /// Registers that hold one uniform number in all lanes, filled once per chunk: (uniform, register).
     pub(super) broadcasts: Vec<(usize, usize)>,
     pub(super) registers: usize,
@@ -149,10 +149,12 @@ fn last_uses(nodes: &[Node], outputs: &[Id]) -> Vec<usize> {
 }
 
 /// The uniform numbers that are read while blocks are evaluated.
-fn read(steps: &[Step], broadcasts: &[(usize, usize)]) -> Vec<usize> {
-    let of_step = |step: &Step| match *step {
-        Step::WithRight { uniform, .. } | Step::WithLeft { uniform, .. } => Some(uniform),
-        Step::Unary { .. } | Step::Binary { .. } | Step::Select { .. } => None,
+fn read(steps: &[Instruction], broadcasts: &[(usize, usize)]) -> Vec<usize> {
+    let of_step = |step: &Instruction| match *step {
+        Instruction::WithRight { uniform, .. } | Instruction::WithLeft { uniform, .. } => {
+            Some(uniform)
+        }
+        Instruction::Unary { .. } | Instruction::Binary { .. } | Instruction::Select { .. } => None,
     };
     let broadcast = broadcasts.iter().map(|&(uniform, _)| uniform);
     let mut all: Vec<usize> = steps.iter().filter_map(of_step).chain(broadcast).collect();
@@ -170,32 +172,32 @@ struct Compiler {
 }
 
 impl Compiler {
-    fn step(&mut self, i: usize, node: Node, per_point: &[bool]) -> Step {
+    fn step(&mut self, i: usize, node: Node, per_point: &[bool]) -> Instruction {
         let uniform = |id: Id| !per_point[id as usize];
         let step = match node {
             Node::Binary(op, a, b) if takes_number(op) && uniform(b) => {
                 let a = self.source(a, per_point);
-                Step::WithRight { op, a, uniform: b as usize, out: self.allocate() }
+                Instruction::WithRight { op, a, uniform: b as usize, out: self.allocate() }
             }
             Node::Binary(op, a, b) if takes_number(op) && uniform(a) => {
                 let b = self.source(b, per_point);
                 let (out, uniform) = (self.allocate(), a as usize);
                 match op.commutes() {
-                    true => Step::WithRight { op, a: b, uniform, out },
-                    false => Step::WithLeft { op, uniform, b, out },
+                    true => Instruction::WithRight { op, a: b, uniform, out },
+                    false => Instruction::WithLeft { op, uniform, b, out },
                 }
             }
             Node::Unary(op, a) => {
                 let a = self.source(a, per_point);
-                Step::Unary { op, a, out: self.allocate() }
+                Instruction::Unary { op, a, out: self.allocate() }
             }
             Node::Binary(op, a, b) => {
                 let (a, b) = (self.source(a, per_point), self.source(b, per_point));
-                Step::Binary { op, a, b, out: self.allocate() }
+                Instruction::Binary { op, a, b, out: self.allocate() }
             }
             Node::Select(m, a, b) => {
                 let [mask, yes, no] = [m, a, b].map(|id| self.source(id, per_point));
-                Step::Select { mask, yes, no, out: self.allocate() }
+                Instruction::Select { mask, yes, no, out: self.allocate() }
             }
             Node::Const(_) | Node::Column(_) | Node::Param(_) => {
                 unreachable!("leaves are no steps")
@@ -236,14 +238,14 @@ impl Compiler {
     }
 }
 
-impl Step {
+impl Instruction {
     pub(super) fn out(self) -> usize {
         match self {
-            Step::Unary { out, .. }
-            | Step::Binary { out, .. }
-            | Step::WithRight { out, .. }
-            | Step::WithLeft { out, .. }
-            | Step::Select { out, .. } => out,
+            Instruction::Unary { out, .. }
+            | Instruction::Binary { out, .. }
+            | Instruction::WithRight { out, .. }
+            | Instruction::WithLeft { out, .. }
+            | Instruction::Select { out, .. } => out,
         }
     }
 }

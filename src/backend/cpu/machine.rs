@@ -1,6 +1,6 @@
 //! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
 
-use super::code::{Code, Source, Step};
+use super::code::{Code, Instruction, Source};
 use super::gram::LANES;
 use super::kernels::Kernels;
 use crate::data::values::Values;
@@ -103,17 +103,17 @@ impl Machine {
             let out = &mut lanes.0[..n];
             let at = |source: Source| self.source(source, inputs);
             match step {
-                Step::Unary { op, a, .. } => kernels.unary(op, at(a), out),
-                Step::Binary { op, a, b, .. } => kernels.binary(op, at(a), at(b), out),
-                Step::WithRight { op, a, uniform, .. } => match uniforms {
+                Instruction::Unary { op, a, .. } => kernels.unary(op, at(a), out),
+                Instruction::Binary { op, a, b, .. } => kernels.binary(op, at(a), at(b), out),
+                Instruction::WithRight { op, a, uniform, .. } => match uniforms {
                     Uniforms::OfOne(all) => kernels.with_right(op, at(a), all[uniform], out),
                     Uniforms::OfLanes(all) => kernels.with_rights(op, at(a), &all[uniform], out),
                 },
-                Step::WithLeft { op, uniform, b, .. } => match uniforms {
+                Instruction::WithLeft { op, uniform, b, .. } => match uniforms {
                     Uniforms::OfOne(all) => kernels.with_left(op, all[uniform], at(b), out),
                     Uniforms::OfLanes(all) => kernels.with_lefts(op, &all[uniform], at(b), out),
                 },
-                Step::Select { mask, yes, no, .. } => {
+                Instruction::Select { mask, yes, no, .. } => {
                     kernels.select(at(mask), at(yes), at(no), out);
                 }
             }

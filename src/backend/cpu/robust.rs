@@ -24,7 +24,7 @@ pub(super) struct RobustSums {
 }
 
 /// ρ, ρ' and ρ' + 2zρ'' at z.
-type Terms = (f64, f64, f64);
+type LossTerms = (f64, f64, f64);
 
 /// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and weights to `sums`. Both slices have
 /// one value per point of the block.
@@ -76,7 +76,7 @@ fn each(
     residual: &mut [f64],
     row: &mut [f64],
     sums: &mut RobustSums,
-    terms: impl Fn(f64) -> Terms,
+    terms: impl Fn(f64) -> LossTerms,
 ) {
     let half_square = 0.5 * scale * scale;
     let (r_groups, r_rest) = residual.as_chunks_mut::<LANES>();
@@ -102,7 +102,7 @@ fn point(
     floor: f64,
     r: &mut f64,
     s: &mut f64,
-    terms: &impl Fn(f64) -> Terms,
+    terms: &impl Fn(f64) -> LossTerms,
 ) -> (f64, f64) {
     let z = (*r / scale) * (*r / scale);
     let (rho, gradient, curvature) = terms(z);

@@ -37,14 +37,14 @@ pub(super) struct BlockRows {
 }
 
 /// A block's model values and partials.
-pub(super) struct View<'a> {
+pub(super) struct BlockValues<'a> {
     pub(super) machine: &'a Machine,
     pub(super) inputs: &'a Inputs<'a>,
     pub(super) block: Block<'a>,
     pub(super) outputs: &'a [Source],
 }
 
-impl View<'_> {
+impl BlockValues<'_> {
     /// The model's value for 0, its partial by free parameter i − 1 for others.
     fn output(&self, i: usize) -> &[f64] {
         self.machine.source(self.outputs[i], self.inputs)
@@ -200,7 +200,7 @@ impl BlockRows {
         &mut self,
         kernels: &Kernels,
         weighting: &Weighting<'_>,
-        view: &View<'_>,
+        view: &BlockValues<'_>,
     ) {
         let (k, value) = (view.outputs.len(), view.output(0));
         let factored = self.residual(kernels, weighting, value, view.block, k);
@@ -212,7 +212,7 @@ impl BlockRows {
         &mut self,
         kernels: &Kernels,
         target: &Target<'_>,
-        view: &View<'_>,
+        view: &BlockValues<'_>,
     ) {
         let factored = self.residual_of(kernels, target, view.output(0), view.outputs.len());
         self.products(kernels, &[], view, factored);
@@ -220,7 +220,13 @@ impl BlockRows {
 
     /// Adds the products of the block's rows, their residuals and factors being there. `scales`: the
     /// factors of columns, where they have any.
-    fn products(&mut self, kernels: &Kernels, scales: &[f64], view: &View<'_>, factored: bool) {
+    fn products(
+        &mut self,
+        kernels: &Kernels,
+        scales: &[f64],
+        view: &BlockValues<'_>,
+        factored: bool,
+    ) {
         let k = view.outputs.len();
         let output = |i: usize| view.output(i);
         let n = output(0).len();
@@ -245,7 +251,7 @@ impl BlockRows {
         &mut self,
         kernels: &Kernels,
         weighting: &Weighting<'_>,
-        view: &View<'_>,
+        view: &BlockValues<'_>,
         out: &mut RFactor,
     ) {
         let (k, block) = (view.outputs.len(), view.block);

@@ -11,7 +11,7 @@ use super::code::Code;
 use super::gram::LANES;
 use super::kernels::{self, Kernels};
 use super::machine::{BLOCK, Block, Inputs, Uniforms};
-use super::rows::{Target, View};
+use super::rows::{BlockValues, Target};
 use super::sums::Worker;
 use super::{ITERATION_FLOOR, Prepared, PreparedForm};
 use crate::data::loss::Estimator;
@@ -188,7 +188,7 @@ impl SimdBatch {
                 estimator: manner.estimator,
                 darkest: &self.darkest,
             };
-            let view = View {
+            let view = BlockValues {
                 machine,
                 inputs: &inputs,
                 block: Block::Run(start),

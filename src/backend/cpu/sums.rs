@@ -2,7 +2,7 @@
 //! together or piece by piece.
 
 use super::machine::Machine;
-use super::rows::{BlockRows, View};
+use super::rows::{BlockRows, BlockValues};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
 use crate::normal::{Grouped, Normal, RFactor, Summary};
@@ -42,7 +42,7 @@ impl Cpu<'_> {
                 worker.rows.clear();
                 let done = self.blocks(pass, range, worker, |worker, inputs, block| {
                     let Worker { machine, rows, .. } = worker;
-                    let view = View { machine, inputs, block, outputs };
+                    let view = BlockValues { machine, inputs, block, outputs };
                     rows.add_products(kernels, &weighting, &view);
                 });
                 worker.rows.finish(squares, normal);
@@ -73,7 +73,7 @@ impl Cpu<'_> {
                 worker.rows.clear();
                 let done = self.blocks(pass, range, worker, |worker, inputs, block| {
                     let Worker { machine, rows, .. } = worker;
-                    let view = View { machine, inputs, block, outputs };
+                    let view = BlockValues { machine, inputs, block, outputs };
                     rows.fold(kernels, &weighting, &view, factor);
                 });
                 factor.weight = worker.rows.weight();

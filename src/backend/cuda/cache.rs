@@ -62,12 +62,12 @@ pub enum Origin {
 
 /// The place of one image in memory. It is locked while the image is compiled, so that threads that
 /// want the same one wait for it instead of compiling it too.
-type Slot = Arc<Mutex<Option<Image>>>;
+type ImagePlace = Arc<Mutex<Option<Image>>>;
 
 /// Images in memory and, unless it is switched off, on disk.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    memory: Mutex<HashMap<Key, Slot>>,
+    memory: Mutex<HashMap<Key, ImagePlace>>,
     disk: Option<Disk>,
 }
 

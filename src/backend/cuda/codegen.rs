@@ -76,7 +76,7 @@ pub(super) fn generate(
     response: Storage,
     arithmetic: Arithmetic,
 ) -> Generated {
-    let model = Model::new(program, arithmetic);
+    let model = PrintedModel::new(program, arithmetic);
     let mut text = String::new();
     model.load(columns, response, &mut text);
     model.uniforms(&mut text);
@@ -86,10 +86,10 @@ pub(super) fn generate(
 
 /// How many numbers `model_uniforms` gives.
 pub(super) fn uniforms(program: &Program, arithmetic: Arithmetic) -> usize {
-    Model::new(program, arithmetic).stored.len().max(1)
+    PrintedModel::new(program, arithmetic).stored.len().max(1)
 }
 
-struct Model<'a> {
+struct PrintedModel<'a> {
     program: &'a Program,
     arithmetic: Arithmetic,
     per_point: Vec<bool>,
@@ -97,8 +97,8 @@ struct Model<'a> {
     stored: Vec<Id>,
 }
 
-impl<'a> Model<'a> {
-    fn new(program: &'a Program, arithmetic: Arithmetic) -> Model<'a> {
+impl<'a> PrintedModel<'a> {
+    fn new(program: &'a Program, arithmetic: Arithmetic) -> PrintedModel<'a> {
         let nodes = &program.nodes;
         let per_point = depends_on_point(nodes);
         let mut needed = vec![false; nodes.len()];
@@ -110,7 +110,7 @@ impl<'a> Model<'a> {
             .filter(|&i| needed[i] && !per_point[i] && !matches!(nodes[i], Node::Const(_)))
             .map(|i| i as Id)
             .collect();
-        Model { program, arithmetic, per_point, stored }
+        PrintedModel { program, arithmetic, per_point, stored }
     }
 
     fn load(&self, columns: &[Storage], response: Storage, text: &mut String) {

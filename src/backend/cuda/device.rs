@@ -53,11 +53,11 @@ pub(crate) struct Device {
     pub(crate) driver: Arc<dyn Driver>,
     compiler: Arc<dyn Compiler>,
     cache: &'static Cache,
-    loaded: Mutex<Loaded>,
+    loaded: Mutex<KernelList>,
 }
 
 /// Sources and their kernels, the one used last at the end.
-type Loaded = Vec<(Arc<str>, Arc<Kernels>)>;
+type KernelList = Vec<(Arc<str>, Arc<Kernels>)>;
 
 /// The loaded kernels of one translation unit.
 pub(crate) struct Kernels {
@@ -146,7 +146,7 @@ impl Device {
         Some(kernels)
     }
 
-    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+    fn loaded(&self) -> MutexGuard<'_, KernelList> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

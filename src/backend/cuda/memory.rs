@@ -122,19 +122,19 @@ struct Pool {
     /// Addresses that wait, by size.
     kept: HashMap<usize, Vec<Address>>,
     kept_bytes: usize,
-    work: Tally,
-    uploads_ahead: Tally,
+    work: CopyTally,
+    uploads_ahead: CopyTally,
 }
 
 /// Calls of a kind, and how many of them nothing of a later owner of their memory can meet: they are done, or
 /// before a fence.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct CopyTally {
     queued: u64,
     settled: u64,
 }
 
-impl Tally {
+impl CopyTally {
     fn settle(&mut self, queued: u64) {
         self.settled = self.settled.max(queued);
     }
@@ -153,7 +153,7 @@ impl Pooled {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tallies(&self) -> (Tally, Tally) {
+    fn tallies(&self) -> (CopyTally, CopyTally) {
         let pool = self.pool();
         (pool.work, pool.uploads_ahead)
     }

@@ -112,7 +112,7 @@ impl Passes {
         &self,
         kind: PassKind,
         points: &DevicePoints,
-        out: Slot,
+        out: SumsAt,
     ) -> Result<(), DriverError> {
         let data = points.data(self.loss_scale);
         let params = self.inputs.address();
@@ -172,7 +172,7 @@ pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
 
 /// Room for the sums of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct SumsAt {
     pub(super) at: Address,
     pub(super) bytes: usize,
 }
@@ -217,12 +217,12 @@ impl PartialSums {
     }
 
     /// The next slot, of those that are not full.
-    pub(super) fn next(&mut self) -> Slot {
+    pub(super) fn next(&mut self) -> SumsAt {
         debug_assert!(!self.is_full());
         let bytes = self.width * size_of::<f64>();
         let at = Address(self.out.address() + (self.taken * bytes) as u64);
         self.taken += 1;
-        Slot { at, bytes }
+        SumsAt { at, bytes }
     }
 
     /// Waits for the launches, adds what they left to `sum` in their order, and empties all slots.
@@ -301,7 +301,7 @@ impl DeviceRows {
         kernels: &Kernels,
         (data, points): (&[u8], usize),
         (params, columns, floor): (u64, u64, f64),
-        out: Slot,
+        out: SumsAt,
     ) -> Result<(), DriverError> {
         kernels.driver.clear(out.at, out.bytes)?;
         let multiprocessors = kernels.driver.properties().multiprocessors;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A device that takes chunks of points. A pass begins, takes chunks, and is finished; one that fails or
 /// is given up is followed by the beginning of another.
-pub(crate) struct Streamed {
+pub(crate) struct DeviceStream {
     passes: Passes,
     rooms: DoubleBuffer,
     slots: PartialSums,
@@ -31,7 +31,7 @@ enum Pass {
     Factor,
 }
 
-impl Streamed {
+impl DeviceStream {
     /// For chunks like `like`, of at most `capacity` points: larger ones are passed over in parts, and
     /// so are chunks for which the device has not enough memory. `loss_scale` in row units, 1 for least
     /// squares; parameters of the model, and those of them that are free.
@@ -41,10 +41,10 @@ impl Streamed {
         capacity: usize,
         loss_scale: f64,
         (params, free): (usize, usize),
-    ) -> Result<Streamed, DriverError> {
+    ) -> Result<DeviceStream, DriverError> {
         let driver = kernels.passes.driver.clone();
         let rooms = DoubleBuffer::new(&driver, like, capacity, driver.memory()?.free)?;
-        Ok(Streamed {
+        Ok(DeviceStream {
             passes: Passes::new(kernels, loss_scale, (params, free), rooms.capacity())?,
             slots: PartialSums::new(&driver, width(free), SLOTS)?,
             rooms,
@@ -100,7 +100,8 @@ impl Streamed {
         if !self.rooms.take(points) {
             return Err(misused("a chunk is of another kind than those before"));
         }
-        let Streamed { passes, rooms, slots, normal: [n, n_part], factor: [f, f_part], .. } = self;
+        let DeviceStream { passes, rooms, slots, normal: [n, n_part], factor: [f, f_part], .. } =
+            self;
         let added = match self.pass {
             Pass::Normal => rooms.pass_over(passes, slots, points, (n_part, n)),
             Pass::Factor => rooms.pass_over(passes, slots, points, (f_part, f)),

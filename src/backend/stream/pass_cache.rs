@@ -3,7 +3,7 @@
 
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::streamed::Streamed as Device;
+use crate::backend::cuda::streamed::DeviceStream as Device;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::solver::outcome::Fault;

@@ -3,7 +3,7 @@
 use super::pass_cache::PassSum;
 use super::pass_cache::{PassCache, PassKey, PassResult, Unfinished};
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
-use crate::backend::cuda::streamed::Streamed as Device;
+use crate::backend::cuda::streamed::DeviceStream as Device;
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;

@@ -3,7 +3,7 @@
 use super::passes::{Evaluated, Passes};
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::source::FEW_PARAMETERS;
-use crate::backend::cuda::streamed::Streamed as Device;
+use crate::backend::cuda::streamed::DeviceStream as Device;
 use crate::normal::{Normal, RFactor, heaviest_first};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
@@ -12,7 +12,7 @@ use crate::threads;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A model over the points of a stream.
-pub(crate) struct Streamed<'e, 'a> {
+pub(crate) struct DeviceStream<'e, 'a> {
     passes: &'e Mutex<Passes<'a>>,
     evaluated: Evaluated<'e>,
     /// The device that passes run on, unless it failed.
@@ -22,9 +22,9 @@ pub(crate) struct Streamed<'e, 'a> {
     failed: Option<String>,
 }
 
-impl<'e, 'a> Streamed<'e, 'a> {
+impl<'e, 'a> DeviceStream<'e, 'a> {
     pub(crate) fn new(passes: &'e Mutex<Passes<'a>>, evaluated: Evaluated<'e>) -> Self {
-        Streamed { passes, evaluated, device: None, take_over: false, failed: None }
+        DeviceStream { passes, evaluated, device: None, take_over: false, failed: None }
     }
 
     /// With passes on a device, or the reason why it failed before the first.
@@ -78,7 +78,7 @@ pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Pa
     passes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Evaluator for Streamed<'_, '_> {
+impl Evaluator for DeviceStream<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let key = self.evaluated.key(params, columns);
         if self.on_device(|passes, device| passes.answer_on(device, &key, out))? {

@@ -17,12 +17,12 @@ use std::sync::Arc;
 pub struct JointFit {
     pub(super) fit: Fit,
     pub(super) chi_squares: Vec<f64>,
-    pub(super) views: Vec<View>,
+    pub(super) views: Vec<SetView>,
 }
 
 /// One set's model and where its parameters are.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct SetView {
     /// With the formulas of tied parameters in their places.
     pub(super) model: Model,
     pub(super) ties: Arc<Ties>,
@@ -54,7 +54,7 @@ impl JointFit {
     /// and what is made of them are those of the joint fit, since no degrees of freedom belong to a set; the
     /// report says so.
     pub fn set(&self, index: usize) -> Option<Fit> {
-        let View { model, ties, names, params, points, spread, .. } = self.views.get(index)?;
+        let SetView { model, ties, names, params, points, spread, .. } = self.views.get(index)?;
         let (set, sets) = (index + 1, self.views.len());
         let (points, spread) = (*points, *spread);
         let mut fit =

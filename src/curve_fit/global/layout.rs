@@ -5,7 +5,7 @@ use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
 use crate::data::overview::Overview;
 use crate::data::points::Points;
-use crate::data::summary::Summary;
+use crate::data::summary::Moments;
 use crate::error::names::{NameError, position};
 use crate::error::{Error, GlobalError, Result};
 use crate::model::Expression;
@@ -36,7 +36,7 @@ impl Member {
 }
 
 /// The parameters of a joint fit, in order of appearance, and who takes them.
-pub(super) struct Layout {
+pub(super) struct JointLayout {
     pub(super) names: Vec<String>,
     pub(super) bounds: Vec<(f64, f64)>,
     /// Positions of the free parameters.
@@ -45,13 +45,17 @@ pub(super) struct Layout {
     pub(super) members: Vec<Member>,
 }
 
-impl Layout {
-    pub(super) fn new(global: &GlobalFit, sets: usize) -> Result<Layout> {
+impl JointLayout {
+    pub(super) fn new(global: &GlobalFit, sets: usize) -> Result<JointLayout> {
         if sets == 0 {
             return Err(GlobalError::NoSets.into());
         }
-        let mut layout =
-            Layout { names: Vec::new(), bounds: Vec::new(), free: Vec::new(), members: Vec::new() };
+        let mut layout = JointLayout {
+            names: Vec::new(),
+            bounds: Vec::new(),
+            free: Vec::new(),
+            members: Vec::new(),
+        };
         match &global.models {
             Models::Same { curve, shared } => {
                 for name in shared {
@@ -224,7 +228,7 @@ fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
 pub(super) fn of(sets: &[Points<'_>]) -> Result<Overview> {
     let smallest = |unit: f64, points: &Points<'_>| unit.min(points.units.row);
     let row = sets.iter().fold(f64::INFINITY, smallest);
-    let (first, summary) = (sets[0].overview(), Summary::default());
+    let (first, summary) = (sets[0].overview(), Moments::default());
     let mut whole = Overview { used: 0, omitted: 0, ignored: 0, summary, ..first };
     for (set, points) in sets.iter().enumerate() {
         let own = points.overview();

@@ -21,13 +21,13 @@ use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::observe::span;
-use joint_fit::{JointFit, View};
+use joint_fit::{JointFit, SetView};
 use layout::Asked;
-use layout::{Layout, Member};
+use layout::{JointLayout, Member};
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
-use supply::{JointSupply, Set};
+use supply::{JointSet, JointSupply};
 
 /// A fit of several sets of points at once, in which some parameters have one value for all sets and
 /// the others one value for each: a global fit.
@@ -120,7 +120,7 @@ impl GlobalFit {
     /// # Errors
     /// As [`fit`](GlobalFit::fit), for what does not depend on the points.
     pub fn parameters(&self, sets: usize) -> Result<Vec<String>> {
-        Ok(Layout::new(self, sets)?.names)
+        Ok(JointLayout::new(self, sets)?.names)
     }
 
     /// Fits all sets from `start`: one value per parameter of the joint fit, in the order of
@@ -140,7 +140,7 @@ impl GlobalFit {
         let begun = Instant::now();
         let data: Vec<Data<'d>> = data.into_iter().collect();
         let _span = span!(INFO, "global_fit", sets = data.len());
-        let layout = Layout::new(self, data.len())?;
+        let layout = JointLayout::new(self, data.len())?;
         let start = start.into();
         layout.check_start(&start)?;
         let points = layout.validate(&data)?;
@@ -151,7 +151,7 @@ impl GlobalFit {
     }
 }
 
-impl Layout {
+impl JointLayout {
     fn validate<'a>(&self, data: &'a [Data<'_>]) -> Result<Vec<Points<'a>>> {
         let each = self.members.iter().zip(data).enumerate();
         each.map(|(set, (member, data))| {
@@ -203,8 +203,8 @@ impl Layout {
         });
         let executions = executions.collect::<Result<Vec<_>>>()?;
         let sets = self.members.iter().zip(&ready).zip(points).zip(&executions);
-        let sets: Vec<Set<'_>> = sets
-            .map(|(((member, ready), points), execution)| Set {
+        let sets: Vec<JointSet<'_>> = sets
+            .map(|(((member, ready), points), execution)| JointSet {
                 supply: InMemory::new(points, execution),
                 prepared: &ready.prepared,
                 params: &member.params,
@@ -248,7 +248,7 @@ impl Layout {
         for Asked { name, formula, places } in layout::of_all(&self.members, &self.names) {
             fit.derive_at(name, formula, &places);
         }
-        let view = |((member, ready), points): ((&Member, &Arc<Ready>), &Points<'_>)| View {
+        let view = |((member, ready), points): ((&Member, &Arc<Ready>), &Points<'_>)| SetView {
             model: ready.model.clone(),
             ties: ready.ties.clone(),
             names: member.curve.names.clone(),

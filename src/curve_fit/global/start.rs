@@ -1,14 +1,14 @@
 //! Where a joint fit begins: what is given, and what each set finds for itself.
 
 use super::in_set;
-use super::layout::{Layout, Member};
+use super::layout::{JointLayout, Member};
 use crate::curve_fit::start::CompleteStart;
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::names::position;
 use crate::error::{Error, Result};
 
-impl Layout {
+impl JointLayout {
     /// What of a start can be said to be wrong before the data are seen.
     pub(super) fn check_start(&self, start: &Start) -> Result<()> {
         match start {

@@ -15,7 +15,7 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
 
 /// One set with its model.
-pub(super) struct Set<'a> {
+pub(super) struct JointSet<'a> {
     pub(super) supply: InMemory<'a>,
     pub(super) prepared: &'a Prepared,
     /// The position in the joint fit of each of the model's parameters.
@@ -30,10 +30,10 @@ pub(super) struct Set<'a> {
 
 /// All sets, at least one.
 pub(super) struct JointSupply<'a> {
-    pub(super) sets: Vec<Set<'a>>,
+    pub(super) sets: Vec<JointSet<'a>>,
 }
 
-impl Set<'_> {
+impl JointSet<'_> {
     /// The set's own parameters.
     fn own(&self, params: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| params[k]).collect()
@@ -65,7 +65,7 @@ impl JointSupply<'_> {
 
 impl Supply for JointSupply<'_> {
     fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
-        let part = |set: &'e Set<'_>| {
+        let part = |set: &'e JointSet<'_>| {
             let view = View { start: &set.start, ..options.view };
             Ok(SetEvaluator {
                 evaluator: set.supply.evaluator(&EvaluatorOptions {

@@ -73,11 +73,12 @@ impl Profile {
 
 /// Nodes that a polynomial goes through: three on each side.
 const NODES: usize = 6;
-const FORMS: [Form; 3] = [Form::Ratio, Form::Excess, Form::Logarithms];
+const FORMS: [Interpolated; 3] =
+    [Interpolated::Ratio, Interpolated::Excess, Interpolated::Logarithms];
 
 /// What is interpolated, with d the distance from the best value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum Interpolated {
     /// The excess over d²: a constant for a linear model, and as good near the best value as far off.
     Ratio,
     /// The excess: smooth where its root has a corner, at a bound.
@@ -88,7 +89,7 @@ enum Form {
 
 /// Neighbouring nodes in one of the forms.
 struct Local {
-    form: Form,
+    form: Interpolated,
     center: f64,
     side: f64,
     /// Distances are in this unit.
@@ -99,7 +100,7 @@ struct Local {
 /// The excess as a function of the value between the nodes `left` and `left + 1`, `best` among all
 /// being the best value: in the form that predicts both of them best.
 pub(super) fn between(nodes: &[Node], best: usize, left: usize) -> impl Fn(f64) -> f64 {
-    let known = |form: Form| {
+    let known = |form: Interpolated| {
         let local = around(nodes, best, left, left, None, form)?;
         Some((missed(nodes, best, left, form), local))
     };
@@ -116,7 +117,7 @@ pub(super) fn interpolation_error(nodes: &[Node], best: usize, left: usize) -> f
 
 /// In this form, or ∞ if the nodes have none. Nothing can be said of the outermost nodes, and nothing
 /// needs to be of the best one.
-fn missed(nodes: &[Node], best: usize, left: usize, form: Form) -> f64 {
+fn missed(nodes: &[Node], best: usize, left: usize, form: Interpolated) -> f64 {
     let inner = |i: &usize| *i != best && *i > 0 && *i + 1 < nodes.len();
     let miss = |i: usize| {
         let local = around(nodes, best, left, i - 1, Some(i), form);
@@ -134,17 +135,19 @@ fn around(
     left: usize,
     place: usize,
     without: Option<usize>,
-    form: Form,
+    form: Interpolated,
 ) -> Option<Local> {
     let kept: Vec<usize> = match form {
-        Form::Excess => (0..nodes.len()).filter(|&i| Some(i) != without).collect(),
-        Form::Ratio => (0..nodes.len()).filter(|&i| Some(i) != without && i != best).collect(),
-        Form::Logarithms if left >= best => {
+        Interpolated::Excess => (0..nodes.len()).filter(|&i| Some(i) != without).collect(),
+        Interpolated::Ratio => {
+            (0..nodes.len()).filter(|&i| Some(i) != without && i != best).collect()
+        }
+        Interpolated::Logarithms if left >= best => {
             (best + 1..nodes.len()).filter(|&i| Some(i) != without).collect()
         }
-        Form::Logarithms => (0..best).filter(|&i| Some(i) != without).collect(),
+        Interpolated::Logarithms => (0..best).filter(|&i| Some(i) != without).collect(),
     };
-    let outside = form == Form::Logarithms && (left == best || left + 1 == best);
+    let outside = form == Interpolated::Logarithms && (left == best || left + 1 == best);
     if kept.len() < 2 || outside {
         return None;
     }
@@ -159,9 +162,9 @@ fn around(
         let Node { value, excess, .. } = nodes[i];
         let x = local.place(value);
         let z = match form {
-            Form::Ratio => excess / (x * x),
-            Form::Excess => excess,
-            Form::Logarithms => excess.ln(),
+            Interpolated::Ratio => excess / (x * x),
+            Interpolated::Excess => excess,
+            Interpolated::Logarithms => excess.ln(),
         };
         if !(x.is_finite() && z.is_finite()) {
             return None;
@@ -175,8 +178,8 @@ impl Local {
     fn place(&self, value: f64) -> f64 {
         let distance = (value - self.center) / self.unit;
         match self.form {
-            Form::Logarithms => (self.side * distance).ln(),
-            Form::Ratio | Form::Excess => distance,
+            Interpolated::Logarithms => (self.side * distance).ln(),
+            Interpolated::Ratio | Interpolated::Excess => distance,
         }
     }
 
@@ -185,9 +188,9 @@ impl Local {
         let x = self.place(value);
         let z = self.polynomial(x);
         match self.form {
-            Form::Ratio => z * x * x,
-            Form::Excess => z,
-            Form::Logarithms => z.exp(),
+            Interpolated::Ratio => z * x * x,
+            Interpolated::Excess => z,
+            Interpolated::Logarithms => z.exp(),
         }
     }
 

@@ -46,7 +46,7 @@ pub struct BatchData<'a> {
     /// Whether the columns are as long as the stack, each fit with its own part of them.
     pub(crate) own: bool,
     pub(crate) samples: Values<'a>,
-    pub(crate) layout: Layout<'a>,
+    pub(crate) layout: SampleLayout<'a>,
     pub(crate) sigma: Sigma<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
@@ -56,7 +56,7 @@ pub struct BatchData<'a> {
 
 /// Which samples are whose.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Layout<'a> {
+pub(crate) enum SampleLayout<'a> {
     /// So many points to each fit.
     Equal(usize),
     /// Where each fit begins, and where the last one ends.
@@ -93,7 +93,7 @@ impl<'a> BatchData<'a> {
 
     fn new(columns: Vec<Values<'a>>, own: bool, samples: Values<'a>) -> Result<BatchData<'a>> {
         expect_columns(&columns, columns.first().map_or(0, Values::len))?;
-        let (sigma, layout) = (Sigma::Unknown, Layout::Unknown);
+        let (sigma, layout) = (Sigma::Unknown, SampleLayout::Unknown);
         let finite_x = !own && columns.iter().all(Values::is_finite);
         Ok(BatchData {
             columns,
@@ -125,7 +125,7 @@ impl<'a> BatchData<'a> {
             let remedy = "the stack holds n_fits × n_points samples, one fit after the other";
             return Err(Error::LengthMismatch { what: "stack".into(), expected, got, remedy });
         }
-        self.layout = Layout::Equal(n);
+        self.layout = SampleLayout::Equal(n);
         self.recheck()
     }
 
@@ -153,7 +153,7 @@ impl<'a> BatchData<'a> {
             let (a, b) = (offsets[i], offsets[i + 1]);
             return refuse(format!("offset {} is {b}, below offset {i}, which is {a}", i + 1));
         }
-        self.layout = Layout::Offsets(offsets);
+        self.layout = SampleLayout::Offsets(offsets);
         self.recheck()
     }
 
@@ -189,16 +189,16 @@ impl<'a> BatchData<'a> {
     /// Number of fits; 0 while it has not been said which samples are whose.
     pub fn n_fits(&self) -> usize {
         match self.layout {
-            Layout::Equal(n) => self.samples.len() / n,
-            Layout::Offsets(offsets) => offsets.len() - 1,
-            Layout::Unknown => 0,
+            SampleLayout::Equal(n) => self.samples.len() / n,
+            SampleLayout::Offsets(offsets) => offsets.len() - 1,
+            SampleLayout::Unknown => 0,
         }
     }
 
     /// Points of each fit, or `None` where they differ.
     pub(crate) fn equal(&self) -> Option<usize> {
         match self.layout {
-            Layout::Equal(n) => Some(n),
+            SampleLayout::Equal(n) => Some(n),
             _ => None,
         }
     }
@@ -206,7 +206,7 @@ impl<'a> BatchData<'a> {
     /// Where each fit begins, and where the last one ends, if that was said.
     pub(crate) fn offset_list(&self) -> Option<&'a [usize]> {
         match self.layout {
-            Layout::Offsets(offsets) => Some(offsets),
+            SampleLayout::Offsets(offsets) => Some(offsets),
             _ => None,
         }
     }
@@ -214,9 +214,9 @@ impl<'a> BatchData<'a> {
     /// The samples of a fit.
     pub(crate) fn range(&self, fit: usize) -> Range<usize> {
         match self.layout {
-            Layout::Equal(n) => fit * n..(fit + 1) * n,
-            Layout::Offsets(offsets) => offsets[fit]..offsets[fit + 1],
-            Layout::Unknown => 0..0,
+            SampleLayout::Equal(n) => fit * n..(fit + 1) * n,
+            SampleLayout::Offsets(offsets) => offsets[fit]..offsets[fit + 1],
+            SampleLayout::Unknown => 0..0,
         }
     }
 
@@ -236,7 +236,7 @@ impl<'a> BatchData<'a> {
     /// [`Error::BatchLayout`] if it has not been said which samples are whose.
     pub(crate) fn check_layout(&self) -> Result<()> {
         match self.layout {
-            Layout::Unknown => Err(Error::BatchLayout {
+            SampleLayout::Unknown => Err(Error::BatchLayout {
                 message: "it has not been said which samples belong to which fit; call points_per_fit or offsets".into(),
             }),
             _ => Ok(()),

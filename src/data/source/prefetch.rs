@@ -25,12 +25,12 @@ pub(crate) struct Prefetch<'a> {
     spare: Vec<Chunk>,
     /// What the points were recognised by before the first pass, where they can be.
     known: Option<String>,
-    pub(crate) spent: Spent,
+    pub(crate) spent: ReadingTimes,
 }
 
 /// What reading took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct ReadingTimes {
     /// Time that the reading thread was at work.
     pub(crate) reading: Duration,
     /// Time that the work waited for chunks.
@@ -48,7 +48,7 @@ impl<'a> Prefetch<'a> {
         capacity: usize,
         ahead: usize,
     ) -> Prefetch<'a> {
-        let (spare, spent) = (Vec::new(), Spent::default());
+        let (spare, spent) = (Vec::new(), ReadingTimes::default());
         Prefetch {
             source,
             shape,
@@ -91,7 +91,7 @@ impl<'a> Prefetch<'a> {
         let mut reader =
             Reader { source: &mut *self.source, known: &mut self.known, capacity: self.capacity };
         let mut first = skip;
-        let mut work = |spent: &mut Spent, chunk: &Chunk| {
+        let mut work = |spent: &mut ReadingTimes, chunk: &Chunk| {
             spent.chunks += 1;
             spent.points += chunk.len() as u64;
             let number = first;
@@ -138,9 +138,9 @@ impl<'a> Prefetch<'a> {
 fn work_through<E: From<Error>>(
     fill: Sender<Chunk>,
     ready: Receiver<Result<Chunk>>,
-    spent: &mut Spent,
+    spent: &mut ReadingTimes,
     spare: &mut Vec<Chunk>,
-    work: &mut impl FnMut(&mut Spent, &Chunk) -> std::result::Result<bool, E>,
+    work: &mut impl FnMut(&mut ReadingTimes, &Chunk) -> std::result::Result<bool, E>,
 ) -> std::result::Result<(), E> {
     loop {
         let begun = Instant::now();

@@ -7,7 +7,7 @@ use super::pipeline::Pipeline;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
-use crate::backend::cuda::batch::{Batch, BatchNumbers, Counts, FitEnd, Job, Rules, Units};
+use crate::backend::cuda::batch::{Batch, BatchNumbers, BatchUnits, Counts, FitEnd, Job, Rules};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::Properties;
 use crate::backend::cuda::resident_run::termination_of;
@@ -40,11 +40,11 @@ pub(super) fn most_seconds(request: &BatchRequest<'_>, device: &Properties) -> f
 }
 
 /// A device that is to make a batch, and its kernels.
-pub(crate) struct OnDevice<'a> {
+pub(crate) struct BatchOnDevice<'a> {
     /// The data, if they are on it.
     pub(crate) resident: Option<&'a Resident>,
     pub(crate) device: Arc<Device>,
-    pub(crate) units: Arc<Units>,
+    pub(crate) units: Arc<BatchUnits>,
     /// Fits of a launch at most.
     pub(crate) fits: usize,
     /// Whether the CPU goes on if the device fails.
@@ -94,7 +94,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
 /// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the device refused.
 pub(crate) fn run(
     request: &BatchRequest<'_>,
-    on: &OnDevice<'_>,
+    on: &BatchOnDevice<'_>,
     out: BatchPart<'_>,
 ) -> Result<DeviceRun> {
     let mut course = DeviceRun::default();
@@ -131,7 +131,7 @@ fn take_over(
 
 fn run_chunks(
     request: &BatchRequest<'_>,
-    on: &OnDevice<'_>,
+    on: &BatchOnDevice<'_>,
     batch: &Batch<'_>,
     mut rest: BatchPart<'_>,
     course: &mut DeviceRun,

@@ -139,7 +139,7 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> 
         portion: (SAMPLES / samples.max(1)).clamp(1, share.clamp(ABREAST, MOST)),
         rooms: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
-        tally: Mutex::new(Tally { finished: out.first, panic: None }),
+        tally: Mutex::new(BatchTally { finished: out.first, panic: None }),
     };
     crew.divide(out);
     let tally = crew.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -147,16 +147,16 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> 
 }
 
 /// Where a thread makes its fits.
-enum Worker<'a> {
+enum FitMaker<'a> {
     SimdBatch(Box<SimdFits<'a>>),
     Alone(Box<FitWorkspace<'a>>),
 }
 
-impl<'a> Worker<'a> {
-    fn new(request: &BatchRequest<'a>) -> Worker<'a> {
+impl<'a> FitMaker<'a> {
+    fn new(request: &BatchRequest<'a>) -> FitMaker<'a> {
         match SimdFits::new(request) {
-            Some(ranks) => Worker::SimdBatch(Box::new(ranks)),
-            None => Worker::Alone(Box::new(FitWorkspace::new(request))),
+            Some(ranks) => FitMaker::SimdBatch(Box::new(ranks)),
+            None => FitMaker::Alone(Box::new(FitWorkspace::new(request))),
         }
     }
 }
@@ -168,14 +168,14 @@ struct Scheduler<'r, 'a> {
     /// Fits that are made in one go.
     portion: usize,
     /// Rooms that no thread is using.
-    rooms: Mutex<Vec<Worker<'a>>>,
+    rooms: Mutex<Vec<FitMaker<'a>>>,
     stopped: AtomicBool,
-    tally: Mutex<Tally>,
+    tally: Mutex<BatchTally>,
 }
 
 /// What is done, as the observer is told.
 #[derive(Default)]
-struct Tally {
+struct BatchTally {
     finished: usize,
     /// The message of the observer's panic.
     panic: Option<String>,
@@ -199,10 +199,10 @@ impl Scheduler<'_, '_> {
         }
         let _span = span!(DEBUG, "portion", first = part.first, fits = part.len());
         let idle = lock(&self.rooms).pop();
-        let mut room = idle.unwrap_or_else(|| Worker::new(self.request));
+        let mut room = idle.unwrap_or_else(|| FitMaker::new(self.request));
         match &mut room {
-            Worker::SimdBatch(ranks) => ranks.fit_all(self.request, &mut part),
-            Worker::Alone(bench) => {
+            FitMaker::SimdBatch(ranks) => ranks.fit_all(self.request, &mut part),
+            FitMaker::Alone(bench) => {
                 for index in 0..part.len() {
                     if part.statuses[index] == FitStatus::NotRun {
                         bench.fit(self.request, index, &mut part);

@@ -1,10 +1,10 @@
 //! Where a batch is made: on the CPU, or on a device where that is asked for or likely to be faster.
 
-use super::device::{OnDevice, job, most_seconds};
+use super::device::{BatchOnDevice, job, most_seconds};
 use super::engine::BatchRequest;
 use crate::backend::choice::Workload;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
-use crate::backend::cuda::batch::{Units, bytes_per_sample};
+use crate::backend::cuda::batch::{BatchUnits, bytes_per_sample};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::error::Result;
 use crate::fit::placement::{
@@ -22,7 +22,7 @@ pub(crate) fn place<'a>(
     covariances: bool,
     printed: Option<&CompiledModel>,
     request: &BatchRequest<'_>,
-) -> Result<Placement<OnDevice<'a>>> {
+) -> Result<Placement<BatchOnDevice<'a>>> {
     if request.prepared.free.is_empty() {
         return Placement::hindered(wanted, &ALL_FIXED);
     }
@@ -34,7 +34,7 @@ pub(crate) fn place<'a>(
         (_, Some(obstacle)) => return Placement::hindered(wanted, &obstacle),
         (Some(printed), None) => printed,
     };
-    let Some(units) = Units::new(&job(request, covariances), printed) else {
+    let Some(units) = BatchUnits::new(&job(request, covariances), printed) else {
         return Placement::hindered(wanted, &NO_ROOM);
     };
     let (costs, units) = (wanted.costs, Arc::new(units));
@@ -52,7 +52,7 @@ pub(crate) fn place<'a>(
     Placement::choose(wanted, estimate, |device, take_over| {
         let seconds = most_seconds(request, device.properties());
         let fits = costs.fits_of_launch(&work, size, device.properties(), seconds);
-        Ok(OnDevice { resident, device, units: units.clone(), fits, take_over })
+        Ok(BatchOnDevice { resident, device, units: units.clone(), fits, take_over })
     })
 }
 

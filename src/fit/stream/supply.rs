@@ -5,8 +5,8 @@ use crate::backend::cuda::compiled_model::{CompiledModel, Variant};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage};
-use crate::backend::cuda::streamed::Streamed as DevicePasses;
-use crate::backend::stream::{Evaluated, Passes, Streamed, locked};
+use crate::backend::cuda::streamed::DeviceStream as DevicePasses;
+use crate::backend::stream::{DeviceStream, Evaluated, Passes, locked};
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -35,11 +35,11 @@ pub(crate) struct StreamSupply<'a> {
     token: Option<CancelToken>,
     until: Option<Instant>,
     /// Where passes after the first one run; known after that.
-    place: OnceLock<Placement<OnDevice<'a>>>,
+    place: OnceLock<Placement<StreamOnDevice<'a>>>,
 }
 
 /// A device for passes.
-struct OnDevice<'a> {
+struct StreamOnDevice<'a> {
     loaded: Loaded,
     printed: &'a CompiledModel,
 }
@@ -80,7 +80,7 @@ impl<'a> StreamSupply<'a> {
         wanted: &PlacementRequest<'_>,
         printed: &'a CompiledModel,
         (loss, points): (Loss, &Overview),
-    ) -> Result<Placement<OnDevice<'a>>> {
+    ) -> Result<Placement<StreamOnDevice<'a>>> {
         let variant = self.variant(loss, points.estimator);
         let estimate = || {
             let work = Workload {
@@ -100,7 +100,7 @@ impl<'a> StreamSupply<'a> {
             let compile_seconds = begun.elapsed().as_secs_f64();
             let upload_seconds = 0.0;
             let loaded = Loaded { device, take_over, upload_seconds, compile_seconds, origin };
-            Ok(OnDevice { loaded, printed })
+            Ok(StreamOnDevice { loaded, printed })
         })
     }
 
@@ -116,12 +116,12 @@ impl<'a> StreamSupply<'a> {
         Variant { storages, rule: (loss, estimator), arithmetic: Arithmetic::Double }
     }
 
-    fn on_device(&self) -> Option<&OnDevice<'a>> {
+    fn on_device(&self) -> Option<&StreamOnDevice<'a>> {
         self.place.get()?.device.as_ref()
     }
 
     /// Passes of a device under a loss.
-    fn device_passes(&self, on: &OnDevice<'_>, loss: Loss) -> Result<DevicePasses> {
+    fn device_passes(&self, on: &StreamOnDevice<'_>, loss: Loss) -> Result<DevicePasses> {
         let overview = locked(&self.passes).overview()?;
         let (kernels, _) = on
             .printed
@@ -144,7 +144,7 @@ impl Supply for StreamSupply<'_> {
         let EvaluatorOptions { model, view: View { loss, start, .. }, .. } = *options;
         let most_weight = f64::INFINITY;
         let evaluated = Evaluated { model, loss, most_weight, start, patience };
-        let streamed = Streamed::new(&self.passes, evaluated);
+        let streamed = DeviceStream::new(&self.passes, evaluated);
         if options.view.plain && locked(&self.passes).overview()?.estimator == Estimator::Poisson {
             return Err(Error::NotForCounts { what: "a search in nonlinear parameters alone" });
         }
@@ -182,7 +182,9 @@ impl Supply for StreamSupply<'_> {
         let loaded = self.on_device().map(|on| &on.loaded);
         match self.place.get() {
             Some(place) => place.stats(loaded, evaluator),
-            None => Placement::<OnDevice<'_>>::on_cpu("the first pass").stats(None, evaluator),
+            None => {
+                Placement::<StreamOnDevice<'_>>::on_cpu("the first pass").stats(None, evaluator)
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::f64::consts::{E, LN_2, LN_10, PI, SQRT_2};
 
 /// What a text is, which decides where it needs parentheses; in the order in which factors are written.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) enum Form {
+pub(super) enum TermForm {
     /// Digits.
     Number,
     /// A number with a name.
@@ -33,7 +33,7 @@ pub(super) enum Form {
 #[derive(Clone, Debug, PartialEq)]
 struct Factor {
     base: String,
-    form: Form,
+    form: TermForm,
     /// Not 0; a negative one stands below the line of a fraction.
     power: i32,
 }
@@ -60,9 +60,9 @@ impl Sum {
     pub(super) fn number(value: f64) -> Sum {
         let factor = |(base, power): (String, i32)| {
             let form = match base.as_bytes() {
-                [b'0'..=b'9', ..] => Form::Number,
-                [b'\\', b's' | b'l', ..] => Form::Root,
-                _ => Form::Constant,
+                [b'0'..=b'9', ..] => TermForm::Number,
+                [b'\\', b's' | b'l', ..] => TermForm::Root,
+                _ => TermForm::Constant,
             };
             Factor { base, form, power }
         };
@@ -70,7 +70,7 @@ impl Sum {
         Sum(vec![Term { negative: value < 0.0, factors, varies: false }])
     }
 
-    pub(super) fn atom(base: String, form: Form) -> Sum {
+    pub(super) fn atom(base: String, form: TermForm) -> Sum {
         Sum(vec![Term::atom(base, form)])
     }
 
@@ -127,18 +127,18 @@ impl Sum {
         }
         let (base, exponent) = (Sum(vec![base]), exponent.text());
         if exponent == "\\frac{1}{2}" {
-            return Sum::atom(format!("\\sqrt{{{}}}", base.text()), Form::Call);
+            return Sum::atom(format!("\\sqrt{{{}}}", base.text()), TermForm::Call);
         }
         let base = match base.single() {
             Some(factor) => factor.text(false, true),
             None => base.in_parentheses(),
         };
-        Sum::atom(format!("{base}^{{{exponent}}}"), Form::Power)
+        Sum::atom(format!("{base}^{{{exponent}}}"), TermForm::Power)
     }
 
     /// The function of this that is written `function`.
     pub(super) fn called(&self, function: &str) -> Sum {
-        Sum::atom(format!("{function}{}", parentheses(&self.text(), true)), Form::Call)
+        Sum::atom(format!("{function}{}", parentheses(&self.text(), true)), TermForm::Call)
     }
 
     pub(super) fn in_parentheses(&self) -> String {
@@ -146,7 +146,7 @@ impl Sum {
     }
 
     pub(super) fn is_compound_condition(&self) -> bool {
-        self.single().is_some_and(|factor| factor.form == Form::Condition)
+        self.single().is_some_and(|factor| factor.form == TermForm::Condition)
     }
 
     /// What differs between points comes first, then the rest, numbers last, each in the order of the
@@ -203,18 +203,18 @@ impl Sum {
     fn into_term(mut self) -> Term {
         match self.0.len() {
             1 => self.0.pop().unwrap_or_default(),
-            _ => Term::atom(self.text(), Form::Sum),
+            _ => Term::atom(self.text(), TermForm::Sum),
         }
     }
 }
 
 impl Term {
-    fn atom(base: String, form: Form) -> Term {
+    fn atom(base: String, form: TermForm) -> Term {
         Term { factors: vec![Factor { base, form, power: 1 }], ..Term::default() }
     }
 
     fn is_number(&self) -> bool {
-        self.factors.iter().all(|factor| factor.form == Form::Number && factor.power.abs() == 1)
+        self.factors.iter().all(|factor| factor.form == TermForm::Number && factor.power.abs() == 1)
     }
 
     /// This to a power, factor by factor.
@@ -252,9 +252,9 @@ impl Factor {
         let power = self.power.abs();
         let raised = raised || power != 1;
         let fenced = match self.form {
-            Form::Number => !raised || !self.base.contains(' '),
-            Form::Power => !raised,
-            Form::Sum | Form::Open | Form::Condition => alone && !raised,
+            TermForm::Number => !raised || !self.base.contains(' '),
+            TermForm::Power => !raised,
+            TermForm::Sum | TermForm::Open | TermForm::Condition => alone && !raised,
             _ => true,
         };
         let base = if fenced { self.base.clone() } else { parentheses(&self.base, false) };
@@ -263,7 +263,7 @@ impl Factor {
 
     /// Whether it is too tall or wide to stand in a numerator.
     fn is_large(&self) -> bool {
-        self.form == Form::Call && (self.base.contains("\\frac") || self.base.len() > WIDE)
+        self.form == TermForm::Call && (self.base.contains("\\frac") || self.base.len() > WIDE)
     }
 }
 
@@ -295,7 +295,7 @@ fn gather(factors: &mut Vec<Factor>, factor: Factor) {
         (&f.base, f.form, f.power > 0) == (&factor.base, factor.form, factor.power > 0)
     };
     let from = factors.len().saturating_sub(LOOKED_AT);
-    if factor.form != Form::Number
+    if factor.form != TermForm::Number
         && let Some(known) = factors[from..].iter_mut().find(alike)
         && let Some(sum) = known.power.checked_add(factor.power)
     {

@@ -114,25 +114,28 @@ define_rectangle! {
 
 /// How a step goes from 0 to 1 over u = (x − center)/sigma.
 #[derive(Clone, Copy)]
-struct Form {
+struct StepForm {
     shape: fn(f64) -> f64,
     /// One without kinks that is like it: it has few minima, and so leads near the right one.
     smooth: fn(f64) -> f64,
 }
 
-const RAMP: Form = Form {
+const RAMP: StepForm = StepForm {
     shape: |u| (u + 0.5).clamp(0.0, 1.0),
     // The error function with the same slope at the center.
     smooth: |u| (1.0 + Scalar::erf(u * PI.sqrt())) / 2.0,
 };
-const ERROR_FUNCTION: Form =
-    Form { shape: |u| (1.0 + Scalar::erf(u)) / 2.0, smooth: |u| (1.0 + Scalar::erf(u)) / 2.0 };
-const LOGISTIC: Form =
-    Form { shape: |u| (1.0 + (u / 2.0).tanh()) / 2.0, smooth: |u| (1.0 + (u / 2.0).tanh()) / 2.0 };
-const ARC_TANGENT: Form = Form { shape: |u| 0.5 + u.atan() / PI, smooth: |u| 0.5 + u.atan() / PI };
+const ERROR_FUNCTION: StepForm =
+    StepForm { shape: |u| (1.0 + Scalar::erf(u)) / 2.0, smooth: |u| (1.0 + Scalar::erf(u)) / 2.0 };
+const LOGISTIC: StepForm = StepForm {
+    shape: |u| (1.0 + (u / 2.0).tanh()) / 2.0,
+    smooth: |u| (1.0 + (u / 2.0).tanh()) / 2.0,
+};
+const ARC_TANGENT: StepForm =
+    StepForm { shape: |u| 0.5 + u.atan() / PI, smooth: |u| 0.5 + u.atan() / PI };
 
 /// Height, center and width of a step.
-fn step(points: &Observations, form: Form) -> Vec<f64> {
+fn step(points: &Observations, form: StepForm) -> Vec<f64> {
     let sketch = Sketch::of(points, MOST);
     let ((low, high), width) = (sketch.ends(), sketch.width());
     let widths = Axis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, 11);
@@ -150,7 +153,7 @@ fn step(points: &Observations, form: Form) -> Vec<f64> {
 }
 
 /// Height, center and width of both steps.
-fn rectangle(points: &Observations, form: Form) -> Vec<f64> {
+fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
     let peak = Peak::of(points);
     let sketch = Sketch::of(points, MOST);
     let at = |x: f64| x / sketch.x_unit;

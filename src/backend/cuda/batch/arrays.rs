@@ -169,17 +169,17 @@ pub(super) fn own_bytes(data: &BatchData<'_>) -> (usize, usize) {
 }
 
 /// Start and bounds that all fits share, uploaded once for all launches.
-pub(super) struct Terms {
+pub(super) struct SharedTerms {
     /// Unless each fit has its own.
     pub(super) start: Option<Buffer>,
     pub(super) lower: Buffer,
     pub(super) upper: Buffer,
 }
 
-impl Terms {
-    pub(super) fn new(driver: &Arc<dyn Driver>, job: &Job<'_>) -> Result<Terms, DriverError> {
+impl SharedTerms {
+    pub(super) fn new(driver: &Arc<dyn Driver>, job: &Job<'_>) -> Result<SharedTerms, DriverError> {
         let bound = |side: fn(&(f64, f64)) -> f64| job.bounds.iter().map(side).collect::<Vec<_>>();
-        Ok(Terms {
+        Ok(SharedTerms {
             start: match job.starts.shared(job.bounds.len()) {
                 Some(start) => Some(Buffer::with(driver, start)?),
                 None => None,

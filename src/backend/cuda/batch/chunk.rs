@@ -1,6 +1,6 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
-use super::arrays::{Array, Arrays, Terms, own_bytes};
+use super::arrays::{Array, Arrays, SharedTerms, own_bytes};
 use super::{BatchNumbers, Data, Job};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
@@ -64,7 +64,7 @@ impl Chunk {
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,
         held: &Data<'_>,
-        terms: &Terms,
+        terms: &SharedTerms,
         range: Range<usize>,
     ) -> Result<Chunk, DriverError> {
         const AHEAD: Queue = Queue::Ahead;

@@ -17,12 +17,12 @@ use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::threads;
-use arrays::{Arrays, Resident, Terms};
+use arrays::{Arrays, Resident, SharedTerms};
 pub(crate) use chunk::Chunk;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-use unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
+use unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
 
 /// Blocks for each multiprocessor: more than are resident at once, so that none idles. Those that come too late
 /// find no fit left.
@@ -140,10 +140,10 @@ pub(crate) struct Batch<'a> {
     device: &'a Device,
     /// For each stage.
     kernels: Vec<Arc<Kernels>>,
-    shape: Shape,
+    shape: BatchShape,
     job: Job<'a>,
     data: Data<'a>,
-    terms: Terms,
+    terms: SharedTerms,
     next: Buffer,
 }
 
@@ -156,14 +156,14 @@ enum Data<'a> {
 }
 
 /// The kernels of a batch, printed, one for each stage.
-pub(crate) struct Units {
+pub(crate) struct BatchUnits {
     texts: Vec<Arc<str>>,
-    shape: Shape,
+    shape: BatchShape,
 }
 
-impl Units {
+impl BatchUnits {
     /// `None` for fits that have no room in shared memory, and for those without free parameters.
-    pub(crate) fn new(job: &Job<'_>, printed: &CompiledModel) -> Option<Units> {
+    pub(crate) fn new(job: &Job<'_>, printed: &CompiledModel) -> Option<BatchUnits> {
         let mut spec = Spec {
             program: &printed.program,
             free: printed.free(),
@@ -177,12 +177,12 @@ impl Units {
             return None;
         }
         let points = job.data.samples.len() / job.data.n_fits().max(1);
-        let shape = Shape::new(points, bench_bytes(&spec))?;
+        let shape = BatchShape::new(points, bench_bytes(&spec))?;
         let text = |loss| {
             spec.loss = loss;
             batch_unit(&spec, shape).into()
         };
-        Some(Units { texts: job.losses().into_iter().map(text).collect(), shape })
+        Some(BatchUnits { texts: job.losses().into_iter().map(text).collect(), shape })
     }
 
     /// Whether the kernels need no compiler any more.
@@ -203,7 +203,7 @@ impl<'a> Batch<'a> {
     /// they are on the device.
     pub(crate) fn new(
         device: &'a Device,
-        units: &Units,
+        units: &BatchUnits,
         job: Job<'a>,
         resident: Option<&'a Resident>,
     ) -> Result<Batch<'a>, LoadError> {
@@ -215,7 +215,11 @@ impl<'a> Batch<'a> {
                 Some(resident) => Data::Resident(resident),
                 None => Data::Shared(Box::new(Arrays::shared(&device.driver, job.data)?)),
             };
-            Ok((data, Terms::new(&device.driver, &job)?, Buffer::of::<u64>(&device.driver, 1)?))
+            Ok((
+                data,
+                SharedTerms::new(&device.driver, &job)?,
+                Buffer::of::<u64>(&device.driver, 1)?,
+            ))
         };
         let (data, terms, next) = upload().map_err(LoadError::Driver)?;
         Ok(Batch { device, kernels, shape: units.shape, job, data, terms, next })

@@ -25,22 +25,22 @@ pub(crate) const MOST_PARAMETERS: usize = 16;
 
 /// How a batch is shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct BatchShape {
     /// Lanes that work on a fit together.
     pub(crate) lanes: usize,
     /// Threads of a block.
     pub(crate) threads: usize,
 }
 
-impl Shape {
+impl BatchShape {
     /// For fits of about `points` points that take `bytes` bytes of shared memory each: no more lanes
     /// than have enough points, because the small matrices of a step leave most of them idle, but
     /// enough that a block's fits have room.
-    pub(crate) fn new(points: usize, bytes: usize) -> Option<Shape> {
+    pub(crate) fn new(points: usize, bytes: usize) -> Option<BatchShape> {
         let wanted = (points / POINTS_PER_LANE).next_power_of_two().min(32);
         let lanes = (0..6).map(|k| 1 << k).filter(|&lanes| lanes >= wanted);
-        let all = lanes.map(|lanes| Shape { lanes, threads: 128 });
-        let few = [64, 32].map(|threads| Shape { lanes: 32, threads });
+        let all = lanes.map(|lanes| BatchShape { lanes, threads: 128 });
+        let few = [64, 32].map(|threads| BatchShape { lanes: 32, threads });
         all.chain(few).find(|shape| shape.fits() * bytes <= SHARED_BYTES)
     }
 
@@ -60,9 +60,9 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 }
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
-pub(crate) fn batch_unit(spec: &Spec<'_>, shape: Shape) -> String {
+pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
     let mut text = source::model_unit(spec);
-    let Shape { lanes, threads } = shape;
+    let BatchShape { lanes, threads } = shape;
     let columns = spec.columns.iter().enumerate();
     let may_be_infinite = columns.filter(|(_, s)| matches!(s, Storage::F32 | Storage::F64));
     let finite = may_be_infinite.map(|(c, storage)| {

@@ -4,7 +4,7 @@
 //! `-- --nocapture` the table of `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
 
 use super::budget::{budgeted, cases, timed, uses};
-use crate::backend::cuda::batch::unit::{MOST_PARAMETERS, Shape, batch_unit, bench_bytes};
+use crate::backend::cuda::batch::unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
 use crate::backend::cuda::source::{Spec, Storage};
 use crate::data::loss::Estimator;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ fn spills(log: &str) -> Vec<(&str, u32)> {
 }
 
 /// The models by name, their units, and what is told of them.
-pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, Shape))> {
+pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, BatchShape))> {
     cases().into_iter().filter(|case| MODELS.contains(&case.name)).map(|case| {
         let program = case.model.program().unwrap();
         let spec = Spec {
@@ -45,7 +45,7 @@ pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, Sha
             arithmetic: case.arithmetic,
         };
         let bytes = bench_bytes(&spec);
-        let shape = Shape::new(POINTS, bytes).expect("a shape");
+        let shape = BatchShape::new(POINTS, bytes).expect("a shape");
         (case.name, batch_unit(&spec, shape), (bytes, shape))
     })
 }
@@ -97,7 +97,7 @@ fn the_kernel_of_batches_keeps_to_its_budget_of_registers_and_spills() {
 
 #[test]
 fn lanes_are_chosen_by_points_and_by_the_room_of_a_fit() {
-    let shape = |points, bytes| Shape::new(points, bytes).map(|s| (s.lanes, s.threads));
+    let shape = |points, bytes| BatchShape::new(points, bytes).map(|s| (s.lanes, s.threads));
     // 48 kB hold 32 fits of 1.5 kB, 16 of 3 kB, 8 of 6 kB, 4 of 12 kB.
     assert_eq!(shape(4, 1536), Some((4, 128)));
     assert_eq!(shape(4, 1537), Some((8, 128)));

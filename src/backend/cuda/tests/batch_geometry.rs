@@ -1,7 +1,7 @@
 //! The kernel of batches by itself: every number of lanes, and samples beyond the 2^32nd.
 
 use crate::CurveFit;
-use crate::backend::cuda::batch::unit::{Shape, batch_unit, bench_bytes};
+use crate::backend::cuda::batch::unit::{BatchShape, batch_unit, bench_bytes};
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
@@ -47,7 +47,7 @@ fn before(address: Address, bytes: u64) -> Address {
 
 /// What the kernel writes of `FITS` fits, the first of which is the `first` of the batch; only those are taken
 /// from the counter.
-fn run(bench: &Bench, shape: Shape, blocks: u32, first: u64) -> (Vec<f64>, Vec<u32>) {
+fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, Vec<u32>) {
     let x = abscissae();
     let stack: Vec<u8> = (0..FITS).flat_map(|fit| x.iter().map(move |&x| sample(fit, x))).collect();
     let samples = bench.room::<u32>(stack.len() / 4);
@@ -104,7 +104,7 @@ fn every_number_of_lanes_finds_the_same_minima_and_no_grid_changes_a_bit() {
     let mut first: Option<Vec<f64>> = None;
     for lanes in [2, 4, 8, 16, 32] {
         for threads in [32, 128] {
-            let shape = Shape { lanes, threads };
+            let shape = BatchShape { lanes, threads };
             if shape.fits() * bench_bytes(&spec) > 48 << 10 {
                 continue;
             }
@@ -124,7 +124,7 @@ fn every_number_of_lanes_finds_the_same_minima_and_no_grid_changes_a_bit() {
     // One lane for a fit, of a model that is small enough for 32 fits in a block.
     let line = CurveFit::new(|x, [a]| a * x).program().unwrap();
     let spec = Spec { free: 1, ..self::spec(&line, Storage::U8) };
-    let shape = Shape { lanes: 1, threads: 32 };
+    let shape = BatchShape { lanes: 1, threads: 32 };
     assert!(shape.fits() * bench_bytes(&spec) <= 48 << 10, "{} bytes", bench_bytes(&spec));
     assert!(Bench::new(&batch_unit(&spec, shape)).is_some());
 }
@@ -133,7 +133,7 @@ fn every_number_of_lanes_finds_the_same_minima_and_no_grid_changes_a_bit() {
 fn samples_beyond_the_third_thousand_million_are_found() {
     let program = program();
     let spec = spec(&program, Storage::U8);
-    let shape = Shape::new(POINTS, bench_bytes(&spec)).unwrap();
+    let shape = BatchShape::new(POINTS, bench_bytes(&spec)).unwrap();
     let Some(bench) = Bench::new(&batch_unit(&spec, shape)) else { return };
     let (numbers, counts) = run(&bench, shape, 3, 0);
     assert_converged(&counts);

@@ -13,7 +13,7 @@ use crate::backend::cuda::evaluator::{Cuda, PointsAt};
 use crate::backend::cuda::memory::Buffer;
 use crate::backend::cuda::memory::Pooled;
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
-use crate::backend::cuda::streamed::Streamed;
+use crate::backend::cuda::streamed::DeviceStream;
 use crate::backend::cuda::streamed::{DoubleBuffer, SLOTS};
 use crate::backend::cuda::testing::deferred_driver::Deferred;
 use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
@@ -173,19 +173,19 @@ impl Case {
         &self,
         device: &Arc<Device>,
         capacity: usize,
-    ) -> Result<Streamed, DriverError> {
+    ) -> Result<DeviceStream, DriverError> {
         let kernels = self.kernels(device)?;
-        Streamed::new(kernels, &self.all(), capacity, self.scale(), (self.n, self.n))
+        DeviceStream::new(kernels, &self.all(), capacity, self.scale(), (self.n, self.n))
     }
 
     /// The sums of `chunks`, numbers of points that come one after the other and over again.
     pub(super) fn sums(
         &self,
-        streamed: &mut Streamed,
+        streamed: &mut DeviceStream,
         chunks: &[usize],
     ) -> Result<Sums, DriverError> {
         let (params, columns) = self.at();
-        let add_all = |streamed: &mut Streamed| {
+        let add_all = |streamed: &mut DeviceStream| {
             let mut start = 0;
             for &chunk in chunks.iter().cycle() {
                 let end = self.x.len().min(start + chunk);

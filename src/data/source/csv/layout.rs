@@ -15,7 +15,7 @@ const SAMPLE: usize = 128 << 10;
 /// Bytes in which a text that is none is recognised.
 const HEAD: usize = 8 << 10;
 
-pub(super) struct Layout {
+pub(super) struct TextLayout {
     pub(super) text: Text,
     /// The byte with which the first row begins, or a line before it that is no row.
     pub(super) start: u64,
@@ -27,8 +27,8 @@ pub(super) struct Layout {
     pub(super) notes: Vec<String>,
 }
 
-impl Layout {
-    pub(super) fn of(file: DataFile, options: &CsvOptions) -> Result<Layout, SourceError> {
+impl TextLayout {
+    pub(super) fn of(file: DataFile, options: &CsvOptions) -> Result<TextLayout, SourceError> {
         let name = file.place();
         let extension = Path::new(&name).extension().unwrap_or_default().to_ascii_lowercase();
         let delimiter = options.delimiter.unwrap_or_default();
@@ -62,7 +62,7 @@ impl Layout {
             None => Beginning { text: &text, lines: &lines, fields }.head()?,
         };
         let start = lines.get(head.first).map_or(start, |line| line.near);
-        Ok(Layout { text, start, heads: head.heads, fields, notes })
+        Ok(TextLayout { text, start, heads: head.heads, fields, notes })
     }
 
     /// The names of the columns, if they have some.
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn names_of_files_tell_tabs() {
         let file = DataFile::in_memory("t.TSV".into(), b"a b\n1 2\n".as_slice().into());
-        let layout = Layout::of(file, &CsvOptions::detected()).ok();
+        let layout = TextLayout::of(file, &CsvOptions::detected()).ok();
         assert_eq!(layout.map(|layout| layout.text.delimiter), Some(Delimiter::Tab));
     }
 

@@ -191,11 +191,11 @@ pub(super) struct Doubt {
 }
 
 /// Where in each column numbers with each kind of marks come first: bytes near which their rows begin.
-pub(super) struct Survey(Vec<[Option<u64>; 7]>);
+pub(super) struct MarkSurvey(Vec<[Option<u64>; 7]>);
 
-impl Survey {
-    pub(super) fn new(columns: usize) -> Survey {
-        Survey(vec![[None; 7]; columns])
+impl MarkSurvey {
+    pub(super) fn new(columns: usize) -> MarkSurvey {
+        MarkSurvey(vec![[None; 7]; columns])
     }
 
     /// `apart`: signs that can do nothing but set thousands apart, and are no part of what is looked at.
@@ -358,8 +358,8 @@ mod tests {
     }
 
     /// Of a column of numbers beside one of others.
-    fn surveyed(numbers: &[&str], others: &[&str]) -> Survey {
-        let mut survey = Survey::new(2);
+    fn surveyed(numbers: &[&str], others: &[&str]) -> MarkSurvey {
+        let mut survey = MarkSurvey::new(2);
         for (column, numbers) in [numbers, others].into_iter().enumerate() {
             let rows = (0..).zip(numbers);
             rows.for_each(|(row, number)| survey.add(column, row, number, None));

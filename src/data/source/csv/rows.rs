@@ -82,10 +82,10 @@ impl Text {
     }
 
     /// At the row that begins near a byte: blank lines and comments may stand before it.
-    fn row_near(&self, near: u64) -> Walk {
+    fn row_near(&self, near: u64) -> PlacedBytes {
         let bytes = BufReader::new(self.bytes(0)).bytes().map_while(Result::ok);
         let bytes: Box<dyn Iterator<Item = u8>> = Box::new(bytes);
-        let mut walk = Walk { bytes: bytes.peekable(), line: 1, letter: 1, last: 0 };
+        let mut walk = PlacedBytes { bytes: bytes.peekable(), line: 1, letter: 1, last: 0 };
         for _ in 0..near {
             walk.step();
         }
@@ -101,14 +101,14 @@ impl Text {
 }
 
 /// The bytes of a text one after another, with the line and the letter, from 1, of the next.
-struct Walk {
+struct PlacedBytes {
     bytes: Peekable<Box<dyn Iterator<Item = u8>>>,
     line: u64,
     letter: u64,
     last: u8,
 }
 
-impl Walk {
+impl PlacedBytes {
     fn step(&mut self) {
         let Some(byte) = self.bytes.next() else { return };
         match byte {

@@ -1,8 +1,8 @@
 //! What is known of a text table that has been opened, and what is wrong with its rows and numbers.
 
 use super::heads::counted;
-use super::layout::Layout;
-use super::numbers::{FieldKind, Marks, Style, Survey, remedy};
+use super::layout::TextLayout;
+use super::numbers::{FieldKind, MarkSurvey, Marks, Style, remedy};
 use super::options::{CsvOptions, Delimiter, Thousands};
 use super::rows::{TableRows, Text, decoded};
 use crate::data::source::format::file::DataFile;
@@ -13,16 +13,16 @@ use std::borrow::Cow;
 /// What is known of a table that has been opened.
 pub(super) struct Sheet {
     pub(super) options: CsvOptions,
-    layout: Layout,
+    layout: TextLayout,
     /// Those of the columns, if they have some.
     pub(super) names: Option<Vec<String>>,
     /// What its numbers look like, where that was to be found out.
-    survey: Option<Survey>,
+    survey: Option<MarkSurvey>,
 }
 
 impl Sheet {
     pub(super) fn open(file: DataFile, options: CsvOptions) -> Result<Sheet, SourceError> {
-        let layout = Layout::of(file, &options)?;
+        let layout = TextLayout::of(file, &options)?;
         if options.decimal_comma == Some(true) && options.thousands == Some(Thousands::Comma) {
             let what = "a comma cannot mark decimals and thousands";
             let what = format!("`decimal_comma` and `thousands: Comma`: {what}");
@@ -78,11 +78,11 @@ impl Sheet {
 
     /// Goes through all rows to find out what the numbers look like.
     fn look_through(&mut self) -> Result<(), SourceError> {
-        let Layout { start, heads, fields, .. } = self.layout;
+        let TextLayout { start, heads, fields, .. } = self.layout;
         // Signs that can be nothing else are no part of what is looked at.
         let thousands = self.options.thousands;
         let apart = thousands.filter(|t| matches!(t, Thousands::Space | Thousands::Apostrophe));
-        let (mut rows, mut survey) = (self.text().rows(start), Survey::new(fields));
+        let (mut rows, mut survey) = (self.text().rows(start), MarkSurvey::new(fields));
         let (mut nth, mut torn, mut is_utf8) = (0, None, true);
         while let Some(near) = self.next_row(&mut rows)? {
             is_utf8 &= matches!(rows.letters(), Cow::Borrowed(_));
