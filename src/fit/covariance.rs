@@ -57,7 +57,7 @@ pub(crate) struct Direction {
 }
 
 /// What the covariance is computed from.
-pub(crate) struct Inputs<'a> {
+pub(crate) struct CovarianceInputs<'a> {
     /// Of the Jacobian by the estimated parameters, in row and column units.
     pub(crate) spectrum: &'a Spectrum,
     /// Its factor with the full weights of points that have limited ones there; none if there are none.
@@ -77,7 +77,7 @@ pub(crate) struct Inputs<'a> {
 }
 
 impl Covariance {
-    pub(crate) fn compute(inputs: &Inputs<'_>) -> Covariance {
+    pub(crate) fn compute(inputs: &CovarianceInputs<'_>) -> Covariance {
         let p = inputs.params;
         let kept = kept(inputs.estimated);
         let m = kept.len();
@@ -259,7 +259,7 @@ pub(super) fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize,
 
 #[cfg(test)]
 mod tests {
-    use super::{Covariance, Inputs};
+    use super::{Covariance, CovarianceInputs};
     use crate::normal::{RFactor, Spectrum};
 
     /// Two columns of length √(1 + δ²) whose difference is δ, the unit errors, and n points.
@@ -267,7 +267,7 @@ mod tests {
         let mut factor = RFactor::zero(2);
         factor.r[..2].copy_from_slice(&[1.0, 0.0]);
         factor.r[3..5].copy_from_slice(&[1.0, delta]);
-        Covariance::compute(&Inputs {
+        Covariance::compute(&CovarianceInputs {
             spectrum: &Spectrum::of(&factor, &[0, 1]),
             sharpened: None,
             free: &[0, 1],

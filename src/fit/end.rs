@@ -1,7 +1,7 @@
 //! What the end of a search is worth: the triangular factor for the covariance, active bounds, and how many
 //! points count.
 
-use super::covariance::{Covariance, Inputs, kept};
+use super::covariance::{Covariance, CovarianceInputs, kept};
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::normal::{RFactor, Spectrum};
@@ -79,7 +79,7 @@ impl End {
         row_error: &dyn Fn(usize) -> f64,
     ) -> Covariance {
         let spectrum = Spectrum::of(&self.factor, &kept(&self.estimated));
-        Covariance::compute(&Inputs {
+        Covariance::compute(&CovarianceInputs {
             spectrum: &spectrum,
             sharpened: self.sharpened.as_ref(),
             free,

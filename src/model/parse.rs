@@ -39,7 +39,7 @@ use super::program::Program;
 use super::tape::{self, TapeId};
 use super::var::Var;
 use crate::error::Error;
-use fault::{Fault, clip, quote};
+use fault::{FormulaFault, clip, quote};
 use names::replace_names;
 use operation::{Operation, Stack};
 use part::{NOT, ParsedPart, Sort, TIGHT, infix, join, want};
@@ -74,7 +74,7 @@ impl Expression {
             Ok((value, params))
         });
         let (value, params) = parsed.map_err(|fault| {
-            let Fault { column, message } = *fault;
+            let FormulaFault { column, message } = *fault;
             Error::Parse { message, column, text: text.to_owned() }
         })?;
         let value = value.ok_or(Error::ForeignVariable)?;
@@ -89,7 +89,7 @@ fn nearly_variable(
     text: &str,
     variables: &[&str],
     parameters: &[String],
-) -> Result<(), Box<Fault>> {
+) -> Result<(), Box<FormulaFault>> {
     let mut occurring = HashSet::new();
     replace_names(text, |name| {
         occurring.insert(name);
@@ -112,7 +112,7 @@ fn nearly_variable(
             "{} is no variable, but {variable}, which does not occur, is one; write {variable}, or call the parameter otherwise",
             quote(name)
         );
-        return Fault::at(column, message);
+        return FormulaFault::at(column, message);
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// A parser in front of the first token.
-    fn new(text: &'a str, variables: &[&'a str]) -> Result<Self, Box<Fault>> {
+    fn new(text: &'a str, variables: &[&'a str]) -> Result<Self, Box<FormulaFault>> {
         let mut parser = Parser {
             tokens: Tokens::new(text),
             previous: Token::END,
@@ -157,10 +157,16 @@ impl<'a> Parser<'a> {
         for (index, &name) in variables.iter().enumerate() {
             if !is_name(name) || matches!(name, "and" | "or" | "not") {
                 let message = format!("the variable {} has no valid name", quote(name));
-                return Fault::at(1, message + "; use letters, digits and _, a letter first");
+                return FormulaFault::at(
+                    1,
+                    message + "; use letters, digits and _, a letter first",
+                );
             }
             if parser.names.insert(name, Var::column(index as u32)).is_some() {
-                return Fault::at(1, format!("the variable {} is declared twice", quote(name)));
+                return FormulaFault::at(
+                    1,
+                    format!("the variable {} is declared twice", quote(name)),
+                );
             }
         }
         for (name, value) in [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)] {
@@ -171,19 +177,22 @@ impl<'a> Parser<'a> {
     }
 
     /// The whole text: the node of its value on the tape, and its parameters.
-    fn formula(mut self, tape: TapeId) -> Result<(Option<Id>, Vec<String>), Box<Fault>> {
+    fn formula(mut self, tape: TapeId) -> Result<(Option<Id>, Vec<String>), Box<FormulaFault>> {
         if self.current.kind == TokenKind::End {
-            return Fault::at(1, "the expression is empty; expected a formula such as a*x + b");
+            return FormulaFault::at(
+                1,
+                "the expression is empty; expected a formula such as a*x + b",
+            );
         }
         let formula = self.expression(0)?;
         let Token { kind, text, column } = self.current;
         match (kind, text) {
             (TokenKind::End, _) => {}
-            (_, ")") => return Fault::at(column, "found `)` but no `(` is open"),
+            (_, ")") => return FormulaFault::at(column, "found `)` but no `(` is open"),
             // Only a comma is left: everything else either continues a formula or was refused.
             _ => {
                 let message = "found `,` outside a function's arguments (decimals have a point)";
-                return Fault::at(column, message);
+                return FormulaFault::at(column, message);
             }
         }
         want(Sort::Value, formula)?;
@@ -193,7 +202,7 @@ impl<'a> Parser<'a> {
     /// A chain of operands and infix operators that bind at least as tightly as `floor`. An operator
     /// waits in `pending` until one that binds no tighter, or the end of the chain, shows that its
     /// right operand is complete.
-    fn expression(&mut self, floor: u8) -> Result<ParsedPart, Box<Fault>> {
+    fn expression(&mut self, floor: u8) -> Result<ParsedPart, Box<FormulaFault>> {
         let outer = self.pending.len();
         let mut part = self.operand()?;
         loop {
@@ -224,10 +233,10 @@ impl<'a> Parser<'a> {
     }
 
     /// [`expression`](Self::expression), one level further in.
-    fn nested(&mut self, floor: u8) -> Result<ParsedPart, Box<Fault>> {
+    fn nested(&mut self, floor: u8) -> Result<ParsedPart, Box<FormulaFault>> {
         if self.depth == MAX_DEPTH {
             let column = self.current.column;
-            return Fault::at(column, format!("more than {MAX_DEPTH} levels of nesting"));
+            return FormulaFault::at(column, format!("more than {MAX_DEPTH} levels of nesting"));
         }
         self.depth += 1;
         let part = self.expression(floor)?;
@@ -236,7 +245,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A number, a name, a call, a parenthesis, or one of these behind a sign or a `not`.
-    fn operand(&mut self) -> Result<ParsedPart, Box<Fault>> {
+    fn operand(&mut self) -> Result<ParsedPart, Box<FormulaFault>> {
         let token = self.current;
         let mut part = ParsedPart { sort: Sort::Value, integer: None, column: token.column };
         match (token.kind, token.text) {
@@ -276,20 +285,20 @@ impl<'a> Parser<'a> {
                     self.stack.push(value);
                 }
             }
-            _ => return Fault::no_value(self.previous, token),
+            _ => return FormulaFault::no_value(self.previous, token),
         }
         Ok(part)
     }
 
     /// What a name that is no call stands for.
-    fn name(&mut self, token: Token<'a>) -> Result<Var, Box<Fault>> {
+    fn name(&mut self, token: Token<'a>) -> Result<Var, Box<FormulaFault>> {
         let name = token.text;
         if let Some(&known) = self.names.get(name) {
             return Ok(known);
         }
         if ["inf", "infinity", "nan"].iter().any(|word| name.eq_ignore_ascii_case(word)) {
             let message = format!("`{name}` is not a number that a model can be fitted with");
-            return Fault::at(token.column, message);
+            return FormulaFault::at(token.column, message);
         }
         let parameter = Var::param(self.parameters.len() as u32);
         self.parameters.push(name.to_owned());
@@ -298,10 +307,10 @@ impl<'a> Parser<'a> {
     }
 
     /// A call, from its opening parenthesis to its closing one.
-    fn call(&mut self, callee: Token<'a>) -> Result<(), Box<Fault>> {
+    fn call(&mut self, callee: Token<'a>) -> Result<(), Box<FormulaFault>> {
         let named = |&(name, _): &(&str, Operation)| name == callee.text;
         let Some((_, function)) = Operation::functions().find(named) else {
-            return Fault::no_function(callee, self.names.contains_key(callee.text));
+            return FormulaFault::no_function(callee, self.names.contains_key(callee.text));
         };
         let open = self.current;
         self.advance()?;
@@ -338,7 +347,7 @@ impl<'a> Parser<'a> {
         if enough {
             return Ok(());
         }
-        Fault::at(callee.column, format!("`{}` takes {takes}, not {count}", callee.text))
+        FormulaFault::at(callee.column, format!("`{}` takes {takes}, not {count}", callee.text))
     }
 
     /// The last value but one to the power of the last, which is `exponent`.
@@ -353,26 +362,26 @@ impl<'a> Parser<'a> {
     }
 
     /// Steps over the `)` that belongs to `open`.
-    fn close(&mut self, open: Token<'a>) -> Result<(), Box<Fault>> {
+    fn close(&mut self, open: Token<'a>) -> Result<(), Box<FormulaFault>> {
         match self.current.text {
             ")" => self.advance(),
-            _ => Fault::not_closed(open, self.current),
+            _ => FormulaFault::not_closed(open, self.current),
         }
     }
 
     /// Refuses a value right behind a value.
-    fn refuse_juxtaposition(&self) -> Result<(), Box<Fault>> {
+    fn refuse_juxtaposition(&self) -> Result<(), Box<FormulaFault>> {
         match (self.current.kind, self.current.text) {
             (_, "and" | "or") => Ok(()),
             (TokenKind::Number(..) | TokenKind::Name, _) | (_, "(" | "!") => {
-                Fault::no_operator(self.previous, self.current)
+                FormulaFault::no_operator(self.previous, self.current)
             }
             _ => Ok(()),
         }
     }
 
     /// Reads the next token into `current`.
-    fn advance(&mut self) -> Result<(), Box<Fault>> {
+    fn advance(&mut self) -> Result<(), Box<FormulaFault>> {
         self.previous = self.current;
         self.current = self.tokens.next()?;
         Ok(())

@@ -39,7 +39,7 @@ enum SavedNode {
 
 /// What every saved thing begins with, whatever its version.
 #[derive(Deserialize)]
-struct Header {
+struct ProgramHeader {
     version: u32,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(
 ) -> Result<T> {
     let malformed =
         |error: serde_json::Error| SavedError::Malformed { what, message: error.to_string() };
-    let header: Header = serde_json::from_str(text).map_err(malformed)?;
+    let header: ProgramHeader = serde_json::from_str(text).map_err(malformed)?;
     check_version(what, header.version, known)?;
     Ok(serde_json::from_str(text).map_err(malformed)?)
 }

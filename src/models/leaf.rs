@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Finds a start, one value per parameter, in points.
-pub(super) type Estimate = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
+pub(super) type StartEstimate = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
 
 /// A formula, its parameters, and what is known of them. All names are without the prefix.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(crate) struct Leaf {
     pub(super) parameters: Vec<(String, (f64, f64))>,
     pub(super) derived: Vec<(String, String)>,
     pub(super) kind: ModelKind,
-    pub(super) estimate: Option<Arc<Estimate>>,
+    pub(super) estimate: Option<Arc<StartEstimate>>,
 }
 
 impl Leaf {

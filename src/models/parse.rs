@@ -11,7 +11,7 @@
 use super::model::Model;
 use super::{by_name, polynomial};
 use crate::error::{Error, Result};
-use crate::model::parse::fault::{Fault, quote};
+use crate::model::parse::fault::{FormulaFault, quote};
 use crate::model::parse::tokens::{Token, TokenKind, Tokens};
 
 /// Parentheses inside each other, at most.
@@ -32,7 +32,7 @@ const DEEPEST: usize = 100;
 pub fn parse(text: &str) -> Result<Model> {
     let mut tokens = Tokens::new(text);
     let parsed = tokens.next().and_then(|current| {
-        let mut parser = Parser { tokens, current, depth: 0 };
+        let mut parser = CompositeParser { tokens, current, depth: 0 };
         let model = parser.sum()?;
         match parser.current.kind {
             TokenKind::End => Ok(model),
@@ -40,27 +40,27 @@ pub fn parse(text: &str) -> Result<Model> {
         }
     });
     parsed.map_err(|fault| {
-        let Fault { column, message } = *fault;
+        let FormulaFault { column, message } = *fault;
         Error::Parse { message, column, text: text.to_owned() }
     })
 }
 
-struct Parser<'a> {
+struct CompositeParser<'a> {
     /// What follows `current`.
     tokens: Tokens<'a>,
     current: Token<'a>,
     depth: usize,
 }
 
-type Parsed<T> = std::result::Result<T, Box<Fault>>;
+type Parsed<T> = std::result::Result<T, Box<FormulaFault>>;
 
-impl<'a> Parser<'a> {
+impl<'a> CompositeParser<'a> {
     fn sum(&mut self) -> Parsed<Model> {
         let mut model = self.product()?;
         loop {
             model = match self.current.text {
-                "+" => model + self.after(Parser::product)?,
-                "-" => model - self.after(Parser::product)?,
+                "+" => model + self.after(CompositeParser::product)?,
+                "-" => model - self.after(CompositeParser::product)?,
                 _ => return Ok(model),
             };
         }
@@ -70,8 +70,8 @@ impl<'a> Parser<'a> {
         let mut model = self.factor()?;
         loop {
             model = match self.current.text {
-                "*" => model * self.after(Parser::factor)?,
-                "/" => model / self.after(Parser::factor)?,
+                "*" => model * self.after(CompositeParser::factor)?,
+                "/" => model / self.after(CompositeParser::factor)?,
                 _ => return Ok(model),
             };
         }
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         if self.depth > DEEPEST {
             let message = format!("more than {DEEPEST} levels of nesting");
-            return Fault::at(self.current.column, message);
+            return FormulaFault::at(self.current.column, message);
         }
         let mut model = match self.current.text {
             "-" => {
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
             _ => self.operand()?,
         };
         if self.current.text == "of" {
-            model = model.of(self.after(Parser::factor)?);
+            model = model.of(self.after(CompositeParser::factor)?);
         }
         self.depth -= 1;
         Ok(model)
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
                 Ok(Model::number(value))
             }
             (_, "(") => {
-                let model = self.after(Parser::sum)?;
+                let model = self.after(CompositeParser::sum)?;
                 self.close()?;
                 Ok(model)
             }
@@ -120,17 +120,17 @@ impl<'a> Parser<'a> {
                     ("polynomial", None) => {
                         let message =
                             "`polynomial` needs a degree: polynomial(3) or polynomial(3, bg_)";
-                        return Fault::at(token.column, message);
+                        return FormulaFault::at(token.column, message);
                     }
                     (_, Some(_)) => {
                         let message = format!("`{name}` takes a prefix only: {name}(a_)");
-                        return Fault::at(token.column, message);
+                        return FormulaFault::at(token.column, message);
                     }
                     _ => by_name(name),
                 };
                 match model {
                     Ok(model) => Ok(model.prefixed(prefix)),
-                    Err(error) => Fault::at(token.column, error.to_string()),
+                    Err(error) => FormulaFault::at(token.column, error.to_string()),
                 }
             }
             _ => self.unexpected("expected a model such as gaussian(g_)"),
@@ -186,6 +186,6 @@ impl<'a> Parser<'a> {
             TokenKind::End => "the text ends".to_owned(),
             _ => format!("found {}", quote(self.current.text)),
         };
-        Fault::at(self.current.column, format!("{expected} but {found}"))
+        FormulaFault::at(self.current.column, format!("{expected} but {found}"))
     }
 }

@@ -10,7 +10,7 @@ mod together;
 
 /// A composite with sums and products flattened.
 pub(super) enum Tree {
-    Leaf(Placed),
+    Leaf(PlacedTerm),
     Number(f64),
     /// Terms, each with its sign.
     Sum(Vec<(f64, Tree)>),
@@ -21,32 +21,32 @@ pub(super) enum Tree {
 }
 
 /// A model with the position of its first parameter in the composite.
-pub(super) struct Placed {
+pub(super) struct PlacedTerm {
     leaf: Arc<Leaf>,
     first: usize,
 }
 
 /// Points whose columns have names.
 #[derive(Clone)]
-struct Named {
+struct NamedValue {
     variables: Vec<String>,
     points: Observations,
 }
 
-impl Named {
-    fn with_response(&self, y: Vec<f64>) -> Named {
-        Named { variables: self.variables.clone(), points: self.points.with_response(y) }
+impl NamedValue {
+    fn with_response(&self, y: Vec<f64>) -> NamedValue {
+        NamedValue { variables: self.variables.clone(), points: self.points.with_response(y) }
     }
 
     /// Those points for which `keep` holds.
-    fn only(&self, keep: &[bool]) -> Named {
+    fn only(&self, keep: &[bool]) -> NamedValue {
         let pick = |values: &Vec<f64>| {
             let kept = values.iter().zip(keep).filter(|(_, keep)| **keep);
             kept.map(|(value, _)| *value).collect::<Vec<f64>>()
         };
         let columns = self.points.columns.iter().map(pick).collect();
         let points = Observations { columns, y: pick(&self.points.y) };
-        Named { variables: self.variables.clone(), points }
+        NamedValue { variables: self.variables.clone(), points }
     }
 
     /// The columns that a model wants, in its order.
@@ -65,7 +65,7 @@ impl Tree {
     pub(super) fn of(model: &Model) -> Tree {
         let mut first = 0;
         let leaf = |leaf: &Arc<Leaf>| {
-            let placed = Placed { leaf: leaf.clone(), first };
+            let placed = PlacedTerm { leaf: leaf.clone(), first };
             first += leaf.parameters.len();
             Tree::Leaf(placed)
         };
@@ -109,7 +109,7 @@ impl Tree {
     /// One value per parameter of the composite; NaN for those that have no estimate.
     pub(super) fn start(&self, variables: &[String], points: &Observations) -> Vec<f64> {
         let mut params = vec![f64::NAN; self.parameters()];
-        let points = Named { variables: variables.to_vec(), points: points.clone() };
+        let points = NamedValue { variables: variables.to_vec(), points: points.clone() };
         self.find(&points, &mut params);
         params
     }
@@ -126,7 +126,7 @@ impl Tree {
     }
 
     /// Writes the start of every part into its places of `params`.
-    fn find(&self, points: &Named, params: &mut [f64]) {
+    fn find(&self, points: &NamedValue, params: &mut [f64]) {
         match self {
             Tree::Leaf(placed) => {
                 let found = placed.leaf.start(&points.for_leaf(&placed.leaf));
@@ -141,13 +141,13 @@ impl Tree {
                 inner.find(&points.with_response(points.points.x().to_vec()), params);
                 let value = inner.values(points, params);
                 let points = Observations { columns: vec![value], y: points.points.y.clone() };
-                outer.find(&Named { variables: outer.variables(), points }, params);
+                outer.find(&NamedValue { variables: outer.variables(), points }, params);
             }
         }
     }
 
     /// The values at all points; NaN where a parameter is not known.
-    fn values(&self, points: &Named, params: &[f64]) -> Vec<f64> {
+    fn values(&self, points: &NamedValue, params: &[f64]) -> Vec<f64> {
         let count = points.points.y.len();
         match self {
             Tree::Leaf(placed) => placed.values(points, params),
@@ -172,7 +172,7 @@ impl Tree {
             Tree::Nest(outer, inner) => {
                 let value = inner.values(points, params);
                 let points = Observations { columns: vec![value], y: points.points.y.clone() };
-                outer.values(&Named { variables: outer.variables(), points }, params)
+                outer.values(&NamedValue { variables: outer.variables(), points }, params)
             }
         }
     }
@@ -204,8 +204,8 @@ impl Tree {
     }
 }
 
-impl Placed {
-    fn values(&self, points: &Named, params: &[f64]) -> Vec<f64> {
+impl PlacedTerm {
+    fn values(&self, points: &NamedValue, params: &[f64]) -> Vec<f64> {
         let columns = points.for_leaf(&self.leaf).columns;
         let last = self.first + self.leaf.parameters.len();
         let own = params.get(self.first..last).unwrap_or_default();
@@ -221,7 +221,7 @@ impl Placed {
 
 /// The factor that makes the shape first, as if the others were 1; then each of the others in what
 /// is left of y, where that is more than noise.
-fn find_product(factors: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
+fn find_product(factors: &[(f64, Tree)], points: &NamedValue, params: &mut [f64]) {
     use super::definition::ModelKind;
     let shapes = |(exponent, factor): &&(f64, Tree)| {
         *exponent > 0.0 && !matches!(factor.kind(), ModelKind::Background)

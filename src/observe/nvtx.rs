@@ -17,26 +17,26 @@ const LIBRARIES: &[&str] = if cfg!(windows) {
 
 /// The functions that are called.
 #[derive(Clone, Copy)]
-struct Api {
+struct NvtxApi {
     push: unsafe extern "C" fn(*const c_char) -> c_int,
     pop: unsafe extern "C" fn() -> c_int,
 }
 
-fn api() -> Option<Api> {
-    static FOUND: OnceLock<Option<Api>> = OnceLock::new();
+fn api() -> Option<NvtxApi> {
+    static FOUND: OnceLock<Option<NvtxApi>> = OnceLock::new();
     *FOUND.get_or_init(|| match std::env::var_os("DUALFIT_NVTX") {
         Some(library) => open(&library),
         None => LIBRARIES.iter().find_map(|name| open(&OsString::from(name))),
     })
 }
 
-fn open(library: &OsString) -> Option<Api> {
+fn open(library: &OsString) -> Option<NvtxApi> {
     // SAFETY: the initialisers that run are those of NVTX, which any profiled program loads, or of what
     // the user named in its place.
     let library = unsafe { Library::new(library) }.ok()?;
     // SAFETY: the signatures are those of nvToolsExt.h, unchanged since its first version.
     let api = unsafe {
-        Api {
+        NvtxApi {
             push: *library.get(c"nvtxRangePushA".to_bytes_with_nul()).ok()?,
             pop: *library.get(c"nvtxRangePop".to_bytes_with_nul()).ok()?,
         }
@@ -48,7 +48,7 @@ fn open(library: &OsString) -> Option<Api> {
 
 /// A range of the thread that began it, inside of those that it began before.
 pub(crate) struct Range {
-    api: Option<Api>,
+    api: Option<NvtxApi>,
     /// Ranges are kept on a stack of each thread, so that none may end on another.
     stays: PhantomData<*const ()>,
 }

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{CONTOURS, Canvas, FAINT, LINE, THIN};
 use super::chart::{Chart, Mark, Panel};
-use super::legend::{Entry, Sample, percent};
+use super::legend::{Entry, LegendMark, percent};
 use crate::curve_fit::profile::contour::{Contour, ContourLine};
 use crate::error::PlotError;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// A path of one level, as points of both parameters.
 #[derive(Clone, Debug)]
-struct Line {
+struct DrawnLine {
     level: f64,
     points: Vec<(f64, f64)>,
 }
@@ -20,7 +20,7 @@ struct Line {
 #[derive(Clone, Debug)]
 pub struct ContourPlot {
     names: [String; 2],
-    lines: Vec<Line>,
+    lines: Vec<DrawnLine>,
     best: Option<(f64, f64)>,
     intervals: [Option<(f64, f64)>; 2],
     size: (u32, u32),
@@ -50,7 +50,7 @@ impl ContourPlot {
     /// in order; equal ends close it. Lines of one level have one colour.
     #[must_use]
     pub fn line(mut self, level: f64, points: impl IntoIterator<Item = (f64, f64)>) -> ContourPlot {
-        self.lines.push(Line { level, points: points.into_iter().collect() });
+        self.lines.push(DrawnLine { level, points: points.into_iter().collect() });
         self
     }
 
@@ -110,7 +110,7 @@ impl ContourPlot {
         levels.dedup();
         let mut legend = Vec::new();
         for (level, color) in levels.into_iter().zip(CONTOURS.into_iter().cycle()) {
-            legend.push(Entry::new(Sample::Line(color), percent(level)));
+            legend.push(Entry::new(LegendMark::Line(color), percent(level)));
             for line in self.lines.iter().filter(|line| line.level == level) {
                 marks.push(Mark::Line { points: line.points.clone(), color, width: LINE });
             }

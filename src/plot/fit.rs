@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{BAND, CURVE, Canvas, Color, ERROR_BAR, FAINT, LINE, PARTS, PREDICTION, THIN};
 use super::chart::{Chart, Mark, Panel};
-use super::legend::{Entry, Sample, percent};
+use super::legend::{Entry, LegendMark, percent};
 use crate::data::Data;
 use crate::data::loss::Estimator;
 use crate::data::sigma::Weights;
@@ -49,7 +49,7 @@ struct FurtherCurve {
 }
 
 /// The points as they are drawn.
-struct Points {
+struct DrawnPoints {
     x: Vec<f64>,
     y: Vec<f64>,
     /// Standard deviations, if something is known of them.
@@ -181,12 +181,12 @@ impl<'a> FitPlot<'a> {
             (0..=CURVE_POINTS).map(|i| range.at(i as f64 / CURVE_POINTS as f64)).collect();
         let curve = self.fit.predict(&grid)?;
         let many = points.y.len() > DISTINCT;
-        let data = if many { Sample::Area(ERROR_BAR) } else { Sample::Point };
+        let data = if many { LegendMark::Area(ERROR_BAR) } else { LegendMark::Point };
         let mut legend = vec![Entry::new(data, "data")];
         if indices().any(|i| !points.counts[i]) {
-            legend.push(Entry::new(Sample::Hollow, "masked"));
+            legend.push(Entry::new(LegendMark::Hollow, "masked"));
         }
-        legend.push(Entry::new(Sample::Line(CURVE), "fit"));
+        legend.push(Entry::new(LegendMark::Line(CURVE), "fit"));
 
         let sigma = points.sigma.as_deref();
         let error = |i: usize| sigma.map_or(0.0, |sigma| sigma[i]);
@@ -197,12 +197,12 @@ impl<'a> FitPlot<'a> {
         let mut marks = Vec::new();
         for (part, &color) in self.parts.iter().zip(PARTS.iter().cycle()) {
             marks.push(Mark::Line { points: over(&part.x, &part.y), color, width: LINE });
-            legend.push(Entry::new(Sample::Line(color), part.name.as_str()));
+            legend.push(Entry::new(LegendMark::Line(color), part.name.as_str()));
         }
         let mut add = |band: Band, color: Color, level: f64, of: &str| {
             let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
             marks.insert(0, Mark::Band { lower, upper, color });
-            legend.push(Entry::new(Sample::Area(color), format!("{} {of}", percent(level))));
+            legend.push(Entry::new(LegendMark::Area(color), format!("{} {of}", percent(level))));
         };
         if let Some(level) = self.band {
             add(self.fit.confidence_band(&grid, level)?, BAND, level, "confidence");
@@ -224,7 +224,7 @@ impl<'a> FitPlot<'a> {
         Ok(Chart { title, x, x_label, panels, legend }.draw(self.size)?)
     }
 
-    fn points(&self) -> Result<Points> {
+    fn points(&self) -> Result<DrawnPoints> {
         let [column] = self.data.columns.as_slice() else {
             return Err(PlotError::Columns { columns: self.data.columns.len() }.into());
         };
@@ -255,11 +255,11 @@ impl<'a> FitPlot<'a> {
                 Some(matrix.diagonal().iter().map(|v| v.sqrt()).collect())
             }
         };
-        Ok(Points { x, y, sigma, counts })
+        Ok(DrawnPoints { x, y, sigma, counts })
     }
 
     /// Residuals, over their standard deviations where these are known.
-    fn residual_panel(&self, points: &Points, x: &Axis) -> Result<Panel> {
+    fn residual_panel(&self, points: &DrawnPoints, x: &Axis) -> Result<Panel> {
         let (mut residuals, model) = (self.fit.residuals(self.data)?, self.fit.predict(&points.x)?);
         let counts = self.fit.estimator == Estimator::Poisson;
         for (i, residual) in residuals.iter_mut().enumerate() {
@@ -283,7 +283,7 @@ impl<'a> FitPlot<'a> {
     }
 }
 
-impl Points {
+impl DrawnPoints {
     /// The points at the heights `y`, with error bars if `sigma` is given; many points are a cloud.
     fn marks(&self, y: &[f64], sigma: Option<&[f64]>) -> Vec<Mark> {
         let shown = |i: &usize| self.x[*i].is_finite() && y[*i].is_finite();

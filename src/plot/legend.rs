@@ -5,13 +5,13 @@ use super::canvas::{Anchor, Area, Canvas, Color, LINE, POINT, Place, TICK, text_
 /// A mark and what it means.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) sample: Sample,
+    pub(super) sample: LegendMark,
     pub(super) text: String,
 }
 
 /// How the mark of an entry looks.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sample {
+pub(super) enum LegendMark {
     Point,
     Hollow,
     Line(Color),
@@ -23,7 +23,7 @@ const ROW: f64 = 18.0;
 const SAMPLE: f64 = 30.0;
 
 impl Entry {
-    pub(super) fn new(sample: Sample, text: impl Into<String>) -> Entry {
+    pub(super) fn new(sample: LegendMark, text: impl Into<String>) -> Entry {
         Entry { sample, text: text.into() }
     }
 
@@ -35,10 +35,10 @@ impl Entry {
     fn draw(&self, canvas: &mut Canvas, (x, y): Place) {
         let middle = (x + 11.0, y);
         match self.sample {
-            Sample::Point => canvas.disc(middle, 2.6, POINT),
-            Sample::Hollow => canvas.ring(middle, 2.6, POINT),
-            Sample::Line(color) => canvas.path(&[(x, y), (x + 22.0, y)], color, LINE),
-            Sample::Area(color) => {
+            LegendMark::Point => canvas.disc(middle, 2.6, POINT),
+            LegendMark::Hollow => canvas.ring(middle, 2.6, POINT),
+            LegendMark::Line(color) => canvas.path(&[(x, y), (x + 22.0, y)], color, LINE),
+            LegendMark::Area(color) => {
                 let area = Area { left: x, right: x + 22.0, top: y - 5.0, bottom: y + 5.0 };
                 canvas.rectangle(&area, color);
             }

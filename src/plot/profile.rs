@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, THIN};
 use super::chart::{Chart, Mark, Panel};
-use super::legend::{Entry, Sample};
+use super::legend::{Entry, LegendMark};
 use crate::curve_fit::profile::Profile;
 use crate::error::PlotError;
 use crate::error::Result;
@@ -98,7 +98,7 @@ impl ProfilePlot {
         let y = Axis::around(heights, false, 0.06);
         let y = Axis { low: y.low.min(-0.03 * y.high.abs()), ..y };
         let mut marks = Vec::new();
-        let mut legend = vec![Entry::new(Sample::Line(CURVE), "profile")];
+        let mut legend = vec![Entry::new(LegendMark::Line(CURVE), "profile")];
         if let Some((lower, upper, increase)) = self.interval {
             marks.push(Mark::segment((x.low, increase), (x.high, increase), FAINT, THIN));
             let end = |end| Mark::segment((end, y.low), (end, increase), FAINT, THIN);
@@ -108,7 +108,7 @@ impl ProfilePlot {
             let value = |i| x.at(f64::from(i) / 400.0);
             let parabola = (0..=400).map(value).map(|p| (p, ((p - best) / error).powi(2)));
             marks.push(Mark::Line { points: parabola.collect(), color: PARTS[0], width: LINE });
-            legend.push(Entry::new(Sample::Line(PARTS[0]), "from the standard error"));
+            legend.push(Entry::new(LegendMark::Line(PARTS[0]), "from the standard error"));
         }
         let discs = points.iter().map(|&at| Mark::Disc { at, radius: 2.2, filled: true });
         let discs: Vec<Mark> = discs.collect();

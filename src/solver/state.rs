@@ -93,9 +93,9 @@ pub(super) struct State {
     /// What a full step at the present point promises.
     pub(super) prospect: Prospect,
     pub(super) refinement: Refinement,
-    pub(super) trial: Trial,
+    pub(super) trial: TriedPoint,
     /// The best point of the refinement.
-    pub(super) best: Trial,
+    pub(super) best: TriedPoint,
     pub(super) mixing: Anderson,
     /// Whether the observer asked to stop.
     pub(super) stopped: bool,
@@ -148,7 +148,7 @@ pub(super) struct Refinement {
 }
 
 /// A point that may be accepted.
-pub(super) struct Trial {
+pub(super) struct TriedPoint {
     pub(super) params: Vec<f64>,
     pub(super) q: Vec<f64>,
     pub(super) normal: Normal,
@@ -170,7 +170,7 @@ impl State {
     pub(super) fn new(params: usize, n: usize) -> State {
         let line = vec![0.0; n];
         let trial =
-            || Trial { params: vec![0.0; params], q: vec![0.0; n], normal: Normal::zero(n) };
+            || TriedPoint { params: vec![0.0; params], q: vec![0.0; n], normal: Normal::zero(n) };
         State {
             phase: Phase::Linearise,
             scaling: Scaling::Monotone,
@@ -252,7 +252,7 @@ impl State {
     }
 }
 
-impl Trial {
+impl TriedPoint {
     /// Becomes a copy of the given point.
     pub(super) fn keep(&mut self, params: &[f64], q: &[f64], normal: &Normal) {
         self.params.copy_from_slice(params);

@@ -11,7 +11,7 @@ use crate::model::program::Program;
 
 /// Where a block of numbers lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Operand {
     /// An independent variable, by its column.
     Column(usize),
     /// A register of the interpreter.
@@ -24,19 +24,19 @@ pub(super) enum Source {
 pub(super) enum Instruction {
     Unary {
         op: Unary,
-        a: Source,
+        a: Operand,
         out: usize,
     },
     Binary {
         op: Binary,
-        a: Source,
-        b: Source,
+        a: Operand,
+        b: Operand,
         out: usize,
     },
     /// a ∘ uniform
     WithRight {
         op: Binary,
-        a: Source,
+        a: Operand,
         uniform: usize,
         out: usize,
     },
@@ -44,13 +44,13 @@ pub(super) enum Instruction {
     WithLeft {
         op: Binary,
         uniform: usize,
-        b: Source,
+        b: Operand,
         out: usize,
     },
     Select {
-        mask: Source,
-        yes: Source,
-        no: Source,
+        mask: Operand,
+        yes: Operand,
+        no: Operand,
         out: usize,
     },
 }
@@ -69,7 +69,7 @@ pub(super) struct Code {
     pub(super) broadcasts: Vec<(usize, usize)>,
     pub(super) registers: usize,
     /// The model's value, then its partials.
-    pub(super) outputs: Vec<Source>,
+    pub(super) outputs: Vec<Operand>,
     /// Numbers that must be of ordinary size, or the code is not to be used.
     coefficients: Vec<usize>,
 }
@@ -95,7 +95,7 @@ impl Code {
         let mut steps = Vec::new();
         for i in (0..nodes.len()).filter(|&i| per_point[i]) {
             if let Node::Column(c) = nodes[i] {
-                compiler.sources[i] = Some(Source::Column(c as usize));
+                compiler.sources[i] = Some(Operand::Column(c as usize));
             } else {
                 steps.push(compiler.step(i, nodes[i], &per_point));
             }
@@ -165,7 +165,7 @@ fn read(steps: &[Instruction], broadcasts: &[(usize, usize)]) -> Vec<usize> {
 
 struct Compiler {
     last_use: Vec<usize>,
-    sources: Vec<Option<Source>>,
+    sources: Vec<Option<Operand>>,
     free: Vec<usize>,
     registers: usize,
     broadcasts: Vec<(usize, usize)>,
@@ -203,13 +203,13 @@ impl Compiler {
                 unreachable!("leaves are no steps")
             }
         };
-        self.sources[i] = Some(Source::Register(step.out()));
+        self.sources[i] = Some(Operand::Register(step.out()));
         let mut dying: Vec<Id> =
             node.operands().filter(|&id| self.last_use[id as usize] == i).collect();
         dying.sort_unstable();
         dying.dedup();
         for id in dying.into_iter().filter(|&id| per_point[id as usize]) {
-            if let Some(Source::Register(r)) = self.sources[id as usize] {
+            if let Some(Operand::Register(r)) = self.sources[id as usize] {
                 self.free.push(r);
             }
         }
@@ -217,7 +217,7 @@ impl Compiler {
     }
 
     /// Where node `id` lies; a uniform number gets a register of its own that keeps it for the chunk.
-    fn source(&mut self, id: Id, per_point: &[bool]) -> Source {
+    fn source(&mut self, id: Id, per_point: &[bool]) -> Operand {
         let i = id as usize;
         if let Some(source) = self.sources[i] {
             return source;
@@ -226,8 +226,8 @@ impl Compiler {
         let register = self.registers;
         self.registers += 1;
         self.broadcasts.push((i, register));
-        self.sources[i] = Some(Source::Register(register));
-        Source::Register(register)
+        self.sources[i] = Some(Operand::Register(register));
+        Operand::Register(register)
     }
 
     fn allocate(&mut self) -> usize {

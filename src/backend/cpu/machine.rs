@@ -1,6 +1,6 @@
 //! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
 
-use super::code::{Code, Instruction, Source};
+use super::code::{Code, Instruction, Operand};
 use super::gram::LANES;
 use super::kernels::Kernels;
 use crate::data::values::Values;
@@ -101,7 +101,7 @@ impl Machine {
         for &step in &code.steps {
             let Some(mut lanes) = self.registers[step.out()].take() else { continue };
             let out = &mut lanes.0[..n];
-            let at = |source: Source| self.source(source, inputs);
+            let at = |source: Operand| self.source(source, inputs);
             match step {
                 Instruction::Unary { op, a, .. } => kernels.unary(op, at(a), out),
                 Instruction::Binary { op, a, b, .. } => kernels.binary(op, at(a), at(b), out),
@@ -122,10 +122,10 @@ impl Machine {
     }
 
     /// The numbers of `source`, one per point of the block.
-    pub(super) fn source<'s>(&'s self, source: Source, inputs: &'s Inputs<'_>) -> &'s [f64] {
+    pub(super) fn source<'s>(&'s self, source: Operand, inputs: &'s Inputs<'_>) -> &'s [f64] {
         match source {
-            Source::Register(r) => lanes(&self.registers[r], inputs.len),
-            Source::Column(c) => match (inputs.columns[c], inputs.block) {
+            Operand::Register(r) => lanes(&self.registers[r], inputs.len),
+            Operand::Column(c) => match (inputs.columns[c], inputs.block) {
                 (Values::F64(v), Block::Run(start)) => &v[start..start + inputs.len],
                 _ => lanes(&self.columns[c], inputs.len),
             },

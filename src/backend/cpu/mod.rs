@@ -29,7 +29,7 @@ use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
 use crate::threads;
 use chunks::Chunks;
-use code::{Code, Source};
+use code::{Code, Operand};
 use kernels::Kernels;
 use machine::{BLOCK, Block, Inputs, Uniforms};
 use rows::Weighting;
@@ -64,7 +64,7 @@ enum PreparedForm {
     Native {
         native: Native,
         bounds: Vec<(f64, f64)>,
-        outputs: Vec<Source>,
+        outputs: Vec<Operand>,
     },
 }
 
@@ -86,7 +86,7 @@ impl Prepared {
 
     /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
     pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
-        let outputs = (0..=free.len()).map(Source::Register).collect();
+        let outputs = (0..=free.len()).map(Operand::Register).collect();
         let kind =
             PreparedForm::Native { native: native.clone(), bounds: bounds.to_vec(), outputs };
         Prepared { free: free.to_vec(), kind }
@@ -113,7 +113,7 @@ struct Pass<'a> {
     uniforms: &'a [f64],
     /// `None` for a native model.
     code: Option<&'a Code>,
-    outputs: &'a [Source],
+    outputs: &'a [Operand],
 }
 
 impl<'a> Pass<'a> {

@@ -31,7 +31,7 @@ impl Cpu<'_> {
         Worker::with(|worker| self.blocks(pass, (0, self.points.len()), worker, each))
     }
 
-    /// The largest weighted partials; as [`Evaluator::magnitudes`](crate::backend::Evaluator::magnitudes).
+    /// The largest weighted partials; as [`Evaluator::magnitudes`](crate::solver::evaluator::Evaluator::magnitudes).
     pub(super) fn largest_partials(
         &mut self,
         params: &[f64],
@@ -67,7 +67,7 @@ impl Cpu<'_> {
         found
     }
 
-    /// As [`Evaluator::heavy_rows`](crate::backend::Evaluator::heavy_rows).
+    /// As [`Evaluator::heavy_rows`](crate::solver::evaluator::Evaluator::heavy_rows).
     pub(super) fn rows_beyond(
         &mut self,
         params: &[f64],
@@ -92,7 +92,7 @@ impl Cpu<'_> {
         Ok(rows.into_iter().flat_map(|(_, row)| row).collect())
     }
 
-    /// As [`Evaluator::is_exact`](crate::backend::Evaluator::is_exact).
+    /// As [`Evaluator::is_exact`](crate::solver::evaluator::Evaluator::is_exact).
     pub(super) fn passes_through(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let (points, free) = (self.points, &self.model.free);
         let mut exact = true;

@@ -1,6 +1,6 @@
 //! From a block's model values to weighted rows of [J r].
 
-use super::code::Source;
+use super::code::Operand;
 use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
 use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
@@ -41,7 +41,7 @@ pub(super) struct BlockValues<'a> {
     pub(super) machine: &'a Machine,
     pub(super) inputs: &'a Inputs<'a>,
     pub(super) block: Block<'a>,
-    pub(super) outputs: &'a [Source],
+    pub(super) outputs: &'a [Operand],
 }
 
 impl BlockValues<'_> {

@@ -1,7 +1,7 @@
 //! How fast data come to a device, back from it, and through its memory, measured.
 
 use super::cache::Cache;
-use super::device::{CompileError, Kernels};
+use super::device::{CompileError, LoadedKernels};
 use super::driver::{Driver, DriverError, Geometry};
 use super::memory::Buffer;
 use super::nvrtc::Nvrtc;
@@ -68,7 +68,7 @@ fn measure(
     device_bytes: usize,
     host_bytes: usize,
 ) -> Result<Bandwidth, DriverError> {
-    let kernels = Kernels::load(driver, image)?;
+    let kernels = LoadedKernels::load(driver, image)?;
     // Two buffers at most in a quarter of what is free each; pairs of doubles.
     let bytes = device_bytes.min(driver.memory()?.free / 4).max(16) / 16 * 16;
     let (from, to) = (Buffer::of::<u8>(driver, bytes)?, Buffer::of::<u8>(driver, bytes)?);

@@ -68,18 +68,18 @@ type ImagePlace = Arc<Mutex<Option<Image>>>;
 #[derive(Debug)]
 pub(crate) struct Cache {
     memory: Mutex<HashMap<Key, ImagePlace>>,
-    disk: Option<Disk>,
+    disk: Option<DiskCache>,
 }
 
 impl Cache {
-    fn new(disk: Option<Disk>) -> Cache {
+    fn new(disk: Option<DiskCache>) -> Cache {
         Cache { memory: Mutex::default(), disk }
     }
 
     /// The cache of this process. `DUALFIT_CACHE_DIR` and `DUALFIT_CACHE_LIMIT` are read once.
     pub(crate) fn shared() -> &'static Cache {
         static SHARED: OnceLock<Cache> = OnceLock::new();
-        SHARED.get_or_init(|| Cache::new(Disk::of_user()))
+        SHARED.get_or_init(|| Cache::new(DiskCache::of_user()))
     }
 
     /// A cache of its own without a disk.
@@ -145,18 +145,18 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 /// and renamed, so that several processes see whole files only. When the files together exceed the limit, those
 /// that were used least recently go; reading a file sets its time of modification, which tells the use.
 #[derive(Debug)]
-struct Disk {
+struct DiskCache {
     folder: PathBuf,
     limit: u64,
 }
 
-impl Disk {
-    fn new(folder: PathBuf, limit: u64) -> Disk {
-        Disk { folder, limit }
+impl DiskCache {
+    fn new(folder: PathBuf, limit: u64) -> DiskCache {
+        DiskCache { folder, limit }
     }
 
     /// The user's cache as the environment says, none if it is switched off or nowhere.
-    fn of_user() -> Option<Disk> {
+    fn of_user() -> Option<DiskCache> {
         let variable = |name| env::var_os(name);
         settings(variable("DUALFIT_CACHE_DIR"), variable("DUALFIT_CACHE_LIMIT"), dirs::cache_dir)
     }
@@ -240,14 +240,14 @@ fn settings(
     folder: Option<OsString>,
     limit: Option<OsString>,
     user: impl FnOnce() -> Option<PathBuf>,
-) -> Option<Disk> {
+) -> Option<DiskCache> {
     let folder = match folder {
         Some(folder) if folder.is_empty() || folder == "off" => return None,
         Some(folder) => PathBuf::from(folder),
         None => user()?.join("dualfit"),
     };
     let number = |limit: OsString| limit.to_str()?.trim().parse().ok();
-    Some(Disk::new(folder, limit.and_then(number).unwrap_or(LIMIT)))
+    Some(DiskCache::new(folder, limit.and_then(number).unwrap_or(LIMIT)))
 }
 
 /// The bytes of a file.

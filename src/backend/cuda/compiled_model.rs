@@ -1,7 +1,7 @@
 //! A program's CUDA C++, printed once for each way in which data and losses come.
 
 use super::cache::Origin;
-use super::device::{Device, Kernels, LoadError};
+use super::device::{Device, LoadError, LoadedKernels};
 use super::driver::DriverError;
 use super::interface::Rule;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
@@ -45,9 +45,9 @@ pub(crate) struct CompiledModel {
 pub(crate) struct FitKernels {
     device: Arc<Device>,
     texts: Arc<Texts>,
-    pub(crate) passes: Arc<Kernels>,
-    pub(crate) solver: Option<Arc<Kernels>>,
-    factor: OnceLock<Arc<Kernels>>,
+    pub(crate) passes: Arc<LoadedKernels>,
+    pub(crate) solver: Option<Arc<LoadedKernels>>,
+    factor: OnceLock<Arc<LoadedKernels>>,
 }
 
 impl CompiledModel {
@@ -127,7 +127,7 @@ impl CompiledModel {
 
 impl FitKernels {
     /// The kernel that factors, which is compiled when a fit first asks for it: few do.
-    pub(crate) fn factor(&self) -> Result<&Kernels, DriverError> {
+    pub(crate) fn factor(&self) -> Result<&LoadedKernels, DriverError> {
         if let Some(ready) = self.factor.get() {
             return Ok(ready);
         }

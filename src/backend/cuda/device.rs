@@ -57,10 +57,10 @@ pub(crate) struct Device {
 }
 
 /// Sources and their kernels, the one used last at the end.
-type KernelList = Vec<(Arc<str>, Arc<Kernels>)>;
+type KernelList = Vec<(Arc<str>, Arc<LoadedKernels>)>;
 
 /// The loaded kernels of one translation unit.
-pub(crate) struct Kernels {
+pub(crate) struct LoadedKernels {
     pub(crate) driver: Arc<dyn Driver>,
     module: Module,
 }
@@ -97,7 +97,10 @@ impl Device {
 
     /// The kernels of `source`, compiled and loaded unless they are already. Other fits are not held
     /// up while it compiles; two that want the same source at once may both compile it.
-    pub(crate) fn kernels(&self, source: &Arc<str>) -> Result<(Arc<Kernels>, Origin), LoadError> {
+    pub(crate) fn kernels(
+        &self,
+        source: &Arc<str>,
+    ) -> Result<(Arc<LoadedKernels>, Origin), LoadError> {
         if let Some(ready) = self.ready(source) {
             return Ok((ready, Origin::Memory));
         }
@@ -112,19 +115,19 @@ impl Device {
     }
 
     /// Kernels of `source` in the device. An image from the cache that the driver refuses is made anew.
-    fn compiled(&self, source: &Arc<str>) -> Result<(Kernels, Origin), LoadError> {
+    fn compiled(&self, source: &Arc<str>) -> Result<(LoadedKernels, Origin), LoadError> {
         let (compiler, capability) = (&*self.compiler, self.properties().capability);
         let image = || {
             let refused = |error| LoadError::Compile { error, source: source.clone() };
             self.cache.image(compiler, source, capability).map_err(refused)
         };
         let (made, origin) = image()?;
-        match Kernels::load(&self.driver, &made.bytes) {
+        match LoadedKernels::load(&self.driver, &made.bytes) {
             Ok(kernels) => Ok((kernels, origin)),
             Err(DriverError::Failed { .. }) if origin != Origin::Compiler => {
                 self.cache.forget(compiler, source, capability);
                 let (made, origin) = image()?;
-                let loaded = Kernels::load(&self.driver, &made.bytes);
+                let loaded = LoadedKernels::load(&self.driver, &made.bytes);
                 Ok((loaded.map_err(LoadError::Driver)?, origin))
             }
             Err(error) => Err(LoadError::Driver(error)),
@@ -137,7 +140,7 @@ impl Device {
     }
 
     /// The kernels of `source` if they are loaded, which then count as used last.
-    fn ready(&self, source: &Arc<str>) -> Option<Arc<Kernels>> {
+    fn ready(&self, source: &Arc<str>) -> Option<Arc<LoadedKernels>> {
         let mut loaded = self.loaded();
         let found = loaded.iter().position(|(s, _)| Arc::ptr_eq(s, source) || s == source)?;
         let entry = loaded.remove(found);
@@ -151,11 +154,14 @@ impl Device {
     }
 }
 
-impl Kernels {
+impl LoadedKernels {
     /// Loads what a compiler made.
-    pub(crate) fn load(driver: &Arc<dyn Driver>, image: &[u8]) -> Result<Kernels, DriverError> {
+    pub(crate) fn load(
+        driver: &Arc<dyn Driver>,
+        image: &[u8],
+    ) -> Result<LoadedKernels, DriverError> {
         let _span = span!(DEBUG, "load", bytes = image.len());
-        Ok(Kernels { module: driver.load(image)?, driver: driver.clone() })
+        Ok(LoadedKernels { module: driver.load(image)?, driver: driver.clone() })
     }
 
     /// Starts `kernel`; `arguments` are the bytes of its parameters.
@@ -169,7 +175,7 @@ impl Kernels {
     }
 }
 
-impl Drop for Kernels {
+impl Drop for LoadedKernels {
     fn drop(&mut self) {
         self.driver.unload(self.module);
     }

@@ -7,12 +7,14 @@
 //! loop of the fit is there, too: launches of its passes and of the steps between them.
 
 use super::compiled_model::FitKernels;
-use super::device::Kernels;
+use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
 use super::driver::{DriverError, Geometry};
 use super::interface::{Layout, ScratchLayout, Size, words};
 use super::memory::Buffer;
-use super::passes::{PartialSums, Passes, Summed, factor_geometry, geometry, width, with_data};
+use super::passes::{
+    DevicePasses, PartialSums, Summed, factor_geometry, geometry, width, with_data,
+};
 use super::source::FEW_PARAMETERS;
 use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
@@ -32,7 +34,7 @@ impl PointsAt<'_> {
     /// As many points at a time as there is room for: half of what was refused until it is granted.
     /// `free`: the bytes that the device says it has.
     pub(crate) fn chunks(
-        kernels: &Kernels,
+        kernels: &LoadedKernels,
         points: &Points<'_>,
         free: usize,
     ) -> Result<PointsAt<'static>, DriverError> {
@@ -43,7 +45,7 @@ impl PointsAt<'_> {
 
 /// The passes of one fit on a device.
 pub(crate) struct Cuda<'a> {
-    passes: Passes,
+    passes: DevicePasses,
     points: &'a Points<'a>,
     place: PointsAt<'a>,
     slots: PartialSums,
@@ -75,7 +77,7 @@ impl<'a> Cuda<'a> {
             PointsAt::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
         };
         Ok(Cuda {
-            passes: Passes::new(kernels, loss_scale, (params, free), most)?,
+            passes: DevicePasses::new(kernels, loss_scale, (params, free), most)?,
             slots: PartialSums::new(&driver, width(free), count)?,
             points,
             place,

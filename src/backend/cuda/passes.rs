@@ -2,7 +2,7 @@
 //! they pass over.
 
 use super::compiled_model::FitKernels;
-use super::device::Kernels;
+use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
 use super::driver::{Address, Driver, DriverError, Geometry};
 use super::interface::{GRAM_COLUMNS, sums};
@@ -50,7 +50,7 @@ impl Summed for RFactor {
 }
 
 /// Kernels and their memory. Launches follow one another, so that one of each is enough.
-pub(super) struct Passes {
+pub(super) struct DevicePasses {
     pub(super) kernels: FitKernels,
     /// The loss's scale in row units; 1 for least squares.
     pub(super) loss_scale: f64,
@@ -69,7 +69,7 @@ pub(super) fn width(free: usize) -> usize {
     if free <= FEW_PARAMETERS { sums.max(k * k) } else { sums }
 }
 
-impl Passes {
+impl DevicePasses {
     /// `params`: parameters of the model, fixed ones included; `free` of them free. `points`: the most
     /// that a pass goes over.
     pub(super) fn new(
@@ -77,7 +77,7 @@ impl Passes {
         loss_scale: f64,
         (params, free): (usize, usize),
         points: usize,
-    ) -> Result<Passes, DriverError> {
+    ) -> Result<DevicePasses, DriverError> {
         let driver = &kernels.passes.driver;
         let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
         let ticket = Buffer::of::<u32>(driver, 1)?;
@@ -86,7 +86,7 @@ impl Passes {
             true => Some(DeviceRows::new(driver, free + 1, points)?),
             false => None,
         };
-        Ok(Passes {
+        Ok(DevicePasses {
             inputs: Buffer::of::<f64>(driver, params + free)?,
             partial: Buffer::of::<f64>(driver, blocks * width(free))?,
             ticket,
@@ -298,7 +298,7 @@ impl DeviceRows {
     /// addresses.
     pub(super) fn sum(
         &self,
-        kernels: &Kernels,
+        kernels: &LoadedKernels,
         (data, points): (&[u8], usize),
         (params, columns, floor): (u64, u64, f64),
         out: SumsAt,

@@ -335,9 +335,9 @@ pub(crate) trait ResidentFit {
     /// Queues a step, which ends a fit whose `stopped` is set.
     fn stop(&mut self) -> Result<(), DriverError>;
 
-    /// As [`Evaluator::first_bad_point`](crate::backend::Evaluator::first_bad_point).
+    /// As [`Evaluator::first_bad_point`](crate::solver::evaluator::Evaluator::first_bad_point).
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 
-    /// As [`Evaluator::magnitudes`](crate::backend::Evaluator::magnitudes).
+    /// As [`Evaluator::magnitudes`](crate::solver::evaluator::Evaluator::magnitudes).
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 }

@@ -5,7 +5,7 @@
 use super::compiled_model::FitKernels;
 use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{Driver, DriverError, Queue};
-use super::passes::{PartialSums, Passes, Summed, width};
+use super::passes::{DevicePasses, PartialSums, Summed, width};
 use crate::data::points::Points;
 use crate::normal::{Normal, RFactor, Summary};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A device that takes chunks of points. A pass begins, takes chunks, and is finished; one that fails or
 /// is given up is followed by the beginning of another.
 pub(crate) struct DeviceStream {
-    passes: Passes,
+    passes: DevicePasses,
     rooms: DoubleBuffer,
     slots: PartialSums,
     pass: Pass,
@@ -45,7 +45,7 @@ impl DeviceStream {
         let driver = kernels.passes.driver.clone();
         let rooms = DoubleBuffer::new(&driver, like, capacity, driver.memory()?.free)?;
         Ok(DeviceStream {
-            passes: Passes::new(kernels, loss_scale, (params, free), rooms.capacity())?,
+            passes: DevicePasses::new(kernels, loss_scale, (params, free), rooms.capacity())?,
             slots: PartialSums::new(&driver, width(free), SLOTS)?,
             rooms,
             pass: Pass::None,
@@ -206,7 +206,7 @@ impl DoubleBuffer {
     /// as slots are needed again.
     pub(super) fn pass_over<S: Summed>(
         &mut self,
-        passes: &Passes,
+        passes: &DevicePasses,
         slots: &mut PartialSums,
         points: &Points<'_>,
         (part, sum): (&mut S, &mut S),

@@ -3,7 +3,7 @@
 
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::streamed::DeviceStream as Device;
+use crate::backend::cuda::streamed::DeviceStream;
 use crate::data::loss::Loss;
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::solver::outcome::Fault;
@@ -104,10 +104,11 @@ pub(crate) trait PassSum: Summary + Clone + Into<PassResult> {
     ) -> Result<(), Fault>;
 
     /// Begins a pass on a device.
-    fn begin(device: &mut Device, params: &[f64], columns: &[f64]) -> Result<(), DriverError>;
+    fn begin(device: &mut DeviceStream, params: &[f64], columns: &[f64])
+    -> Result<(), DriverError>;
 
     /// Becomes what the pass on the device gave.
-    fn finish(&mut self, device: &mut Device) -> Result<(), DriverError>;
+    fn finish(&mut self, device: &mut DeviceStream) -> Result<(), DriverError>;
 }
 
 impl From<Normal> for PassResult {
@@ -148,11 +149,15 @@ impl PassSum for Normal {
         cpu.add_normal(params, columns, sums)
     }
 
-    fn begin(device: &mut Device, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+    fn begin(
+        device: &mut DeviceStream,
+        params: &[f64],
+        columns: &[f64],
+    ) -> Result<(), DriverError> {
         device.begin_normal(params, columns)
     }
 
-    fn finish(&mut self, device: &mut Device) -> Result<(), DriverError> {
+    fn finish(&mut self, device: &mut DeviceStream) -> Result<(), DriverError> {
         device.finish_normal(self)
     }
 }
@@ -183,11 +188,15 @@ impl PassSum for RFactor {
         cpu.add_factor(params, columns, sums)
     }
 
-    fn begin(device: &mut Device, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+    fn begin(
+        device: &mut DeviceStream,
+        params: &[f64],
+        columns: &[f64],
+    ) -> Result<(), DriverError> {
         device.begin_factor(params, columns)
     }
 
-    fn finish(&mut self, device: &mut Device) -> Result<(), DriverError> {
+    fn finish(&mut self, device: &mut DeviceStream) -> Result<(), DriverError> {
         device.finish_factor(self)
     }
 }

@@ -3,7 +3,7 @@
 use super::pass_cache::PassSum;
 use super::pass_cache::{PassCache, PassKey, PassResult, Unfinished};
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
-use crate::backend::cuda::streamed::DeviceStream as Device;
+use crate::backend::cuda::streamed::DeviceStream;
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -251,7 +251,7 @@ impl<'a> Passes<'a> {
     /// resumed.
     pub(crate) fn answer_on<S: PassSum>(
         &mut self,
-        device: &mut Device,
+        device: &mut DeviceStream,
         key: &PassKey,
         out: &mut S,
     ) -> std::result::Result<(), Fault> {

@@ -3,7 +3,7 @@
 use super::passes::{Evaluated, Passes};
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::source::FEW_PARAMETERS;
-use crate::backend::cuda::streamed::DeviceStream as Device;
+use crate::backend::cuda::streamed::DeviceStream;
 use crate::normal::{Normal, RFactor, heaviest_first};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
@@ -12,25 +12,25 @@ use crate::threads;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A model over the points of a stream.
-pub(crate) struct DeviceStream<'e, 'a> {
+pub(crate) struct StreamEvaluator<'e, 'a> {
     passes: &'e Mutex<Passes<'a>>,
     evaluated: Evaluated<'e>,
     /// The device that passes run on, unless it failed.
-    device: Option<Device>,
+    device: Option<DeviceStream>,
     /// Whether the CPU goes on where the device fails.
     take_over: bool,
     failed: Option<String>,
 }
 
-impl<'e, 'a> DeviceStream<'e, 'a> {
+impl<'e, 'a> StreamEvaluator<'e, 'a> {
     pub(crate) fn new(passes: &'e Mutex<Passes<'a>>, evaluated: Evaluated<'e>) -> Self {
-        DeviceStream { passes, evaluated, device: None, take_over: false, failed: None }
+        StreamEvaluator { passes, evaluated, device: None, take_over: false, failed: None }
     }
 
     /// With passes on a device, or the reason why it failed before the first.
     pub(crate) fn on(
         mut self,
-        device: std::result::Result<Device, String>,
+        device: std::result::Result<DeviceStream, String>,
         take_over: bool,
     ) -> Self {
         match device {
@@ -44,7 +44,7 @@ impl<'e, 'a> DeviceStream<'e, 'a> {
     /// Whether the device did it; if not, the CPU must.
     fn on_device(
         &mut self,
-        pass: impl FnOnce(&mut Passes<'a>, &mut Device) -> Result<(), Fault>,
+        pass: impl FnOnce(&mut Passes<'a>, &mut DeviceStream) -> Result<(), Fault>,
     ) -> Result<bool, Fault> {
         let Some(device) = &mut self.device else { return Ok(false) };
         match pass(&mut locked(self.passes), device) {
@@ -78,7 +78,7 @@ pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Pa
     passes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Evaluator for DeviceStream<'_, '_> {
+impl Evaluator for StreamEvaluator<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let key = self.evaluated.key(params, columns);
         if self.on_device(|passes, device| passes.answer_on(device, &key, out))? {
@@ -164,7 +164,7 @@ impl Evaluator for DeviceStream<'_, '_> {
     }
 
     fn device(&self) -> Option<DeviceUse> {
-        let (bytes, failed) = (self.device.as_ref().map(Device::bytes), self.failed.clone());
+        let (bytes, failed) = (self.device.as_ref().map(DeviceStream::bytes), self.failed.clone());
         (bytes.is_some() || failed.is_some()).then(|| DeviceUse {
             bytes: bytes.unwrap_or(0),
             chunks: 1,

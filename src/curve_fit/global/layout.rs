@@ -15,7 +15,7 @@ use crate::model::var::Var;
 use std::sync::Arc;
 
 /// The model of one set.
-pub(super) struct Member {
+pub(super) struct SetMember {
     pub(super) curve: CurveFit,
     /// The position in the joint fit of each of the model's parameters.
     pub(super) params: Vec<usize>,
@@ -23,7 +23,7 @@ pub(super) struct Member {
     pub(super) same: bool,
 }
 
-impl Member {
+impl SetMember {
     pub(super) fn model(&self) -> Result<&Model> {
         self.curve.model.as_ref().map_err(Clone::clone)
     }
@@ -42,7 +42,7 @@ pub(super) struct JointLayout {
     /// Positions of the free parameters.
     pub(super) free: Vec<usize>,
     /// One per set, at least one.
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<SetMember>,
 }
 
 impl JointLayout {
@@ -108,7 +108,7 @@ impl JointLayout {
             let (l, u) = self.bounds[k];
             self.bounds[k] = (l.max(lower), u.min(upper));
         }
-        self.members.push(Member { curve: curve.clone(), params, same });
+        self.members.push(SetMember { curve: curve.clone(), params, same });
     }
 
     /// What was said of the parameters of the joint fit, and what follows for each set's.
@@ -141,7 +141,7 @@ impl JointLayout {
     /// What must be the same for all sets.
     fn agree(&self) -> Result<()> {
         let first = &self.members[0];
-        let columns = |member: &Member| member.model().map(Model::columns).ok();
+        let columns = |member: &SetMember| member.model().map(Model::columns).ok();
         for (set, member) in self.members.iter().enumerate() {
             let differs =
                 |what, remedy| Err(GlobalError::Differs { set: set + 1, what, remedy }.into());
@@ -178,7 +178,7 @@ impl JointLayout {
     }
 
     /// Positions of the parameters that `has` one of the models' own, by its position there.
-    fn common(&self, has: impl Fn(&Member, usize) -> bool) -> Vec<usize> {
+    fn common(&self, has: impl Fn(&SetMember, usize) -> bool) -> Vec<usize> {
         let any = |&k: &usize| {
             self.members.iter().any(|member| {
                 let own = member.params.iter().position(|&own| own == k);
@@ -257,7 +257,7 @@ pub(super) struct Asked<'v> {
 /// The quantities of all sets. What has one value for all, since its parameters are shared, comes once
 /// and keeps its name; of the others the set, counted from 1, is a part of it. `names`: those of the
 /// joint fit's parameters.
-pub(super) fn of_all<'v>(members: &'v [Member], names: &[String]) -> Vec<Asked<'v>> {
+pub(super) fn of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
     for (set, member) in members.iter().enumerate() {
         for (name, formula) in &member.curve.derived {
@@ -290,7 +290,7 @@ pub(super) fn of_all<'v>(members: &'v [Member], names: &[String]) -> Vec<Asked<'
 /// The model of a joint fit, which predicts: its first independent variable is the set, counted from
 /// 1, the others are those of the `models`, one per set, with the formulas of tied parameters in their
 /// places. Passes do not run it.
-pub(super) fn joint(members: &[Member], models: &[&Model], names: &[String]) -> Result<Model> {
+pub(super) fn joint(members: &[SetMember], models: &[&Model], names: &[String]) -> Result<Model> {
     let columns = 1 + models[0].columns();
     let programs = models.iter().map(|model| match model {
         Model::Traced(program) => Some(program),
@@ -301,7 +301,8 @@ pub(super) fn joint(members: &[Member], models: &[&Model], names: &[String]) -> 
     };
     let trace = |x: &[Var], p: &[Var]| {
         let (set, x) = (x[0], &x[1..]);
-        let own = |member: &Member| -> Vec<Var> { member.params.iter().map(|&k| p[k]).collect() };
+        let own =
+            |member: &SetMember| -> Vec<Var> { member.params.iter().map(|&k| p[k]).collect() };
         if members[0].same {
             let mut params = own(&members[members.len() - 1]);
             for (s, member) in members.iter().enumerate().rev().skip(1) {
@@ -335,7 +336,7 @@ pub(super) fn joint(members: &[Member], models: &[&Model], names: &[String]) -> 
 }
 
 /// Typical sizes of all parameters, NaN where they are not known.
-pub(super) fn scales(members: &[Member], params: usize) -> Vec<f64> {
+pub(super) fn scales(members: &[SetMember], params: usize) -> Vec<f64> {
     let mut scales = vec![f64::NAN; params];
     for member in members {
         let own = member.params.iter().zip(&member.curve.scales);
@@ -344,7 +345,7 @@ pub(super) fn scales(members: &[Member], params: usize) -> Vec<f64> {
     scales
 }
 
-fn native(members: &[Member], models: &[&Model], columns: usize, params: usize) -> Model {
+fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usize) -> Model {
     let sets: Vec<(Model, Vec<usize>)> =
         members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
     let scales = scales(members, params);

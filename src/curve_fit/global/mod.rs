@@ -23,7 +23,7 @@ use crate::model::ties::Ties;
 use crate::observe::span;
 use joint_fit::{JointFit, SetView};
 use layout::Asked;
-use layout::{JointLayout, Member};
+use layout::{JointLayout, SetMember};
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
@@ -248,7 +248,7 @@ impl JointLayout {
         for Asked { name, formula, places } in layout::of_all(&self.members, &self.names) {
             fit.derive_at(name, formula, &places);
         }
-        let view = |((member, ready), points): ((&Member, &Arc<Ready>), &Points<'_>)| SetView {
+        let view = |((member, ready), points): ((&SetMember, &Arc<Ready>), &Points<'_>)| SetView {
             model: ready.model.clone(),
             ties: ready.ties.clone(),
             names: member.curve.names.clone(),

@@ -1,7 +1,7 @@
 //! Where a joint fit begins: what is given, and what each set finds for itself.
 
 use super::in_set;
-use super::layout::{JointLayout, Member};
+use super::layout::{JointLayout, SetMember};
 use crate::curve_fit::start::CompleteStart;
 use crate::data::points::Points;
 use crate::data::start::Start;
@@ -71,7 +71,7 @@ impl JointLayout {
 
     /// The median of what the sets found for a parameter that several of them have.
     fn common_value(&self, k: usize, found: &[CompleteStart]) -> Option<f64> {
-        let own = |(member, own): (&Member, &CompleteStart)| {
+        let own = |(member, own): (&SetMember, &CompleteStart)| {
             member.params.iter().position(|&own| own == k).map(|i| own.values[i])
         };
         let mut values: Vec<f64> = self.members.iter().zip(found).filter_map(own).collect();

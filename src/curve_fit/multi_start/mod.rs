@@ -30,13 +30,13 @@ pub struct MultiStart {
     starts: usize,
     seed: u64,
     sampling: Sampling,
-    ranges: Vec<Range>,
+    ranges: Vec<StartRange>,
     given: Vec<Vec<f64>>,
 }
 
 /// Where the starts of a parameter are drawn; an open end is the parameter's bound.
 #[derive(Clone, Debug, PartialEq)]
-struct Range {
+struct StartRange {
     name: String,
     lower: f64,
     upper: f64,
@@ -47,7 +47,7 @@ struct Range {
 struct Plan {
     given: Vec<Vec<f64>>,
     /// Positions of the free parameters, and where their starts are drawn, if any are.
-    ranges: Vec<(usize, Range)>,
+    ranges: Vec<(usize, StartRange)>,
 }
 
 impl MultiStart {
@@ -99,7 +99,7 @@ impl MultiStart {
     fn draw(mut self, name: &str, range: impl RangeBounds<f64>, logarithmic: bool) -> MultiStart {
         let (lower, upper) = ends(&range);
         self.ranges.retain(|range| range.name != name);
-        self.ranges.push(Range { name: name.to_owned(), lower, upper, logarithmic });
+        self.ranges.push(StartRange { name: name.to_owned(), lower, upper, logarithmic });
         self
     }
 }
@@ -180,7 +180,7 @@ impl CurveFit {
 
     /// What is asked for, checked as far as that needs no data.
     fn plan(&self, asked: &MultiStart) -> Result<Plan> {
-        for Range { name, .. } in &asked.ranges {
+        for StartRange { name, .. } in &asked.ranges {
             position(&self.names, name, "correct the name of the range")?;
         }
         let given = asked.given.iter().map(|given| self.checked_start(given));
@@ -240,9 +240,9 @@ impl CurveFit {
     }
 
     /// Where the starts of parameter `i` are drawn.
-    fn drawn_from(&self, i: usize, asked: &MultiStart) -> Result<Range> {
+    fn drawn_from(&self, i: usize, asked: &MultiStart) -> Result<StartRange> {
         let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
-        let bounds = Range { name: name.clone(), lower, upper, logarithmic: false };
+        let bounds = StartRange { name: name.clone(), lower, upper, logarithmic: false };
         let mut range = asked.ranges.iter().find(|r| r.name == *name).unwrap_or(&bounds).clone();
         if range.lower == f64::NEG_INFINITY {
             range.lower = lower;
@@ -261,15 +261,15 @@ impl CurveFit {
         } else {
             return Ok(range);
         };
-        let Range { name, lower, upper, .. } = range;
+        let StartRange { name, lower, upper, .. } = range;
         Err(Error::RangeOfStarts { name, lower, upper, fault })
     }
 }
 
-impl Range {
+impl StartRange {
     /// The value at the part `u` of the range.
     fn at(&self, u: f64) -> f64 {
-        let Range { lower, upper, .. } = *self;
+        let StartRange { lower, upper, .. } = *self;
         let between = |lower: f64, upper: f64| lower * (1.0 - u) + upper * u;
         let value = match self.logarithmic {
             false => between(lower, upper),

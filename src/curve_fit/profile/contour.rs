@@ -2,7 +2,7 @@
 
 use super::contour_lines::lines;
 use super::refits::Refits;
-use super::walk::Node;
+use super::walk::ProfileNode;
 use super::{CurveFit, Profile};
 use crate::data::Data;
 use crate::error::uncertainty::UncertaintyError;
@@ -158,9 +158,9 @@ impl CurveFit {
         };
         let (a, b) = (axis(0)?, axis(1)?);
         threads::ready();
-        let rows: Vec<Vec<Option<Node>>> =
+        let rows: Vec<Vec<Option<ProfileNode>>> =
             b.par_iter().map(|&b| row(&refits, &profiles[1], &a, b)).collect();
-        let nodes: Vec<Node> = rows.iter().flatten().flatten().cloned().collect();
+        let nodes: Vec<ProfileNode> = rows.iter().flatten().flatten().cloned().collect();
         let excess: Vec<f64> =
             rows.iter().flatten().map(|n| n.as_ref().map_or(f64::NAN, |n| n.excess)).collect();
         let line = |&level: &f64| {
@@ -205,13 +205,13 @@ fn checked((lower, upper): (f64, f64), bounds: (f64, f64), name: &str) -> Result
 
 /// A row of the grid: from where the profile over the second parameter has the first one outwards, each
 /// refit from the end of its neighbour.
-fn row(refits: &Refits<'_>, profile: &Profile, a: &[f64], b: f64) -> Vec<Option<Node>> {
-    let distance = |node: &&Node| (node.value - b).abs();
+fn row(refits: &Refits<'_>, profile: &Profile, a: &[f64], b: f64) -> Vec<Option<ProfileNode>> {
+    let distance = |node: &&ProfileNode| (node.value - b).abs();
     let nearest = profile.nodes.iter().min_by(|m, n| distance(m).total_cmp(&distance(n)));
     let Some(nearest) = nearest else { return vec![None; a.len()] };
     let center = nearest.params[refits.position(0)];
     let begin = a.partition_point(|&a| a < center).min(a.len() - 1);
-    let mut found: Vec<Option<Node>> = vec![None; a.len()];
+    let mut found: Vec<Option<ProfileNode>> = vec![None; a.len()];
     let mut walk = |order: &mut dyn Iterator<Item = usize>| {
         let mut start = nearest.params.clone();
         for i in order {

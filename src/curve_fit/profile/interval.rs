@@ -1,7 +1,7 @@
 //! Where a profile reaches a level, by Neville's interpolation between its points.
 
 use super::Profile;
-use super::walk::Node;
+use super::walk::ProfileNode;
 
 /// Why an interval ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ struct Local {
 
 /// The excess as a function of the value between the nodes `left` and `left + 1`, `best` among all
 /// being the best value: in the form that predicts both of them best.
-pub(super) fn between(nodes: &[Node], best: usize, left: usize) -> impl Fn(f64) -> f64 {
+pub(super) fn between(nodes: &[ProfileNode], best: usize, left: usize) -> impl Fn(f64) -> f64 {
     let known = |form: Interpolated| {
         let local = around(nodes, best, left, left, None, form)?;
         Some((missed(nodes, best, left, form), local))
@@ -110,14 +110,14 @@ pub(super) fn between(nodes: &[Node], best: usize, left: usize) -> impl Fn(f64) 
 
 /// How far the polynomial through their neighbours misses the nodes `left` and `left + 1` in the best
 /// of the forms.
-pub(super) fn interpolation_error(nodes: &[Node], best: usize, left: usize) -> f64 {
+pub(super) fn interpolation_error(nodes: &[ProfileNode], best: usize, left: usize) -> f64 {
     let each = FORMS.into_iter().map(|form| missed(nodes, best, left, form));
     each.fold(f64::INFINITY, f64::min)
 }
 
 /// In this form, or ∞ if the nodes have none. Nothing can be said of the outermost nodes, and nothing
 /// needs to be of the best one.
-fn missed(nodes: &[Node], best: usize, left: usize, form: Interpolated) -> f64 {
+fn missed(nodes: &[ProfileNode], best: usize, left: usize, form: Interpolated) -> f64 {
     let inner = |i: &usize| *i != best && *i > 0 && *i + 1 < nodes.len();
     let miss = |i: usize| {
         let local = around(nodes, best, left, i - 1, Some(i), form);
@@ -130,7 +130,7 @@ fn missed(nodes: &[Node], best: usize, left: usize, form: Interpolated) -> f64 {
 /// The nodes about the gap from `place` on, `without` one of them, for the interval that begins at
 /// `left`. `None` if there are too few, or the excess is not positive where its logarithm is wanted.
 fn around(
-    nodes: &[Node],
+    nodes: &[ProfileNode],
     best: usize,
     left: usize,
     place: usize,
@@ -159,7 +159,7 @@ fn around(
     let side = if left >= best { 1.0 } else { -1.0 };
     let mut local = Local { form, center, side, unit, nodes: Vec::with_capacity(NODES) };
     for &i in kept.iter().skip(first).take(NODES) {
-        let Node { value, excess, .. } = nodes[i];
+        let ProfileNode { value, excess, .. } = nodes[i];
         let x = local.place(value);
         let z = match form {
             Interpolated::Ratio => excess / (x * x),

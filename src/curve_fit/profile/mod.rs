@@ -24,7 +24,7 @@ use crate::observe::span;
 use crate::threads;
 use interval::{ProfileEnd, ProfileInterval};
 use refits::Refits;
-use walk::{Node, Side};
+use walk::{ProfileNode, WalkSide};
 
 /// The level that [`CurveFit::profile`] goes to.
 const USUAL_LEVEL: f64 = 0.999;
@@ -34,7 +34,7 @@ const USUAL_LEVEL: f64 = 0.999;
 pub struct Profile {
     name: String,
     /// Ascending in the parameter; one of them is the best fit.
-    nodes: Vec<Node>,
+    nodes: Vec<ProfileNode>,
     best: usize,
     ends: [ProfileEnd; 2],
     level: f64,
@@ -106,7 +106,7 @@ impl Profile {
         let center = refits.center();
         let side = |sign: f64| walk::side(refits, &center, sign, reach);
         let (below, above) = threads::join(|| side(-1.0), || side(1.0));
-        let Side { mut nodes, end: lower } = below;
+        let WalkSide { mut nodes, end: lower } = below;
         nodes.reverse();
         let mut best = nodes.len();
         nodes.push(center);
@@ -140,7 +140,7 @@ impl Profile {
     /// The signed root τ at each of those values: −√ below the best one, 0 there, √ above.
     pub fn taus(&self) -> Vec<f64> {
         let sign = |i: usize| if i < self.best { -1.0 } else { 1.0 };
-        let tau = |(i, node): (usize, &Node)| sign(i) * node.excess.max(0.0).sqrt();
+        let tau = |(i, node): (usize, &ProfileNode)| sign(i) * node.excess.max(0.0).sqrt();
         self.nodes.iter().enumerate().map(tau).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Fits of the other parameters while one or two are held.
 
 use super::contour_lines::Scattered;
-use super::walk::Node;
+use super::walk::ProfileNode;
 use crate::curve_fit::CurveFit;
 use crate::data::Data;
 use crate::error::Result;
@@ -111,16 +111,16 @@ impl<'a> Refits<'a> {
     }
 
     /// The best fit as a node.
-    pub(super) fn center(&self) -> Node {
+    pub(super) fn center(&self) -> ProfileNode {
         let params = self.best.params.clone();
-        Node { value: params[self.positions[0]], excess: 0.0, params }
+        ProfileNode { value: params[self.positions[0]], excess: 0.0, params }
     }
 
     /// The fit with the held parameters at `values`, from the first of the `starts` for the others that
     /// leads to a minimum. Where none does, as when the best value of one is at infinity, the lowest of
     /// their ends, that from the best fit and those from elsewhere. `None` if none leads anywhere.
-    pub(super) fn at(&self, values: &[f64], starts: &[&[f64]]) -> Option<Node> {
-        let mut lowest: Option<Node> = None;
+    pub(super) fn at(&self, values: &[f64], starts: &[&[f64]]) -> Option<ProfileNode> {
+        let mut lowest: Option<ProfileNode> = None;
         for start in starts.iter().copied().chain([self.best.params.as_slice()]) {
             let start = self.moved(values, start);
             // Far out a line is no guess of linear parameters, which may change by powers of ten.
@@ -142,20 +142,20 @@ impl<'a> Refits<'a> {
     }
 
     /// The lowest of the fits from all of these starts.
-    pub(super) fn lowest(&self, values: &[f64], starts: &[&[f64]]) -> Option<Node> {
+    pub(super) fn lowest(&self, values: &[f64], starts: &[&[f64]]) -> Option<ProfileNode> {
         let ends = starts.iter().filter_map(|start| self.along(values, start));
         ends.min_by(|a, b| a.excess.total_cmp(&b.excess))
     }
 
     /// The fit from this start alone.
-    pub(super) fn along(&self, values: &[f64], start: &[f64]) -> Option<Node> {
+    pub(super) fn along(&self, values: &[f64], start: &[f64]) -> Option<ProfileNode> {
         let found = self.attempt(values, &self.moved(values, start));
         found.map(|(node, _)| node)
     }
 
     /// The lowest of fits from `count` scattered starts at most; `None` if there is no other place to begin
     /// at. The linear parameters are solved for at each, and fits are made from the lowest ones.
-    pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<Node> {
+    pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<ProfileNode> {
         let solved = self.scattered.starts.iter().take(count).filter_map(|start| {
             let start = self.moved(values, start);
             let fit = self.scattered.linear.fit(self.data.clone(), &start).ok()?;
@@ -179,18 +179,18 @@ impl<'a> Refits<'a> {
     }
 
     /// Where a fit ends, and whether that is a minimum for sure.
-    fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(Node, bool)> {
+    fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
         let fit = self.held.fit(self.data.clone(), start).ok()?;
         let converged = fit.converged() || fit.termination == AllFixed;
         let ended = matches!(fit.termination, NoProgress | Degenerate | MaxEvaluations);
         let excess = 2.0 * (fit.cost - self.best.cost) / self.unit;
-        let node = Node { value: values[0], excess, params: fit.params };
+        let node = ProfileNode { value: values[0], excess, params: fit.params };
         ((converged || ended) && excess.is_finite()).then_some((node, converged))
     }
 
     /// The free fit from the lowest node, if that is a better minimum than the fit.
-    pub(super) fn better(&self, nodes: &[Node]) -> Result<Option<Fit>> {
+    pub(super) fn better(&self, nodes: &[ProfileNode]) -> Result<Option<Fit>> {
         let least = nodes.iter().min_by(|a, b| a.excess.total_cmp(&b.excess));
         let rounding = 1e-13 * 2.0 * self.best.cost / self.unit;
         let Some(node) = least.filter(|node| node.excess < -BETTER - rounding) else {
@@ -202,7 +202,7 @@ impl<'a> Refits<'a> {
 }
 
 /// The lower of a node and another.
-fn lower(node: Option<Node>, other: Node) -> Option<Node> {
+fn lower(node: Option<ProfileNode>, other: ProfileNode) -> Option<ProfileNode> {
     match node {
         Some(node) if node.excess <= other.excess => Some(node),
         _ => Some(other),

@@ -51,7 +51,7 @@ const MOST_REFINED: usize = 400;
 
 /// The fit with one parameter held.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct ProfileNode {
     /// Where it was held.
     pub(super) value: f64,
     /// (S − Ŝ)/s²
@@ -60,21 +60,21 @@ pub(super) struct Node {
     pub(super) params: Vec<f64>,
 }
 
-impl Node {
+impl ProfileNode {
     fn tau(&self) -> f64 {
         self.excess.max(0.0).sqrt()
     }
 }
 
 /// One side of a profile: nodes from the best fit outwards, and why they end.
-pub(super) struct Side {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct WalkSide {
+    pub(super) nodes: Vec<ProfileNode>,
     pub(super) end: ProfileEnd,
 }
 
 /// Walks from the center in the direction `sign` until the excess is `reach`. The lowest minimum of the
 /// others may be far from where the walk came from: it is looked for at some nodes and followed from there.
-pub(super) fn side(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64) -> Side {
+pub(super) fn side(refits: &Refits<'_>, center: &ProfileNode, sign: f64, reach: f64) -> WalkSide {
     let mut side = outwards(refits, center, sign, reach, Vec::new());
     for _ in 0..BRANCHES {
         if !lowered(refits, center, &mut side.nodes, reach) {
@@ -89,11 +89,16 @@ pub(super) fn side(refits: &Refits<'_>, center: &Node, sign: f64, reach: f64) ->
 
 /// Looks for lower minima at some nodes, and follows what it finds to their neighbours as far as it is lower
 /// there. Whether it found any.
-fn lowered(refits: &Refits<'_>, center: &Node, nodes: &mut [Node], reach: f64) -> bool {
+fn lowered(
+    refits: &Refits<'_>,
+    center: &ProfileNode,
+    nodes: &mut [ProfileNode],
+    reach: f64,
+) -> bool {
     let Some(last) = nodes.len().checked_sub(1) else { return false };
     let reaching = |part: f64| nodes.iter().position(|n| n.excess >= part * reach).unwrap_or(last);
     // Where τ is a straight line the model is nearly linear, and another minimum is unlikely.
-    let slope = |node: &Node| node.tau() / (node.value - center.value).abs();
+    let slope = |node: &ProfileNode| node.tau() / (node.value - center.value).abs();
     let (first, end) = (slope(&nodes[0]), slope(&nodes[last]));
     let (mut places, count) = match (end / first - 1.0).abs() < STRAIGHT {
         true => (vec![last], FEW),
@@ -117,13 +122,13 @@ fn lowered(refits: &Refits<'_>, center: &Node, nodes: &mut [Node], reach: f64) -
     any
 }
 
-fn is_lower(node: &Node, than: &Node) -> bool {
+fn is_lower(node: &ProfileNode, than: &ProfileNode) -> bool {
     node.excess < than.excess - LOWER * (1.0 + than.excess)
 }
 
 /// Follows the minimum of the node at `place` to both sides as long as it is lower than what is known
 /// there. Whether it was anywhere.
-fn followed(refits: &Refits<'_>, nodes: &mut [Node], place: usize) -> bool {
+fn followed(refits: &Refits<'_>, nodes: &mut [ProfileNode], place: usize) -> bool {
     let mut any = false;
     for order in [(0..place).rev().collect::<Vec<_>>(), (place + 1..nodes.len()).collect()] {
         let mut from = place;
@@ -140,11 +145,11 @@ fn followed(refits: &Refits<'_>, nodes: &mut [Node], place: usize) -> bool {
 /// Goes on from `nodes`, or from the center.
 fn outwards(
     refits: &Refits<'_>,
-    center: &Node,
+    center: &ProfileNode,
     sign: f64,
     reach: f64,
-    mut nodes: Vec<Node>,
-) -> Side {
+    mut nodes: Vec<ProfileNode>,
+) -> WalkSide {
     let (lower, upper) = refits.bounds(0);
     let bound = if sign < 0.0 { lower } else { upper };
     let size = if center.value == 0.0 { 1.0 } else { center.value.abs() };
@@ -153,7 +158,7 @@ fn outwards(
         _ => refits.error(0).map_or(0.01 * size, |error| STEP * error),
     };
     let (mut cuts, mut faded, mut doubled) = (0, false, Vec::new());
-    let side = |nodes, end| Side { nodes, end };
+    let side = |nodes, end| WalkSide { nodes, end };
     while nodes.len() < MOST {
         let last = nodes.last().unwrap_or(center);
         if last.value == bound {
@@ -195,7 +200,7 @@ fn outwards(
         if reached {
             return side(nodes, ProfileEnd::Found);
         }
-        if is_flat(&doubled, reach.sqrt() - nodes.last().map_or(0.0, Node::tau)) {
+        if is_flat(&doubled, reach.sqrt() - nodes.last().map_or(0.0, ProfileNode::tau)) {
             return side(nodes, ProfileEnd::Open);
         }
         if better {
@@ -226,7 +231,7 @@ fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
 }
 
 /// The parameters at `value` on the line through two nodes.
-fn extrapolated(before: &Node, last: &Node, value: f64) -> Vec<f64> {
+fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64> {
     let part = (value - last.value) / (last.value - before.value);
     // Beyond one more of the same step a line is no guess any more.
     if !part.is_finite() || part.abs() > GROWTH {
@@ -238,7 +243,7 @@ fn extrapolated(before: &Node, last: &Node, value: f64) -> Vec<f64> {
 
 /// Puts nodes between those where what is interpolated may miss a level's end by more than `ACCURACY`
 /// of its distance.
-pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usize) {
+pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &mut usize) {
     for round in 0..ROUNDS {
         let wide = too_wide(nodes, *best);
         if wide.is_empty() || nodes.len() + wide.len() > MOST_REFINED {
@@ -257,7 +262,7 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usiz
             }
         };
         threads::ready();
-        let fresh: Vec<Node> = wide.par_iter().filter_map(middle).collect();
+        let fresh: Vec<ProfileNode> = wide.par_iter().filter_map(middle).collect();
         if fresh.is_empty() {
             return;
         }
@@ -270,7 +275,7 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<Node>, best: &mut usiz
 }
 
 /// The left ends of intervals that are too wide.
-fn too_wide(nodes: &[Node], best: usize) -> Vec<usize> {
+fn too_wide(nodes: &[ProfileNode], best: usize) -> Vec<usize> {
     let center = nodes[best].value;
     let is_wide = |&i: &usize| {
         let (a, b) = (&nodes[i], &nodes[i + 1]);

@@ -58,7 +58,7 @@ impl NpySource {
 /// The columns of an array, which lies within its file.
 fn array(file: DataFile) -> Result<Table, SourceError> {
     let (text, start) = header(&file)?;
-    let Some(Header { descr, fortran, shape }) = Header::parse(&text) else {
+    let Some(NpyHeader { descr, fortran, shape }) = NpyHeader::parse(&text) else {
         let shown: String = text.chars().take(200).collect();
         return Err(file.error(format!("its header cannot be understood: {}", shown.trim_end())));
     };
@@ -155,14 +155,14 @@ fn encoding(descr: &str) -> Option<Encoding> {
 }
 
 /// What a header says, a dictionary in Python's notation, as `numpy.lib.format` describes it.
-struct Header {
+struct NpyHeader {
     descr: String,
     fortran: bool,
     shape: Vec<u64>,
 }
 
-impl Header {
-    fn parse(text: &str) -> Option<Header> {
+impl NpyHeader {
+    fn parse(text: &str) -> Option<NpyHeader> {
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         for entry in entries(text.trim().strip_prefix('{')?.strip_suffix('}')?) {
             let (key, value) = entry.split_once(':')?;
@@ -185,7 +185,7 @@ impl Header {
                 _ => return None,
             }
         }
-        Some(Header { descr: descr?, fortran: fortran?, shape: shape? })
+        Some(NpyHeader { descr: descr?, fortran: fortran?, shape: shape? })
     }
 }
 

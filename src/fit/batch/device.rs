@@ -7,7 +7,9 @@ use super::pipeline::Pipeline;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
-use crate::backend::cuda::batch::{Batch, BatchNumbers, BatchUnits, Counts, FitEnd, Job, Rules};
+use crate::backend::cuda::batch::{
+    Batch, BatchNumbers, BatchUnits, Counts, FitEnd, Job, KernelRules,
+};
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::Properties;
 use crate::backend::cuda::resident_run::termination_of;
@@ -74,7 +76,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
         unused: request.unused,
         loss: request.loss,
         estimator: request.estimator,
-        rules: Rules {
+        rules: KernelRules {
             ftol: options.ftol,
             xtol: options.xtol,
             gtol: options.gtol,

@@ -7,7 +7,7 @@
 //! the decomposition.
 
 use crate::constants::WELL_CONDITIONED;
-use crate::fit::covariance::{Covariance, Inputs};
+use crate::fit::covariance::{Covariance, CovarianceInputs};
 use crate::normal::small::fold_rows;
 use crate::normal::{RFactor, Spectrum};
 
@@ -20,7 +20,7 @@ pub(super) struct Errors {
     inverse: Vec<f64>,
 }
 
-/// What errors are computed from, beside the factor; as [`Inputs`].
+/// What errors are computed from, beside the factor; as [`CovarianceInputs`].
 pub(super) struct About<'a> {
     pub(super) free: &'a [usize],
     pub(super) estimated: &'a [bool],
@@ -134,7 +134,7 @@ impl Errors {
     }
 
     fn by_decomposition(&self, factor: &RFactor, about: &About<'_>, out: Out<'_>) -> usize {
-        let found = Covariance::compute(&Inputs {
+        let found = Covariance::compute(&CovarianceInputs {
             spectrum: &Spectrum::of(factor, &self.kept),
             sharpened: about.sharpened,
             free: about.free,

@@ -1,7 +1,7 @@
 //! Chunks of a batch on a device: while the kernel makes the fits of one the next is uploaded, and its fits
 //! are under way while the host sees to those that were made.
 
-use crate::backend::cuda::batch::{Batch, BatchNumbers, Chunk};
+use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) struct Pipeline<'a> {
 /// A chunk whose kernel was launched.
 struct Launched {
     range: Range<usize>,
-    chunk: Chunk,
+    chunk: FitChunk,
 }
 
 impl<'a> Pipeline<'a> {

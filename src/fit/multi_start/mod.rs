@@ -69,11 +69,11 @@ impl Optimum {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     start: Vec<f64>,
-    end: End,
+    end: TrialEnd,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum End {
+enum TrialEnd {
     Reached {
         params: Vec<f64>,
         cost: f64,
@@ -94,7 +94,7 @@ impl Trial {
     /// The best parameters reached; `None` if there was no fit from here.
     pub fn params(&self) -> Option<&[f64]> {
         match &self.end {
-            End::Reached { params, .. } => Some(params),
+            TrialEnd::Reached { params, .. } => Some(params),
             _ => None,
         }
     }
@@ -102,7 +102,7 @@ impl Trial {
     /// The cost there, as [`Fit::cost`].
     pub fn cost(&self) -> Option<f64> {
         match self.end {
-            End::Reached { cost, .. } => Some(cost),
+            TrialEnd::Reached { cost, .. } => Some(cost),
             _ => None,
         }
     }
@@ -110,7 +110,7 @@ impl Trial {
     /// Why the fit stopped; `None` if there was none.
     pub fn termination(&self) -> Option<Termination> {
         match self.end {
-            End::Reached { termination, .. } => Some(termination),
+            TrialEnd::Reached { termination, .. } => Some(termination),
             _ => None,
         }
     }
@@ -123,7 +123,7 @@ impl Trial {
     /// Why there was no fit from here: what [`CurveFit::fit`](crate::CurveFit::fit) would have said.
     pub fn error(&self) -> Option<&Error> {
         match &self.end {
-            End::Failed(error) => Some(error),
+            TrialEnd::Failed(error) => Some(error),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl Trial {
     /// Evaluations of model and partials over all points; 0 if there was no fit.
     pub fn evaluations(&self) -> usize {
         match self.end {
-            End::Reached { evaluations, .. } => evaluations,
+            TrialEnd::Reached { evaluations, .. } => evaluations,
             _ => 0,
         }
     }

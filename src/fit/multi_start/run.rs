@@ -5,7 +5,7 @@
 
 use super::distinct::Nearness;
 use super::exchange::Exchange;
-use super::{End, Optima, Optimum, Trial, chance_of_unseen};
+use super::{Optima, Optimum, Trial, TrialEnd, chance_of_unseen};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
 use crate::fit::search::View;
@@ -57,11 +57,11 @@ pub(crate) fn from_all(
     let (mut trials, mut ends) = (Vec::with_capacity(starts.len()), Vec::new());
     for (i, (start, search)) in starts.into_iter().zip(searched).enumerate() {
         let end = match search {
-            None => End::NotBegun,
-            Some(Err(error)) if is_of_start(&error) => End::Failed(error),
+            None => TrialEnd::NotBegun,
+            Some(Err(error)) if is_of_start(&error) => TrialEnd::Failed(error),
             Some(Err(error)) => return Err(error),
             Some(Ok((outcome, time))) => {
-                let end = End::Reached {
+                let end = TrialEnd::Reached {
                     params: outcome.params.clone(),
                     cost: outcome.cost / row / row,
                     termination: outcome.termination,

@@ -5,8 +5,8 @@ use crate::backend::cuda::compiled_model::{CompiledModel, Variant};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage};
-use crate::backend::cuda::streamed::DeviceStream as DevicePasses;
-use crate::backend::stream::{DeviceStream, Evaluated, Passes, locked};
+use crate::backend::cuda::streamed::DeviceStream;
+use crate::backend::stream::{Evaluated, Passes, StreamEvaluator, locked};
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::data::overview::Overview;
@@ -121,7 +121,7 @@ impl<'a> StreamSupply<'a> {
     }
 
     /// Passes of a device under a loss.
-    fn device_passes(&self, on: &StreamOnDevice<'_>, loss: Loss) -> Result<DevicePasses> {
+    fn device_passes(&self, on: &StreamOnDevice<'_>, loss: Loss) -> Result<DeviceStream> {
         let overview = locked(&self.passes).overview()?;
         let (kernels, _) = on
             .printed
@@ -132,7 +132,7 @@ impl<'a> StreamSupply<'a> {
         let passes = locked(&self.passes);
         let capacity = passes.prefetch.capacity;
         passes
-            .like(&overview, |like| DevicePasses::new(kernels, like, capacity, scale, sizes))
+            .like(&overview, |like| DeviceStream::new(kernels, like, capacity, scale, sizes))
             .map_err(|error| failed(&on.loaded.device, error))
     }
 }
@@ -144,7 +144,7 @@ impl Supply for StreamSupply<'_> {
         let EvaluatorOptions { model, view: View { loss, start, .. }, .. } = *options;
         let most_weight = f64::INFINITY;
         let evaluated = Evaluated { model, loss, most_weight, start, patience };
-        let streamed = DeviceStream::new(&self.passes, evaluated);
+        let streamed = StreamEvaluator::new(&self.passes, evaluated);
         if options.view.plain && locked(&self.passes).overview()?.estimator == Estimator::Poisson {
             return Err(Error::NotForCounts { what: "a search in nonlinear parameters alone" });
         }

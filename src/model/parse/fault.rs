@@ -8,49 +8,55 @@ use crate::error::visible::visible;
 /// What is wrong with a text. Results carry it boxed, so that a level of the parser, of which there
 /// may be hundreds, needs little stack.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct FormulaFault {
     /// Column where it was found, from 1.
     pub(crate) column: usize,
     /// What was found and what was expected.
     pub(crate) message: String,
 }
 
-impl Fault {
+impl FormulaFault {
     /// A fault as a result.
-    pub(crate) fn at<T>(column: usize, message: impl Into<String>) -> Result<T, Box<Fault>> {
-        Err(Box::new(Fault { column, message: message.into() }))
+    pub(crate) fn at<T>(column: usize, message: impl Into<String>) -> Result<T, Box<FormulaFault>> {
+        Err(Box::new(FormulaFault { column, message: message.into() }))
     }
 
     /// `found`, where a value must begin.
-    pub(super) fn no_value<T>(previous: Token<'_>, found: Token<'_>) -> Result<T, Box<Fault>> {
+    pub(super) fn no_value<T>(
+        previous: Token<'_>,
+        found: Token<'_>,
+    ) -> Result<T, Box<FormulaFault>> {
         let place = match previous.kind {
             TokenKind::End => String::new(),
             _ => format!(" after {}", quote(previous.text)),
         };
         let what = found_text(found);
-        Fault::at(found.column, format!("expected a value{place} but {what}"))
+        FormulaFault::at(found.column, format!("expected a value{place} but {what}"))
     }
 
     /// `found`, where the `)` for `open` must be.
-    pub(super) fn not_closed<T>(open: Token<'_>, found: Token<'_>) -> Result<T, Box<Fault>> {
+    pub(super) fn not_closed<T>(open: Token<'_>, found: Token<'_>) -> Result<T, Box<FormulaFault>> {
         let what = found_text(found);
         let message = format!("missing `)` for the `(` at column {}; {what}", open.column);
-        Fault::at(found.column, message)
+        FormulaFault::at(found.column, message)
     }
 
     /// Two values side by side.
-    pub(super) fn no_operator<T>(left: Token<'_>, right: Token<'_>) -> Result<T, Box<Fault>> {
+    pub(super) fn no_operator<T>(
+        left: Token<'_>,
+        right: Token<'_>,
+    ) -> Result<T, Box<FormulaFault>> {
         let (before, after) = (quote(left.text), quote(right.text));
         let mut message = format!("no operator between {before} and {after}");
         if !matches!(right.text, "not" | "!") {
             let whole = |text| if matches!(text, "(" | ")") { "(…)".into() } else { clip(text) };
             message += &format!("; to multiply, write {}*{}", whole(left.text), whole(right.text));
         }
-        Fault::at(right.column, message)
+        FormulaFault::at(right.column, message)
     }
 
     /// A name before a parenthesis that is no function; `known` if it has another meaning.
-    pub(super) fn no_function<T>(callee: Token<'_>, known: bool) -> Result<T, Box<Fault>> {
+    pub(super) fn no_function<T>(callee: Token<'_>, known: bool) -> Result<T, Box<FormulaFault>> {
         let name = quote(callee.text);
         let message = if known {
             format!("{name} is not a function")
@@ -64,7 +70,7 @@ impl Fault {
             }
         };
         let product = format!("; to multiply, write {}*(…)", clip(callee.text));
-        Fault::at(callee.column, message + &product)
+        FormulaFault::at(callee.column, message + &product)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The infix operators, and what they make of the two parts of a formula beside them.
 
-use super::fault::Fault;
+use super::fault::FormulaFault;
 use super::operation::Operation;
 use super::tokens::Token;
 use crate::model::op::Binary;
@@ -53,15 +53,15 @@ pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
 }
 
 /// Checks that a part is of the sort that its place needs.
-pub(super) fn want(sort: Sort, part: ParsedPart) -> Result<(), Box<Fault>> {
+pub(super) fn want(sort: Sort, part: ParsedPart) -> Result<(), Box<FormulaFault>> {
     match sort {
         _ if part.sort == sort => Ok(()),
         Sort::Value => {
             let message = "expected a value but found a condition; write if(condition, a, b)";
-            Fault::at(part.column, message)
+            FormulaFault::at(part.column, message)
         }
         Sort::Condition => {
-            Fault::at(part.column, "expected a condition such as x < 1 but found a value")
+            FormulaFault::at(part.column, "expected a condition such as x < 1 but found a value")
         }
     }
 }
@@ -72,11 +72,14 @@ pub(super) fn join(
     operator: Token<'_>,
     operation: Operation,
     right: ParsedPart,
-) -> Result<ParsedPart, Box<Fault>> {
+) -> Result<ParsedPart, Box<FormulaFault>> {
     let (from, to) = match operation {
         Operation::Join(_) => (Sort::Condition, Sort::Condition),
         Operation::Compare(_) if left.sort == Sort::Condition => {
-            return Fault::at(operator.column, "comparisons do not chain; write a < b && b < c");
+            return FormulaFault::at(
+                operator.column,
+                "comparisons do not chain; write a < b && b < c",
+            );
         }
         Operation::Compare(_) => (Sort::Value, Sort::Condition),
         _ => (Sort::Value, Sort::Value),

@@ -1,6 +1,6 @@
 //! Cutting a formula into numbers, names and symbols, with the column of each.
 
-use super::fault::{Fault, quote};
+use super::fault::{FormulaFault, quote};
 
 /// What a token is, apart from its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl<'a> Tokens<'a> {
     /// # Errors
     ///
     /// A character that begins no token, or a number that is too large.
-    pub(crate) fn next(&mut self) -> Result<Token<'a>, Box<Fault>> {
+    pub(crate) fn next(&mut self) -> Result<Token<'a>, Box<FormulaFault>> {
         let text = self.rest.trim_start();
         let Some(first) = text.chars().next() else {
             return Ok(Token { kind: TokenKind::End, text: "", column: self.column });
@@ -67,7 +67,10 @@ impl<'a> Tokens<'a> {
             let digits = &text[..number];
             let value = digits.parse().unwrap_or(f64::INFINITY);
             if value == f64::INFINITY {
-                return Fault::at(column, format!("the number {} is too large", quote(digits)));
+                return FormulaFault::at(
+                    column,
+                    format!("the number {} is too large", quote(digits)),
+                );
             }
             (TokenKind::Number(value, digits.parse().ok()), number)
         } else if starts_name(first) {
@@ -77,7 +80,7 @@ impl<'a> Tokens<'a> {
         } else {
             let shown = first.escape_debug();
             let remedy = remedy(first);
-            return Fault::at(column, format!("`{shown}` is not part of a formula{remedy}"));
+            return FormulaFault::at(column, format!("`{shown}` is not part of a formula{remedy}"));
         };
         let (text, rest) = text.split_at(length);
         self.rest = rest;

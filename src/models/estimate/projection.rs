@@ -21,22 +21,22 @@ const DEPENDENT: f64 = 1e-9;
 
 /// The places of one parameter that are tried.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct SearchAxis {
     low: f64,
     high: f64,
     places: usize,
     logarithmic: bool,
 }
 
-impl Axis {
+impl SearchAxis {
     /// Equal steps from `low` to `high`.
-    pub(crate) fn linear(low: f64, high: f64, places: usize) -> Axis {
-        Axis { low, high, places, logarithmic: false }
+    pub(crate) fn linear(low: f64, high: f64, places: usize) -> SearchAxis {
+        SearchAxis { low, high, places, logarithmic: false }
     }
 
     /// Equal ratios from `low` to `high`, both positive.
-    pub(crate) fn logarithmic(low: f64, high: f64, places: usize) -> Axis {
-        Axis { low: low.ln(), high: high.ln(), places, logarithmic: true }
+    pub(crate) fn logarithmic(low: f64, high: f64, places: usize) -> SearchAxis {
+        SearchAxis { low: low.ln(), high: high.ln(), places, logarithmic: true }
     }
 
     fn step(&self) -> f64 {
@@ -78,7 +78,7 @@ impl<const Q: usize> BestPlace<Q> {
 /// Where no place gives finite values the middle of the axes comes back, with factors 0.
 pub(crate) fn search<const Q: usize>(
     points: &Sketch,
-    axes: [Axis; Q],
+    axes: [SearchAxis; Q],
     terms: usize,
     shapes: impl Fn(&[f64; Q], f64, &mut [f64]),
 ) -> BestPlace<Q> {
@@ -126,7 +126,7 @@ pub(crate) fn search<const Q: usize>(
     BestPlace { at, factors: factors[..terms].to_vec(), cost }
 }
 
-fn values<const Q: usize>(axes: &[Axis; Q], position: &[f64; Q]) -> [f64; Q] {
+fn values<const Q: usize>(axes: &[SearchAxis; Q], position: &[f64; Q]) -> [f64; Q] {
     std::array::from_fn(|i| axes[i].value(position[i]))
 }
 
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn what_made_the_points_is_found() {
         let points = sketch(|x| 3.0 * (-x / 0.9).exp() - 2.0 * (-x / 0.2).exp() + 0.25);
-        let axes = [Axis::logarithmic(0.01, 1.0, 25), Axis::linear(0.01, 1.0, 25)];
+        let axes = [SearchAxis::logarithmic(0.01, 1.0, 25), SearchAxis::linear(0.01, 1.0, 25)];
         let found = search(&points, axes, 3, |q, x, out| {
             let x = x * 4.0;
             out.copy_from_slice(&[(-x / q[0]).exp(), (-x / q[1]).exp(), 1.0]);
@@ -254,12 +254,12 @@ mod tests {
     #[test]
     fn shapes_that_are_not_finite_are_passed_over() {
         let points = sketch(|x| x.ln());
-        let axes = [Axis::linear(-1.0, 1.0, 11)];
+        let axes = [SearchAxis::linear(-1.0, 1.0, 11)];
         let found = search(&points, axes, 1, |&[a], x, out| out[0] = (a * x).ln());
         assert!(found.at[0] > 0.0 && found.cost.is_finite());
         let none = search(&points, axes, 1, |_, _, out| out[0] = f64::NAN);
         assert_eq!((none.at, none.factors, none.cost), ([0.0], vec![0.0], f64::INFINITY));
-        let endless = [Axis::logarithmic(0.0, f64::NAN, 11)];
+        let endless = [SearchAxis::logarithmic(0.0, f64::NAN, 11)];
         assert_eq!(search(&points, endless, 1, |&[a], x, out| out[0] = a * x).factors, [0.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -102,9 +102,9 @@ define! {
 }
 
 /// Lifetimes that these points can show.
-fn lifetimes(points: &Sketch, places: usize) -> Axis {
+fn lifetimes(points: &Sketch, places: usize) -> SearchAxis {
     let width = points.width();
-    Axis::logarithmic(width / 300.0, width * 30.0, places)
+    SearchAxis::logarithmic(width / 300.0, width * 30.0, places)
 }
 
 /// Sums of `N` exponentials: the decay and the amplitude of each. The decays are looked for along one
@@ -167,7 +167,7 @@ fn to_a_level(points: &Observations) -> Vec<f64> {
 
 fn stretched(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
-    let axes = [lifetimes(&sketch, 32), Axis::logarithmic(0.1, 10.0, 16)];
+    let axes = [lifetimes(&sketch, 32), SearchAxis::logarithmic(0.1, 10.0, 16)];
     let found = search(&sketch, axes, 1, |&[decay, beta], x, out| {
         out[0] = (-(x / decay).powf(beta)).exp();
     });

@@ -2,7 +2,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -44,7 +44,7 @@ define! {
 /// Saturation current and thermal voltage; the current is positive as the law has it.
 fn shockley(sketch: &Sketch) -> [f64; 2] {
     let ((_, high), width) = (sketch.ends(), sketch.width());
-    let voltages = Axis::logarithmic(width / 300.0, width * 30.0, 90);
+    let voltages = SearchAxis::logarithmic(width / 300.0, width * 30.0, 90);
     let found = search(sketch, [voltages], 1, |&[nvt], x, out| {
         // Of size 1 at the highest voltage.
         out[0] = (x / nvt).exp_m1() * (-high.max(0.0) / nvt).exp();
@@ -63,7 +63,7 @@ fn resisted(points: &Observations) -> Vec<f64> {
     let loud = |&(_, i): &(f64, f64)| i > 0.1 * largest;
     let pairs = sketch.x.iter().copied().zip(sketch.y.iter().copied()).filter(loud);
     (turned.y, turned.x) = pairs.unzip();
-    let currents = Axis::logarithmic(1e-40, 1.0, 200);
+    let currents = SearchAxis::logarithmic(1e-40, 1.0, 200);
     let found = search(&turned, [currents], 2, |&[i0], i, out| {
         out.copy_from_slice(&[(i / i0).ln_1p(), i]);
     });

@@ -5,7 +5,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -92,15 +92,15 @@ define! {
 }
 
 /// Doses around those of the points.
-fn doses(points: &Sketch, places: usize) -> Axis {
+fn doses(points: &Sketch, places: usize) -> SearchAxis {
     let low = points.least_positive();
     let high = points.ends().1.max(low);
-    Axis::logarithmic(0.1 * low, 10.0 * high, places)
+    SearchAxis::logarithmic(0.1 * low, 10.0 * high, places)
 }
 
 /// Slopes that points can tell from a flat line and from a jump.
-fn slopes(places: usize) -> Axis {
-    Axis::logarithmic(0.1, 30.0, places)
+fn slopes(places: usize) -> SearchAxis {
+    SearchAxis::logarithmic(0.1, 30.0, places)
 }
 
 /// The response to a dose relative to the one halfway, between 0 and 1.
@@ -143,8 +143,8 @@ fn four_of(sketch: &Sketch) -> [f64; 4] {
 fn four_of_logarithm(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
     let ((low, high), width, unit) = (sketch.ends(), sketch.width(), sketch.x_unit);
-    let middles = Axis::linear(low - 0.3 * width, high + 0.3 * width, 32);
-    let slopes = Axis::logarithmic(0.3 / width, 200.0 / width, 16);
+    let middles = SearchAxis::linear(low - 0.3 * width, high + 0.3 * width, 32);
+    let slopes = SearchAxis::logarithmic(0.3 / width, 200.0 / width, 16);
     let found = search(&sketch, [middles, slopes], 2, |&[middle, slope], x, out| {
         let share = 1.0 / (1.0 + 10_f64.powf(slope * (middle - x)));
         out.copy_from_slice(&[1.0 - share, share]);
@@ -160,9 +160,9 @@ fn five(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 64);
     let [_, _, middle, slope] = four_of(&Sketch::of(points, 128));
     let (sign, slope) = (slope.signum(), slope.abs());
-    let doses = Axis::logarithmic(0.1 * middle, 10.0 * middle, 11);
-    let slopes = Axis::logarithmic(0.2 * slope, 5.0 * slope, 9);
-    let axes = [doses, slopes, Axis::logarithmic(0.1, 10.0, 9)];
+    let doses = SearchAxis::logarithmic(0.1 * middle, 10.0 * middle, 11);
+    let slopes = SearchAxis::logarithmic(0.2 * slope, 5.0 * slope, 9);
+    let axes = [doses, slopes, SearchAxis::logarithmic(0.1, 10.0, 9)];
     let found = search(&sketch, axes, 2, |&[ec50, hill, asymmetry], x, out| {
         let half = (2_f64.ln() / asymmetry).exp_m1();
         let ratio = (x / ec50).max(0.0);

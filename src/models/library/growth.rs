@@ -2,7 +2,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -87,7 +87,7 @@ fn unlimited(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
     let (low, high) = sketch.ends();
     let found = [1.0, -1.0].map(|sign| {
-        let rates = Axis::logarithmic(1e-2 / sketch.width(), 300.0 / sketch.width(), 60);
+        let rates = SearchAxis::logarithmic(1e-2 / sketch.width(), 300.0 / sketch.width(), 60);
         // Of size 1 where it is largest.
         let origin = if sign > 0.0 { high } else { low };
         let mut found = search(&sketch, [rates], 1, |&[rate], x, out| {
@@ -107,11 +107,12 @@ pub(super) fn power(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of_positive(points, 256);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    let found = search(&sketch, [Axis::linear(-10.0, 10.0, 161)], 1, |&[exponent], x, out| {
-        // Of size 1 where it is largest.
-        let origin = if exponent > 0.0 { high } else { low };
-        out[0] = (x / origin).powf(exponent);
-    });
+    let found =
+        search(&sketch, [SearchAxis::linear(-10.0, 10.0, 161)], 1, |&[exponent], x, out| {
+            // Of size 1 where it is largest.
+            let origin = if exponent > 0.0 { high } else { low };
+            out[0] = (x / origin).powf(exponent);
+        });
     let exponent = found.at[0];
     let origin = if exponent > 0.0 { high } else { low } * sketch.x_unit;
     tame([found.factors[0] * sketch.y_unit * origin.powf(-exponent), exponent])
@@ -121,8 +122,8 @@ pub(super) fn power(points: &Observations) -> Vec<f64> {
 fn sigmoid(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
     let ((low, high), width) = (sketch.ends(), sketch.width());
-    let midpoints = Axis::linear(low - 0.5 * width, high + 0.5 * width, 33);
-    let rates = Axis::logarithmic(0.5 / width, 300.0 / width, 16);
+    let midpoints = SearchAxis::linear(low - 0.5 * width, high + 0.5 * width, 33);
+    let rates = SearchAxis::logarithmic(0.5 / width, 300.0 / width, 16);
     let [rising, falling] = [1.0, -1.0].map(|sign| {
         let mut found = search(&sketch, [midpoints, rates], 1, |&[midpoint, rate], x, out| {
             out[0] = shape(sign * rate * (x - midpoint));
@@ -139,7 +140,10 @@ fn weibull_start(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    let axes = [Axis::logarithmic(0.1 * low, 10.0 * high, 32), Axis::logarithmic(0.1, 20.0, 16)];
+    let axes = [
+        SearchAxis::logarithmic(0.1 * low, 10.0 * high, 32),
+        SearchAxis::logarithmic(0.1, 20.0, 16),
+    ];
     let found = search(&sketch, axes, 1, |&[scale, shape], x, out| {
         out[0] = -(-(x / scale).powf(shape)).exp_m1();
     });

@@ -3,7 +3,7 @@
 use crate::data::observations::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::{LN_2, PI};
 
@@ -166,7 +166,7 @@ define! {
         let peak = Peak::of(points);
         let window = peak.window(2.0 * REACH);
         let unit = window.x_unit;
-        let axes = [around(&window, &peak), Axis::logarithmic(0.1, 100.0, 13)];
+        let axes = [around(&window, &peak), SearchAxis::logarithmic(0.1, 100.0, 13)];
         let found = search(&window, axes, 1, |&[center, nu], x, out| {
             out[0] = (1.0 + ((x - center) * unit).powi(2) / nu).powf(-(nu + 1.0) / 2.0);
         });
@@ -210,7 +210,7 @@ pub(super) fn mixed(points: &Observations) -> [f64; 4] {
 fn algebraic(points: &Observations) -> [f64; 4] {
     let peak = Peak::of(points);
     let window = peak.window(2.0 * REACH);
-    let exponents = Axis::logarithmic(0.7, 20.0, 7);
+    let exponents = SearchAxis::logarithmic(0.7, 20.0, 7);
     let axes = [around(&window, &peak), widths(&window, peak.half_width()), exponents];
     let found = search(&window, axes, 1, |&[center, half, m], x, out| {
         let u = (x - center) / half;
@@ -232,13 +232,13 @@ fn ln_gamma(x: f64) -> f64 {
 }
 
 /// Centers that are tried: within half a half width of the highest point. In units of the window.
-pub(super) fn around(window: &Sketch, peak: &Peak) -> Axis {
+pub(super) fn around(window: &Sketch, peak: &Peak) -> SearchAxis {
     let (center, reach) = (peak.center / window.x_unit, peak.half_width() / window.x_unit);
-    Axis::linear(center - 0.6 * reach, center + 0.6 * reach, 9)
+    SearchAxis::linear(center - 0.6 * reach, center + 0.6 * reach, 9)
 }
 
 /// Widths that are tried: to half and twice of one. In units of the window.
-pub(super) fn widths(window: &Sketch, width: f64) -> Axis {
+pub(super) fn widths(window: &Sketch, width: f64) -> SearchAxis {
     let width = width / window.x_unit;
-    Axis::logarithmic(0.4 * width, 2.5 * width, 9)
+    SearchAxis::logarithmic(0.4 * width, 2.5 * width, 9)
 }

@@ -2,7 +2,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -75,7 +75,7 @@ fn activated(points: &Observations) -> Vec<f64> {
     let high = sketch.ends().1.max(low);
     let spread = if high > low { 1.0 / low - 1.0 / high } else { 1.0 };
     let [rising, falling] = [1.0, -1.0].map(|sign| {
-        let temperatures = Axis::logarithmic(1e-2 / spread, 100.0 / spread, 80);
+        let temperatures = SearchAxis::logarithmic(1e-2 / spread, 100.0 / spread, 80);
         // Of size 1 where it is largest.
         let origin = if sign > 0.0 { high } else { low };
         let mut found = search(&sketch, [temperatures], 1, |&[t], x, out| {
@@ -97,7 +97,7 @@ fn radiated(points: &Observations) -> Vec<f64> {
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
     // The wavelength of the radiation constant, about five times that of the peak.
-    let waves = Axis::logarithmic(0.5 * low, 50.0 * high, 100);
+    let waves = SearchAxis::logarithmic(0.5 * low, 50.0 * high, 100);
     let found = search(&sketch, [waves], 1, |&[wave], x, out| {
         // Of size 1 near the peak.
         let part = wave / x;
@@ -114,7 +114,7 @@ fn two_powers(points: &Observations) -> Vec<f64> {
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
     let found =
-        search(&sketch, [Axis::logarithmic(0.2 * low, high, 100)], 1, |&[sigma], x, out| {
+        search(&sketch, [SearchAxis::logarithmic(0.2 * low, high, 100)], 1, |&[sigma], x, out| {
             let part = (sigma / x).powi(6);
             out[0] = 4.0 * part * (part - 1.0);
         });
@@ -124,8 +124,8 @@ fn two_powers(points: &Observations) -> Vec<f64> {
 fn bond(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
     let ((low, high), reach) = (sketch.ends(), sketch.width());
-    let centers = Axis::linear(low - 0.5 * reach, high, 37);
-    let widths = Axis::logarithmic(reach / 100.0, reach * 3.0, 16);
+    let centers = SearchAxis::linear(low - 0.5 * reach, high, 37);
+    let widths = SearchAxis::logarithmic(reach / 100.0, reach * 3.0, 16);
     let found = search(&sketch, [centers, widths], 1, |&[center, width], x, out| {
         let part = (-(x - center) / width).exp();
         out[0] = part * (part - 2.0);

@@ -4,7 +4,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -77,8 +77,8 @@ define! {
 }
 
 /// Times that these points can show.
-fn times(points: &Sketch, places: usize) -> Axis {
-    Axis::logarithmic(points.width() / 300.0, points.width() * 30.0, places)
+fn times(points: &Sketch, places: usize) -> SearchAxis {
+    SearchAxis::logarithmic(points.width() / 300.0, points.width() * 30.0, places)
 }
 
 fn signed(points: &Observations) -> Vec<f64> {
@@ -93,7 +93,7 @@ fn signed(points: &Observations) -> Vec<f64> {
 
 fn magnitude(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
-    let axes = [times(&sketch, 32), Axis::linear(0.2, 3.0, 15)];
+    let axes = [times(&sketch, 32), SearchAxis::linear(0.2, 3.0, 15)];
     let found = search(&sketch, axes, 1, |&[t1, inversion], x, out| {
         out[0] = (1.0 - inversion * (-x / t1).exp()).abs();
     });
@@ -111,7 +111,7 @@ fn from_nothing(points: &Observations) -> Vec<f64> {
 
 fn by_angle(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
-    let found = search(&sketch, [Axis::logarithmic(1e-2, 1e5, 120)], 1, |&[t1], x, out| {
+    let found = search(&sketch, [SearchAxis::logarithmic(1e-2, 1e5, 120)], 1, |&[t1], x, out| {
         let (angle, rest) = (x * sketch.x_unit, (-1.0 / t1).exp());
         out[0] = -angle.sin() * (-1.0 / t1).exp_m1() / (1.0 - rest * angle.cos());
     });

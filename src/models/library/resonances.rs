@@ -1,7 +1,7 @@
 //! Responses of what resonates.
 
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 
 /// Points in which shapes are compared.
@@ -25,7 +25,7 @@ define! {
     estimate |points| {
         let sketch = Sketch::of(points, MOST);
         let (low, high) = sketch.ends();
-        let axes = [Axis::linear(low, high, 61), half_widths(&sketch, 12)];
+        let axes = [SearchAxis::linear(low, high, 61), half_widths(&sketch, 12)];
         // A (q + e)²/(1 + e²) = A + A (q² − 1)/(1 + e²) + 2 A q e/(1 + e²).
         let found = search(&sketch, axes, 3, |&[center, half], x, out| {
             let e = (x - center) / half;
@@ -63,7 +63,7 @@ define! {
         let (low, high) = sketch.ends();
         let low = low.abs().min(high.abs()).max(0.01 * high.abs().max(low.abs())).max(1e-6);
         let high = high.abs().max(2.0 * low);
-        let axes = [Axis::logarithmic(low, 1.5 * high, 81), Axis::logarithmic(3e-3, 2.0, 13)];
+        let axes = [SearchAxis::logarithmic(low, 1.5 * high, 81), SearchAxis::logarithmic(3e-3, 2.0, 13)];
         let found = search(&sketch, axes, 1, |&[center, sigma], x, out| {
             let u = x / center;
             out[0] = 1.0 / (1.0 - u * u).hypot(2.0 * sigma * u);
@@ -74,7 +74,7 @@ define! {
 }
 
 /// Half widths from the distance of points to the whole range.
-fn half_widths(sketch: &Sketch, places: usize) -> Axis {
+fn half_widths(sketch: &Sketch, places: usize) -> SearchAxis {
     let width = sketch.width();
-    Axis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, places)
+    SearchAxis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, places)
 }

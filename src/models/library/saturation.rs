@@ -3,7 +3,7 @@
 use super::growth::power;
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -61,7 +61,7 @@ fn filling(points: &Observations) -> [f64; 2] {
     let sketch = Sketch::of(points, 256);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    let halves = Axis::logarithmic(1e-2 * low, 1e2 * high, 100);
+    let halves = SearchAxis::logarithmic(1e-2 * low, 1e2 * high, 100);
     let found = search(&sketch, [halves], 1, |&[half], x, out| out[0] = x / (half + x));
     [found.factors[0] * sketch.y_unit, found.at[0] * sketch.x_unit]
 }

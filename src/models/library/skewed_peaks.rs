@@ -4,7 +4,7 @@ use super::peaks::widths;
 use crate::model::scalar::Scalar;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
@@ -39,9 +39,9 @@ define! {
         let sigma = peak.left.min(half) / (2.0 * LN_2).sqrt();
         let at = |x: f64| x / window.x_unit;
         let axes = [
-            Axis::linear(at(peak.center - 1.5 * peak.left), at(peak.center + 0.3 * peak.right), 11),
+            SearchAxis::linear(at(peak.center - 1.5 * peak.left), at(peak.center + 0.3 * peak.right), 11),
             widths(&window, sigma),
-            Axis::logarithmic(at(0.1 * half), at(5.0 * half), 11),
+            SearchAxis::logarithmic(at(0.1 * half), at(5.0 * half), 11),
         ];
         let found = search(&window, axes, 1, |&[center, sigma, tau], x, out| {
             out[0] = exponential_gauss((x - center) / sigma, sigma / tau);
@@ -73,7 +73,7 @@ define! {
         let axes = [
             between_sides(&window, &peak, 13),
             widths(&window, peak.left.max(peak.right) / (2.0 * LN_2).sqrt()),
-            Axis::linear(-6.0, 6.0, 13),
+            SearchAxis::linear(-6.0, 6.0, 13),
         ];
         let found = search(&window, axes, 1, |&[center, sigma, gamma], x, out| {
             let u = (x - center) / sigma;
@@ -112,7 +112,7 @@ define! {
         let high = (high / unit).max(2.0 * low);
         // Half height is at exp(mode ± sqrt(2 ln 2) sigma).
         let sigma = ((high / low).ln() / (8.0 * LN_2).sqrt()).max(1e-6);
-        let axes = [Axis::logarithmic(low, high, 15), Axis::logarithmic(0.2 * sigma, 3.0 * sigma, 13)];
+        let axes = [SearchAxis::logarithmic(low, high, 15), SearchAxis::logarithmic(0.2 * sigma, 3.0 * sigma, 13)];
         let found = search(&window, axes, 1, |&[mode, sigma], x, out| {
             let u = (x.max(1e-300) / mode).ln() / sigma;
             out[0] = if x > 0.0 { (-0.5 * u * u).exp() } else { 0.0 };
@@ -181,7 +181,7 @@ define! {
         let axes = [
             between_sides(&window, &peak, 9),
             widths(&window, peak.left.min(peak.right)),
-            Axis::linear(0.0, 0.8, 9),
+            SearchAxis::linear(0.0, 0.8, 9),
         ];
         let found = search(&window, axes, 1, |&[center, sigma, gamma], x, out| {
             let u = (x - center) / sigma;
@@ -206,7 +206,7 @@ fn exponential_gauss(u: f64, k: f64) -> f64 {
 }
 
 /// Centers that are tried: from a half width on the left to one on the right. In units of the window.
-pub(super) fn between_sides(window: &Sketch, peak: &Peak, places: usize) -> Axis {
+pub(super) fn between_sides(window: &Sketch, peak: &Peak, places: usize) -> SearchAxis {
     let at = |x: f64| x / window.x_unit;
-    Axis::linear(at(peak.center - peak.left), at(peak.center + peak.right), places)
+    SearchAxis::linear(at(peak.center - peak.left), at(peak.center + peak.right), places)
 }

@@ -4,7 +4,7 @@ use crate::data::observations::Observations;
 use crate::model::scalar::Scalar;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::PI;
 
@@ -138,8 +138,8 @@ const ARC_TANGENT: StepForm =
 fn step(points: &Observations, form: StepForm) -> Vec<f64> {
     let sketch = Sketch::of(points, MOST);
     let ((low, high), width) = (sketch.ends(), sketch.width());
-    let widths = Axis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, 11);
-    let axes = [Axis::linear(low, high, 61), widths];
+    let widths = SearchAxis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, 11);
+    let axes = [SearchAxis::linear(low, high, 61), widths];
     let smooth = search(&sketch, axes, 1, |&[center, sigma], x, out| {
         out[0] = (form.smooth)((x - center) / sigma);
     });
@@ -160,8 +160,8 @@ fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
     let (left, right) = (at(peak.center - peak.left), at(peak.center + peak.right));
     let apart = right - left;
     let least = 0.3 * sketch.width() / sketch.x.len().max(2) as f64;
-    let widths = Axis::logarithmic(least.min(0.5 * apart), apart, 7);
-    let around = |x: f64| Axis::linear(x - 0.2 * apart, x + 0.2 * apart, 5);
+    let widths = SearchAxis::logarithmic(least.min(0.5 * apart), apart, 7);
+    let around = |x: f64| SearchAxis::linear(x - 0.2 * apart, x + 0.2 * apart, 5);
     let axes = [around(left), widths, around(right), widths];
     let smooth = search(&sketch, axes, 1, |&[first, rise, last, fall], x, out| {
         out[0] = (form.smooth)((x - first) / rise) - (form.smooth)((x - last) / fall);
@@ -176,11 +176,11 @@ fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
 }
 
 /// Centers by one that is nearly right.
-fn near(center: f64, sigma: f64) -> Axis {
-    Axis::linear(center - 0.4 * sigma, center + 0.4 * sigma, 5)
+fn near(center: f64, sigma: f64) -> SearchAxis {
+    SearchAxis::linear(center - 0.4 * sigma, center + 0.4 * sigma, 5)
 }
 
 /// Widths by one that is nearly right.
-fn about(sigma: f64) -> Axis {
-    Axis::logarithmic(sigma / 1.6, sigma * 1.6, 5)
+fn about(sigma: f64) -> SearchAxis {
+    SearchAxis::logarithmic(sigma / 1.6, sigma * 1.6, 5)
 }

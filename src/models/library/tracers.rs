@@ -3,7 +3,7 @@
 use super::decays::several;
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
@@ -66,7 +66,10 @@ fn focused(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    let axes = [Axis::logarithmic(0.1 * low, 10.0 * high, 60), Axis::logarithmic(1.0, 20.0, 9)];
+    let axes = [
+        SearchAxis::logarithmic(0.1 * low, 10.0 * high, 60),
+        SearchAxis::logarithmic(1.0, 20.0, 9),
+    ];
     let found = search(&sketch, axes, 1, |&[time, aspect], x, out| {
         out[0] = 1.0 / ((1.0 + x / time) * (1.0 + x / (aspect * aspect * time)).sqrt());
     });
@@ -76,7 +79,7 @@ fn focused(points: &Observations) -> Vec<f64> {
 
 fn layered(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
-    let found = search(&sketch, [Axis::logarithmic(1e-2, 1e5, 90)], 1, |&[c], x, out| {
+    let found = search(&sketch, [SearchAxis::logarithmic(1e-2, 1e5, 90)], 1, |&[c], x, out| {
         let x = x * sketch.x_unit;
         out[0] = c * x / ((1.0 - x) * (1.0 + (c - 1.0) * x));
     });

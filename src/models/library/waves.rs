@@ -2,7 +2,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{Axis, search};
+use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::PI;
 
@@ -53,14 +53,15 @@ fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
     let (low, width) = (sketch.ends().0, sketch.width());
     let resolved = 2.0 * PI / width;
     let fastest = 0.5 * sketch.x.len().max(2) as f64;
-    let frequencies = Axis::linear(0.25 * resolved, fastest * resolved, (4.0 * fastest) as usize);
+    let frequencies =
+        SearchAxis::linear(0.25 * resolved, fastest * resolved, (4.0 * fastest) as usize);
     let shapes = |frequency: f64, decay: f64, x: f64, out: &mut [f64]| {
         let (sine, cosine) = (frequency * x).sin_cos();
         let left = if fading { (-(x - low) / decay).exp() } else { 1.0 };
         out.copy_from_slice(&[left * sine, left * cosine]);
     };
     let (frequency, decay, factors) = if fading {
-        let axes = [frequencies, Axis::logarithmic(0.05 * width, 10.0 * width, 6)];
+        let axes = [frequencies, SearchAxis::logarithmic(0.05 * width, 10.0 * width, 6)];
         let found = search(&sketch, axes, 2, |&[w, decay], x, out| shapes(w, decay, x, out));
         (found.at[0], found.at[1], found.factors)
     } else {

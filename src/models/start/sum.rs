@@ -1,7 +1,7 @@
 //! The terms of a sum: backgrounds where nothing stands on them, then what changes slowly, then what
 //! stands out, the largest first.
 
-use super::{Named, Tree, together};
+use super::{NamedValue, Tree, together};
 use crate::models::definition::ModelKind;
 use crate::models::estimate::median;
 
@@ -9,7 +9,7 @@ use crate::models::estimate::median;
 const ROUNDS: usize = 3;
 
 /// Writes the start of every term into its places of `params`.
-pub(super) fn find(terms: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
+pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue, params: &mut [f64]) {
     let mut left = points.points.y.clone();
     for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
         subtract(&mut left, *sign, &term.values(points, params));
@@ -56,7 +56,7 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &Named, params: &mut [f64]) {
 }
 
 /// Looks for each term again in what all others leave, as long as that leaves less.
-fn again(terms: &[&(f64, Tree)], points: &Named, left: &mut Vec<f64>, params: &mut [f64]) {
+fn again(terms: &[&(f64, Tree)], points: &NamedValue, left: &mut Vec<f64>, params: &mut [f64]) {
     if terms.len() < 2 {
         return;
     }
@@ -84,8 +84,9 @@ fn in_order(terms: &[&(f64, Tree)], params: &mut [f64]) {
         })
         .collect();
     for (i, (sign, first)) in leaves.iter().enumerate() {
-        let like =
-            |(s, other): &&(f64, &super::Placed)| s == sign && other.leaf.name == first.leaf.name;
+        let like = |(s, other): &&(f64, &super::PlacedTerm)| {
+            s == sign && other.leaf.name == first.leaf.name
+        };
         if leaves[..i].iter().any(|leaf| like(&leaf)) {
             continue;
         }
@@ -104,13 +105,13 @@ fn in_order(terms: &[&(f64, Tree)], params: &mut [f64]) {
     }
 }
 
-fn leaf_size(placed: &super::Placed) -> usize {
+fn leaf_size(placed: &super::PlacedTerm) -> usize {
     placed.leaf.parameters.len()
 }
 
 /// Looks for one term in what is left of the response, at the points of `keep`.
 fn find_in(
-    points: &Named,
+    points: &NamedValue,
     left: &[f64],
     sign: f64,
     keep: Option<&[bool]>,
@@ -137,7 +138,7 @@ fn squares(values: &[f64]) -> f64 {
 }
 
 /// The order of the points by x.
-fn by_x(points: &Named) -> Vec<usize> {
+fn by_x(points: &NamedValue) -> Vec<usize> {
     let x = points.points.x();
     let mut order: Vec<usize> = (0..points.points.y.len()).collect();
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
@@ -146,7 +147,7 @@ fn by_x(points: &Named) -> Vec<usize> {
 }
 
 /// Marks those of a range of ranks by x; `share`s of all points.
-fn ranks(points: &Named, from: f64, to: f64) -> Vec<bool> {
+fn ranks(points: &NamedValue, from: f64, to: f64) -> Vec<bool> {
     let order = by_x(points);
     let count = order.len() as f64;
     let mut keep = vec![false; order.len()];
@@ -157,16 +158,16 @@ fn ranks(points: &Named, from: f64, to: f64) -> Vec<bool> {
     if keep.iter().filter(|keep| **keep).count() < 3 { vec![true; keep.len()] } else { keep }
 }
 
-fn first_points(points: &Named, share: f64) -> Vec<bool> {
+fn first_points(points: &NamedValue, share: f64) -> Vec<bool> {
     ranks(points, 0.0, share)
 }
 
-fn last_points(points: &Named, share: f64) -> Vec<bool> {
+fn last_points(points: &NamedValue, share: f64) -> Vec<bool> {
     ranks(points, 1.0 - share, 1.0)
 }
 
 /// The end at which y changes less.
-fn level_end(points: &Named) -> Vec<bool> {
+fn level_end(points: &NamedValue) -> Vec<bool> {
     const SHARE: f64 = 0.15;
     let (first, last) = (first_points(points, SHARE), last_points(points, SHARE));
     let next_first = ranks(points, SHARE, 2.0 * SHARE);
@@ -178,7 +179,7 @@ fn level_end(points: &Named) -> Vec<bool> {
 }
 
 /// The points at the ends of every variable, a tenth of all at each: no peak stands there.
-fn quiet_points(points: &Named) -> Vec<bool> {
+fn quiet_points(points: &NamedValue) -> Vec<bool> {
     const SHARE: f64 = 0.1;
     let mut ends = vec![false; points.points.y.len()];
     for column in &points.points.columns {

@@ -1,10 +1,10 @@
 //! Exponentials that are added are found together: each by itself takes the others' part for its own.
 
-use super::{Named, Placed, Tree};
+use super::{NamedValue, PlacedTerm, Tree};
 use crate::models::library::decays::{EXPONENTIAL, several};
 
 /// This term of a sum, if it is an exponential that is added.
-pub(super) fn as_exponential((sign, term): &(f64, Tree)) -> Option<&Placed> {
+pub(super) fn as_exponential((sign, term): &(f64, Tree)) -> Option<&PlacedTerm> {
     match term {
         Tree::Leaf(placed) if *sign > 0.0 && placed.leaf.name == EXPONENTIAL.name => Some(placed),
         _ => None,
@@ -15,11 +15,12 @@ pub(super) fn as_exponential((sign, term): &(f64, Tree)) -> Option<&Placed> {
 /// where there are more or fewer.
 pub(super) fn find(
     terms: &[&(f64, Tree)],
-    points: &Named,
+    points: &NamedValue,
     left: &[f64],
     params: &mut [f64],
 ) -> bool {
-    let exponentials: Vec<&Placed> = terms.iter().filter_map(|term| as_exponential(term)).collect();
+    let exponentials: Vec<&PlacedTerm> =
+        terms.iter().filter_map(|term| as_exponential(term)).collect();
     let Some(first) = exponentials.first() else { return false };
     let points = points.with_response(left.to_vec()).for_leaf(&first.leaf);
     let Some(found) = several(&points, exponentials.len()) else { return false };

@@ -28,7 +28,7 @@ enum Apart {
 
 /// Arrays of consecutive fits.
 #[derive(Default)]
-pub(super) struct Arrays {
+pub(super) struct DeviceArrays {
     pub(super) columns: Vec<Array>,
     pub(super) samples: Option<Array>,
     pub(super) sigma: Option<Array>,
@@ -40,8 +40,8 @@ pub(super) struct Arrays {
 
 /// All data of a batch on a device, for any number of batches of them.
 pub(crate) struct Resident {
-    pub(super) shared: Arrays,
-    pub(super) own: Arrays,
+    pub(super) shared: DeviceArrays,
+    pub(super) own: DeviceArrays,
 }
 
 /// The samples of consecutive fits.
@@ -57,14 +57,14 @@ fn shares_mask(data: &BatchData<'_>) -> bool {
     data.mask.is_some_and(|mask| data.equal() == Some(mask.len()))
 }
 
-impl Arrays {
+impl DeviceArrays {
     /// What all fits share.
     pub(super) fn shared(
         driver: &Arc<dyn Driver>,
         data: &BatchData<'_>,
-    ) -> Result<Arrays, DriverError> {
+    ) -> Result<DeviceArrays, DriverError> {
         let array = |buffer| Array { buffer, apart: Apart::Shared };
-        let mut arrays = Arrays::default();
+        let mut arrays = DeviceArrays::default();
         for column in data.columns.iter().filter(|_| !data.own) {
             arrays.columns.push(array(Buffer::with(driver, bytes(column))?));
         }
@@ -83,12 +83,12 @@ impl Arrays {
         data: &BatchData<'_>,
         fits: Range<usize>,
         queue: Queue,
-    ) -> Result<Arrays, DriverError> {
+    ) -> Result<DeviceArrays, DriverError> {
         let samples = samples_of(data, &fits);
         let _span = span!(DEBUG, "upload", points = samples.len());
         let by_samples = |buffer, bytes| Array { buffer, apart: Apart::BySamples(bytes) };
         let by_fits = |buffer| Array { buffer, apart: Apart::ByFits(8) };
-        let mut arrays = Arrays::default();
+        let mut arrays = DeviceArrays::default();
         (arrays.first_fit, arrays.first_sample) = (fits.start, samples.start);
         for column in data.columns.iter().filter(|_| data.own) {
             let width = storage(column).bytes();
@@ -146,8 +146,11 @@ impl Resident {
         driver: &Arc<dyn Driver>,
         data: &BatchData<'_>,
     ) -> Result<Resident, DriverError> {
-        let shared = Arrays::shared(driver, data)?;
-        Ok(Resident { shared, own: Arrays::own(driver, data, 0..data.n_fits(), Queue::Work)? })
+        let shared = DeviceArrays::shared(driver, data)?;
+        Ok(Resident {
+            shared,
+            own: DeviceArrays::own(driver, data, 0..data.n_fits(), Queue::Work)?,
+        })
     }
 
     /// Bytes of device memory held.

@@ -1,7 +1,7 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
-use super::arrays::{Array, Arrays, SharedTerms, own_bytes};
-use super::{BatchNumbers, Data, Job};
+use super::arrays::{Array, DeviceArrays, SharedTerms, own_bytes};
+use super::{BatchNumbers, DataAtHand, Job};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
 use crate::backend::cuda::memory::Buffer;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The fits of a launch.
-pub(crate) struct Chunk {
+pub(crate) struct FitChunk {
     /// `Batch` of `kernels/batch_data.cuh`, for each stage.
     stages: Vec<Buffer>,
     params: Buffer,
@@ -24,7 +24,7 @@ pub(crate) struct Chunk {
     fits: usize,
     width: usize,
     /// The fits' own, of which the kernel knows the addresses.
-    _inputs: (Vec<Buffer>, Option<Arrays>),
+    _inputs: (Vec<Buffer>, Option<DeviceArrays>),
 }
 
 /// Bytes that each sample takes, and each fit beside its samples. `held`: whether the data are there.
@@ -58,15 +58,15 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
     first..room
 }
 
-impl Chunk {
+impl FitChunk {
     /// Uploads what is not there of the fits of `range`, ahead of the work that was queued.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,
-        held: &Data<'_>,
+        held: &DataAtHand<'_>,
         terms: &SharedTerms,
         range: Range<usize>,
-    ) -> Result<Chunk, DriverError> {
+    ) -> Result<FitChunk, DriverError> {
         const AHEAD: Queue = Queue::Ahead;
         let (data, width, fits) = (job.data, job.bounds.len(), range.len());
         let rows = range.start * width..range.end * width;
@@ -80,10 +80,11 @@ impl Chunk {
 
         let mut uploaded = None;
         let (shared, own) = match held {
-            Data::Resident(resident) => (&resident.shared, &resident.own),
-            Data::Shared(shared) => {
-                (&**shared, &*uploaded.insert(Arrays::own(driver, data, range.clone(), AHEAD)?))
-            }
+            DataAtHand::Resident(resident) => (&resident.shared, &resident.own),
+            DataAtHand::Shared(shared) => (
+                &**shared,
+                &*uploaded.insert(DeviceArrays::own(driver, data, range.clone(), AHEAD)?),
+            ),
         };
         let address = |array: &Array| own.address(data, array, range.start);
         let (columns, params) = (data.columns.len(), width);
@@ -163,7 +164,7 @@ impl Chunk {
             batch.set(&of.start_stride, [width]);
         }
         stages.push(Buffer::with_by(driver, AHEAD, &batch.words)?);
-        Ok(Chunk {
+        Ok(FitChunk {
             stages,
             params,
             errors,

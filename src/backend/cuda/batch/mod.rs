@@ -6,7 +6,7 @@ pub(crate) mod arrays;
 mod chunk;
 pub(crate) mod unit;
 
-use super::device::{Device, Kernels, LoadError};
+use super::device::{Device, LoadError, LoadedKernels};
 use super::device_points::storage;
 use super::driver::{DriverError, Geometry};
 use super::interface::{COUNTS, Code, Reason};
@@ -17,8 +17,8 @@ use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::Estimator;
 use crate::data::loss::Loss;
 use crate::threads;
-use arrays::{Arrays, Resident, SharedTerms};
-pub(crate) use chunk::Chunk;
+use arrays::{DeviceArrays, Resident, SharedTerms};
+pub(crate) use chunk::FitChunk;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) struct Job<'a> {
     pub(crate) unused: &'a [bool],
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
-    pub(crate) rules: Rules,
+    pub(crate) rules: KernelRules,
     pub(crate) clamp_start: bool,
     pub(crate) underdetermined: bool,
     /// Whether covariance matrices are wanted.
@@ -62,7 +62,7 @@ impl Job<'_> {
 
 /// Stopping rules and limits of each fit.
 #[derive(Clone, Copy)]
-pub(crate) struct Rules {
+pub(crate) struct KernelRules {
     pub(crate) ftol: f64,
     pub(crate) xtol: f64,
     pub(crate) gtol: f64,
@@ -139,20 +139,20 @@ impl BatchNumbers {
 pub(crate) struct Batch<'a> {
     device: &'a Device,
     /// For each stage.
-    kernels: Vec<Arc<Kernels>>,
+    kernels: Vec<Arc<LoadedKernels>>,
     shape: BatchShape,
     job: Job<'a>,
-    data: Data<'a>,
+    data: DataAtHand<'a>,
     terms: SharedTerms,
     next: Buffer,
 }
 
 /// What of a batch's data is on the device while it runs.
-enum Data<'a> {
+enum DataAtHand<'a> {
     /// All of it.
     Resident(&'a Resident),
     /// What all fits share.
-    Shared(Box<Arrays>),
+    Shared(Box<DeviceArrays>),
 }
 
 /// The kernels of a batch, printed, one for each stage.
@@ -212,8 +212,10 @@ impl<'a> Batch<'a> {
         let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
         let upload = || -> Result<_, DriverError> {
             let data = match resident {
-                Some(resident) => Data::Resident(resident),
-                None => Data::Shared(Box::new(Arrays::shared(&device.driver, job.data)?)),
+                Some(resident) => DataAtHand::Resident(resident),
+                None => {
+                    DataAtHand::Shared(Box::new(DeviceArrays::shared(&device.driver, job.data)?))
+                }
             };
             Ok((
                 data,
@@ -228,16 +230,16 @@ impl<'a> Batch<'a> {
     /// The fits from `first` on that take no more than `bytes` bytes of the device's memory together; one at
     /// least.
     pub(crate) fn chunk(&self, first: usize, bytes: usize) -> Range<usize> {
-        chunk::range(&self.job, matches!(self.data, Data::Resident(_)), first, bytes)
+        chunk::range(&self.job, matches!(self.data, DataAtHand::Resident(_)), first, bytes)
     }
 
     /// Brings the fits of `range` to the device, beside the kernel that was launched.
-    pub(crate) fn bring(&self, range: Range<usize>) -> Result<Chunk, DriverError> {
-        Chunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
+    pub(crate) fn bring(&self, range: Range<usize>) -> Result<FitChunk, DriverError> {
+        FitChunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
     }
 
     /// Queues the fits of a chunk.
-    pub(crate) fn launch(&self, chunk: &Chunk) -> Result<(), DriverError> {
+    pub(crate) fn launch(&self, chunk: &FitChunk) -> Result<(), DriverError> {
         self.device.driver.fence()?;
         let next = self.next.address();
         for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {

@@ -8,9 +8,9 @@ fn key(number: u8) -> Key {
     Key([number; 32])
 }
 
-fn disk(limit: u64) -> (TempDir, Disk) {
+fn disk(limit: u64) -> (TempDir, DiskCache) {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Disk::new(folder.path().to_owned(), limit);
+    let disk = DiskCache::new(folder.path().to_owned(), limit);
     (folder, disk)
 }
 
@@ -73,11 +73,11 @@ fn a_folder_that_cannot_be_written_is_no_error() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     // Below a file there can be no folder, for any user.
-    let below = Disk::new(file.join("cache"), LIMIT);
+    let below = DiskCache::new(file.join("cache"), LIMIT);
     below.write(&key(1), b"payload");
     below.remove(&key(1));
     assert_eq!(below.read(&key(1)), None);
-    let full = Disk::new(PathBuf::from("/dev/full/cache"), LIMIT);
+    let full = DiskCache::new(PathBuf::from("/dev/full/cache"), LIMIT);
     full.write(&key(1), b"payload");
     assert_eq!(full.read(&key(1)), None);
 }
@@ -150,7 +150,7 @@ fn of(number: u8) -> Vec<u8> {
 }
 
 /// Eight threads read and write the same entries; whatever is read is whole.
-fn hammer(disk: &Disk) {
+fn hammer(disk: &DiskCache) {
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
             scope.spawn(move || {
@@ -191,7 +191,7 @@ fn eight_threads_and_four_processes_at_once() {
     // Room for five of the six, so that files are removed while others read them.
     let limit = (0..5).map(|number| entry(&of(number), &key(number)).len() as u64).sum();
     if let Some(folder) = env::var_os(FOLDER) {
-        return hammer(&Disk::new(folder.into(), limit));
+        return hammer(&DiskCache::new(folder.into(), limit));
     }
     let (folder, disk) = disk(limit);
     let name = "backend::cuda::cache::disk_tests::eight_threads_and_four_processes_at_once";

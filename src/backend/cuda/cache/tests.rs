@@ -25,7 +25,7 @@ impl Compiler for Counting {
 }
 
 fn cache(folder: &std::path::Path) -> Cache {
-    Cache::new(Some(Disk::new(folder.to_owned(), 1 << 20)))
+    Cache::new(Some(DiskCache::new(folder.to_owned(), 1 << 20)))
 }
 
 #[test]

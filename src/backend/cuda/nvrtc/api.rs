@@ -29,7 +29,7 @@ pub(crate) enum Output {
 }
 
 /// The functions of one NVRTC. Its library stays loaded for the life of the process.
-pub(crate) struct Api {
+pub(crate) struct NvrtcApi {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
     count_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
     get_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
@@ -49,15 +49,15 @@ pub(crate) struct Api {
     ptx: (Measure, Copy),
 }
 
-impl fmt::Debug for Api {
+impl fmt::Debug for NvrtcApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Api").finish_non_exhaustive()
+        f.debug_struct("NvrtcApi").finish_non_exhaustive()
     }
 }
 
-impl Api {
+impl NvrtcApi {
     /// Opens the library at this path, or of this name for the loader.
-    pub(crate) fn open(file: &Path) -> Result<Api, String> {
+    pub(crate) fn open(file: &Path) -> Result<NvrtcApi, String> {
         for companion in companions(file) {
             // SAFETY: as for NVRTC itself, to which it belongs. What cannot be loaded NVRTC will tell of.
             if let Ok(library) = unsafe { Library::new(companion) } {
@@ -69,7 +69,7 @@ impl Api {
         let library = unsafe { Library::new(file) }.map_err(|error| error.to_string())?;
         // SAFETY: each function has its signature of `nvrtc.h`.
         let api = unsafe {
-            Api {
+            NvrtcApi {
                 version: *find(&library, "nvrtcVersion")?,
                 count_architectures: *find(&library, "nvrtcGetNumSupportedArchs")?,
                 get_architectures: *find(&library, "nvrtcGetSupportedArchs")?,
@@ -190,7 +190,7 @@ unsafe fn find<'lib, F>(
 
 /// A program of NVRTC, destroyed at the end.
 struct Program<'api> {
-    api: &'api Api,
+    api: &'api NvrtcApi,
     handle: Handle,
 }
 

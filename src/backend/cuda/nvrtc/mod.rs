@@ -10,7 +10,7 @@ mod search;
 
 use super::device::{CompileError, Compiler, Image};
 use crate::error::no_cuda::NoCuda;
-use api::{Api, Output};
+use api::{NvrtcApi, Output};
 use search::{Candidates, candidates};
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ type Version = (u32, u32);
 /// An NVRTC that has been opened and knows what it can compile for.
 #[derive(Debug)]
 pub(crate) struct Nvrtc {
-    api: Api,
+    api: NvrtcApi,
     version: Version,
     /// Compute capabilities that it compiles for, ascending.
     architectures: Vec<Version>,
@@ -53,7 +53,7 @@ impl Nvrtc {
 
     /// Opens the library at this path, or of this name for the loader.
     pub(crate) fn open(file: &Path) -> Result<Nvrtc, String> {
-        let api = Api::open(file)?;
+        let api = NvrtcApi::open(file)?;
         let version = api.version()?;
         let mut architectures = api.architectures()?;
         architectures.sort_unstable();

@@ -31,8 +31,8 @@ pub(super) struct Text {
 
 impl Text {
     /// The bytes from a place on.
-    pub(super) fn bytes(&self, from: u64) -> Bytes {
-        Bytes { file: self.file.clone(), at: from, left: u64::MAX }
+    pub(super) fn bytes(&self, from: u64) -> TextBytes {
+        TextBytes { file: self.file.clone(), at: from, left: u64::MAX }
     }
 
     /// The rows from a byte on.
@@ -133,7 +133,7 @@ impl PlacedBytes {
 pub(super) struct TableRows {
     text: Text,
     from: u64,
-    reader: Reader<Bytes>,
+    reader: Reader<TextBytes>,
     /// The line, where white space separates fields, which `csv` does not cut.
     line: ByteRecord,
     record: ByteRecord,
@@ -201,14 +201,14 @@ impl TableRows {
 }
 
 /// The bytes of a text in order.
-pub(super) struct Bytes {
+pub(super) struct TextBytes {
     file: Arc<DataFile>,
     at: u64,
     /// Bytes after which there is an error: a row can only take so many.
     left: u64,
 }
 
-impl Read for Bytes {
+impl Read for TextBytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             return Err(ErrorKind::FileTooLarge.into());
