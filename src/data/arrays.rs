@@ -6,8 +6,7 @@
 
 use super::columns::Columns;
 use super::values::{Real, Values};
-use crate::error::LayoutError;
-use crate::error::Result;
+use crate::error::{LayoutError, Result};
 use crate::model::var::Var;
 use ndarray::{ArrayBase, Data, Dimension, Ix1, Ix2};
 

@@ -112,7 +112,8 @@ impl Loss {
 }
 
 impl Loss {
-    /// Whether a point pulls the less the farther it is.
+    /// Whether a point pulls the less the farther it is. Where nearly all points are far, as they are from a
+    /// bad start, such a loss is flat or has a minimum at every few points that the model can pass through.
     pub(crate) fn redescends(self) -> bool {
         matches!(self, Loss::Cauchy { .. } | Loss::Arctan { .. } | Loss::Tukey { .. })
     }
@@ -136,7 +137,8 @@ impl Loss {
 }
 
 /// How many scales the points are away: √(exp(mean of ln(1 + z)) − 1). `cost`: under Cauchy's loss of
-/// this `scale`, in its units.
+/// this `scale`, in its units. That loss pulls the longest, and its value says how far the points are: the
+/// mean of ln(1 + (r/C)²) is the logarithm of a mean that a few outliers hardly move.
 pub(crate) fn distance(cost: f64, scale: f64, points: usize) -> f64 {
     let mean = 2.0 * (cost / scale / scale) / points as f64;
     mean.exp_m1().sqrt()

@@ -1,7 +1,6 @@
 //! What is known of all points of a fit together, wherever they are.
 
-use super::loss::Estimator;
-use super::loss::Loss;
+use super::loss::{Estimator, Loss};
 use super::points::{Units, darkest};
 use super::summary::Moments;
 use serde::{Deserialize, Serialize};

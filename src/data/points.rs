@@ -3,8 +3,9 @@
 use super::correlated::Correlation;
 use super::loss::Estimator;
 use super::overview::Overview;
-use super::scaling::{Largest, Tally, finite, largest};
-use super::scaling::{exponent, is_ordinary, unit_of, unit_of_exponent};
+use super::scaling::{
+    Largest, Tally, exponent, finite, is_ordinary, largest, unit_of, unit_of_exponent,
+};
 use super::sigma::{Spread, Weights};
 use super::summary::{Moments, in_chunks};
 use super::values::Values;

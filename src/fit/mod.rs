@@ -34,8 +34,7 @@ mod warnings;
 
 use crate::backend::cpu::predict;
 use crate::data::columns::Columns;
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
 use crate::data::{Data, expect_columns};
 use crate::error::saved::SavedError;

@@ -10,9 +10,8 @@ use super::native::{Model, Native};
 use super::parse::names::replace_names;
 use super::program::Program;
 use super::scalar::Scalar;
-use crate::error::Result;
-use crate::error::TieError;
 use crate::error::names::position;
+use crate::error::{Result, TieError};
 use std::sync::Arc;
 
 /// Partials taken together.

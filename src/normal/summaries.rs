@@ -79,7 +79,9 @@ impl Summary for Normal {
 }
 
 /// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the factor of J; the last
-/// holds Qᵀr and, on the diagonal, the length of what no parameter can fit.
+/// holds Qᵀr and, on the diagonal, the length of what no parameter can fit. It is the same summary as the
+/// normal equations without squaring the condition of the problem (Golub and Van Loan, Matrix Computations,
+/// section 5.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RFactor {
     /// Free parameters.
@@ -147,7 +149,8 @@ impl Summary for RFactor {
 /// Pieces of a group: what a fit in memory has at most, so that up to that many the bits are the same.
 const GROUP: u64 = 256;
 
-/// A sum that grows piece by piece.
+/// A sum that grows piece by piece, merged in groups: in an order that does not depend on how many pieces
+/// come at a time, and with the rounding of hundreds of sums where there are millions of pieces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Grouped<S> {
     /// Of the groups that are complete.

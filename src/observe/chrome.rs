@@ -4,8 +4,7 @@
 //! is one recorder for the life of the process: between two records it listens to nothing, and what it
 //! might still be told goes nowhere.
 
-use crate::error::Result;
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -5,8 +5,7 @@ use super::canvas::{CONTOURS, Canvas, FAINT, LINE, THIN};
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
 use crate::curve_fit::profile::contour::{Contour, ContourLine};
-use crate::error::PlotError;
-use crate::error::Result;
+use crate::error::{PlotError, Result};
 use std::path::Path;
 
 /// A path of one level, as points of both parameters.

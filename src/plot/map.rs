@@ -2,8 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Area, Canvas, Color, INK, LABEL, THIN, TICK, TITLE};
-use crate::error::PlotError;
-use crate::error::Result;
+use crate::error::{PlotError, Result};
 use std::ops::Range;
 use std::path::Path;
 

@@ -5,8 +5,7 @@ use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, THIN};
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark};
 use crate::curve_fit::profile::Profile;
-use crate::error::PlotError;
-use crate::error::Result;
+use crate::error::{PlotError, Result};
 use std::path::Path;
 
 /// The profile of one parameter: the increase of the cost over its values, with the parabola that the

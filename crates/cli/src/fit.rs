@@ -1,7 +1,6 @@
 //! `dualfit fit`: one model, one table, one fit.
 
 use crate::arguments::FitArguments;
-use crate::destinations;
 use crate::json::{document, printed};
 use crate::model::Model;
 use crate::output::{explain, print, put};
@@ -10,7 +9,7 @@ use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
 use crate::report::{self, Intervals};
 use crate::table::Table;
 use crate::watch::{clear_progress, stop_on_interrupt, watched};
-use crate::written;
+use crate::{destinations, written};
 use dualfit::{Fit, MultiStart, Termination};
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {

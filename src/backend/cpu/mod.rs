@@ -35,8 +35,7 @@ use machine::{BLOCK, Block, Inputs, Uniforms};
 use rows::Weighting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use sums::Worker;
-use sums::merge_into;
+use sums::{Worker, merge_into};
 pub(crate) use whitened::Whitened;
 
 /// Below about this many element operations a pass is over before other threads have woken up.

@@ -135,7 +135,8 @@ pub(super) fn merge_into<S: Summary>(chunks: &mut [(S, Option<Fault>)], out: &mu
     out.is_finite()
 }
 
-/// Registers, row columns and scratch of one thread.
+/// Registers, row columns and scratch of one thread, kept between chunks and fits so that a pass allocates
+/// nothing.
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) machine: Machine,

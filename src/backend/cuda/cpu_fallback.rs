@@ -4,8 +4,7 @@
 use super::driver::DriverError;
 use super::evaluator::{Cuda, no_loop};
 use super::interface::{Layout, Size};
-use super::resident_run::ResidentFit;
-use super::resident_run::minimise_resident;
+use super::resident_run::{ResidentFit, minimise_resident};
 use super::source::FEW_PARAMETERS;
 use crate::backend::cpu::Cpu;
 use crate::normal::{Normal, RFactor};

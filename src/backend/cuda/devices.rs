@@ -1,9 +1,8 @@
 //! What devices there are, for a person to read.
 
 use super::bandwidth::{self, Bandwidth};
-use super::cuda_driver;
 use super::nvrtc::Nvrtc;
-use super::probe;
+use super::{cuda_driver, probe};
 use crate::error::no_cuda::NoCuda;
 use crate::error::{Error, Result};
 use std::fmt;

@@ -251,7 +251,8 @@ const ROWS_BYTES: usize = 64 << 20;
 /// Points below which a stretch is not split further between blocks.
 const LEAST_SPLIT: usize = 1024;
 
-/// Room for the weighted rows of `stride` points, k columns each, and for sums of their products.
+/// Room for the weighted rows of `stride` points, k columns each, and for sums of their products: for models
+/// with more parameters than a block can sum up, whose rows are written to device memory and multiplied there.
 pub(super) struct DeviceRows {
     matrix: Buffer,
     cost: Buffer,

@@ -7,11 +7,10 @@
 
 use crate::error::no_cuda::{NoCuda, OLDEST};
 use libloading::Library;
-use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
-use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::{env, fs};
 
 /// The driver's library under the names that cudarc tries, in its order.
 pub(crate) const LIBRARIES: [&str; 2] =

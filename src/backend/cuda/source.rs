@@ -3,8 +3,7 @@
 use super::codegen;
 pub(crate) use super::codegen::{Arithmetic, Storage};
 use super::interface::{self, Rule, Size};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::model::op::Node;
 use crate::model::program::Program;
 

@@ -150,7 +150,11 @@ const MOST_BYTES: usize = 256 << 20;
 /// Chunks whose sums may wait on the device. The host waits for as many at once, for one kernel.
 pub(super) const SLOTS: usize = 16;
 
-/// Two rooms on a device for points of one kind, in turn.
+/// Two rooms on a device for points of one kind, in turn: while a kernel passes over one the next chunk is
+/// uploaded to the other.
+///
+/// A fence between upload and launch keeps the order: the launch waits for its upload, and the upload after
+/// the fence for the launch before it, which had the same room.
 pub(crate) struct DoubleBuffer {
     rooms: [DevicePoints; 2],
     turn: usize,

@@ -1,11 +1,9 @@
 //! The points of a stream, passed over chunk by chunk, and what is known of them.
 
-use super::pass_cache::PassSum;
-use super::pass_cache::{PassCache, PassKey, PassResult, Unfinished};
+use super::pass_cache::{PassCache, PassKey, PassResult, PassSum, Unfinished};
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::data::overview::Overview;
 use crate::data::points::Points;
 use crate::data::sample::Sample;

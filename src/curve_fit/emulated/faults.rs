@@ -3,8 +3,7 @@
 
 use super::SHARED;
 use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::device::Device;
-use crate::backend::cuda::device::{CompileError, Compiler, Image};
+use crate::backend::cuda::device::{CompileError, Compiler, Device, Image};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
 use crate::device::Processor;

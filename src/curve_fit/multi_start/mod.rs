@@ -3,15 +3,13 @@
 pub(crate) mod sampling;
 
 use super::CurveFit;
-use super::parameters::ends;
-use super::parameters::told_of_ties;
+use super::parameters::{ends, told_of_ties};
 use super::start::CompleteStart;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::StartError;
 use crate::error::names::position;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StartError};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;

@@ -1,9 +1,6 @@
-//! Lines of one level through scattered fits and through a grid of them: marching squares (Lorensen and Cline's marching cubes, 1987, in the
+//! Lines of one level through a grid: marching squares (Lorensen and Cline's marching cubes, 1987, in the
 //! plane).
 
-use crate::curve_fit::CurveFit;
-use crate::error::Result;
-use crate::fit::Fit;
 use std::collections::BTreeMap;
 
 /// An edge of the grid: the corner it begins at, and whether it goes up.
@@ -85,68 +82,6 @@ fn take(joined: &mut BTreeMap<Edge, Vec<Edge>>, at: Edge) -> Option<Edge> {
         }
     }
     Some(next)
-}
-
-/// Starts, of data of few points and of many.
-const USUAL: usize = 48;
-const FEW: usize = 6;
-/// Points from which on there are few.
-const MANY: usize = 10_000;
-/// Powers of ten that a value is changed by at most,
-const POWERS: f64 = 1.5;
-/// and standard errors.
-const ERRORS: f64 = 30.0;
-
-/// Starts far from each other.
-pub(super) struct Scattered {
-    /// The model with the nonlinear parameters held, too: its fit solves for the others.
-    pub(super) linear: CurveFit,
-    /// One value per parameter each; none if all that are free are linear, for which there is one minimum.
-    pub(super) starts: Vec<Vec<f64>>,
-}
-
-impl Scattered {
-    /// Those about the best fit, of what is free in `held`: nonlinear parameters of other size and sign in
-    /// two of three starts, some standard errors away in the third.
-    pub(super) fn about(best: &Fit, held: &CurveFit) -> Result<Scattered> {
-        let names = held.linear_parameters()?;
-        let free = held.free_positions().into_iter();
-        let moving: Vec<usize> =
-            free.filter(|&k| !names.contains(&held.names[k].as_str())).collect();
-        let mut linear = held.clone().changed();
-        moving.iter().for_each(|&k| linear.fixed[k] = true);
-        let count = match moving.len() {
-            0 => 0,
-            _ if best.points > MANY => FEW,
-            _ => USUAL,
-        };
-        let start = |which: usize| {
-            let mut params = best.params.clone();
-            for (dimension, &k) in moving.iter().enumerate() {
-                // A Kronecker sequence by roots of primes: even in every dimension, and always the same.
-                let part = (which as f64 + 0.5) * PRIMES[dimension % PRIMES.len()].sqrt() % 1.0;
-                params[k] =
-                    moved(params[k], best.covariance.errors[k], part, !which.is_multiple_of(3));
-            }
-            params
-        };
-        let starts = (0..count).map(start).collect();
-        Ok(Scattered { linear, starts })
-    }
-}
-
-const PRIMES: [f64; 8] = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0];
-
-/// A value for `part` of a range from 0 to 1 about the best one.
-fn moved(value: f64, error: f64, part: f64, by_size: bool) -> f64 {
-    let error = Some(error).filter(|e| *e > 0.0 && e.is_finite());
-    let size = if value == 0.0 { error.unwrap_or(1.0) } else { value };
-    match error.filter(|_| !by_size) {
-        Some(error) => value + ERRORS * error * (2.0 * part - 1.0).powi(3),
-        // Two in five have the other sign.
-        None if part < 0.4 => -size * 10f64.powf(POWERS * (5.0 * part - 1.0)),
-        None => size * 10f64.powf(POWERS * ((part - 0.4) / 0.3 - 1.0)),
-    }
 }
 
 #[cfg(test)]

@@ -98,7 +98,8 @@ struct Local {
 }
 
 /// The excess as a function of the value between the nodes `left` and `left + 1`, `best` among all
-/// being the best value: in the form that predicts both of them best.
+/// being the best value: the polynomial through the nodes around, by Neville's scheme, in the form that
+/// predicts both of them best.
 pub(super) fn between(nodes: &[ProfileNode], best: usize, left: usize) -> impl Fn(f64) -> f64 {
     let known = |form: Interpolated| {
         let local = around(nodes, best, left, left, None, form)?;

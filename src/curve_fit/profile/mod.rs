@@ -11,6 +11,7 @@ pub(crate) mod contour;
 mod contour_lines;
 pub(crate) mod interval;
 mod refits;
+mod scattered;
 mod walk;
 
 use super::CurveFit;

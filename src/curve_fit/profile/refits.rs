@@ -1,6 +1,6 @@
 //! Fits of the other parameters while one or two are held.
 
-use super::contour_lines::Scattered;
+use super::scattered::Scattered;
 use super::walk::ProfileNode;
 use crate::curve_fit::CurveFit;
 use crate::data::Data;

@@ -1,7 +1,6 @@
 //! From the best fit outwards: where a parameter is held next, and where nodes are too far apart.
 
-use super::interval::ProfileEnd;
-use super::interval::interpolation_error;
+use super::interval::{ProfileEnd, interpolation_error};
 use super::refits::Refits;
 use crate::threads;
 use rayon::prelude::*;

@@ -1,7 +1,6 @@
 //! A batch in a few lines: how many fits ended how, and what the parameters are like.
 
-use super::BatchFit;
-use super::BatchFitView;
+use super::{BatchFit, BatchFitView};
 use crate::fit::approach::is_little;
 use crate::fit::significant::significant;
 use std::fmt;

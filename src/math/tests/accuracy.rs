@@ -2,8 +2,7 @@
 //!
 //! A distance of d doubles from the correctly rounded result means an error below d + 1/2 ulp.
 
-use super::super as math;
-use super::Random;
+use super::{super as math, Random};
 
 const PER_BINADE: usize = if cfg!(debug_assertions) { 4 } else { 100 };
 const IN_RANGE: usize = if cfg!(debug_assertions) { 10_000 } else { 200_000 };

@@ -1,8 +1,7 @@
 //! w(z) and its derivative against `tests/data/faddeeva.csv`, recorded by `tests/record/faddeeva.py`,
 //! and against values that others computed.
 
-use super::super as math;
-use super::same;
+use super::{super as math, same};
 
 const TABLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/faddeeva.csv"));
 

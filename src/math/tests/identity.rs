@@ -1,10 +1,9 @@
 //! Blocks, lanes and scalar functions give the same bits, whatever the length, the neighbours and the
 //! instruction set the loop is compiled for.
 
-use super::super as math;
 use super::super::lane::for_each_method;
 use super::super::{block, lane};
-use super::{Random, same};
+use super::{super as math, Random, same};
 
 const LENGTHS: [usize; 8] = [0, 1, 7, 8, 9, 31, 255, 1024];
 

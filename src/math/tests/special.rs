@@ -1,7 +1,6 @@
 //! The special values of IEEE 754 and C99 Annex F.
 
-use super::super as math;
-use super::same;
+use super::{super as math, same};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 const INF: f64 = f64::INFINITY;

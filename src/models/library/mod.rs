@@ -23,10 +23,9 @@ pub(crate) mod waves;
 
 use super::definition::Definition;
 use super::model::Model;
-use crate::error::ModelError;
-use crate::error::Result;
 use crate::error::nearest::nearest;
 use crate::error::visible::visible;
+use crate::error::{ModelError, Result};
 
 /// All definitions, in the order in which they are listed.
 pub(crate) static ALL: &[&Definition] = &[

@@ -1,7 +1,6 @@
 //! A polynomial of any degree.
 
-use crate::error::ModelError;
-use crate::error::Result;
+use crate::error::{ModelError, Result};
 use crate::model::Expression;
 use crate::models::Model;
 use crate::models::definition::ModelKind;

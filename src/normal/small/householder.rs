@@ -1,4 +1,5 @@
-//! Orthogonal updates of a triangular factor: the reflection, and damping folded into R by it.
+//! Orthogonal updates of a triangular factor: the reflection, damping folded into R by it, and one row more
+//! by rotations.
 //!
 //! Folding damping in, here, and rows of data, in `fold_rows`, both append rows to an upper triangular R and restore the triangle by one Householder reflection
 //! per column. Above the appended rows a column of R has zeros below its diagonal, so that the

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::{fmt, fs};
 
 use tempfile::TempDir;
 

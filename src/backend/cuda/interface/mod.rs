@@ -4,8 +4,7 @@
 mod structures;
 
 use crate::constants::{self, DEPTH};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use std::ops::Range;
 pub(crate) use structures::{BatchLayout, DataLayout, Layout, Member, ScratchLayout};
 

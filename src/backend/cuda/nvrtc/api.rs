@@ -6,9 +6,8 @@ use super::search::companions;
 use crate::backend::cuda::device::{CompileError, Image};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fmt;
 use std::path::Path;
-use std::ptr;
+use std::{fmt, ptr};
 
 /// `nvrtcProgram`.
 type Handle = *mut c_void;

@@ -5,8 +5,7 @@ use crate::backend::cuda::batch::unit::{BatchShape, batch_unit, bench_bytes};
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 
 const POINTS: usize = 20;

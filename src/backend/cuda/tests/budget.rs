@@ -10,8 +10,7 @@ use crate::backend::cuda::device::Compiler;
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::nvrtc::tests::all;
 use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 

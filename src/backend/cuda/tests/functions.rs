@@ -3,8 +3,7 @@
 
 use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::model::op::{Binary, Unary};
 use crate::model::program::Program;
 use crate::model::scalar::Scalar;

@@ -2,8 +2,7 @@
 
 use super::trial::Trial;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, model_unit, translation_unit};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 use crate::model::scalar::Mask;
 use crate::model::var::Var;

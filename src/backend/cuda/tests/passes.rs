@@ -3,8 +3,7 @@
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, THREADS, translation_unit};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 use crate::normal::pair;
 

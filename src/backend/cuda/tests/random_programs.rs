@@ -5,8 +5,7 @@
 use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::codegen::to_f32;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
-use crate::data::loss::Estimator;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;

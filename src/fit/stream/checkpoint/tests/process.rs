@@ -2,13 +2,11 @@
 //! full, without permission.
 
 use super::*;
-use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{env, fs, thread};
 
 /// Tells a process of this test what to do, and where.
 const TASK: &str = "DUALFIT_TEST_CHECKPOINT";
