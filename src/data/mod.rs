@@ -115,8 +115,7 @@ impl<'a> Data<'a> {
                 return Err(sigma.unsuited("one fit", "use Sigma::Constant for all its points"));
             }
             Sigma::RelativeColumn | Sigma::AbsoluteColumn => {
-                let remedy = "give the values with Sigma::Relative or Sigma::Absolute";
-                return Err(sigma.unsuited("a fit in memory", remedy));
+                return Err(sigma.without_source("a fit in memory"));
             }
         };
         Ok(self)

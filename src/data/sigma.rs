@@ -76,6 +76,11 @@ impl Sigma<'_> {
         }
     }
 
+    /// The refusal of a source's column by an `entry` whose points come from no source.
+    pub(super) fn without_source(&self, entry: &'static str) -> Error {
+        self.unsuited(entry, "give the values with Sigma::Relative or Sigma::Absolute")
+    }
+
     /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
         !matches!(self, Sigma::Unknown | Sigma::Relative(_) | Sigma::RelativeColumn)

@@ -252,8 +252,7 @@ impl<'a> BatchData<'a> {
                 return Err(self.sigma.unsuited("a batch", remedy));
             }
             Sigma::RelativeColumn | Sigma::AbsoluteColumn => {
-                let remedy = "give the values with Sigma::Relative or Sigma::Absolute";
-                return Err(self.sigma.unsuited("a batch", remedy));
+                return Err(self.sigma.without_source("a batch"));
             }
             _ => {}
         }
@@ -261,11 +260,11 @@ impl<'a> BatchData<'a> {
             return Ok(self);
         };
         let samples = self.samples.len();
-        let (given, needed, remedy) = match self.sigma {
-            Sigma::PerFit(sigma) => (sigma.len(), fits, "one standard deviation per fit"),
-            Sigma::Relative(sigma) | Sigma::Absolute(sigma)
-                if self.equal() != Some(sigma.len()) =>
-            {
+        match self.deviations() {
+            Deviations::OfFit(sigma) => {
+                expect_length("sigma".into(), sigma.len(), fits, "one standard deviation per fit")?;
+            }
+            Deviations::OfSample(sigma) => {
                 let remedy = match self.equal() {
                     Some(_) => {
                         "one standard deviation per point, the same for every fit, or one per sample"
@@ -274,11 +273,10 @@ impl<'a> BatchData<'a> {
                         "one standard deviation per sample, since the fits are of unequal length"
                     }
                 };
-                (sigma.len(), samples, remedy)
+                expect_length("sigma".into(), sigma.len(), samples, remedy)?;
             }
-            _ => (0, 0, ""),
-        };
-        expect_length("sigma".into(), given, needed, remedy)?;
+            Deviations::Same | Deviations::OfPoint(_) => {}
+        }
         if let Some(mask) = self.mask
             && self.equal() != Some(mask.len())
         {

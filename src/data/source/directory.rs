@@ -161,7 +161,7 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> Source for Direct
 
     fn unchanged(&self) -> Result<(), SourceChange> {
         for (file, stamp) in self.files.iter().zip(&self.stamps) {
-            stamp.expect_at(file)?;
+            stamp.compare_at(file)?;
         }
         self.source.as_ref().map_or(Ok(()), Source::unchanged)
     }

@@ -65,7 +65,7 @@ impl DataFile {
         let place = self.place();
         if let Bytes::OnDisk(file, stamp) = &self.bytes {
             for metadata in [file.metadata(), fs::metadata(&self.path)].into_iter().flatten() {
-                stamp.expect(&Stamp::of(&metadata), &place)?;
+                stamp.compare(&Stamp::of(&metadata), &place)?;
             }
         }
         Ok(())
@@ -193,11 +193,11 @@ impl Stamp {
     /// Refuses the file that is at `path` by now, if it is another one or is not there.
     ///
     /// # Errors
-    /// As [`expect`](Stamp::expect).
-    pub(crate) fn expect_at(&self, path: &Path) -> Result<(), SourceChange> {
+    /// As [`compare`](Stamp::compare).
+    pub(crate) fn compare_at(&self, path: &Path) -> Result<(), SourceChange> {
         let place = path.display().to_string();
         match fs::metadata(path) {
-            Ok(metadata) => self.expect(&Stamp::of(&metadata), &place),
+            Ok(metadata) => self.compare(&Stamp::of(&metadata), &place),
             Err(why) => {
                 let (what, before, after) = ("name", "there".into(), format!("not: {why}"));
                 Err(SourceChange::File { place, what, before, after })
@@ -209,7 +209,7 @@ impl Stamp {
     ///
     /// # Errors
     /// With the first thing that differs.
-    pub(crate) fn expect(&self, present: &Stamp, place: &str) -> Result<(), SourceChange> {
+    pub(crate) fn compare(&self, present: &Stamp, place: &str) -> Result<(), SourceChange> {
         for ((what, before), after) in Stamp::WHAT.into_iter().zip(&self.0).zip(&present.0) {
             if before != after {
                 let (before, after) = (before.clone(), after.clone());
