@@ -166,7 +166,7 @@ impl JointLayout {
             .iter()
             .map(|name| (name.clone(), format!("the parameter `{name}`")))
             .collect();
-        for asked in of_all(&self.members, &self.names) {
+        for asked in derived_of_all(&self.members, &self.names) {
             let of: Vec<&str> = asked.places.iter().map(|&k| self.names[k].as_str()).collect();
             let what = format!("a derived quantity of {}", of.join(", "));
             if let Some((name, first)) = taken.iter().find(|(name, _)| *name == asked.name) {
@@ -225,7 +225,7 @@ fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
 
 /// Of all sets, at least one. The row unit is that of the set with the largest rows; the scatter is of
 /// each set about its own mean.
-pub(super) fn of(sets: &[Points<'_>]) -> Result<Overview> {
+pub(super) fn overview_of(sets: &[Points<'_>]) -> Result<Overview> {
     let smallest = |unit: f64, points: &Points<'_>| unit.min(points.units.row);
     let row = sets.iter().fold(f64::INFINITY, smallest);
     let (first, summary) = (sets[0].overview(), Moments::default());
@@ -257,7 +257,7 @@ pub(super) struct Asked<'v> {
 /// The quantities of all sets. What has one value for all, since its parameters are shared, comes once
 /// and keeps its name; of the others the set, counted from 1, is a part of it. `names`: those of the
 /// joint fit's parameters.
-pub(super) fn of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
+pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
     for (set, member) in members.iter().enumerate() {
         for (name, formula) in &member.curve.derived {
@@ -290,7 +290,11 @@ pub(super) fn of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Aske
 /// The model of a joint fit, which predicts: its first independent variable is the set, counted from
 /// 1, the others are those of the `models`, one per set, with the formulas of tied parameters in their
 /// places. Passes do not run it.
-pub(super) fn joint(members: &[SetMember], models: &[&Model], names: &[String]) -> Result<Model> {
+pub(super) fn joint_model(
+    members: &[SetMember],
+    models: &[&Model],
+    names: &[String],
+) -> Result<Model> {
     let columns = 1 + models[0].columns();
     let programs = models.iter().map(|model| match model {
         Model::Traced(program) => Some(program),
@@ -336,7 +340,7 @@ pub(super) fn joint(members: &[SetMember], models: &[&Model], names: &[String]) 
 }
 
 /// Typical sizes of all parameters, NaN where they are not known.
-pub(super) fn scales(members: &[SetMember], params: usize) -> Vec<f64> {
+pub(super) fn scales_of_all(members: &[SetMember], params: usize) -> Vec<f64> {
     let mut scales = vec![f64::NAN; params];
     for member in members {
         let own = member.params.iter().zip(&member.curve.scales);
@@ -348,7 +352,7 @@ pub(super) fn scales(members: &[SetMember], params: usize) -> Vec<f64> {
 fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usize) -> Model {
     let sets: Vec<(Model, Vec<usize>)> =
         members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
-    let scales = scales(members, params);
+    let scales = scales_of_all(members, params);
     let value = move |x: &[f64], p: &[f64]| {
         let set = (x[0].round().max(1.0) as usize).min(sets.len()) - 1;
         let (model, own) = &sets[set];

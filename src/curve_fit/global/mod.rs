@@ -171,7 +171,7 @@ impl JointLayout {
     ) -> Result<JointFit> {
         let begun = Instant::now();
         let first = &self.members[0].curve;
-        let whole = layout::of(points)?;
+        let whole = layout::overview_of(points)?;
         if whole.used < self.free.len() && !first.underdetermined {
             let parameters = self.free.len();
             return Err(Error::TooFewPoints { points: whole.used, parameters });
@@ -212,12 +212,12 @@ impl JointLayout {
             })
             .collect();
         let supply = JointSupply { sets };
-        let model = layout::joint(&self.members, &models, &self.names)?;
+        let model = layout::joint_model(&self.members, &models, &self.names)?;
         let prepared = match &model {
             Model::Traced(program) => Prepared::traced(program, &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
-        let scales = layout::scales(&self.members, self.names.len());
+        let scales = layout::scales_of_all(&self.members, self.names.len());
         let prepare_time = begun.elapsed();
         let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
         let request = Request {
@@ -243,7 +243,7 @@ impl JointLayout {
             spent,
         };
         let mut fit = request.fit()?;
-        for Asked { name, formula, places } in layout::of_all(&self.members, &self.names) {
+        for Asked { name, formula, places } in layout::derived_of_all(&self.members, &self.names) {
             fit.derive_at(name, formula, &places);
         }
         let view = |((member, ready), points): ((&SetMember, &Arc<Ready>), &Points<'_>)| SetView {

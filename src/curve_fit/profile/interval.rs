@@ -55,7 +55,7 @@ impl Profile {
     /// Between two neighbouring nodes, by bisection of what is interpolated there.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
-        let local = between(&self.nodes, self.best, inner.min(outer));
+        let local = excess_between(&self.nodes, self.best, inner.min(outer));
         for _ in 0..200 {
             let middle = 0.5 * inside + 0.5 * outside;
             if middle == inside || middle == outside {
@@ -100,7 +100,11 @@ struct Local {
 /// The excess as a function of the value between the nodes `left` and `left + 1`, `best` among all
 /// being the best value: the polynomial through the nodes around, by Neville's scheme, in the form that
 /// predicts both of them best.
-pub(super) fn between(nodes: &[ProfileNode], best: usize, left: usize) -> impl Fn(f64) -> f64 {
+pub(super) fn excess_between(
+    nodes: &[ProfileNode],
+    best: usize,
+    left: usize,
+) -> impl Fn(f64) -> f64 {
     let known = |form: Interpolated| {
         let local = around(nodes, best, left, left, None, form)?;
         Some((missed(nodes, best, left, form), local))
