@@ -58,6 +58,17 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// Every robust loss, of one scale: to try what outliers do to a result.
+    pub const fn robust(scale: f64) -> [Loss; 5] {
+        [
+            Loss::SoftL1 { scale },
+            Loss::Huber { scale },
+            Loss::Cauchy { scale },
+            Loss::Arctan { scale },
+            Loss::Tukey { scale },
+        ]
+    }
+
     /// The scale C, or `None` for least squares.
     pub fn scale(self) -> Option<f64> {
         match self {
@@ -99,7 +110,7 @@ impl Loss {
     }
 
     /// Name of the loss, as reports print it.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Loss::Linear => "least squares",
             Loss::SoftL1 { .. } => "soft L1",

@@ -189,13 +189,7 @@ fn weights() -> Vec<Question> {
 fn losses() -> Vec<Question> {
     let mut all = Vec::new();
     for scale in [0.05, 0.5] {
-        for loss in [
-            Loss::SoftL1 { scale },
-            Loss::Huber { scale },
-            Loss::Cauchy { scale },
-            Loss::Arctan { scale },
-            Loss::Tukey { scale },
-        ] {
+        for loss in Loss::robust(scale) {
             let (x, mut y) = decays(60);
             y.iter_mut().step_by(9).for_each(|y| *y += 2.0);
             all.push(ask(&format!("a decay under {loss:?}"), decay().loss(loss), (x, y), &DECAY));

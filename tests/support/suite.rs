@@ -242,13 +242,7 @@ pub fn losses(place: Place<'_>) {
     let (x, mut y) = decay_data(500);
     (0..500).step_by(17).for_each(|i| y[i] += 3.0);
     let data = Data::new(&x, &y).unwrap();
-    for loss in [
-        Loss::SoftL1 { scale: 0.1 },
-        Loss::Huber { scale: 0.1 },
-        Loss::Cauchy { scale: 0.1 },
-        Loss::Arctan { scale: 0.5 },
-        Loss::Tukey { scale: 0.5 },
-    ] {
+    for loss in Loss::robust(0.5) {
         compare(&format!("{loss:?}"), &decay().loss(loss), &data, &START, place);
         let far = [300.0, 0.5, 50.0];
         compare(&format!("{loss:?} from far"), &decay().loss(loss), &data, &far, place);

@@ -336,11 +336,5 @@ fn loss(problem: &Problem, start: &[f64], drawn: &mut Drawn) -> Loss {
     let largest = rows.iter().fold(0.0, |m: f64, r| m.max(r.f64().abs()));
     let scale = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
     let scale = scale / drawn.power(0.0, 10.0);
-    match drawn.index(5) {
-        0 => Loss::SoftL1 { scale },
-        1 => Loss::Huber { scale },
-        2 => Loss::Cauchy { scale },
-        3 => Loss::Arctan { scale },
-        _ => Loss::Tukey { scale },
-    }
+    Loss::robust(scale)[drawn.index(5)]
 }

@@ -209,14 +209,7 @@ fn partials_are_those_of_differences() {
 #[test]
 fn the_pull_of_a_loss_is_its_slope() {
     let (h, scale) = (Dd::from(1e-12), 0.7);
-    for loss in [
-        Loss::Linear,
-        Loss::SoftL1 { scale },
-        Loss::Huber { scale },
-        Loss::Cauchy { scale },
-        Loss::Arctan { scale },
-        Loss::Tukey { scale },
-    ] {
+    for loss in [Loss::Linear].into_iter().chain(Loss::robust(scale)) {
         for r in [1e-3, 0.3, 0.69, 0.71, 2.0, 50.0] {
             let r = Dd::from(r);
             let slope = (lost(loss, r + h).0 - lost(loss, r - h).0) / (h + h);

@@ -84,20 +84,12 @@ fn weighted() -> Vec<Case> {
 }
 
 fn robust() -> Vec<Case> {
-    let scale = 0.15;
-    let losses = [
-        Loss::SoftL1 { scale },
-        Loss::Huber { scale },
-        Loss::Cauchy { scale },
-        Loss::Arctan { scale: 1.0 },
-        Loss::Tukey { scale: 0.6 },
-    ];
     let case = |loss: Loss| {
         let mut case = plain(format!("{loss:?}"));
         case.y.iter_mut().skip(3).step_by(25).for_each(|y| *y += 2.0);
         Case { model: decay().loss(loss), ..case }
     };
-    losses.into_iter().map(case).collect()
+    Loss::robust(0.6).into_iter().map(case).collect()
 }
 
 fn models() -> Vec<Case> {

@@ -102,24 +102,13 @@ pub(crate) fn range(text: &str) -> Said<Range> {
     }
 }
 
-/// A loss of a scale.
-type Scaled = fn(f64) -> Loss;
-
-const LOSSES: [(&str, Scaled); 5] = [
-    ("huber", |scale| Loss::Huber { scale }),
-    ("soft-l1", |scale| Loss::SoftL1 { scale }),
-    ("cauchy", |scale| Loss::Cauchy { scale }),
-    ("arctan", |scale| Loss::Arctan { scale }),
-    ("tukey", |scale| Loss::Tukey { scale }),
-];
-
 /// `huber:1.5`.
 pub(crate) fn loss(text: &str) -> Said<Loss> {
     let (name, scale) = text.split_once(':').unwrap_or((text, ""));
     let named = name.trim().to_lowercase().replace('_', "-");
-    let Some((_, loss)) = LOSSES.iter().find(|(name, _)| *name == named) else {
-        let names = LOSSES.map(|(name, _)| name);
-        let near = did_you_mean(&named, names);
+    let names = Loss::robust(1.0).map(|loss| loss.name().to_lowercase().replace(' ', "-"));
+    let Some(which) = names.iter().position(|name| *name == named) else {
+        let near = did_you_mean(&named, names.iter().map(String::as_str));
         return Err(format!("there is no such loss{near}; there are {}", names.join(", ")));
     };
     if scale.trim().is_empty() {
@@ -129,7 +118,7 @@ pub(crate) fn loss(text: &str) -> Said<Loss> {
     }
     match number(scale)? {
         scale if scale <= 0.0 => Err("the scale must be positive".into()),
-        scale => Ok(loss(scale)),
+        scale => Ok(Loss::robust(scale)[which]),
     }
 }
 

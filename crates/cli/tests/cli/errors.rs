@@ -209,7 +209,7 @@ fn values_that_make_no_sense() {
     );
     words(
         &["--loss", "hubber:1"],
-        "--loss hubber:1: there is no such loss (did you mean \"huber\"?); there are huber, soft-l1, cauchy, arctan, tukey",
+        "--loss hubber:1: there is no such loss (did you mean \"huber\"?); there are soft-l1, huber, cauchy, arctan, tukey",
     );
     words(
         &["--loss", "huber"],

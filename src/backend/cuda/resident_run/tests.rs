@@ -83,14 +83,7 @@ fn bounds_and_fixed_parameters() {
 #[test]
 fn robust_losses() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
-    let scale = 0.1;
-    for loss in [
-        Loss::SoftL1 { scale },
-        Loss::Huber { scale },
-        Loss::Cauchy { scale },
-        Loss::Arctan { scale },
-        Loss::Tukey { scale: 0.5 },
-    ] {
+    for loss in Loss::robust(0.5) {
         let end = spoilt().loss(loss).check(&device, By::Warp, &format!("{loss:?}"));
         assert!(end.termination.is_converged(), "{loss:?}: {:?}", end.termination);
         spoilt().loss(loss).bound(1, 0.5, 1.2).check(&device, By::Solo, &format!("{loss:?}"));
