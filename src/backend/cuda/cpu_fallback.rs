@@ -56,7 +56,7 @@ impl<'a> WithCpuFallback<'a> {
 
 impl Evaluator for WithCpuFallback<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        match self.on_device(|device| device.normal(params, columns, out))? {
+        match self.on_device(|device| device.pass(params, columns, out))? {
             true => Ok(()),
             false => self.cpu.normal(params, columns, out),
         }
@@ -65,7 +65,7 @@ impl Evaluator for WithCpuFallback<'_> {
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
         let done = out.n <= FEW_PARAMETERS
-            && self.on_device(|device| device.factor(params, columns, out))?;
+            && self.on_device(|device| device.pass(params, columns, out))?;
         if done { Ok(()) } else { self.cpu.factor(params, columns, out) }
     }
 

@@ -12,13 +12,10 @@ use super::device_points::DevicePoints;
 use super::driver::{DriverError, Geometry};
 use super::interface::{Layout, ScratchLayout, Size, words};
 use super::memory::Buffer;
-use super::passes::{
-    DevicePasses, PartialSums, Summed, factor_geometry, geometry, width, with_data,
-};
+use super::passes::{DevicePasses, PartialSums, PassKind, Summed, geometry, width, with_data};
 use super::source::FEW_PARAMETERS;
 use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
-use crate::normal::{Normal, RFactor};
 use crate::observe::span;
 use std::ops::Range;
 
@@ -104,48 +101,24 @@ impl<'a> Cuda<'a> {
         }
     }
 
-    /// The normal equations at `params`.
-    pub(crate) fn normal(
+    /// A pass over all points: the normal equations at `params` or, for at most [`FEW_PARAMETERS`] free
+    /// parameters, the triangular factor.
+    pub(crate) fn pass<S: Summed>(
         &mut self,
         params: &[f64],
         columns: &[f64],
-        out: &mut Normal,
+        out: &mut S,
     ) -> Result<(), DriverError> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let mut part = Normal::zero(out.n);
-        self.pass(params, columns, (&mut part, out))
-    }
-
-    /// The triangular factor at `params`; for at most [`FEW_PARAMETERS`] free parameters.
-    pub(crate) fn factor(
-        &mut self,
-        params: &[f64],
-        columns: &[f64],
-        out: &mut RFactor,
-    ) -> Result<(), DriverError> {
-        let _span = span!(TRACE, "pass", points = self.points.used);
-        let mut part = RFactor::zero(out.n);
-        self.pass(params, columns, (&mut part, out))
-    }
-
-    /// A pass over all points; `part` is room for the sums of a chunk.
-    fn pass<S: Summed>(
-        &mut self,
-        params: &[f64],
-        columns: &[f64],
-        (part, out): (&mut S, &mut S),
-    ) -> Result<(), DriverError> {
         let Cuda { passes, slots, .. } = self;
         passes.set_inputs(params, columns)?;
         out.clear();
         slots.clear();
         match &mut self.place {
             PointsAt::Whole(resident) => passes.queue(S::KIND, resident, slots.next())?,
-            PointsAt::Chunks(rooms) => {
-                rooms.pass_over(passes, slots, self.points, (&mut *part, &mut *out))?;
-            }
+            PointsAt::Chunks(rooms) => rooms.pass_over(passes, slots, self.points, out)?,
         }
-        slots.collect(part, out)
+        slots.collect(out)
     }
 }
 
@@ -193,15 +166,9 @@ impl Cuda<'_> {
         let PointsAt::Whole(points) = &self.place else { return Err(no_loop()) };
         let state = self.state()?.address();
         let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
-        let (params, columns) = (at(&self.layout.present.params), at(&self.layout.columns));
-        let (passes, out) = (&self.passes, self.slots.first());
-        let no_floor = 0f64.to_bits();
-        let (partial, ticket) = (passes.partial.address(), passes.ticket.address());
-        let words = [params, columns, no_floor, partial, ticket, out];
-        let data = points.data(passes.loss_scale);
-        let multiprocessors = passes.kernels.passes.driver.properties().multiprocessors;
-        let geometry = factor_geometry(multiprocessors, passes.free, points.points);
-        passes.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
+        let inputs = (at(&self.layout.present.params), at(&self.layout.columns));
+        let out = self.slots.first();
+        self.passes.queue_at(PassKind::Factor, points, inputs, out)?;
         self.step(out)
     }
 
