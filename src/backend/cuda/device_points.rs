@@ -111,9 +111,9 @@ impl DevicePoints {
         }
         if !points.is_filtered() {
             for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
-                buffer.write_by(queue, 0, bytes(&values.part(range.clone())))?;
+                buffer.write(queue, 0, bytes(&values.part(range.clone())))?;
             }
-            self.y.1.write_by(queue, 0, bytes(&points.y.part(range.clone())))?;
+            self.y.1.write(queue, 0, bytes(&points.y.part(range.clone())))?;
         }
         let mut kept = Vec::new();
         let mut weights = Vec::new();
@@ -136,7 +136,7 @@ impl DevicePoints {
                     true => weights.extend(kept.iter().map(|&i| points.weight(i))),
                     false => weights.extend(part.map(|i| points.weight(i))),
                 }
-                buffer.write_by(queue, self.points, &weights)?;
+                buffer.write(queue, self.points, &weights)?;
             }
             self.points += count;
         }
@@ -173,5 +173,5 @@ fn send_picked(
     fn picked<T: Copy>(values: &[T], index: &[usize]) -> Vec<T> {
         index.iter().map(|&i| values[i]).collect()
     }
-    each!(values, v => buffer.write_by(queue, first, &picked(v, index)))
+    each!(values, v => buffer.write(queue, first, &picked(v, index)))
 }

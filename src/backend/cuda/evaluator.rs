@@ -7,7 +7,6 @@
 //! loop of the fit is there, too: launches of its passes and of the steps between them.
 
 use super::compiled_model::FitKernels;
-use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
 use super::driver::{DriverError, Geometry};
 use super::interface::{Layout, ScratchLayout, Size, words};
@@ -25,19 +24,6 @@ pub(crate) enum PointsAt<'a> {
     Whole(&'a DevicePoints),
     /// On the host; a chunk at a time is brought to the device.
     Chunks(Box<DoubleBuffer>),
-}
-
-impl PointsAt<'_> {
-    /// As many points at a time as there is room for: half of what was refused until it is granted.
-    /// `free`: the bytes that the device says it has.
-    pub(crate) fn chunks(
-        kernels: &LoadedKernels,
-        points: &Points<'_>,
-        free: usize,
-    ) -> Result<PointsAt<'static>, DriverError> {
-        DoubleBuffer::new(&kernels.driver, points, points.used, free)
-            .map(|rooms| PointsAt::Chunks(Box::new(rooms)))
-    }
 }
 
 /// The passes of one fit on a device.
@@ -128,23 +114,6 @@ impl Cuda<'_> {
         self.state.is_some()
     }
 
-    /// The state that such a loop works on.
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    pub(super) fn write_state(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.state()?.write(at, words)
-    }
-
-    pub(super) fn read_state(
-        &mut self,
-        at: Range<usize>,
-        words: &mut [u64],
-    ) -> Result<(), DriverError> {
-        self.state()?.read(at.start, words)
-    }
-
     /// Queues evaluations at the state's trial, each with the step that follows it.
     pub(super) fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
         let PointsAt::Whole(points) = &self.place else { return Err(no_loop()) };
@@ -185,7 +154,8 @@ impl Cuda<'_> {
             .launch("step", ONE_WARP, &arguments)
     }
 
-    fn state(&self) -> Result<&Buffer, DriverError> {
+    /// The state that such a loop works on.
+    pub(super) fn state(&self) -> Result<&Buffer, DriverError> {
         self.state.as_ref().ok_or_else(no_loop)
     }
 }

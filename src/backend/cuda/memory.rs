@@ -5,9 +5,10 @@
 //! model ask for the same sizes again and again, so memory is kept by its exact size.
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
+use crate::threads::lock;
 use bytemuck::Pod;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Room for `bytes` bytes on a device.
 pub(crate) struct Buffer {
@@ -37,32 +38,19 @@ impl Buffer {
         Ok(Buffer { driver: driver.clone(), address, bytes })
     }
 
-    /// A buffer with these values.
+    /// A buffer with these values, by a queue of the driver.
     pub(crate) fn with<T: Pod>(
-        driver: &Arc<dyn Driver>,
-        values: &[T],
-    ) -> Result<Buffer, DriverError> {
-        Buffer::with_by(driver, Queue::Work, values)
-    }
-
-    /// The same by a queue of the driver.
-    pub(crate) fn with_by<T: Pod>(
         driver: &Arc<dyn Driver>,
         queue: Queue,
         values: &[T],
     ) -> Result<Buffer, DriverError> {
         let buffer = Buffer::of::<T>(driver, values.len())?;
-        buffer.write_by(queue, 0, values)?;
+        buffer.write(queue, 0, values)?;
         Ok(buffer)
     }
 
-    /// Writes `values` from the value at `first` on; the buffer has room for them.
-    pub(crate) fn write<T: Pod>(&self, first: usize, values: &[T]) -> Result<(), DriverError> {
-        self.write_by(Queue::Work, first, values)
-    }
-
-    /// The same by a queue of the driver.
-    pub(crate) fn write_by<T: Pod>(
+    /// Writes `values` from the value at `first` on, by a queue of the driver; the buffer has room for them.
+    pub(crate) fn write<T: Pod>(
         &self,
         queue: Queue,
         first: usize,
@@ -150,7 +138,7 @@ impl Pooled {
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pool)
     }
 
     fn tallies(&self) -> (CopyTally, CopyTally) {

@@ -4,7 +4,7 @@
 use super::compiled_model::FitKernels;
 use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
-use super::driver::{Address, Driver, DriverError, Geometry};
+use super::driver::{Address, Driver, DriverError, Geometry, Queue};
 use super::interface::{GRAM_COLUMNS, sums};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
@@ -103,7 +103,7 @@ impl DevicePasses {
 
     /// Where the next passes evaluate the model.
     pub(super) fn set_inputs(&self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
-        self.inputs.write(0, &[params, columns].concat())
+        self.inputs.write(Queue::Work, 0, &[params, columns].concat())
     }
 
     /// Queues the sums over `points`, which it leaves at the address `out`.

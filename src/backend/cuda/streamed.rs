@@ -32,7 +32,7 @@ impl DeviceStream {
         (params, free): (usize, usize),
     ) -> Result<DeviceStream, DriverError> {
         let driver = kernels.passes.driver.clone();
-        let rooms = DoubleBuffer::new(&driver, like, capacity, driver.memory()?.free)?;
+        let rooms = DoubleBuffer::new(&driver, like, capacity)?;
         Ok(DeviceStream {
             passes: DevicePasses::new(kernels, loss_scale, (params, free), rooms.capacity())?,
             slots: PartialSums::new(&driver, width(free), SLOTS)?,
@@ -120,14 +120,13 @@ pub(crate) struct DoubleBuffer {
 
 impl DoubleBuffer {
     /// Two rooms for `most` points like `points` each, or for fewer: for half of what was refused until
-    /// it is granted. `free`: the bytes that the device says it has, of which half are taken.
-    pub(super) fn new(
+    /// it is granted. They take half of the bytes that the device says it has.
+    pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
         most: usize,
-        free: usize,
     ) -> Result<DoubleBuffer, DriverError> {
-        let fitting = (free / 4).min(MOST_BYTES) / bytes_per_point(points).max(1);
+        let fitting = (driver.memory()?.free / 4).min(MOST_BYTES) / bytes_per_point(points).max(1);
         let mut capacity = most.min(fitting).max(LEAST_CHUNK);
         loop {
             match DoubleBuffer::of(driver, points, capacity) {

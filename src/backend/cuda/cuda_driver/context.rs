@@ -7,10 +7,11 @@
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
 use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties, Queue};
+use crate::threads::lock;
 use cudarc::driver::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// A device's primary context with two streams.
 #[derive(Debug)]
@@ -183,7 +184,7 @@ impl Context {
 
     /// What either stream gets from now on begins when what the other has got is done.
     pub(super) fn fence(&self) -> Result<(), DriverError> {
-        let _one_at_a_time = self.fencing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = lock(&self.fencing);
         let _current = self.enter()?;
         for (mark, stream) in self.marks.into_iter().zip(self.streams) {
             // SAFETY: events and streams live as long as `self`.

@@ -2,6 +2,7 @@
 //!
 //! The signatures are those of `nvrtc.h` from CUDA 11.2 to 13, which has only added functions.
 
+use super::Target;
 use super::search::companions;
 use crate::backend::cuda::device::{CompileError, Image};
 use libloading::Library;
@@ -17,15 +18,6 @@ type Copy = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 
 /// `NVRTC_ERROR_COMPILATION`.
 const REFUSED: c_int = 6;
-
-/// What to take from a compiled program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
-    /// A cubin.
-    Machine,
-    /// PTX.
-    Portable,
-}
 
 /// The functions of one NVRTC. Its library stays loaded for the life of the process.
 pub(crate) struct NvrtcApi {
@@ -115,7 +107,7 @@ impl NvrtcApi {
         &self,
         source: &str,
         options: &[&str],
-        output: Output,
+        target: Target,
     ) -> Result<Image, CompileError> {
         let unavailable = |reason| CompileError::Unavailable { reason };
         let nul = |_| CompileError::Refused { log: "the source has a NUL character".into() };
@@ -150,9 +142,9 @@ impl NvrtcApi {
         }
         self.check("nvrtcCompileProgram", code)
             .map_err(|reason| unavailable(format!("{reason} {log}").trim_end().to_owned()))?;
-        let bytes = match output {
-            Output::Machine => program.take("nvrtcGetCUBIN", self.cubin),
-            Output::Portable => program.take("nvrtcGetPTX", self.ptx).map(|mut text| {
+        let bytes = match target {
+            Target::Machine(_) => program.take("nvrtcGetCUBIN", self.cubin),
+            Target::Portable(_) => program.take("nvrtcGetPTX", self.ptx).map(|mut text| {
                 while text.pop_if(|byte| *byte == 0).is_some() {}
                 text
             }),

@@ -123,10 +123,6 @@ fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
 }
 
 impl ResidentFit for Stepped<'_> {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
         self.device.upload(Address(self.state.0 + 8 * at as u64), &bytes(words.iter().copied()))
     }
