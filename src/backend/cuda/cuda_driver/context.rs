@@ -18,7 +18,7 @@ use std::sync::Mutex;
 pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
-    /// For work, and for uploads ahead. Null where opening failed on the way.
+    /// Of each [`Queue`]. Null where opening failed on the way.
     streams: [sys::CUstream; 2],
     /// What a fence records in each of them.
     marks: [sys::CUevent; 2],
@@ -134,10 +134,7 @@ impl Context {
     }
 
     fn stream(&self, queue: Queue) -> sys::CUstream {
-        match queue {
-            Queue::Work => self.streams[0],
-            Queue::Ahead => self.streams[1],
-        }
+        self.streams[queue as usize]
     }
 
     fn enter(&self) -> Result<Current, DriverError> {

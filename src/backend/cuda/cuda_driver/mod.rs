@@ -123,28 +123,22 @@ impl Driver for CudaDriver {
         let _ = self.call(|context| context.free(address));
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.call(|context| {
-            if bytes.len() <= SMALL {
-                return match &mut *lock(&self.small) {
-                    Some(staging) => staging.upload(context, to, bytes, Queue::Work),
-                    None => context.upload(to, bytes, Queue::Work),
-                };
-            }
-            upload_staged(context, &self.large, to, bytes, Queue::Work)
-        })
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.call(|context| {
-            let staging = self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE)));
-            upload_staged(context, staging, to, bytes, Queue::Ahead)
+            let staging = match queue {
+                Queue::Work if bytes.len() <= SMALL => {
+                    return match &mut *lock(&self.small) {
+                        Some(staging) => staging.upload(context, to, bytes, queue),
+                        None => context.upload(to, bytes, queue),
+                    };
+                }
+                Queue::Work => &self.large,
+                Queue::Ahead => self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE))),
+            };
+            upload_staged(context, staging, to, bytes, queue)
         })
     }
 

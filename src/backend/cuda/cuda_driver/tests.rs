@@ -27,7 +27,7 @@ fn pattern(length: usize, seed: usize) -> Vec<u8> {
 fn there_and_back(driver: &CudaDriver, length: usize, seed: usize) {
     let address = driver.allocate(length).unwrap();
     let mut source = pattern(length, seed);
-    driver.upload(address, &source).unwrap();
+    driver.upload(address, &source, Queue::Work).unwrap();
     source.fill(0xEE);
     let mut copy = vec![0; length];
     driver.download(address, &mut copy).unwrap();
@@ -56,7 +56,7 @@ fn what_is_uploaded_is_there_though_the_host_reuses_its_memory() {
         // Many small ones, none of which waits for the device by itself.
         let address = driver.allocate(800).unwrap();
         for i in 0..100_u64 {
-            driver.upload(Address(address.0 + 8 * i), &i.to_le_bytes()).unwrap();
+            driver.upload(Address(address.0 + 8 * i), &i.to_le_bytes(), Queue::Work).unwrap();
         }
         let mut copy = [0; 800];
         driver.download(address, &mut copy).unwrap();
@@ -168,7 +168,7 @@ fn kernels_run_in_the_order_of_the_calls() {
             add(&driver, module, address, 10, term);
         }
         assert_eq!(value(), 3.25);
-        driver.upload(address, &[0; 80]).unwrap();
+        driver.upload(address, &[0; 80], Queue::Work).unwrap();
         add(&driver, module, address, 9, 1.0);
         driver.clear(address, 0).unwrap();
         assert_eq!(value(), 0.0);
@@ -207,7 +207,7 @@ fn a_refused_call_is_told_and_harms_nothing() {
         driver.unload(module);
         driver.unload(module);
         assert!(matches!(launch("add"), Err(DriverError::Failed { code: 400, .. })));
-        assert_eq!(driver.upload(Address(8), &[0; 8]), failed("cuMemcpyHtoDAsync", 1));
+        assert_eq!(driver.upload(Address(8), &[0; 8], Queue::Work), failed("cuMemcpyHtoDAsync", 1));
         there_and_back(&driver, 100, 1);
     });
 }
@@ -218,15 +218,15 @@ fn a_fault_of_a_kernel_ends_the_device() {
         let driver = CudaDriver::new(0).unwrap();
         let module = driver.load(b"FAKE").unwrap();
         let address = driver.allocate(100_000).unwrap();
-        driver.upload(address, &[1; 100_000]).unwrap();
+        driver.upload(address, &[1; 100_000], Queue::Work).unwrap();
         let geometry = Geometry { blocks: 1, threads: 32 };
         // The launch is fine; whatever waits for it is told.
         driver.launch(module, "fault", geometry, &[]).unwrap();
         let lost = driver.download(address, &mut [0; 10]).unwrap_err();
         let text = "fake error 700".into();
         assert_eq!(lost, DriverError::Lost { call: "cuStreamSynchronize", code: 700, text });
-        assert_eq!(driver.upload(address, &[1; 10]), Err(lost.clone()));
-        assert_eq!(driver.upload(address, &[1; 100_000]), Err(lost.clone()));
+        assert_eq!(driver.upload(address, &[1; 10], Queue::Work), Err(lost.clone()));
+        assert_eq!(driver.upload(address, &[1; 100_000], Queue::Work), Err(lost.clone()));
         assert_eq!(driver.download(address, &mut [0; 10]), Err(lost.clone()));
         assert_eq!(driver.clear(address, 10), Err(lost.clone()));
         assert_eq!(driver.memory(), Err(lost.clone()));

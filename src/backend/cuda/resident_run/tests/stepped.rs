@@ -1,7 +1,7 @@
 //! A fit on the emulated device that has its sums from the CPU: the solver's kernels alone.
 
 use crate::backend::cuda::device::Compiler;
-use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
+use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module, Queue};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::interface::{Code, Layout, Request, ScratchLayout, Size, words};
 use crate::backend::cuda::resident_run::ResidentFit;
@@ -124,7 +124,11 @@ fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
 
 impl ResidentFit for Stepped<'_> {
     fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.device.upload(Address(self.state.0 + 8 * at as u64), &bytes(words.iter().copied()))
+        self.device.upload(
+            Address(self.state.0 + 8 * at as u64),
+            &bytes(words.iter().copied()),
+            Queue::Work,
+        )
     }
 
     fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
@@ -155,7 +159,11 @@ impl ResidentFit for Stepped<'_> {
         let columns = self.numbers(&self.layout.columns);
         let mut factor = RFactor::zero(self.layout.z.len());
         self.evaluator.factor(&params, &columns, &mut factor).expect("no fault");
-        self.device.upload(self.factor, &bytes(factor.r.iter().map(|v| v.to_bits())))?;
+        self.device.upload(
+            self.factor,
+            &bytes(factor.r.iter().map(|v| v.to_bits())),
+            Queue::Work,
+        )?;
         self.step(Some(self.factor))
     }
 
