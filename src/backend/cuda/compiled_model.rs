@@ -87,14 +87,13 @@ impl CompiledModel {
 
     fn texts(&self, variant: &Variant) -> Arc<Texts> {
         let Variant { storages: (columns, response), rule: (loss, estimator), arithmetic } =
-            variant;
-        let (response, loss, estimator, arithmetic) = (*response, *loss, *estimator, *arithmetic);
+            variant.clone();
         let kind = (columns.clone(), response, Rule::of(loss, estimator), arithmetic);
         let mut printed = threads::lock(&self.texts);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();
         }
-        let (program, free, columns) = (&self.program, self.free(), kind.0.clone());
+        let (program, free) = (&self.program, self.free());
         let spec = Spec { program, free, columns, response, loss, estimator, arithmetic };
         let few = free <= FEW_PARAMETERS;
         let texts = Arc::new(Texts {

@@ -78,6 +78,12 @@ pub(crate) enum LoadError {
     Driver(DriverError),
 }
 
+impl From<DriverError> for LoadError {
+    fn from(error: DriverError) -> LoadError {
+        LoadError::Driver(error)
+    }
+}
+
 impl Device {
     pub(crate) fn new(
         driver: Arc<dyn Driver>,
@@ -129,22 +135,21 @@ impl Device {
             Err(DriverError::Failed { .. }) if origin != Origin::Compiler => {
                 self.cache.forget(compiler, source, capability);
                 let (made, origin) = image()?;
-                let loaded = LoadedKernels::load(&self.driver, &made.bytes);
-                Ok((loaded.map_err(LoadError::Driver)?, origin))
+                Ok((LoadedKernels::load(&self.driver, &made.bytes)?, origin))
             }
-            Err(error) => Err(LoadError::Driver(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Whether the kernels of `source` need no compiler any more.
     pub(crate) fn is_loaded(&self, source: &Arc<str>) -> bool {
-        lock(&self.loaded).iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source)
+        lock(&self.loaded).iter().any(|(s, _)| s == source)
     }
 
     /// The kernels of `source` if they are loaded, which then count as used last.
     fn ready(&self, source: &Arc<str>) -> Option<Arc<LoadedKernels>> {
         let mut loaded = lock(&self.loaded);
-        let found = loaded.iter().position(|(s, _)| Arc::ptr_eq(s, source) || s == source)?;
+        let found = loaded.iter().position(|(s, _)| s == source)?;
         let entry = loaded.remove(found);
         let kernels = entry.1.clone();
         loaded.push(entry);

@@ -11,7 +11,7 @@ use super::device_points::DevicePoints;
 use super::driver::{DriverError, Geometry};
 use super::interface::{Layout, ScratchLayout, Size, words};
 use super::memory::Buffer;
-use super::passes::{DevicePasses, PartialSums, PassKind, Summed, geometry, width, with_data};
+use super::passes::{DevicePasses, PassKind, Summed, geometry, with_data};
 use super::source::FEW_PARAMETERS;
 use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
@@ -31,7 +31,6 @@ pub(crate) struct Cuda<'a> {
     passes: DevicePasses,
     points: &'a Points<'a>,
     place: PointsAt<'a>,
-    slots: PartialSums,
     /// The state of a loop on the device, where there is one.
     state: Option<Buffer>,
     layout: Layout,
@@ -55,13 +54,12 @@ impl<'a> Cuda<'a> {
             }
             _ => None,
         };
-        let (most, count) = match &place {
+        let room = match &place {
             PointsAt::Whole(resident) => (resident.points, 1),
             PointsAt::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
         };
         Ok(Cuda {
-            passes: DevicePasses::new(kernels, loss_scale, (params, free), most)?,
-            slots: PartialSums::new(&driver, width(free), count)?,
+            passes: DevicePasses::new(kernels, loss_scale, (params, free), room)?,
             points,
             place,
             state,
@@ -76,7 +74,7 @@ impl<'a> Cuda<'a> {
             PointsAt::Chunks(rooms) => rooms.bytes(),
         };
         let state = self.state.as_ref().map_or(0, Buffer::bytes);
-        data + self.passes.bytes() + self.slots.bytes() + state
+        data + self.passes.bytes() + state
     }
 
     /// Chunks that a pass takes.
@@ -96,15 +94,14 @@ impl<'a> Cuda<'a> {
         out: &mut S,
     ) -> Result<(), DriverError> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let Cuda { passes, slots, .. } = self;
-        passes.set_inputs(params, columns)?;
+        let passes = &mut self.passes;
+        passes.begin(params, columns)?;
         out.clear();
-        slots.clear();
         match &mut self.place {
-            PointsAt::Whole(resident) => passes.queue(S::KIND, resident, slots.next())?,
-            PointsAt::Chunks(rooms) => rooms.pass_over(passes, slots, self.points, out)?,
+            PointsAt::Whole(resident) => passes.queue(S::KIND, resident)?,
+            PointsAt::Chunks(rooms) => rooms.pass_over(passes, self.points, out)?,
         }
-        slots.collect(out)
+        passes.sums.collect(out)
     }
 }
 
@@ -136,7 +133,7 @@ impl Cuda<'_> {
         let state = self.state()?.address();
         let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
         let inputs = (at(&self.layout.present.params), at(&self.layout.columns));
-        let out = self.slots.first();
+        let out = self.passes.sums.first();
         self.passes.queue_at(PassKind::Factor, points, inputs, out)?;
         self.step(out)
     }

@@ -60,22 +60,24 @@ pub(super) struct DevicePasses {
     pub(super) ticket: Buffer,
     /// Weighted rows, for models of many parameters.
     rows: Option<DeviceRows>,
+    /// What launches leave.
+    pub(super) sums: PartialSums,
 }
 
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
-pub(super) fn width(free: usize) -> usize {
+fn width(free: usize) -> usize {
     let (k, sums) = (free + 1, sums(free));
     if free <= FEW_PARAMETERS { sums.max(k * k) } else { sums }
 }
 
 impl DevicePasses {
     /// `params`: parameters of the model, fixed ones included; `free` of them free. `points`: the most
-    /// that a pass goes over.
+    /// that a launch goes over. `launches`: the most whose sums may wait on the device.
     pub(super) fn new(
         kernels: FitKernels,
         loss_scale: f64,
         (params, free): (usize, usize),
-        points: usize,
+        (points, launches): (usize, usize),
     ) -> Result<DevicePasses, DriverError> {
         let driver = &kernels.passes.driver;
         let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
@@ -90,6 +92,7 @@ impl DevicePasses {
             partial: Buffer::of::<f64>(driver, blocks * width(free))?,
             ticket,
             rows,
+            sums: PartialSums::new(driver, width(free), launches)?,
             kernels,
             loss_scale,
             free,
@@ -97,28 +100,29 @@ impl DevicePasses {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let own = [&self.inputs, &self.partial, &self.ticket].map(Buffer::bytes);
+        let own = [&self.inputs, &self.partial, &self.ticket, &self.sums.out].map(Buffer::bytes);
         own.into_iter().sum::<usize>() + self.rows.as_ref().map_or(0, DeviceRows::bytes)
     }
 
-    /// Where the next passes evaluate the model.
-    pub(super) fn set_inputs(&self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+    /// Begins to evaluate the model at `params`; sums that wait are forgotten.
+    pub(super) fn begin(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        self.sums.taken = 0;
         self.inputs.write(Queue::Work, 0, &[params, columns].concat())
     }
 
-    /// Queues the sums over `points`, which it leaves at the address `out`.
+    /// Queues the sums over `points`, for which there is room.
     pub(super) fn queue(
-        &self,
+        &mut self,
         kind: PassKind,
         points: &DevicePoints,
-        out: u64,
     ) -> Result<(), DriverError> {
+        let out = self.sums.next();
         let params = self.inputs.address();
         let params_bytes = self.inputs.bytes() - self.free * size_of::<f64>();
         self.queue_at(kind, points, (params, params + params_bytes as u64), out)
     }
 
-    /// The same with parameters and factors of columns at these addresses.
+    /// Queues sums that it leaves at the address `out`, with parameters and factors of columns at others.
     pub(super) fn queue_at(
         &self,
         kind: PassKind,
@@ -192,17 +196,13 @@ pub(super) struct PartialSums {
 }
 
 impl PartialSums {
-    pub(super) fn new(
+    fn new(
         driver: &Arc<dyn Driver>,
         width: usize,
         count: usize,
     ) -> Result<PartialSums, DriverError> {
         let out = Buffer::of::<f64>(driver, width * count)?;
         Ok(PartialSums { out, width, count, taken: 0, staged: vec![0.0; width * count] })
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.out.bytes()
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -214,13 +214,8 @@ impl PartialSums {
         self.out.address()
     }
 
-    /// Forgets what was left there.
-    pub(super) fn clear(&mut self) {
-        self.taken = 0;
-    }
-
     /// The next slot, of those that are not full.
-    pub(super) fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         debug_assert!(!self.is_full());
         let at = self.out.address() + (self.taken * self.width * size_of::<f64>()) as u64;
         self.taken += 1;

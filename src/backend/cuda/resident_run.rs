@@ -106,7 +106,7 @@ impl Run for ResidentRun<'_> {
                 },
             }
         }
-        self.read_all()?;
+        self.read(0..self.state.layout.words)?;
         let word = self.state.words[self.state.layout.termination.start];
         Ok(termination_of(Reason::from_word(word).unwrap_or(Reason::None)))
     }
@@ -240,10 +240,6 @@ impl<'a> ResidentRun<'a> {
 
     fn read(&mut self, at: Range<usize>) -> Result<(), DriverError> {
         self.fit.read(at.clone(), &mut self.state.words[at])
-    }
-
-    fn read_all(&mut self) -> Result<(), DriverError> {
-        self.read(0..self.state.layout.words)
     }
 
     /// Waits for the device and looks where it stands.

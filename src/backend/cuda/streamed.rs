@@ -5,7 +5,7 @@
 use super::compiled_model::FitKernels;
 use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{Driver, DriverError, Queue};
-use super::passes::{DevicePasses, PartialSums, PassKind, Summed, width};
+use super::passes::{DevicePasses, PassKind, Summed};
 use crate::data::points::Points;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use std::sync::Arc;
 pub(crate) struct DeviceStream {
     passes: DevicePasses,
     rooms: DoubleBuffer,
-    slots: PartialSums,
     /// What the pass under way sums up.
     pass: Option<PassKind>,
 }
@@ -23,19 +22,18 @@ pub(crate) struct DeviceStream {
 impl DeviceStream {
     /// For chunks like `like`, of at most `capacity` points: larger ones are passed over in parts, and
     /// so are chunks for which the device has not enough memory. `loss_scale` in row units, 1 for least
-    /// squares; parameters of the model, and those of them that are free.
+    /// squares; `sizes`: parameters of the model, and those of them that are free.
     pub(crate) fn new(
         kernels: FitKernels,
         like: &Points<'_>,
         capacity: usize,
         loss_scale: f64,
-        (params, free): (usize, usize),
+        sizes: (usize, usize),
     ) -> Result<DeviceStream, DriverError> {
         let driver = kernels.passes.driver.clone();
         let rooms = DoubleBuffer::new(&driver, like, capacity)?;
         Ok(DeviceStream {
-            passes: DevicePasses::new(kernels, loss_scale, (params, free), rooms.capacity())?,
-            slots: PartialSums::new(&driver, width(free), SLOTS)?,
+            passes: DevicePasses::new(kernels, loss_scale, sizes, (rooms.capacity(), SLOTS))?,
             rooms,
             pass: None,
         })
@@ -49,7 +47,7 @@ impl DeviceStream {
 
     /// Bytes of device memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.passes.bytes() + self.rooms.bytes() + self.slots.bytes()
+        self.passes.bytes() + self.rooms.bytes()
     }
 
     /// Begins a pass at `params`; one that factors is for at most
@@ -61,8 +59,7 @@ impl DeviceStream {
         columns: &[f64],
     ) -> Result<(), DriverError> {
         self.pass = None;
-        self.slots.clear();
-        self.passes.set_inputs(params, columns)?;
+        self.passes.begin(params, columns)?;
         self.pass = Some(pass);
         Ok(())
     }
@@ -79,7 +76,7 @@ impl DeviceStream {
             return Err(misused("a chunk is of another kind than those before"));
         }
         let added = match self.pass == Some(S::KIND) {
-            true => self.rooms.pass_over(&self.passes, &mut self.slots, points, sum),
+            true => self.rooms.pass_over(&mut self.passes, points, sum),
             false => Err(misused("no pass was begun")),
         };
         added.inspect_err(|_| self.pass = None)
@@ -88,7 +85,7 @@ impl DeviceStream {
     /// Waits for the device; `sum` is then that of all points since the beginning.
     pub(crate) fn finish<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
         match self.pass.take() == Some(S::KIND) {
-            true => self.slots.collect(sum),
+            true => self.passes.sums.collect(sum),
             false => Err(misused("no such pass is under way")),
         }
     }
@@ -167,8 +164,7 @@ impl DoubleBuffer {
     /// as slots are needed again.
     pub(super) fn pass_over<S: Summed>(
         &mut self,
-        passes: &DevicePasses,
-        slots: &mut PartialSums,
+        passes: &mut DevicePasses,
         points: &Points<'_>,
         sum: &mut S,
     ) -> Result<(), DriverError> {
@@ -177,11 +173,11 @@ impl DoubleBuffer {
             let end = points.len().min(start.saturating_add(capacity));
             let room = self.fill(points, start..end)?;
             // The upload is on its way while the host waits for the launch before.
-            if slots.is_full() {
-                slots.collect(sum)?;
+            if passes.sums.is_full() {
+                passes.sums.collect(sum)?;
             }
             passes.kernels.passes.driver.fence()?;
-            passes.queue(S::KIND, room, slots.next())?;
+            passes.queue(S::KIND, room)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::backend::cuda::device::{CompileError, Image};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
-use std::{fmt, ptr};
+use std::ptr;
 
 /// `nvrtcProgram`.
 type Handle = *mut c_void;
@@ -20,6 +20,7 @@ type Copy = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 const REFUSED: c_int = 6;
 
 /// The functions of one NVRTC. Its library stays loaded for the life of the process.
+#[derive(Debug)]
 pub(crate) struct NvrtcApi {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
     count_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
@@ -38,12 +39,6 @@ pub(crate) struct NvrtcApi {
     log: (Measure, Copy),
     cubin: (Measure, Copy),
     ptx: (Measure, Copy),
-}
-
-impl fmt::Debug for NvrtcApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NvrtcApi").finish_non_exhaustive()
-    }
 }
 
 impl NvrtcApi {
