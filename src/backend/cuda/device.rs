@@ -143,13 +143,13 @@ impl Device {
 
     /// Whether the kernels of `source` need no compiler any more.
     pub(crate) fn is_loaded(&self, source: &Arc<str>) -> bool {
-        lock(&self.loaded).iter().any(|(s, _)| s == source)
+        lock(&self.loaded).iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source)
     }
 
     /// The kernels of `source` if they are loaded, which then count as used last.
     fn ready(&self, source: &Arc<str>) -> Option<Arc<LoadedKernels>> {
         let mut loaded = lock(&self.loaded);
-        let found = loaded.iter().position(|(s, _)| s == source)?;
+        let found = loaded.iter().position(|(s, _)| Arc::ptr_eq(s, source) || s == source)?;
         let entry = loaded.remove(found);
         let kernels = entry.1.clone();
         loaded.push(entry);
