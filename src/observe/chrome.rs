@@ -5,12 +5,11 @@
 //! might still be told goes nowhere.
 
 use crate::error::{Result, TraceError};
-use crate::threads::lock;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -63,7 +62,7 @@ impl ChromeTrace {
     /// the process has a subscriber of `tracing` that is not dualfit's.
     pub fn to_file(path: impl AsRef<Path>) -> Result<ChromeTrace> {
         let path = path.as_ref().to_path_buf();
-        let mut recorder = lock(&RECORDER);
+        let mut recorder = lock();
         let recorder = match &mut *recorder {
             Some(recorder) if recorder.busy => return Err(TraceError::Recording.into()),
             Some(recorder) => recorder,
@@ -92,7 +91,7 @@ impl ChromeTrace {
         if std::mem::replace(&mut self.finished, true) {
             return None;
         }
-        let mut recorder = lock(&RECORDER);
+        let mut recorder = lock();
         let recorder = recorder.as_mut()?;
         recorder.listen(LevelFilter::OFF);
         recorder.writer.start_new(Some(Box::new(io::sink())));
@@ -132,6 +131,11 @@ impl Recorder {
         // It fails only where the subscriber is gone, and then nothing is recorded anyway.
         let _ = self.level.reload(to);
     }
+}
+
+/// Nothing that is done under the lock leaves a recorder half changed.
+fn lock() -> MutexGuard<'static, Option<Recorder>> {
+    RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn not_written(path: &Path, error: &io::Error) -> TraceError {
