@@ -30,13 +30,11 @@ __device__ __forceinline__ double beside(double p, double low, double high) {
 // there: nothing, but to evaluate once more. False if it is anything else.
 __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
-    bool wrong = false;
-#pragma unroll 1
-    for (int m = 0; m < SUMS; ++m) wrong |= !isfinite(s.trial.sums[m]);
+    bool wrong = !all_finite(g, s.trial.sums, SUMS);
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) {
         const double square = product(s.trial.sums, j, j);
-        wrong |= square != 0.0 && !(1e-200 <= square && square <= 1e200);
+        wrong |= square != 0.0 && !is_safe(square);
     }
     if (wrong) return false;
     // A square of 0 may be that of a partial whose square underflows.

@@ -74,10 +74,7 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
     for (i64 i = g.rank; i < span.points; i += g.size) {
         Term row[K], cost, weight;
         if (!row_at(batch, span, i, common, floor, row, cost, weight)) continue;
-#pragma unroll
-        for (int j = 0; j < K; ++j)
-#pragma unroll
-            for (int l = 0; l <= j; ++l) sums[j * (j + 1) / 2 + l] = fma(row[l], row[j], sums[j * (j + 1) / 2 + l]);
+        add_row(row, sums);
         if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
     }
     Share share = {0, SUMMED};

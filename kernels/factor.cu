@@ -207,7 +207,7 @@ __device__ bool factor_pass(
             fold(own);
         }
         if constexpr (WEIGHS) {
-            for (int other = 16; other > 0; other /= 2) weights += __shfl_xor_sync(ALL_LANES, weights, other);
+            weights = warp_total(weights);
             if (lane == 0) own.weight = weights;
         }
     }

@@ -183,27 +183,19 @@ __device__ inline FaddeevaValues faddeeva(double x, double y) {
 }
 
 // 700 operations where |z| < 10, 300 beyond.
-__device__ inline double faddeeva_re(double x, double y) {
-    return faddeeva(x, y).re;
+template <typename T>
+__device__ inline T faddeeva_re(T x, T y) {
+    return T(faddeeva(double(x), double(y)).re);
 }
-__device__ inline double faddeeva_im(double x, double y) {
-    return faddeeva(x, y).im;
+template <typename T>
+__device__ inline T faddeeva_im(T x, T y) {
+    return T(faddeeva(double(x), double(y)).im);
 }
-__device__ inline double faddeeva_slope_re(double x, double y) {
-    return faddeeva(x, y).slope_re;
+template <typename T>
+__device__ inline T faddeeva_slope_re(T x, T y) {
+    return T(faddeeva(double(x), double(y)).slope_re);
 }
-__device__ inline double faddeeva_slope_im(double x, double y) {
-    return faddeeva(x, y).slope_im;
-}
-__device__ inline float faddeeva_re(float x, float y) {
-    return float(faddeeva_re(double(x), double(y)));
-}
-__device__ inline float faddeeva_im(float x, float y) {
-    return float(faddeeva_im(double(x), double(y)));
-}
-__device__ inline float faddeeva_slope_re(float x, float y) {
-    return float(faddeeva_slope_re(double(x), double(y)));
-}
-__device__ inline float faddeeva_slope_im(float x, float y) {
-    return float(faddeeva_slope_im(double(x), double(y)));
+template <typename T>
+__device__ inline T faddeeva_slope_im(T x, T y) {
+    return T(faddeeva(double(x), double(y)).slope_im);
 }

@@ -6,13 +6,6 @@
 // Points of a thread that are evaluated together: more independent work where registers allow.
 constexpr int ABREAST = FREE <= 3 ? 2 : 1;
 
-__device__ __forceinline__ void add_row(const Term* row, Sum* sums) {
-#pragma unroll
-    for (int j = 0; j < K; ++j)
-#pragma unroll
-        for (int i = 0; i <= j; ++i) add_product(sums[j * (j + 1) / 2 + i], row[i], row[j]);
-}
-
 // Loads the points first, first + stride, ... of a thread; the last point in place of those beyond it.
 __device__ __forceinline__ void load_points(const Data& data, i64 first, i64 stride, Point* points) {
 #pragma unroll

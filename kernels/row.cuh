@@ -61,6 +61,14 @@ __device__ __forceinline__ void weighted_row(
     weighted_row(point, data, common, floor, row, cost, weight);
 }
 
+// Adds the products of the numbers of a row.
+__device__ __forceinline__ void add_row(const Term* row, Sum* sums) {
+#pragma unroll
+    for (int j = 0; j < K; ++j)
+#pragma unroll
+        for (int i = 0; i <= j; ++i) add_product(sums[j * (j + 1) / 2 + i], row[i], row[j]);
+}
+
 // A pair of groups of columns, left <= right; pairs are numbered as products are.
 struct GroupPair {
     int left, right;

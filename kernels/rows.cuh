@@ -33,29 +33,29 @@ constexpr int GRAM_PITCH = GRAM_POINTS + 1;
 
 // Loads GRAM_POINTS points of the columns from `column` on; zeros past the last column or point.
 __device__ __forceinline__ void load_gram_tile(
-    const double* matrix, i64 stride, int k, int column, i64 point, i64 end, double* tile) {
+    const double* matrix, i64 stride, int column, i64 point, i64 end, double* tile) {
     for (int m = threadIdx.x; m < GRAM_COLUMNS * GRAM_POINTS; m += THREADS) {
         const int c = m / GRAM_POINTS, p = m % GRAM_POINTS;
-        const bool inside = column + c < k && point + p < end;
+        const bool inside = column + c < K && point + p < end;
         tile[c * GRAM_PITCH + p] = inside ? __ldg(matrix + (column + c) * stride + point + p) : 0.0;
     }
 }
 
-// Adds the sums over `count` points to `out`, k (k + 1) / 2 products of the k columns of `matrix`,
-// upper triangle by columns, then the cost.
+// Adds the sums over `count` points to `out`, the PRODUCTS of the K columns of `matrix`, upper triangle by
+// columns, then the cost.
 //
-// `matrix`, `cost`, `stride`: as `rows` wrote them. `partial`: splits * (k (k + 1) / 2 + 1) numbers.
+// `matrix`, `cost`, `stride`: as `rows` wrote them. `partial`: splits * SUMS numbers.
 // `tickets`: one counter for each pair of groups of GRAM_COLUMNS columns, 0, and 0 again afterwards.
-// Launch: THREADS threads, pairs * splits blocks with pairs = g (g + 1) / 2, g = k / GRAM_COLUMNS
+// Launch: THREADS threads, pairs * splits blocks with pairs = g (g + 1) / 2, g = K / GRAM_COLUMNS
 // rounded up, and any number of splits of the points, on which alone the order of the sums depends.
-// Per point about k^2 flops, and 8 k g bytes through the L2 cache.
+// Per point about K^2 flops, and 8 K g bytes through the L2 cache.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
-    const double* matrix, const double* cost, int k, i64 count, i64 stride, int splits,
-    double* partial, unsigned* tickets, double* out) {
+    const double* matrix, const double* cost, i64 count, i64 stride, i64 splits, double* partial,
+    unsigned* tickets, double* out) {
     __shared__ double tiles[2 * GRAM_COLUMNS * GRAM_PITCH];
-    const int pairs = gridDim.x / splits, pair = blockIdx.x % pairs, split = blockIdx.x / pairs;
+    const int pairs = gridDim.x / splits, pair = blockIdx.x % pairs;
+    const i64 split = blockIdx.x / pairs;
     const GroupPair at = group_pair(pair);
-    const i64 products = (i64)k * (k + 1) / 2, width = products + 1;
     // Each split is a whole number of tiles, so that none is cut.
     const i64 chunks = (count + GRAM_POINTS - 1) / GRAM_POINTS;
     const i64 begin = split * chunks / splits * GRAM_POINTS;
@@ -72,9 +72,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
         for (int b = 0; b < GRAM_SIDE; ++b) sums[a][b] = 0.0;
     double cost_sum = 0.0;
     for (i64 point = begin; point < end; point += GRAM_POINTS) {
-        load_gram_tile(matrix, stride, k, at.left * GRAM_COLUMNS, point, end, left);
+        load_gram_tile(matrix, stride, at.left * GRAM_COLUMNS, point, end, left);
         if (left != right)
-            load_gram_tile(matrix, stride, k, at.right * GRAM_COLUMNS, point, end, right);
+            load_gram_tile(matrix, stride, at.right * GRAM_COLUMNS, point, end, right);
         if (pair == 0 && threadIdx.x < GRAM_POINTS && point + threadIdx.x < end)
             cost_sum += cost[point + threadIdx.x];
         __syncthreads();
@@ -117,13 +117,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
             for (int j = 0; j < GRAM_SIDE; ++j) {
                 const i64 row = at.left * GRAM_COLUMNS + y + i * GRAM_LINE;
                 const i64 column = at.right * GRAM_COLUMNS + x + j * GRAM_LINE;
-                if (row <= column && column < k)
-                    partial[split * width + column * (column + 1) / 2 + row] = sums[i][j];
+                if (row <= column && column < K)
+                    partial[split * SUMS + column * (column + 1) / 2 + row] = sums[i][j];
             }
     }
     if (pair == 0 && threadIdx.x < 32) {
         cost_sum = warp_total(cost_sum);
-        if (threadIdx.x == 0) partial[split * width + products] = cost_sum;
+        if (threadIdx.x == 0) partial[split * SUMS + PRODUCTS] = cost_sum;
     }
 
     // The last split of a pair to arrive adds up all of them.
@@ -131,16 +131,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
     for (int m = threadIdx.x; m < GRAM_COLUMNS * GRAM_COLUMNS; m += THREADS) {
         const i64 row = at.left * GRAM_COLUMNS + m % GRAM_COLUMNS;
         const i64 column = at.right * GRAM_COLUMNS + m / GRAM_COLUMNS;
-        if (row <= column && column < k) {
+        if (row <= column && column < K) {
             const i64 to = column * (column + 1) / 2 + row;
             double total = out[to];
-            for (int s = 0; s < splits; ++s) total += partial[s * width + to];
+            for (i64 s = 0; s < splits; ++s) total += partial[s * SUMS + to];
             out[to] = total;
         }
     }
     if (pair == 0 && threadIdx.x == 0) {
-        double total = out[products];
-        for (int s = 0; s < splits; ++s) total += partial[s * width + products];
-        out[products] = total;
+        double total = out[PRODUCTS];
+        for (i64 s = 0; s < splits; ++s) total += partial[s * SUMS + PRODUCTS];
+        out[PRODUCTS] = total;
     }
 }

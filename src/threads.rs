@@ -10,7 +10,7 @@ use std::error::Error;
 use std::mem::forget;
 use std::panic::catch_unwind;
 use std::process;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Whether rayon's own pool has threads, and of which process they are.
 static POOL: OnceLock<(u32, bool)> = OnceLock::new();
@@ -39,6 +39,11 @@ pub(crate) fn join<A: Send, B: Send>(
 ) -> (A, B) {
     ready();
     rayon::join(a, b)
+}
+
+/// Locks; a thread that panicked while it held the lock left nothing half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether rayon's own pool is there or could be made.

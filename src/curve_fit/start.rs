@@ -17,9 +17,10 @@ use crate::model::native::Model;
 use crate::model::program::panic_message;
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
+use crate::threads::lock;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A complete start.
@@ -285,7 +286,7 @@ impl<'c> Finder<'c> {
 
     /// What is solved for of `moving` parameters, of which those that are `known` have a guess.
     fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
-        let mut solvers = self.solvers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut solvers = lock(&self.solvers);
         if let Some(solver) = solvers.get(&known) {
             return Ok(solver.clone());
         }

@@ -15,6 +15,7 @@ use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, PointsAt};
 use crate::backend::cuda::source::Arithmetic;
+use crate::backend::cuda::streamed::DoubleBuffer;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -167,7 +168,7 @@ impl<'a> FitOnDevice<'a> {
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin)> {
         self.printed
-            .kernels(&self.loaded.device, &variant(points, loss, arithmetic))
+            .kernels(&self.loaded.device, &variant(points, loss, arithmetic), true)
             .map_err(|error| not_loaded(&self.loaded.device, error))
     }
 
@@ -191,8 +192,8 @@ impl<'a> FitOnDevice<'a> {
         let place = match self.whole() {
             Some(resident) => PointsAt::Whole(resident),
             None => {
-                let free = self.loaded.device.driver.memory().map_err(failed)?.free;
-                PointsAt::chunks(&kernels.passes, points, free).map_err(failed)?
+                let rooms = DoubleBuffer::new(&self.loaded.device.driver, points, points.used);
+                PointsAt::Chunks(Box::new(rooms.map_err(failed)?))
             }
         };
         let scale = points.overview().kernel_scale(loss);

@@ -1,9 +1,10 @@
 //! An observer that draws.
 
 use crate::solver::observe::{BatchProgress, Event, Progress, StreamProgress};
+use crate::threads::lock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Shows of a fit iteration, cost, step and damping, those of whichever stepped last in a search from many
@@ -27,7 +28,7 @@ fn bar_on(
     let since = Mutex::new(None);
     move |event| {
         if !bar.is_hidden() {
-            let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut since = lock(&since);
             if bar.is_finished() {
                 // Another fit or batch of the same model.
                 bar.reset();

@@ -1,11 +1,12 @@
 //! How fast data come to a device, back from it, and through its memory, measured.
 
 use super::cache::Cache;
+use super::cuda_driver::{self, CudaDriver};
 use super::device::{CompileError, LoadedKernels};
-use super::driver::{Driver, DriverError, Geometry};
+use super::driver::{Driver, DriverError, Geometry, Queue};
 use super::memory::Buffer;
 use super::nvrtc::Nvrtc;
-use super::{cuda_driver, probe};
+use super::probe;
 use crate::error::no_cuda::NoCuda;
 use std::fmt;
 use std::sync::Arc;
@@ -52,13 +53,13 @@ impl fmt::Display for Bandwidth {
 /// Measures device `ordinal`, in about a second.
 pub(super) fn of_device(ordinal: usize) -> Result<Bandwidth, NoCuda> {
     let found = probe::device(ordinal)?;
-    let driver = cuda_driver::open(ordinal)?;
+    let driver = CudaDriver::new(ordinal)?;
     let capability = driver.properties().capability;
     let nvrtc = Nvrtc::find(capability, found.driver_version)?;
     let compiled = Cache::shared().image(&*nvrtc, SOURCE, capability);
     let reason = |error: CompileError| NoCuda::CompilerFailed { reason: error.to_string() };
     let (image, _) = compiled.map_err(reason)?;
-    let driver: Arc<dyn Driver> = driver;
+    let driver: Arc<dyn Driver> = Arc::new(driver);
     measure(&driver, &image.bytes, DEVICE_BYTES, HOST_BYTES).map_err(cuda_driver::refused)
 }
 
@@ -78,7 +79,7 @@ fn measure(
     to.clear()?;
     let wait = || to.read(0, &mut [0_u8; 8]);
 
-    let upload = || from.write(0, &host).and_then(|()| wait());
+    let upload = || from.write(Queue::Work, 0, &host).and_then(|()| wait());
     let host_to_device = best(host.len(), upload)?;
     let device_to_host = best(host.len(), || from.read(0, &mut host))?;
 

@@ -7,6 +7,7 @@
 
 use super::device::{CompileError, Compiler, Image};
 use crate::observe::span;
+use crate::threads::lock;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +15,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 use std::{env, fmt};
 
@@ -125,11 +126,6 @@ impl Cache {
             disk.remove(&key);
         }
     }
-}
-
-/// Locks; a thread that panicked while it held the lock left nothing half done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of all files together where `DUALFIT_CACHE_LIMIT` does not say: some 2,000 models of

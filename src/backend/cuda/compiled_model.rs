@@ -9,7 +9,7 @@ use crate::data::loss::{Estimator, Loss};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 use crate::threads;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a text depends on beside the program: types of columns and response, loss, arithmetic.
 type TextKey = (Vec<Storage>, Storage, Rule, Arithmetic);
@@ -60,26 +60,9 @@ impl CompiledModel {
         self.program.partials.len()
     }
 
-    /// The kernels on `device`, and where those of the model came from. Passes and solver are compiled side by
-    /// side.
+    /// The kernels on `device`, and where those of the model came from. With a solver, unless that is the host's,
+    /// passes and solver are compiled side by side.
     pub(crate) fn kernels(
-        &self,
-        device: &Arc<Device>,
-        variant: &Variant,
-    ) -> Result<(FitKernels, Origin), LoadError> {
-        self.loaded(device, variant, true)
-    }
-
-    /// As [`kernels`](Self::kernels), for a solver on the host.
-    pub(crate) fn pass_kernels(
-        &self,
-        device: &Arc<Device>,
-        variant: &Variant,
-    ) -> Result<(FitKernels, Origin), LoadError> {
-        self.loaded(device, variant, false)
-    }
-
-    fn loaded(
         &self,
         device: &Arc<Device>,
         variant: &Variant,
@@ -104,14 +87,13 @@ impl CompiledModel {
 
     fn texts(&self, variant: &Variant) -> Arc<Texts> {
         let Variant { storages: (columns, response), rule: (loss, estimator), arithmetic } =
-            variant;
-        let (response, loss, estimator, arithmetic) = (*response, *loss, *estimator, *arithmetic);
+            variant.clone();
         let kind = (columns.clone(), response, Rule::of(loss, estimator), arithmetic);
-        let mut printed = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printed = threads::lock(&self.texts);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();
         }
-        let (program, free, columns) = (&self.program, self.free(), kind.0.clone());
+        let (program, free) = (&self.program, self.free());
         let spec = Spec { program, free, columns, response, loss, estimator, arithmetic };
         let few = free <= FEW_PARAMETERS;
         let texts = Arc::new(Texts {

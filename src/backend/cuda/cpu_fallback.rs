@@ -1,9 +1,8 @@
 //! Passes on a device, with the CPU at hand: for what only diagnoses, and to go on where the device
 //! fails if the caller did not insist on it.
 
-use super::driver::DriverError;
+use super::driver::{DriverError, Queue};
 use super::evaluator::{Cuda, no_loop};
-use super::interface::{Layout, Size};
 use super::resident_run::{ResidentFit, minimise_resident};
 use super::source::FEW_PARAMETERS;
 use crate::backend::cpu::Cpu;
@@ -21,19 +20,16 @@ pub(crate) struct WithCpuFallback<'a> {
     /// Whether a failure of the device is answered by going on with the CPU.
     take_over: bool,
     failed: Option<String>,
-    layout: Layout,
 }
 
 impl<'a> WithCpuFallback<'a> {
     pub(crate) fn new(device: Cuda<'a>, cpu: Cpu<'a>, take_over: bool) -> WithCpuFallback<'a> {
-        let layout = device.layout().clone();
-        WithCpuFallback { device: Some(device), cpu, take_over, failed: None, layout }
+        WithCpuFallback { device: Some(device), cpu, take_over, failed: None }
     }
 
     /// With a device that failed before the first pass, for this reason.
     pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> WithCpuFallback<'a> {
-        let layout = Layout::new(Size { columns: 0, params: 0, free: 0 });
-        WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed), layout }
+        WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed) }
     }
 
     /// Whether the device did it; if not, the CPU must.
@@ -56,7 +52,7 @@ impl<'a> WithCpuFallback<'a> {
 
 impl Evaluator for WithCpuFallback<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        match self.on_device(|device| device.normal(params, columns, out))? {
+        match self.on_device(|device| device.pass(params, columns, out))? {
             true => Ok(()),
             false => self.cpu.normal(params, columns, out),
         }
@@ -65,7 +61,7 @@ impl Evaluator for WithCpuFallback<'_> {
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
         let done = out.n <= FEW_PARAMETERS
-            && self.on_device(|device| device.factor(params, columns, out))?;
+            && self.on_device(|device| device.pass(params, columns, out))?;
         if done { Ok(()) } else { self.cpu.factor(params, columns, out) }
     }
 
@@ -138,16 +134,12 @@ impl DeviceLoop for WithCpuFallback<'_> {
 }
 
 impl ResidentFit for WithCpuFallback<'_> {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.looping()?.write_state(at, words)
+        self.looping()?.state()?.write(Queue::Work, at, words)
     }
 
     fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
-        self.looping()?.read_state(at, words)
+        self.looping()?.state()?.read(at.start, words)
     }
 
     fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {

@@ -1,13 +1,15 @@
 //! A device with a compiler for it, the kernels that it has loaded, and the devices of this process.
 
 use super::cache::{Cache, Origin};
+use super::cuda_driver::CudaDriver;
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
 use super::memory::Pooled;
 use super::nvrtc::Nvrtc;
-use super::{cuda_driver, probe};
+use super::probe;
 use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::threads::lock;
+use std::sync::{Arc, Mutex};
 
 /// The seam to a compiler of kernels: NVRTC, or in tests the compiler of the emulation. It turns a translation
 /// unit into what a driver loads.
@@ -76,6 +78,12 @@ pub(crate) enum LoadError {
     Driver(DriverError),
 }
 
+impl From<DriverError> for LoadError {
+    fn from(error: DriverError) -> LoadError {
+        LoadError::Driver(error)
+    }
+}
+
 impl Device {
     pub(crate) fn new(
         driver: Arc<dyn Driver>,
@@ -106,7 +114,7 @@ impl Device {
         }
         let (kernels, origin) = self.compiled(source)?;
         let kernels = Arc::new(kernels);
-        let mut loaded = self.loaded();
+        let mut loaded = lock(&self.loaded);
         if loaded.len() >= MAX_LOADED {
             loaded.remove(0);
         }
@@ -127,30 +135,25 @@ impl Device {
             Err(DriverError::Failed { .. }) if origin != Origin::Compiler => {
                 self.cache.forget(compiler, source, capability);
                 let (made, origin) = image()?;
-                let loaded = LoadedKernels::load(&self.driver, &made.bytes);
-                Ok((loaded.map_err(LoadError::Driver)?, origin))
+                Ok((LoadedKernels::load(&self.driver, &made.bytes)?, origin))
             }
-            Err(error) => Err(LoadError::Driver(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Whether the kernels of `source` need no compiler any more.
     pub(crate) fn is_loaded(&self, source: &Arc<str>) -> bool {
-        self.loaded().iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source)
+        lock(&self.loaded).iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source)
     }
 
     /// The kernels of `source` if they are loaded, which then count as used last.
     fn ready(&self, source: &Arc<str>) -> Option<Arc<LoadedKernels>> {
-        let mut loaded = self.loaded();
+        let mut loaded = lock(&self.loaded);
         let found = loaded.iter().position(|(s, _)| Arc::ptr_eq(s, source) || s == source)?;
         let entry = loaded.remove(found);
         let kernels = entry.1.clone();
         loaded.push(entry);
         Some(kernels)
-    }
-
-    fn loaded(&self) -> MutexGuard<'_, KernelList> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -181,21 +184,18 @@ impl Drop for LoadedKernels {
     }
 }
 
+/// The devices that fits of this process have used, by their numbers.
 static OPEN: Mutex<Vec<(usize, Arc<Device>)>> = Mutex::new(Vec::new());
-
-fn opened() -> MutexGuard<'static, Vec<(usize, Arc<Device>)>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The device of this number with a compiler for it. One that was lost is opened again.
 pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
     probe::device(ordinal)?;
-    let mut devices = opened();
+    let mut devices = lock(&OPEN);
     devices.retain(|(_, device)| !device.driver.is_lost());
     if let Some((_, device)) = devices.iter().find(|(n, _)| *n == ordinal) {
         return Ok(device.clone());
     }
-    let driver = cuda_driver::open(ordinal)?;
+    let driver = Arc::new(CudaDriver::new(ordinal)?);
     let properties = driver.properties();
     let nvrtc = Nvrtc::find(properties.capability, properties.driver_version)?;
     let device = Arc::new(Device::new(Arc::new(Pooled::new(driver)), nvrtc, Cache::shared()));
@@ -210,5 +210,5 @@ pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
 
 /// Whether a device has been opened, so that another fit on it need not wait for it to start.
 pub(crate) fn is_open() -> bool {
-    !opened().is_empty()
+    !lock(&OPEN).is_empty()
 }

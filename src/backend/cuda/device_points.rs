@@ -15,8 +15,8 @@ const STAGED: usize = 1 << 16;
 
 /// Room for a number of points on a device, and how many are in it.
 pub(crate) struct DevicePoints {
-    x: Vec<(Storage, Buffer)>,
-    y: (Storage, Buffer),
+    /// Those of x, then y.
+    columns: Vec<(Storage, Buffer)>,
     weight: Option<Buffer>,
     constant_weight: f64,
     /// Points that the buffers have room for.
@@ -48,11 +48,15 @@ pub(crate) fn storages(points: &Points<'_>) -> (Vec<Storage>, Storage) {
     (points.columns.iter().map(storage).collect(), storage(&points.y))
 }
 
+/// The columns of x, then y.
+fn columns<'p, 'a>(points: &'p Points<'a>) -> impl Iterator<Item = &'p Values<'a>> {
+    points.columns.iter().chain([&points.y])
+}
+
 /// Bytes of one point of `points` on a device.
 pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
-    let columns = points.columns.iter().chain([&points.y]);
     let weight = if points.sigmas().is_some() { size_of::<f64>() } else { 0 };
-    columns.map(|c| storage(c).bytes()).sum::<usize>() + weight
+    columns(points).map(|c| storage(c).bytes()).sum::<usize>() + weight
 }
 
 impl DevicePoints {
@@ -67,8 +71,7 @@ impl DevicePoints {
             Ok((kind, Buffer::items(driver, capacity, kind.bytes())?))
         };
         Ok(DevicePoints {
-            x: points.columns.iter().map(column).collect::<Result<_, DriverError>>()?,
-            y: column(&points.y)?,
+            columns: columns(points).map(column).collect::<Result<_, DriverError>>()?,
             weight: match points.sigmas() {
                 Some(_) => Some(Buffer::of::<f64>(driver, capacity)?),
                 None => None,
@@ -91,9 +94,8 @@ impl DevicePoints {
 
     /// Whether points like these can be put here.
     pub(crate) fn takes(&self, points: &Points<'_>) -> bool {
-        let mine = self.x.iter().chain([&self.y]).map(|(storage, _)| *storage);
-        let theirs = points.columns.iter().chain([&points.y]).map(storage);
-        mine.eq(theirs) && self.weight.is_some() == points.sigmas().is_some()
+        let mine = self.columns.iter().map(|(storage, _)| *storage);
+        mine.eq(columns(points).map(storage)) && self.weight.is_some() == points.sigmas().is_some()
     }
 
     /// Replaces the contents by those of the points in `range` that count, for which there is room, by
@@ -110,10 +112,9 @@ impl DevicePoints {
             self.constant_weight = points.weight(0);
         }
         if !points.is_filtered() {
-            for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
-                buffer.write_by(queue, 0, bytes(&values.part(range.clone())))?;
+            for ((_, buffer), values) in self.columns.iter().zip(columns(points)) {
+                buffer.write(queue, 0, bytes(&values.part(range.clone())))?;
             }
-            self.y.1.write_by(queue, 0, bytes(&points.y.part(range.clone())))?;
         }
         let mut kept = Vec::new();
         let mut weights = Vec::new();
@@ -122,10 +123,9 @@ impl DevicePoints {
             let count = if points.is_filtered() {
                 kept.clear();
                 kept.extend(part.clone().filter(|&i| points.counts(i)));
-                for ((_, buffer), values) in self.x.iter().zip(points.columns.iter()) {
+                for ((_, buffer), values) in self.columns.iter().zip(columns(points)) {
                     send_picked(buffer, (queue, self.points), values, &kept)?;
                 }
-                send_picked(&self.y.1, (queue, self.points), &points.y, &kept)?;
                 kept.len()
             } else {
                 part.len()
@@ -136,7 +136,7 @@ impl DevicePoints {
                     true => weights.extend(kept.iter().map(|&i| points.weight(i))),
                     false => weights.extend(part.map(|i| points.weight(i))),
                 }
-                buffer.write_by(queue, self.points, &weights)?;
+                buffer.write(queue, self.points, &weights)?;
             }
             self.points += count;
         }
@@ -145,11 +145,13 @@ impl DevicePoints {
 
     /// The kernels' `Data`, with the loss's scale in row units.
     pub(crate) fn data(&self, loss_scale: f64) -> Vec<u8> {
-        let size = Size { columns: self.x.len(), params: 0, free: 0 };
+        let x = self.columns.len() - 1;
+        let size = Size { columns: x, params: 0, free: 0 };
         let mut data = Filled::<DataLayout>::new(size);
         let of = data.layout.clone();
-        data.set(&of.x, self.x.iter().map(|(_, buffer)| buffer.address()));
-        data.set(&of.y, [self.y.1.address()]);
+        let addresses = self.columns.iter().map(|(_, buffer)| buffer.address());
+        data.set(&of.x, addresses.clone().take(x));
+        data.set(&of.y, addresses.skip(x));
         data.set(&of.weight, self.weight.as_ref().map(Buffer::address));
         data.set(&of.constant_weight, [self.constant_weight]);
         data.set(&of.loss_scale, [loss_scale]);
@@ -159,7 +161,7 @@ impl DevicePoints {
 
     /// Bytes of device memory held.
     pub(crate) fn bytes(&self) -> usize {
-        let columns = self.x.iter().chain([&self.y]).map(|(_, buffer)| buffer.bytes());
+        let columns = self.columns.iter().map(|(_, buffer)| buffer.bytes());
         columns.sum::<usize>() + self.weight.as_ref().map_or(0, Buffer::bytes)
     }
 }
@@ -173,5 +175,5 @@ fn send_picked(
     fn picked<T: Copy>(values: &[T], index: &[usize]) -> Vec<T> {
         index.iter().map(|&i| values[i]).collect()
     }
-    each!(values, v => buffer.write_by(queue, first, &picked(v, index)))
+    each!(values, v => buffer.write(queue, first, &picked(v, index)))
 }

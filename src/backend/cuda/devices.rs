@@ -48,7 +48,7 @@ impl DeviceInfo {
             multiprocessors: properties.multiprocessors as usize,
             driver_version: properties.driver_version,
             has_time_limit: properties.has_time_limit,
-            nvrtc_version: nvrtc.as_ref().ok().map(|nvrtc| nvrtc.version()),
+            nvrtc_version: nvrtc.as_ref().ok().map(|nvrtc| nvrtc.version),
             problem: memory.err().or(nvrtc.err()),
         })
     }

@@ -70,12 +70,11 @@ pub(crate) trait Driver: Send + Sync {
     fn release(&self, address: Address);
 
     /// Copies to the device; `bytes` may be reused when this returns.
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
-
-    /// Copies to the device beside the work that is under way; `bytes` may be reused when this
-    /// returns. Work that is to find what was copied begins after a [`fence`](Self::fence). What is
-    /// written here must not be in use by work that was queued after the last fence.
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError>;
+    ///
+    /// An upload ahead goes beside the work that is under way. Work that is to find what was copied begins
+    /// after a [`fence`](Self::fence). What is written must not be in use by work that was queued after the
+    /// last fence.
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError>;
 
     /// Puts the queues in order without waiting for either: work of later calls begins when the uploads
     /// ahead of earlier calls are done, and later uploads ahead begin when the work of earlier calls is.

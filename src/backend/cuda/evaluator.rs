@@ -7,18 +7,14 @@
 //! loop of the fit is there, too: launches of its passes and of the steps between them.
 
 use super::compiled_model::FitKernels;
-use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
 use super::driver::{DriverError, Geometry};
 use super::interface::{Layout, ScratchLayout, Size, words};
 use super::memory::Buffer;
-use super::passes::{
-    DevicePasses, PartialSums, Summed, factor_geometry, geometry, width, with_data,
-};
+use super::passes::{DevicePasses, PassKind, Summed, geometry, with_data};
 use super::source::FEW_PARAMETERS;
 use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
-use crate::normal::{Normal, RFactor};
 use crate::observe::span;
 use std::ops::Range;
 
@@ -30,25 +26,11 @@ pub(crate) enum PointsAt<'a> {
     Chunks(Box<DoubleBuffer>),
 }
 
-impl PointsAt<'_> {
-    /// As many points at a time as there is room for: half of what was refused until it is granted.
-    /// `free`: the bytes that the device says it has.
-    pub(crate) fn chunks(
-        kernels: &LoadedKernels,
-        points: &Points<'_>,
-        free: usize,
-    ) -> Result<PointsAt<'static>, DriverError> {
-        DoubleBuffer::new(&kernels.driver, points, points.used, free)
-            .map(|rooms| PointsAt::Chunks(Box::new(rooms)))
-    }
-}
-
 /// The passes of one fit on a device.
 pub(crate) struct Cuda<'a> {
     passes: DevicePasses,
     points: &'a Points<'a>,
     place: PointsAt<'a>,
-    slots: PartialSums,
     /// The state of a loop on the device, where there is one.
     state: Option<Buffer>,
     layout: Layout,
@@ -72,13 +54,12 @@ impl<'a> Cuda<'a> {
             }
             _ => None,
         };
-        let (most, count) = match &place {
+        let room = match &place {
             PointsAt::Whole(resident) => (resident.points, 1),
             PointsAt::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
         };
         Ok(Cuda {
-            passes: DevicePasses::new(kernels, loss_scale, (params, free), most)?,
-            slots: PartialSums::new(&driver, width(free), count)?,
+            passes: DevicePasses::new(kernels, loss_scale, (params, free), room)?,
             points,
             place,
             state,
@@ -93,7 +74,7 @@ impl<'a> Cuda<'a> {
             PointsAt::Chunks(rooms) => rooms.bytes(),
         };
         let state = self.state.as_ref().map_or(0, Buffer::bytes);
-        data + self.passes.bytes() + self.slots.bytes() + state
+        data + self.passes.bytes() + state
     }
 
     /// Chunks that a pass takes.
@@ -104,48 +85,23 @@ impl<'a> Cuda<'a> {
         }
     }
 
-    /// The normal equations at `params`.
-    pub(crate) fn normal(
+    /// A pass over all points: the normal equations at `params` or, for at most [`FEW_PARAMETERS`] free
+    /// parameters, the triangular factor.
+    pub(crate) fn pass<S: Summed>(
         &mut self,
         params: &[f64],
         columns: &[f64],
-        out: &mut Normal,
+        out: &mut S,
     ) -> Result<(), DriverError> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let mut part = Normal::zero(out.n);
-        self.pass(params, columns, (&mut part, out))
-    }
-
-    /// The triangular factor at `params`; for at most [`FEW_PARAMETERS`] free parameters.
-    pub(crate) fn factor(
-        &mut self,
-        params: &[f64],
-        columns: &[f64],
-        out: &mut RFactor,
-    ) -> Result<(), DriverError> {
-        let _span = span!(TRACE, "pass", points = self.points.used);
-        let mut part = RFactor::zero(out.n);
-        self.pass(params, columns, (&mut part, out))
-    }
-
-    /// A pass over all points; `part` is room for the sums of a chunk.
-    fn pass<S: Summed>(
-        &mut self,
-        params: &[f64],
-        columns: &[f64],
-        (part, out): (&mut S, &mut S),
-    ) -> Result<(), DriverError> {
-        let Cuda { passes, slots, .. } = self;
-        passes.set_inputs(params, columns)?;
+        let passes = &mut self.passes;
+        passes.begin(params, columns)?;
         out.clear();
-        slots.clear();
         match &mut self.place {
-            PointsAt::Whole(resident) => passes.queue(S::KIND, resident, slots.next())?,
-            PointsAt::Chunks(rooms) => {
-                rooms.pass_over(passes, slots, self.points, (&mut *part, &mut *out))?;
-            }
+            PointsAt::Whole(resident) => passes.queue(S::KIND, resident)?,
+            PointsAt::Chunks(rooms) => rooms.pass_over(passes, self.points, out)?,
         }
-        slots.collect(part, out)
+        passes.sums.collect(out)
     }
 }
 
@@ -153,23 +109,6 @@ impl Cuda<'_> {
     /// Whether all points are on the device and the parameters few enough for a loop there.
     pub(super) fn has_loop(&self) -> bool {
         self.state.is_some()
-    }
-
-    /// The state that such a loop works on.
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    pub(super) fn write_state(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.state()?.write(at, words)
-    }
-
-    pub(super) fn read_state(
-        &mut self,
-        at: Range<usize>,
-        words: &mut [u64],
-    ) -> Result<(), DriverError> {
-        self.state()?.read(at.start, words)
     }
 
     /// Queues evaluations at the state's trial, each with the step that follows it.
@@ -193,15 +132,9 @@ impl Cuda<'_> {
         let PointsAt::Whole(points) = &self.place else { return Err(no_loop()) };
         let state = self.state()?.address();
         let at = |place: &Range<usize>| state + (place.start * size_of::<u64>()) as u64;
-        let (params, columns) = (at(&self.layout.present.params), at(&self.layout.columns));
-        let (passes, out) = (&self.passes, self.slots.first());
-        let no_floor = 0f64.to_bits();
-        let (partial, ticket) = (passes.partial.address(), passes.ticket.address());
-        let words = [params, columns, no_floor, partial, ticket, out];
-        let data = points.data(passes.loss_scale);
-        let multiprocessors = passes.kernels.passes.driver.properties().multiprocessors;
-        let geometry = factor_geometry(multiprocessors, passes.free, points.points);
-        passes.kernels.factor()?.launch("factor", geometry, &with_data(&data, &words))?;
+        let inputs = (at(&self.layout.present.params), at(&self.layout.columns));
+        let out = self.passes.sums.first();
+        self.passes.queue_at(PassKind::Factor, points, inputs, out)?;
         self.step(out)
     }
 
@@ -218,7 +151,8 @@ impl Cuda<'_> {
             .launch("step", ONE_WARP, &arguments)
     }
 
-    fn state(&self) -> Result<&Buffer, DriverError> {
+    /// The state that such a loop works on.
+    pub(super) fn state(&self) -> Result<&Buffer, DriverError> {
         self.state.as_ref().ok_or_else(no_loop)
     }
 }

@@ -5,9 +5,10 @@
 //! model ask for the same sizes again and again, so memory is kept by its exact size.
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
+use crate::threads::lock;
 use bytemuck::Pod;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Room for `bytes` bytes on a device.
 pub(crate) struct Buffer {
@@ -37,32 +38,19 @@ impl Buffer {
         Ok(Buffer { driver: driver.clone(), address, bytes })
     }
 
-    /// A buffer with these values.
+    /// A buffer with these values, by a queue of the driver.
     pub(crate) fn with<T: Pod>(
-        driver: &Arc<dyn Driver>,
-        values: &[T],
-    ) -> Result<Buffer, DriverError> {
-        Buffer::with_by(driver, Queue::Work, values)
-    }
-
-    /// The same by a queue of the driver.
-    pub(crate) fn with_by<T: Pod>(
         driver: &Arc<dyn Driver>,
         queue: Queue,
         values: &[T],
     ) -> Result<Buffer, DriverError> {
         let buffer = Buffer::of::<T>(driver, values.len())?;
-        buffer.write_by(queue, 0, values)?;
+        buffer.write(queue, 0, values)?;
         Ok(buffer)
     }
 
-    /// Writes `values` from the value at `first` on; the buffer has room for them.
-    pub(crate) fn write<T: Pod>(&self, first: usize, values: &[T]) -> Result<(), DriverError> {
-        self.write_by(Queue::Work, first, values)
-    }
-
-    /// The same by a queue of the driver.
-    pub(crate) fn write_by<T: Pod>(
+    /// Writes `values` from the value at `first` on, by a queue of the driver; the buffer has room for them.
+    pub(crate) fn write<T: Pod>(
         &self,
         queue: Queue,
         first: usize,
@@ -71,10 +59,7 @@ impl Buffer {
         let offset = first * size_of::<T>();
         debug_assert!(offset + size_of_val(values) <= self.bytes);
         let to = Address(self.address.0 + offset as u64);
-        match queue {
-            Queue::Work => self.driver.upload(to, bytemuck::cast_slice(values)),
-            Queue::Ahead => self.driver.upload_ahead(to, bytemuck::cast_slice(values)),
-        }
+        self.driver.upload(to, bytemuck::cast_slice(values), queue)
     }
 
     /// Waits for the device and reads `out.len()` values from the value at `first` on.
@@ -122,8 +107,8 @@ struct Pool {
     /// Addresses that wait, by size.
     kept: HashMap<usize, Vec<Address>>,
     kept_bytes: usize,
-    work: CopyTally,
-    uploads_ahead: CopyTally,
+    /// Of each [`Queue`].
+    tallies: [CopyTally; 2],
 }
 
 /// Calls of a kind, and how many of them nothing of a later owner of their memory can meet: they are done, or
@@ -139,7 +124,7 @@ impl CopyTally {
         self.settled = self.settled.max(queued);
     }
 
-    fn is_settled(self) -> bool {
+    fn is_settled(&self) -> bool {
         self.settled >= self.queued
     }
 }
@@ -149,19 +134,15 @@ impl Pooled {
         Pooled { driver, pool: Mutex::default() }
     }
 
-    fn pool(&self) -> MutexGuard<'_, Pool> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tallies(&self) -> (CopyTally, CopyTally) {
-        let pool = self.pool();
-        (pool.work, pool.uploads_ahead)
+    /// Notes a call that takes effect in its order in a queue.
+    fn note(&self, queue: Queue) {
+        lock(&self.pool).tallies[queue as usize].queued += 1;
     }
 
     /// Gives back all that waits. Returns whether there was anything.
     fn empty(&self) -> bool {
         let kept = {
-            let mut pool = self.pool();
+            let mut pool = lock(&self.pool);
             pool.kept_bytes = 0;
             std::mem::take(&mut pool.kept)
         };
@@ -197,11 +178,11 @@ impl Driver for Pooled {
     /// What waits counts as free.
     fn memory(&self) -> Result<Memory, DriverError> {
         let Memory { free, total } = self.driver.memory()?;
-        Ok(Memory { free: free + self.pool().kept_bytes, total })
+        Ok(Memory { free: free + lock(&self.pool).kept_bytes, total })
     }
 
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
-        let waiting = self.pool().take(bytes);
+        let waiting = lock(&self.pool).take(bytes);
         let address = match waiting {
             Some(address) => address,
             None => match self.driver.allocate(bytes) {
@@ -211,16 +192,15 @@ impl Driver for Pooled {
                 allocated => allocated?,
             },
         };
-        self.pool().used.insert(address.0, bytes);
+        lock(&self.pool).used.insert(address.0, bytes);
         Ok(address)
     }
 
     fn release(&self, address: Address) {
         // What an owner leaves on its way, as one that failed does, must not meet uploads of the next.
-        let (work, uploads_ahead) = self.tallies();
-        let is_settled = work.is_settled() && uploads_ahead.is_settled();
+        let is_settled = lock(&self.pool).tallies.iter().all(CopyTally::is_settled);
         let is_ordered = is_settled || self.fence().is_ok();
-        let mut pool = self.pool();
+        let mut pool = lock(&self.pool);
         let bytes = pool.used.remove(&address.0);
         match bytes {
             Some(bytes)
@@ -236,37 +216,30 @@ impl Driver for Pooled {
         }
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        let queued = self.driver.upload(to, bytes);
-        self.pool().work.queued += 1;
-        queued
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        let queued = self.driver.upload_ahead(to, bytes);
-        self.pool().uploads_ahead.queued += 1;
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
+        let queued = self.driver.upload(to, bytes, queue);
+        self.note(queue);
         queued
     }
 
     fn fence(&self) -> Result<(), DriverError> {
-        let (work, uploads_ahead) = self.tallies();
+        let before = lock(&self.pool).tallies;
         self.driver.fence()?;
-        let mut pool = self.pool();
-        pool.work.settle(work.queued);
-        pool.uploads_ahead.settle(uploads_ahead.queued);
+        let mut pool = lock(&self.pool);
+        pool.tallies.iter_mut().zip(before).for_each(|(tally, before)| tally.settle(before.queued));
         Ok(())
     }
 
     fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
-        let (work, _) = self.tallies();
+        let before = lock(&self.pool).tallies[Queue::Work as usize];
         self.driver.download(from, bytes)?;
-        self.pool().work.settle(work.queued);
+        lock(&self.pool).tallies[Queue::Work as usize].settle(before.queued);
         Ok(())
     }
 
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
         let queued = self.driver.clear(at, bytes);
-        self.pool().work.queued += 1;
+        self.note(Queue::Work);
         queued
     }
 
@@ -290,7 +263,7 @@ impl Driver for Pooled {
         arguments: &[&[u8]],
     ) -> Result<(), DriverError> {
         let queued = self.driver.launch(module, kernel, geometry, arguments);
-        self.pool().work.queued += 1;
+        self.note(Queue::Work);
         queued
     }
 }
@@ -298,7 +271,7 @@ impl Driver for Pooled {
 #[cfg(test)]
 mod tests {
     use super::{MOST_KEPT, Pooled};
-    use crate::backend::cuda::driver::Driver;
+    use crate::backend::cuda::driver::{Driver, Queue};
     use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Idle, Injected};
     use std::sync::Arc;
 
@@ -344,11 +317,11 @@ mod tests {
     fn what_is_on_its_way_is_fenced_before_memory_is_used_again() {
         let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Nothing));
         let first = pool.allocate(1000).unwrap();
-        pool.upload_ahead(first, &[0; 10]).unwrap();
+        pool.upload(first, &[0; 10], Queue::Ahead).unwrap();
         pool.release(first);
         assert_eq!(driver.count(Call::Fence), 1);
         let second = pool.allocate(1000).unwrap();
-        pool.upload_ahead(second, &[0; 10]).unwrap();
+        pool.upload(second, &[0; 10], Queue::Ahead).unwrap();
         pool.fence().unwrap();
         pool.release(second);
         assert_eq!((second, driver.count(Call::Fence)), (first, 2), "once is enough");
@@ -365,7 +338,7 @@ mod tests {
         driver.assert_clean();
         let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Lost { call: 2 }));
         let first = pool.allocate(1000).unwrap();
-        pool.upload_ahead(first, &[0; 10]).unwrap();
+        pool.upload(first, &[0; 10], Queue::Ahead).unwrap();
         pool.release(first);
         assert_eq!(driver.held().0, 0, "what cannot be fenced is not kept");
     }

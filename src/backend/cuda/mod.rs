@@ -18,7 +18,7 @@ pub(crate) mod evaluator;
 pub(crate) mod interface;
 pub(crate) mod memory;
 pub(crate) mod nvrtc;
-mod passes;
+pub(crate) mod passes;
 pub(crate) mod probe;
 pub(crate) mod resident_run;
 pub(crate) mod source;

@@ -4,7 +4,7 @@
 use super::compiled_model::FitKernels;
 use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
-use super::driver::{Address, Driver, DriverError, Geometry};
+use super::driver::{Address, Driver, DriverError, Geometry, Queue};
 use super::interface::{GRAM_COLUMNS, sums};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
@@ -14,38 +14,37 @@ use std::sync::Arc;
 
 /// What a pass sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PassKind {
+pub(crate) enum PassKind {
     Normal,
     /// For at most [`FEW_PARAMETERS`] free parameters.
     Factor,
 }
 
 /// A summary that a pass finds.
-pub(super) trait Summed: Summary {
+pub(crate) trait Summed: Summary {
     const KIND: PassKind;
 
-    /// Takes the numbers that the kernel left, in place of what was there.
-    fn take(&mut self, numbers: &[f64]);
+    /// Adds the numbers that a kernel left.
+    fn add_numbers(&mut self, numbers: &[f64]);
 }
 
 impl Summed for Normal {
     const KIND: PassKind = PassKind::Normal;
 
-    fn take(&mut self, numbers: &[f64]) {
+    fn add_numbers(&mut self, numbers: &[f64]) {
         let (products, cost) = numbers.split_at(self.products.len());
-        self.products.copy_from_slice(products);
-        self.cost = cost[0];
+        self.merge(&mut Normal { n: self.n, products: products.to_vec(), cost: cost[0] });
     }
 }
 
 impl Summed for RFactor {
     const KIND: PassKind = PassKind::Factor;
 
-    fn take(&mut self, numbers: &[f64]) {
-        let count = self.r.len();
-        self.r.copy_from_slice(&numbers[..count]);
+    fn add_numbers(&mut self, numbers: &[f64]) {
+        let mut r = numbers[..self.r.len()].to_vec();
         // Below the diagonal lies the sum of the weights; without parameters there is no room for it.
-        self.weight = self.r.get_mut(1).map_or(0.0, std::mem::take);
+        let weight = r.get_mut(1).map_or(0.0, std::mem::take);
+        self.merge(&mut RFactor { n: self.n, r, weight });
     }
 }
 
@@ -61,22 +60,24 @@ pub(super) struct DevicePasses {
     pub(super) ticket: Buffer,
     /// Weighted rows, for models of many parameters.
     rows: Option<DeviceRows>,
+    /// What launches leave.
+    pub(super) sums: PartialSums,
 }
 
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
-pub(super) fn width(free: usize) -> usize {
+fn width(free: usize) -> usize {
     let (k, sums) = (free + 1, sums(free));
     if free <= FEW_PARAMETERS { sums.max(k * k) } else { sums }
 }
 
 impl DevicePasses {
     /// `params`: parameters of the model, fixed ones included; `free` of them free. `points`: the most
-    /// that a pass goes over.
+    /// that a launch goes over. `launches`: the most whose sums may wait on the device.
     pub(super) fn new(
         kernels: FitKernels,
         loss_scale: f64,
         (params, free): (usize, usize),
-        points: usize,
+        (points, launches): (usize, usize),
     ) -> Result<DevicePasses, DriverError> {
         let driver = &kernels.passes.driver;
         let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
@@ -91,6 +92,7 @@ impl DevicePasses {
             partial: Buffer::of::<f64>(driver, blocks * width(free))?,
             ticket,
             rows,
+            sums: PartialSums::new(driver, width(free), launches)?,
             kernels,
             loss_scale,
             free,
@@ -98,43 +100,55 @@ impl DevicePasses {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let own = [&self.inputs, &self.partial, &self.ticket].map(Buffer::bytes);
+        let own = [&self.inputs, &self.partial, &self.ticket, &self.sums.out].map(Buffer::bytes);
         own.into_iter().sum::<usize>() + self.rows.as_ref().map_or(0, DeviceRows::bytes)
     }
 
-    /// Where the next passes evaluate the model.
-    pub(super) fn set_inputs(&self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
-        self.inputs.write(0, &[params, columns].concat())
+    /// Begins to evaluate the model at `params`; sums that wait are forgotten.
+    pub(super) fn begin(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        self.sums.taken = 0;
+        self.inputs.write(Queue::Work, 0, &[params, columns].concat())
     }
 
-    /// Queues the sums over `points`, which it leaves at `out`.
+    /// Queues the sums over `points`, for which there is room.
     pub(super) fn queue(
+        &mut self,
+        kind: PassKind,
+        points: &DevicePoints,
+    ) -> Result<(), DriverError> {
+        let out = self.sums.next();
+        let params = self.inputs.address();
+        let params_bytes = self.inputs.bytes() - self.free * size_of::<f64>();
+        self.queue_at(kind, points, (params, params + params_bytes as u64), out)
+    }
+
+    /// Queues sums that it leaves at the address `out`, with parameters and factors of columns at others.
+    pub(super) fn queue_at(
         &self,
         kind: PassKind,
         points: &DevicePoints,
-        out: SumsAt,
+        (params, columns): (u64, u64),
+        out: u64,
     ) -> Result<(), DriverError> {
         let data = points.data(self.loss_scale);
-        let params = self.inputs.address();
-        let params_bytes = self.inputs.bytes() - self.free * size_of::<f64>();
-        let columns = params + params_bytes as u64;
-        let (kernels, kernel, floor) = match (kind, &self.rows) {
+        let passes = &*self.kernels.passes;
+        let multiprocessors = passes.driver.properties().multiprocessors;
+        let (kernels, kernel, geometry, floor) = match (kind, &self.rows) {
             (PassKind::Normal, Some(rows)) => {
                 let at = (params, columns, ITERATION_FLOOR);
-                return rows.sum(&self.kernels.passes, (&data, points.points), at, out);
+                return rows.sum(passes, (&data, points.points), at, out);
             }
-            (PassKind::Normal, None) => (&*self.kernels.passes, "normal", ITERATION_FLOOR),
-            (PassKind::Factor, _) => (self.kernels.factor()?, "factor", 0.0),
+            (PassKind::Normal, None) => {
+                let geometry = geometry(multiprocessors, self.free, points.points);
+                (passes, "normal", geometry, ITERATION_FLOOR)
+            }
+            (PassKind::Factor, _) => {
+                let geometry = factor_geometry(multiprocessors, self.free, points.points);
+                (self.kernels.factor()?, "factor", geometry, 0.0)
+            }
         };
-        let geometry = match kind {
-            PassKind::Normal => geometry,
-            PassKind::Factor => factor_geometry,
-        };
-        let multiprocessors = kernels.driver.properties().multiprocessors;
-        let geometry = geometry(multiprocessors, self.free, points.points);
-        let buffers = [self.partial.address(), self.ticket.address(), out.at.0];
-        let words = [params, columns, floor.to_bits()].into_iter().chain(buffers);
-        let words: Vec<u64> = words.collect();
+        let (partial, ticket) = (self.partial.address(), self.ticket.address());
+        let words = [params, columns, floor.to_bits(), partial, ticket, out];
         kernels.launch(kernel, geometry, &with_data(&data, &words))
     }
 }
@@ -170,13 +184,6 @@ pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
     each * multiprocessors.max(1)
 }
 
-/// Room for the sums of a launch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SumsAt {
-    pub(super) at: Address,
-    pub(super) bytes: usize,
-}
-
 /// Sums of several launches, in their order, that wait on the device, so that the host need not wait for each.
 pub(super) struct PartialSums {
     out: Buffer,
@@ -189,17 +196,13 @@ pub(super) struct PartialSums {
 }
 
 impl PartialSums {
-    pub(super) fn new(
+    fn new(
         driver: &Arc<dyn Driver>,
         width: usize,
         count: usize,
     ) -> Result<PartialSums, DriverError> {
         let out = Buffer::of::<f64>(driver, width * count)?;
         Ok(PartialSums { out, width, count, taken: 0, staged: vec![0.0; width * count] })
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.out.bytes()
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -211,37 +214,23 @@ impl PartialSums {
         self.out.address()
     }
 
-    /// Forgets what was left there.
-    pub(super) fn clear(&mut self) {
-        self.taken = 0;
-    }
-
     /// The next slot, of those that are not full.
-    pub(super) fn next(&mut self) -> SumsAt {
+    fn next(&mut self) -> u64 {
         debug_assert!(!self.is_full());
-        let bytes = self.width * size_of::<f64>();
-        let at = Address(self.out.address() + (self.taken * bytes) as u64);
+        let at = self.out.address() + (self.taken * self.width * size_of::<f64>()) as u64;
         self.taken += 1;
-        SumsAt { at, bytes }
+        at
     }
 
     /// Waits for the launches, adds what they left to `sum` in their order, and empties all slots.
-    /// `part` is room for one of them.
-    pub(super) fn collect<S: Summed>(
-        &mut self,
-        part: &mut S,
-        sum: &mut S,
-    ) -> Result<(), DriverError> {
+    pub(super) fn collect<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
         let found = &mut self.staged[..self.taken * self.width];
         self.taken = 0;
         if found.is_empty() {
             return Ok(());
         }
         self.out.read(0, found)?;
-        for numbers in found.chunks_exact(self.width) {
-            part.take(numbers);
-            sum.merge(part);
-        }
+        found.chunks_exact(self.width).for_each(|numbers| sum.add_numbers(numbers));
         Ok(())
     }
 }
@@ -302,37 +291,23 @@ impl DeviceRows {
         kernels: &LoadedKernels,
         (data, points): (&[u8], usize),
         (params, columns, floor): (u64, u64, f64),
-        out: SumsAt,
+        out: u64,
     ) -> Result<(), DriverError> {
-        kernels.driver.clear(out.at, out.bytes)?;
+        kernels.driver.clear(Address(out), (pair(0, self.k) + 1) * size_of::<f64>())?;
         let multiprocessors = kernels.driver.properties().multiprocessors;
-        let stride = self.stride as u64;
+        let (stride, splits) = (self.stride as u64, self.splits as u64);
         let (matrix, cost) = (self.matrix.address(), self.cost.address());
-        let products =
-            Geometry { blocks: (pairs(self.k) * self.splits) as u32, threads: THREADS as u32 };
+        let (partial, tickets) = (self.partial.address(), self.tickets.address());
+        let blocks = (pairs(self.k) * self.splits) as u32;
+        let products = Geometry { blocks, threads: THREADS as u32 };
         for first in (0..points).step_by(self.stride) {
             let count = self.stride.min(points - first);
-            let (first, count_word) = (first as u64, count as u64);
-            let words = [params, columns, floor.to_bits(), first, count_word, stride, matrix, cost];
-            let arguments: Vec<&[u8]> =
-                std::iter::once(data).chain(words.iter().map(bytemuck::bytes_of)).collect();
             let over_points = geometry(multiprocessors, self.k - 1, count);
-            kernels.launch("rows", over_points, &arguments)?;
-            let (k, splits) = (self.k as i32, self.splits as i32);
-            let (count, out) = (count_word, out.at.0);
-            let (partial, tickets) = (self.partial.address(), self.tickets.address());
-            let arguments: [&[u8]; 9] = [
-                bytemuck::bytes_of(&matrix),
-                bytemuck::bytes_of(&cost),
-                bytemuck::bytes_of(&k),
-                bytemuck::bytes_of(&count),
-                bytemuck::bytes_of(&stride),
-                bytemuck::bytes_of(&splits),
-                bytemuck::bytes_of(&partial),
-                bytemuck::bytes_of(&tickets),
-                bytemuck::bytes_of(&out),
-            ];
-            kernels.launch("gram", products, &arguments)?;
+            let (first, count) = (first as u64, count as u64);
+            let words = [params, columns, floor.to_bits(), first, count, stride, matrix, cost];
+            kernels.launch("rows", over_points, &with_data(data, &words))?;
+            let words = [matrix, cost, count, stride, splits, partial, tickets, out];
+            kernels.launch("gram", products, &words.each_ref().map(bytemuck::bytes_of))?;
         }
         Ok(())
     }

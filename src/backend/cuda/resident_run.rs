@@ -2,7 +2,7 @@
 //! launches ahead, looks where the fit stands, and sees to what the device cannot.
 
 use super::driver::DriverError;
-use super::interface::{self, Code, Layout, Reason, Request, State};
+use super::interface::{self, Code, Reason, Request, Size, State};
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::data::unit_of;
 use crate::normal::Normal;
@@ -106,7 +106,7 @@ impl Run for ResidentRun<'_> {
                 },
             }
         }
-        self.read_all()?;
+        self.read(0..self.state.layout.words)?;
         let word = self.state.words[self.state.layout.termination.start];
         Ok(termination_of(Reason::from_word(word).unwrap_or(Reason::None)))
     }
@@ -135,8 +135,9 @@ impl Run for ResidentRun<'_> {
 
 impl<'a> ResidentRun<'a> {
     fn new(fit: &'a mut dyn ResidentFit, task: &'a Task<'a>) -> Self {
-        let state = fit.layout().clone().filled();
-        let columns = vec![1.0; state.layout.z.len()];
+        let (params, free) = (task.problem.start.len(), task.problem.free.len());
+        let state = State::new(Size { columns: 0, params, free });
+        let columns = vec![1.0; free];
         let mut run = ResidentRun {
             fit,
             task,
@@ -162,8 +163,9 @@ impl<'a> ResidentRun<'a> {
     fn fill(&mut self, start: &[f64], scaling: Scaling) {
         let Task { problem, options, .. } = *self.task;
         let limit = self.limit();
-        let mut state = self.state.layout.clone().filled();
-        let layout = state.layout.clone();
+        let layout = self.state.layout.clone();
+        let state = &mut self.state;
+        state.words.fill(0);
         state.set(&layout.present.params, start.iter().copied());
         state.set(&layout.trial.params, start.iter().copied());
         state.set(&layout.limit, [limit]);
@@ -187,7 +189,6 @@ impl<'a> ResidentRun<'a> {
         state.set(&layout.upper, problem.free.iter().map(|&k| problem.bounds[k].1));
         state.set(&layout.free, problem.free.iter().copied());
         state.set(&layout.unused, problem.unused.iter().copied());
-        self.state = state;
         self.set_counts();
         self.set_request(Request::Evaluate);
     }
@@ -239,10 +240,6 @@ impl<'a> ResidentRun<'a> {
 
     fn read(&mut self, at: Range<usize>) -> Result<(), DriverError> {
         self.fit.read(at.clone(), &mut self.state.words[at])
-    }
-
-    fn read_all(&mut self) -> Result<(), DriverError> {
-        self.read(0..self.state.layout.words)
     }
 
     /// Waits for the device and looks where it stands.
@@ -317,8 +314,6 @@ mod tests;
 /// A fit on a device: its points, its state and the kernels that work on them. Calls take effect in
 /// their order; only [`read`](Self::read) waits.
 pub(crate) trait ResidentFit {
-    fn layout(&self) -> &Layout;
-
     /// Writes words of the state, from word `at` on.
     fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError>;
 

@@ -5,9 +5,8 @@
 use super::compiled_model::FitKernels;
 use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{Driver, DriverError, Queue};
-use super::passes::{DevicePasses, PartialSums, Summed, width};
+use super::passes::{DevicePasses, PassKind, Summed};
 use crate::data::points::Points;
-use crate::normal::{Normal, RFactor, Summary};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,41 +15,27 @@ use std::sync::Arc;
 pub(crate) struct DeviceStream {
     passes: DevicePasses,
     rooms: DoubleBuffer,
-    slots: PartialSums,
-    pass: Pass,
-    /// Sums of what was collected, and room for those of one chunk.
-    normal: [Normal; 2],
-    factor: [RFactor; 2],
-}
-
-/// The pass under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
-    None,
-    Normal,
-    Factor,
+    /// What the pass under way sums up.
+    pass: Option<PassKind>,
 }
 
 impl DeviceStream {
     /// For chunks like `like`, of at most `capacity` points: larger ones are passed over in parts, and
     /// so are chunks for which the device has not enough memory. `loss_scale` in row units, 1 for least
-    /// squares; parameters of the model, and those of them that are free.
+    /// squares; `sizes`: parameters of the model, and those of them that are free.
     pub(crate) fn new(
         kernels: FitKernels,
         like: &Points<'_>,
         capacity: usize,
         loss_scale: f64,
-        (params, free): (usize, usize),
+        sizes: (usize, usize),
     ) -> Result<DeviceStream, DriverError> {
         let driver = kernels.passes.driver.clone();
-        let rooms = DoubleBuffer::new(&driver, like, capacity, driver.memory()?.free)?;
+        let rooms = DoubleBuffer::new(&driver, like, capacity)?;
         Ok(DeviceStream {
-            passes: DevicePasses::new(kernels, loss_scale, (params, free), rooms.capacity())?,
-            slots: PartialSums::new(&driver, width(free), SLOTS)?,
+            passes: DevicePasses::new(kernels, loss_scale, sizes, (rooms.capacity(), SLOTS))?,
             rooms,
-            pass: Pass::None,
-            normal: [Normal::zero(free), Normal::zero(free)],
-            factor: [RFactor::zero(free), RFactor::zero(free)],
+            pass: None,
         })
     }
 
@@ -62,75 +47,45 @@ impl DeviceStream {
 
     /// Bytes of device memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.passes.bytes() + self.rooms.bytes() + self.slots.bytes()
+        self.passes.bytes() + self.rooms.bytes()
     }
 
-    /// Begins to sum up the normal equations at `params`.
-    pub(crate) fn begin_normal(
-        &mut self,
-        params: &[f64],
-        columns: &[f64],
-    ) -> Result<(), DriverError> {
-        self.normal[0].clear();
-        self.begin(Pass::Normal, params, columns)
-    }
-
-    /// Begins to fold the triangular factor at `params`; for at most
+    /// Begins a pass at `params`; one that factors is for at most
     /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free parameters.
-    pub(crate) fn begin_factor(
+    pub(crate) fn begin(
         &mut self,
+        pass: PassKind,
         params: &[f64],
         columns: &[f64],
     ) -> Result<(), DriverError> {
-        self.factor[0].clear();
-        self.begin(Pass::Factor, params, columns)
-    }
-
-    fn begin(&mut self, pass: Pass, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
-        self.pass = Pass::None;
-        self.slots.clear();
-        self.passes.set_inputs(params, columns)?;
-        self.pass = pass;
+        self.pass = None;
+        self.passes.begin(params, columns)?;
+        self.pass = Some(pass);
         Ok(())
     }
 
     /// Adds the next points to the pass under way, which must be in the units of all others. Their memory
-    /// may be reused when this returns; the device may not have begun with them.
-    pub(crate) fn add(&mut self, points: &Points<'_>) -> Result<(), DriverError> {
+    /// may be reused when this returns; the device may not have begun with them. `sum` is that of no points
+    /// at first, and gets what was found as far as it is there.
+    pub(crate) fn add<S: Summed>(
+        &mut self,
+        points: &Points<'_>,
+        sum: &mut S,
+    ) -> Result<(), DriverError> {
         if !self.rooms.take(points) {
             return Err(misused("a chunk is of another kind than those before"));
         }
-        let DeviceStream { passes, rooms, slots, normal: [n, n_part], factor: [f, f_part], .. } =
-            self;
-        let added = match self.pass {
-            Pass::Normal => rooms.pass_over(passes, slots, points, (n_part, n)),
-            Pass::Factor => rooms.pass_over(passes, slots, points, (f_part, f)),
-            Pass::None => Err(misused("no pass was begun")),
+        let added = match self.pass == Some(S::KIND) {
+            true => self.rooms.pass_over(&mut self.passes, points, sum),
+            false => Err(misused("no pass was begun")),
         };
-        added.inspect_err(|_| self.pass = Pass::None)
+        added.inspect_err(|_| self.pass = None)
     }
 
-    /// Waits for the device; `out` gets the normal equations of all points since the beginning.
-    pub(crate) fn finish_normal(&mut self, out: &mut Normal) -> Result<(), DriverError> {
-        self.finish(Pass::Normal)?;
-        let [sum, part] = &mut self.normal;
-        self.slots.collect(part, sum)?;
-        out.clone_from(sum);
-        Ok(())
-    }
-
-    /// Waits for the device; `out` gets the factor of all points since the beginning.
-    pub(crate) fn finish_factor(&mut self, out: &mut RFactor) -> Result<(), DriverError> {
-        self.finish(Pass::Factor)?;
-        let [sum, part] = &mut self.factor;
-        self.slots.collect(part, sum)?;
-        out.clone_from(sum);
-        Ok(())
-    }
-
-    fn finish(&mut self, pass: Pass) -> Result<(), DriverError> {
-        match std::mem::replace(&mut self.pass, Pass::None) == pass {
-            true => Ok(()),
+    /// Waits for the device; `sum` is then that of all points since the beginning.
+    pub(crate) fn finish<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
+        match self.pass.take() == Some(S::KIND) {
+            true => self.passes.sums.collect(sum),
             false => Err(misused("no such pass is under way")),
         }
     }
@@ -162,14 +117,13 @@ pub(crate) struct DoubleBuffer {
 
 impl DoubleBuffer {
     /// Two rooms for `most` points like `points` each, or for fewer: for half of what was refused until
-    /// it is granted. `free`: the bytes that the device says it has, of which half are taken.
-    pub(super) fn new(
+    /// it is granted. They take half of the bytes that the device says it has.
+    pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
         most: usize,
-        free: usize,
     ) -> Result<DoubleBuffer, DriverError> {
-        let fitting = (free / 4).min(MOST_BYTES) / bytes_per_point(points).max(1);
+        let fitting = (driver.memory()?.free / 4).min(MOST_BYTES) / bytes_per_point(points).max(1);
         let mut capacity = most.min(fitting).max(LEAST_CHUNK);
         loop {
             match DoubleBuffer::of(driver, points, capacity) {
@@ -210,21 +164,20 @@ impl DoubleBuffer {
     /// as slots are needed again.
     pub(super) fn pass_over<S: Summed>(
         &mut self,
-        passes: &DevicePasses,
-        slots: &mut PartialSums,
+        passes: &mut DevicePasses,
         points: &Points<'_>,
-        (part, sum): (&mut S, &mut S),
+        sum: &mut S,
     ) -> Result<(), DriverError> {
         let capacity = self.capacity();
         for start in (0..points.len()).step_by(capacity) {
             let end = points.len().min(start.saturating_add(capacity));
             let room = self.fill(points, start..end)?;
             // The upload is on its way while the host waits for the launch before.
-            if slots.is_full() {
-                slots.collect(part, sum)?;
+            if passes.sums.is_full() {
+                passes.sums.collect(sum)?;
             }
             passes.kernels.passes.driver.fence()?;
-            passes.queue(S::KIND, room, slots.next())?;
+            passes.queue(S::KIND, room)?;
         }
         Ok(())
     }

@@ -8,4 +8,4 @@ pub(crate) use pass_cache::{PassCache, PassResult, Sums};
 #[cfg(test)]
 pub(crate) use pass_cache::{PassKey, Unfinished};
 pub(crate) use passes::{Evaluated, FirstPass, Kept, Passes, Watch};
-pub(crate) use streamed::{StreamEvaluator, locked};
+pub(crate) use streamed::StreamEvaluator;

@@ -2,10 +2,9 @@
 //! that is resumed is told all of them again.
 
 use crate::backend::cpu::Cpu;
-use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::streamed::DeviceStream;
+use crate::backend::cuda::passes::Summed;
 use crate::data::loss::Loss;
-use crate::normal::{Grouped, Normal, RFactor, Summary};
+use crate::normal::{Grouped, Normal, RFactor};
 use crate::solver::outcome::Fault;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +81,7 @@ impl PassCache {
 }
 
 /// A summary that passes make and that is kept.
-pub(crate) trait PassSum: Summary + Clone + Into<PassResult> {
+pub(crate) trait PassSum: Summed + Clone + Into<PassResult> {
     /// Of no points, for `free` parameters.
     fn empty(free: usize) -> Self;
 
@@ -102,13 +101,6 @@ pub(crate) trait PassSum: Summary + Clone + Into<PassResult> {
         columns: &[f64],
         sums: &mut Grouped<Self>,
     ) -> Result<(), Fault>;
-
-    /// Begins a pass on a device.
-    fn begin(device: &mut DeviceStream, params: &[f64], columns: &[f64])
-    -> Result<(), DriverError>;
-
-    /// Becomes what the pass on the device gave.
-    fn finish(&mut self, device: &mut DeviceStream) -> Result<(), DriverError>;
 }
 
 impl From<Normal> for PassResult {
@@ -148,18 +140,6 @@ impl PassSum for Normal {
     ) -> Result<(), Fault> {
         cpu.add_normal(params, columns, sums)
     }
-
-    fn begin(
-        device: &mut DeviceStream,
-        params: &[f64],
-        columns: &[f64],
-    ) -> Result<(), DriverError> {
-        device.begin_normal(params, columns)
-    }
-
-    fn finish(&mut self, device: &mut DeviceStream) -> Result<(), DriverError> {
-        device.finish_normal(self)
-    }
 }
 
 impl PassSum for RFactor {
@@ -186,17 +166,5 @@ impl PassSum for RFactor {
         sums: &mut Grouped<RFactor>,
     ) -> Result<(), Fault> {
         cpu.add_factor(params, columns, sums)
-    }
-
-    fn begin(
-        device: &mut DeviceStream,
-        params: &[f64],
-        columns: &[f64],
-    ) -> Result<(), DriverError> {
-        device.begin_factor(params, columns)
-    }
-
-    fn finish(&mut self, device: &mut DeviceStream) -> Result<(), DriverError> {
-        device.finish_factor(self)
     }
 }

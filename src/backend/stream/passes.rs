@@ -256,9 +256,11 @@ impl<'a> Passes<'a> {
         if self.recall(key, out)? {
             return Ok(());
         }
-        S::begin(device, &key.params, &key.columns).map_err(Fault::Device)?;
-        self.each_points(0, |_, points| device.add(points).map_err(Fault::Device))?;
-        out.finish(device).map_err(Fault::Device)?;
+        let mut sums = S::empty(key.columns.len());
+        device.begin(S::KIND, &key.params, &key.columns).map_err(Fault::Device)?;
+        self.each_points(0, |_, points| device.add(points, &mut sums).map_err(Fault::Device))?;
+        device.finish(&mut sums).map_err(Fault::Device)?;
+        *out = sums;
         self.learn(key, out)
     }
 

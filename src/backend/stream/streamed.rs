@@ -8,8 +8,8 @@ use crate::normal::{Normal, RFactor, heaviest_first};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Stop;
-use crate::threads;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::threads::{self, lock};
+use std::sync::Mutex;
 
 /// A model over the points of a stream.
 pub(crate) struct StreamEvaluator<'e, 'a> {
@@ -47,7 +47,7 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
         pass: impl FnOnce(&mut Passes<'a>, &mut DeviceStream) -> Result<(), Fault>,
     ) -> Result<bool, Fault> {
         let Some(device) = &mut self.device else { return Ok(false) };
-        match pass(&mut locked(self.passes), device) {
+        match pass(&mut lock(self.passes), device) {
             Ok(()) => Ok(true),
             Err(Fault::Device(error)) if self.take_over => {
                 self.failed = Some(error.to_string());
@@ -61,21 +61,16 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
     /// Looks at all points for what only tells how to go on; where that fails, the next pass says why.
     fn look(&mut self, visit: impl FnMut(&mut Cpu<'_>)) {
         if let Err(fault) = self.visit(visit) {
-            locked(self.passes).failed = Some(fault);
+            lock(self.passes).failed = Some(fault);
         }
     }
 
     fn visit(&mut self, mut visit: impl FnMut(&mut Cpu<'_>)) -> Result<(), Fault> {
-        locked(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
+        lock(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
             visit(cpu);
             Ok(())
         })
     }
-}
-
-/// The passes; whoever panicked while it had them left them as they were.
-pub(crate) fn locked<'m, 'a>(passes: &'m Mutex<Passes<'a>>) -> MutexGuard<'m, Passes<'a>> {
-    passes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Evaluator for StreamEvaluator<'_, '_> {
@@ -84,7 +79,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
         if self.on_device(|passes, device| passes.answer_on(device, &key, out))? {
             return Ok(());
         }
-        locked(self.passes).result(self.evaluated, &key, out)
+        lock(self.passes).result(self.evaluated, &key, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
@@ -92,13 +87,13 @@ impl Evaluator for StreamEvaluator<'_, '_> {
         // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
         let done = out.n <= FEW_PARAMETERS
             && self.on_device(|passes, device| passes.answer_on(device, &key, out))?;
-        if done { Ok(()) } else { locked(self.passes).result(self.evaluated, &key, out) }
+        if done { Ok(()) } else { lock(self.passes).result(self.evaluated, &key, out) }
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
         let mut part = out.to_vec();
         out.fill(0.0);
-        locked(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
+        lock(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
             cpu.magnitudes(params, &mut part)?;
             out.iter_mut().zip(&part).for_each(|(o, &p)| *o = o.max(p));
             Ok(())
@@ -107,7 +102,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
         let mut all: Vec<f64> = Vec::new();
-        let known = locked(self.passes).known.as_ref().map(|(overview, _)| *overview);
+        let known = lock(self.passes).known.as_ref().map(|(overview, _)| *overview);
         // If fewer than `count` points were near the heaviest, squares would add up to less.
         let most = known.map(|all| (count - 1) as f64 + all.used as f64 * level * level);
         if known.zip(most).is_none_or(|(all, most)| all.heaviest > most) {
@@ -148,7 +143,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let mut exact = true;
-        locked(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
+        lock(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
             exact = exact && cpu.is_exact(params)?;
             Ok(())
         })?;
@@ -160,7 +155,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
     }
 
     fn scratch_bytes(&self) -> usize {
-        locked(self.passes).prefetch.bytes()
+        lock(self.passes).prefetch.bytes()
     }
 
     fn device(&self) -> Option<DeviceUse> {
@@ -174,7 +169,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
         let mut found = None;
-        let outcome = locked(self.passes).each_part(self.evaluated, 0, |cpu, first, _| {
+        let outcome = lock(self.passes).each_part(self.evaluated, 0, |cpu, first, _| {
             found = cpu.first_bad_point(params);
             match &mut found {
                 Some(point) => {
@@ -185,7 +180,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
             }
         });
         if let (None, Err(fault)) = (&found, outcome) {
-            locked(self.passes).failed = Some(fault);
+            lock(self.passes).failed = Some(fault);
         }
         found
     }

@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
-use crate::backend::stream::{Evaluated, FirstPass, Passes, locked};
+use crate::backend::stream::{Evaluated, FirstPass, Passes};
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::start::CompleteStart;
 use crate::curve_fit::{CurveFit, Ready};
@@ -32,6 +32,7 @@ use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
 use crate::solver::patience::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
+use crate::threads::lock;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -149,7 +150,7 @@ impl<'f> StreamFit<'f> {
         resumed: Option<Contents<'_>>,
         most: usize,
     ) -> Result<SubsampleStart> {
-        let mut passes = locked(&self.supply.passes);
+        let mut passes = lock(&self.supply.passes);
         let free = self.asked.free.len();
         let mut first = match resumed {
             Some(Contents::Opened { overview, distinct, opening, cache }) => {
@@ -215,7 +216,7 @@ impl<'f> StreamFit<'f> {
         }
         let start = self.start();
         let key = self.evaluated().key(start, &columns);
-        let mut at_start = locked(&self.supply.passes).cache.recall(&key).cloned();
+        let mut at_start = lock(&self.supply.passes).cache.recall(&key).cloned();
         if at_start.is_none() {
             // It was found after the first pass, or points are of no ordinary size.
             let mut normal = Normal::zero(columns.len());
@@ -254,7 +255,7 @@ impl<'f> StreamFit<'f> {
         from: Beginning,
     ) -> Result<Fit> {
         let mut fit = fit;
-        let passes = locked(&self.supply.passes);
+        let passes = lock(&self.supply.passes);
         if let Some(fault) = &passes.failed {
             return Err(self.refused(fault.clone()));
         }
@@ -326,7 +327,7 @@ impl<'f> StreamFit<'f> {
     }
 
     fn overview(&self) -> Result<Overview> {
-        locked(&self.supply.passes).overview()
+        lock(&self.supply.passes).overview()
     }
 
     /// The start; empty before it is known.

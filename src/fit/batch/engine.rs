@@ -25,7 +25,7 @@ use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::options::Options;
 use crate::solver::task::{Problem, Task, Work};
-use crate::threads;
+use crate::threads::{self, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -235,9 +235,4 @@ impl Scheduler<'_, '_> {
             }
         };
     }
-}
-
-/// A lock that is held for no call that can panic, so that a poisoned one holds good data.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

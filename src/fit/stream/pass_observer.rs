@@ -8,9 +8,10 @@ use crate::error::{Error, Result};
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer, StreamProgress, wants_to_stop};
 use crate::solver::patience::Stop;
+use crate::threads::lock;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// What the steps of the solver, the passes and the checkpoint tell each other.
@@ -34,7 +35,7 @@ pub(crate) type Shared = Arc<Mutex<Notes>>;
 
 /// Calls `with` the notes.
 pub(crate) fn noted<R>(notes: &Shared, with: impl FnOnce(&mut Notes) -> R) -> R {
-    with(&mut notes.lock().unwrap_or_else(PoisonError::into_inner))
+    with(&mut lock(notes))
 }
 
 /// A checkpoint and what it belongs to.

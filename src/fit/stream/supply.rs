@@ -6,7 +6,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage};
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::backend::stream::{Evaluated, Passes, StreamEvaluator, locked};
+use crate::backend::stream::{Evaluated, Passes, StreamEvaluator};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::overview::Overview;
 use crate::data::sigma::Spread;
@@ -21,6 +21,7 @@ use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::{Patience, Stopper};
+use crate::threads::lock;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
@@ -84,7 +85,7 @@ impl<'a> StreamSupply<'a> {
         let estimate = || {
             let work = Workload {
                 points: points.used,
-                bytes_per_point: locked(&self.passes).prefetch.shape.bytes_per_point(),
+                bytes_per_point: lock(&self.passes).prefetch.shape.bytes_per_point(),
                 units: printed.units,
                 uploaded: false,
             };
@@ -94,7 +95,7 @@ impl<'a> StreamSupply<'a> {
         };
         Placement::choose(wanted, estimate, |device, take_over| {
             let begun = Instant::now();
-            let kernels = printed.pass_kernels(&device, &variant);
+            let kernels = printed.kernels(&device, &variant, false);
             let (_, origin) = kernels.map_err(|error| not_loaded(&device, error))?;
             let compile_seconds = begun.elapsed().as_secs_f64();
             let upload_seconds = 0.0;
@@ -109,7 +110,7 @@ impl<'a> StreamSupply<'a> {
             Width::F64 => Storage::F64,
             Width::F32 => Storage::F32,
         };
-        let passes = locked(&self.passes);
+        let passes = lock(&self.passes);
         let shape = &passes.prefetch.shape;
         let storages = (shape.x.iter().map(storage).collect(), storage(&shape.y));
         Variant { storages, rule: (loss, estimator), arithmetic: Arithmetic::Double }
@@ -121,14 +122,14 @@ impl<'a> StreamSupply<'a> {
 
     /// Passes of a device under a loss.
     fn device_passes(&self, on: &StreamOnDevice<'_>, loss: Loss) -> Result<DeviceStream> {
-        let overview = locked(&self.passes).overview()?;
+        let overview = lock(&self.passes).overview()?;
         let (kernels, _) = on
             .printed
-            .pass_kernels(&on.loaded.device, &self.variant(loss, overview.estimator))
+            .kernels(&on.loaded.device, &self.variant(loss, overview.estimator), false)
             .map_err(|error| not_loaded(&on.loaded.device, error))?;
         let scale = overview.kernel_scale(loss);
         let sizes = (on.printed.program.params.len(), on.printed.free());
-        let passes = locked(&self.passes);
+        let passes = lock(&self.passes);
         let capacity = passes.prefetch.capacity;
         passes
             .like(&overview, |like| DeviceStream::new(kernels, like, capacity, scale, sizes))
@@ -144,7 +145,7 @@ impl Supply for StreamSupply<'_> {
         let most_weight = f64::INFINITY;
         let evaluated = Evaluated { model, loss, most_weight, start, patience };
         let streamed = StreamEvaluator::new(&self.passes, evaluated);
-        if options.view.plain && locked(&self.passes).overview()?.estimator == Estimator::Poisson {
+        if options.view.plain && lock(&self.passes).overview()?.estimator == Estimator::Poisson {
             return Err(Error::NotForCounts { what: "a search in nonlinear parameters alone" });
         }
         let Some(on) = self.on_device() else { return Ok(Box::new(streamed)) };
@@ -166,11 +167,11 @@ impl Supply for StreamSupply<'_> {
     }
 
     fn distinct(&self, _enough: usize) -> usize {
-        locked(&self.passes).known.as_ref().map_or(0, |(_, distinct)| *distinct)
+        lock(&self.passes).known.as_ref().map_or(0, |(_, distinct)| *distinct)
     }
 
     fn spread(&self) -> Spread {
-        locked(&self.passes).spread()
+        lock(&self.passes).spread()
     }
 
     fn is_on_device(&self) -> bool {

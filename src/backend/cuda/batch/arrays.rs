@@ -66,13 +66,14 @@ impl DeviceArrays {
         let array = |buffer| Array { buffer, apart: Apart::Shared };
         let mut arrays = DeviceArrays::default();
         for column in data.columns.iter().filter(|_| !data.own) {
-            arrays.columns.push(array(Buffer::with(driver, bytes(column))?));
+            arrays.columns.push(array(Buffer::with(driver, Queue::Work, bytes(column))?));
         }
         if let Deviations::OfPoint(sigma) = data.deviations() {
-            arrays.sigma = Some(array(Buffer::with(driver, sigma)?));
+            arrays.sigma = Some(array(Buffer::with(driver, Queue::Work, sigma)?));
         }
         if let Some(mask) = data.mask.filter(|_| shares_mask(data)) {
-            arrays.mask = Some(array(Buffer::with::<u8>(driver, bytemuck::cast_slice(mask))?));
+            arrays.mask =
+                Some(array(Buffer::with::<u8>(driver, Queue::Work, bytemuck::cast_slice(mask))?));
         }
         Ok(arrays)
     }
@@ -92,29 +93,29 @@ impl DeviceArrays {
         (arrays.first_fit, arrays.first_sample) = (fits.start, samples.start);
         for column in data.columns.iter().filter(|_| data.own) {
             let width = storage(column).bytes();
-            let buffer = Buffer::with_by(driver, queue, bytes(&column.part(samples.clone())))?;
+            let buffer = Buffer::with(driver, queue, bytes(&column.part(samples.clone())))?;
             arrays.columns.push(by_samples(buffer, width));
         }
-        let buffer = Buffer::with_by(driver, queue, bytes(&data.samples.part(samples.clone())))?;
+        let buffer = Buffer::with(driver, queue, bytes(&data.samples.part(samples.clone())))?;
         arrays.samples = Some(by_samples(buffer, storage(&data.samples).bytes()));
         match data.deviations() {
             Deviations::OfFit(sigma) => {
-                arrays.sigma = Some(by_fits(Buffer::with_by(driver, queue, &sigma[fits.clone()])?));
+                arrays.sigma = Some(by_fits(Buffer::with(driver, queue, &sigma[fits.clone()])?));
             }
             Deviations::OfSample(sigma) => {
                 arrays.sigma =
-                    Some(by_samples(Buffer::with_by(driver, queue, &sigma[samples.clone()])?, 8));
+                    Some(by_samples(Buffer::with(driver, queue, &sigma[samples.clone()])?, 8));
             }
             Deviations::Same | Deviations::OfPoint(_) => {}
         }
         if let Some(mask) = data.mask.filter(|_| !shares_mask(data)) {
             let mask: &[u8] = bytemuck::cast_slice(&mask[samples]);
-            arrays.mask = Some(by_samples(Buffer::with_by(driver, queue, mask)?, 1));
+            arrays.mask = Some(by_samples(Buffer::with(driver, queue, mask)?, 1));
         }
         if let Some(offsets) = data.offset_list() {
             let offsets: Vec<u64> =
                 offsets[fits.start..=fits.end].iter().map(|&o| o as u64).collect();
-            arrays.offsets = Some(by_fits(Buffer::with_by(driver, queue, &offsets)?));
+            arrays.offsets = Some(by_fits(Buffer::with(driver, queue, &offsets)?));
         }
         Ok(arrays)
     }
@@ -184,11 +185,11 @@ impl SharedTerms {
         let bound = |side: fn(&(f64, f64)) -> f64| job.bounds.iter().map(side).collect::<Vec<_>>();
         Ok(SharedTerms {
             start: match job.starts.shared(job.bounds.len()) {
-                Some(start) => Some(Buffer::with(driver, start)?),
+                Some(start) => Some(Buffer::with(driver, Queue::Work, start)?),
                 None => None,
             },
-            lower: Buffer::with(driver, &bound(|b| b.0))?,
-            upper: Buffer::with(driver, &bound(|b| b.1))?,
+            lower: Buffer::with(driver, Queue::Work, &bound(|b| b.0))?,
+            upper: Buffer::with(driver, Queue::Work, &bound(|b| b.1))?,
         })
     }
 }

@@ -9,6 +9,7 @@ use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::Estimator;
 use crate::data::sigma::Sigma;
+use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,7 +23,6 @@ pub(crate) struct FitChunk {
     covariances: Option<Buffer>,
     counts: Buffer,
     fits: usize,
-    width: usize,
     /// The fits' own, of which the kernel knows the addresses.
     _inputs: (Vec<Buffer>, Option<DeviceArrays>),
 }
@@ -112,15 +112,15 @@ impl FitChunk {
             Some(buffer) => batch.set(&of.starts, [buffer.address()]),
             None => {
                 let starts = job.starts.of_range(range.clone(), width);
-                batch.set(&of.starts, [keep(Buffer::with_by(driver, AHEAD, starts))?]);
+                batch.set(&of.starts, [keep(Buffer::with(driver, AHEAD, starts))?]);
                 batch.set(&of.start_stride, [width]);
             }
         }
         batch.set(&of.lower, [terms.lower.address()]);
         batch.set(&of.upper, [terms.upper.address()]);
         if let Some((lower, upper)) = job.starts.bounds_of_range(rows) {
-            batch.set(&of.own_lower, [keep(Buffer::with_by(driver, AHEAD, lower))?]);
-            batch.set(&of.own_upper, [keep(Buffer::with_by(driver, AHEAD, upper))?]);
+            batch.set(&of.own_lower, [keep(Buffer::with(driver, AHEAD, lower))?]);
+            batch.set(&of.own_upper, [keep(Buffer::with(driver, AHEAD, upper))?]);
         }
         batch.set(&of.fits, [fits]);
         batch.set(&of.own, [data.own]);
@@ -156,14 +156,14 @@ impl FitChunk {
         let mut stages = Vec::new();
         if job.has_two_stages() {
             batch.set(&of.limit, [rules.evaluations - 1]);
-            stages.push(Buffer::with_by(driver, AHEAD, &batch.words)?);
+            stages.push(Buffer::with(driver, AHEAD, &batch.words)?);
             // The second stage begins where the first has ended, with the evaluations that it has left.
             batch.set(&of.limit, [rules.evaluations]);
             batch.set(&of.continued, [true]);
             batch.set(&of.starts, [params.address()]);
             batch.set(&of.start_stride, [width]);
         }
-        stages.push(Buffer::with_by(driver, AHEAD, &batch.words)?);
+        stages.push(Buffer::with(driver, AHEAD, &batch.words)?);
         Ok(FitChunk {
             stages,
             params,
@@ -172,7 +172,6 @@ impl FitChunk {
             covariances,
             counts,
             fits,
-            width,
             _inputs: (inputs, uploaded),
         })
     }
@@ -188,19 +187,18 @@ impl FitChunk {
 
     /// Waits for the kernel and reads what it found.
     pub(crate) fn read(&self, found: &mut BatchNumbers) -> Result<(), DriverError> {
-        let (fits, width) = (self.fits, self.width);
-        found.counts.resize(fits * COUNTS, 0);
-        found.params.resize(fits * width, 0.0);
-        found.errors.resize(fits * width, 0.0);
-        found.costs.resize(fits, 0.0);
-        self.counts.read(0, &mut found.counts)?;
-        self.params.read(0, &mut found.params)?;
-        self.errors.read(0, &mut found.errors)?;
-        self.costs.read(0, &mut found.costs)?;
-        if let Some(covariances) = &self.covariances {
-            found.covariances.resize(fits * width * width, 0.0);
-            covariances.read(0, &mut found.covariances)?;
+        read_all(&self.counts, &mut found.counts)?;
+        read_all(&self.params, &mut found.params)?;
+        read_all(&self.errors, &mut found.errors)?;
+        read_all(&self.costs, &mut found.costs)?;
+        match &self.covariances {
+            Some(covariances) => read_all(covariances, &mut found.covariances),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+fn read_all<T: Pod>(buffer: &Buffer, found: &mut Vec<T>) -> Result<(), DriverError> {
+    found.resize(buffer.bytes() / size_of::<T>(), T::zeroed());
+    buffer.read(0, found)
 }

@@ -209,20 +209,13 @@ impl<'a> Batch<'a> {
         let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
         threads::ready();
         let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
-        let upload = || -> Result<_, DriverError> {
-            let data = match resident {
-                Some(resident) => DataAtHand::Resident(resident),
-                None => {
-                    DataAtHand::Shared(Box::new(DeviceArrays::shared(&device.driver, job.data)?))
-                }
-            };
-            Ok((
-                data,
-                SharedTerms::new(&device.driver, &job)?,
-                Buffer::of::<u64>(&device.driver, 1)?,
-            ))
+        let driver = &device.driver;
+        let data = match resident {
+            Some(resident) => DataAtHand::Resident(resident),
+            None => DataAtHand::Shared(Box::new(DeviceArrays::shared(driver, job.data)?)),
         };
-        let (data, terms, next) = upload().map_err(LoadError::Driver)?;
+        let terms = SharedTerms::new(driver, &job)?;
+        let next = Buffer::of::<u64>(driver, 1)?;
         Ok(Batch { device, kernels, shape: units.shape, job, data, terms, next })
     }
 

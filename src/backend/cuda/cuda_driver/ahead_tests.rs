@@ -37,7 +37,7 @@ fn arrives(
     for chunk in 0..chunks {
         let from = room[chunk % rooms];
         let mut source = values(chunk, count);
-        driver.upload_ahead(from, bytemuck::cast_slice(&source)).unwrap();
+        driver.upload(from, bytemuck::cast_slice(&source), Queue::Ahead).unwrap();
         source.fill(-1.0);
         if fences {
             driver.fence().unwrap();
@@ -121,13 +121,13 @@ fn uploads_ahead_end_before_their_memory() {
         let loaded = loaded();
         let Loaded(driver, _) = &loaded;
         let (first, second) = (driver.allocate(100).unwrap(), driver.allocate(100_000).unwrap());
-        driver.upload_ahead(first, &[1; 100]).unwrap();
+        driver.upload(first, &[1; 100], Queue::Ahead).unwrap();
         driver.release(first);
-        driver.upload_ahead(second, &[1; 100_000]).unwrap();
+        driver.upload(second, &[1; 100_000], Queue::Ahead).unwrap();
         driver.fence().unwrap();
-        driver.upload_ahead(second, &[1; 0]).unwrap();
+        driver.upload(second, &[1; 0], Queue::Ahead).unwrap();
         driver.release(second);
-        let refused = driver.upload_ahead(Address(8), &[0; 8]).unwrap_err();
+        let refused = driver.upload(Address(8), &[0; 8], Queue::Ahead).unwrap_err();
         let text = "fake error 1".into();
         assert_eq!(refused, DriverError::Failed { call: "cuMemcpyHtoDAsync", code: 1, text });
         assert!(arrives(&loaded, (3, 2, 10), true));

@@ -7,17 +7,18 @@
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
 use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties, Queue};
+use crate::threads::lock;
 use cudarc::driver::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// A device's primary context with two streams.
 #[derive(Debug)]
 pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
-    /// For work, and for uploads ahead. Null where opening failed on the way.
+    /// Of each [`Queue`]. Null where opening failed on the way.
     streams: [sys::CUstream; 2],
     /// What a fence records in each of them.
     marks: [sys::CUevent; 2],
@@ -133,10 +134,7 @@ impl Context {
     }
 
     fn stream(&self, queue: Queue) -> sys::CUstream {
-        match queue {
-            Queue::Work => self.streams[0],
-            Queue::Ahead => self.streams[1],
-        }
+        self.streams[queue as usize]
     }
 
     fn enter(&self) -> Result<Current, DriverError> {
@@ -183,7 +181,7 @@ impl Context {
 
     /// What either stream gets from now on begins when what the other has got is done.
     pub(super) fn fence(&self) -> Result<(), DriverError> {
-        let _one_at_a_time = self.fencing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = lock(&self.fencing);
         let _current = self.enter()?;
         for (mark, stream) in self.marks.into_iter().zip(self.streams) {
             // SAFETY: events and streams live as long as `self`.

@@ -9,10 +9,11 @@ mod staging;
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
 use super::probe;
 use crate::error::no_cuda::NoCuda;
+use crate::threads::lock;
 use context::{Context, Kernel, ModuleHandle};
 use staging::Staging;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, OnceLock, TryLockError};
 
 /// Bytes of a buffer for parameters and results.
 const SMALL: usize = 64 << 10;
@@ -35,26 +36,6 @@ pub(crate) struct CudaDriver {
     lost: OnceLock<DriverError>,
 }
 
-/// Modules by their number, with the kernels that were asked for.
-#[derive(Debug, Default)]
-struct Modules {
-    loaded: HashMap<u64, (ModuleHandle, HashMap<String, Kernel>)>,
-    last: u64,
-}
-
-/// The driver of device `ordinal`, opened once for the process, and again if it was lost.
-pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaDriver>, NoCuda> {
-    static OPEN: Mutex<Vec<Arc<CudaDriver>>> = Mutex::new(Vec::new());
-    let mut open = lock(&OPEN);
-    open.retain(|driver| driver.lost.get().is_none());
-    if let Some(driver) = open.iter().find(|driver| driver.properties.ordinal == ordinal) {
-        return Ok(driver.clone());
-    }
-    let driver = Arc::new(CudaDriver::new(ordinal)?);
-    open.push(driver.clone());
-    Ok(driver)
-}
-
 /// What device `ordinal` is and the bytes of its memory; the device need not be free to be used.
 pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
     let found = probe::device(ordinal)?;
@@ -67,8 +48,16 @@ pub(crate) fn memory(ordinal: usize) -> Result<Memory, NoCuda> {
     Context::open(ordinal).and_then(|context| context.memory()).map_err(refused)
 }
 
+/// Modules by their number, with the kernels that were asked for.
+#[derive(Debug, Default)]
+struct Modules {
+    loaded: HashMap<u64, (ModuleHandle, HashMap<String, Kernel>)>,
+    last: u64,
+}
+
 impl CudaDriver {
-    fn new(ordinal: usize) -> Result<CudaDriver, NoCuda> {
+    /// The driver of device `ordinal`, with copies and work of its own beside those of others.
+    pub(crate) fn new(ordinal: usize) -> Result<CudaDriver, NoCuda> {
         let (properties, _) = describe(ordinal)?;
         let context = Context::open(ordinal).map_err(refused)?;
         Ok(CudaDriver {
@@ -134,28 +123,22 @@ impl Driver for CudaDriver {
         let _ = self.call(|context| context.free(address));
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.call(|context| {
-            if bytes.len() <= SMALL {
-                return match &mut *lock(&self.small) {
-                    Some(staging) => staging.upload(context, to, bytes, Queue::Work),
-                    None => context.upload(to, bytes, Queue::Work),
-                };
-            }
-            upload_staged(context, &self.large, to, bytes, Queue::Work)
-        })
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.call(|context| {
-            let staging = self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE)));
-            upload_staged(context, staging, to, bytes, Queue::Ahead)
+            let staging = match queue {
+                Queue::Work if bytes.len() <= SMALL => {
+                    return match &mut *lock(&self.small) {
+                        Some(staging) => staging.upload(context, to, bytes, queue),
+                        None => context.upload(to, bytes, queue),
+                    };
+                }
+                Queue::Work => &self.large,
+                Queue::Ahead => self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE))),
+            };
+            upload_staged(context, staging, to, bytes, queue)
         })
     }
 
@@ -259,11 +242,6 @@ pub(crate) fn refused(error: DriverError) -> NoCuda {
             NoCuda::InitFailed { code, text: format!("{text} in {call}") }
         }
     }
-}
-
-/// Locks; a thread that panicked while it held the lock left nothing half done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

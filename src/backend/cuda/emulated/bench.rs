@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::device::Compiler;
-use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
+use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module, Queue};
 
 /// What an argument or an element of a buffer is made of.
 pub(crate) trait Plain: Copy {
@@ -73,7 +73,7 @@ impl Bench {
     /// A new buffer with these values.
     pub(crate) fn put<T: Plain>(&self, values: &[T]) -> Address {
         let address = self.room::<T>(values.len());
-        self.device.upload(address, &argument_of(values)).unwrap();
+        self.device.upload(address, &argument_of(values), Queue::Work).unwrap();
         address
     }
 

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::device::{CompileError, Compiler, Image};
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties};
+use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
 use library::{Failure, Library};
 use memory::Heap;
 pub(crate) use toolchain::{NoToolchain, Toolchain};
@@ -232,20 +232,17 @@ impl Driver for Emulator {
         }
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
         let mut state = self.alive()?;
-        state.calls.uploads += 1;
         state.calls.uploaded_bytes += bytes.len();
+        if queue == Queue::Ahead {
+            state.calls.uploads_ahead += 1;
+            state.ahead.push((to, bytes.to_vec()));
+            return Ok(());
+        }
+        state.calls.uploads += 1;
         let there = state.heap.bytes(to.0, bytes.len());
         there.unwrap_or_else(|wrong| panic!("{wrong}")).copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        let mut state = self.alive()?;
-        state.calls.uploads_ahead += 1;
-        state.calls.uploaded_bytes += bytes.len();
-        state.ahead.push((to, bytes.to_vec()));
         Ok(())
     }
 

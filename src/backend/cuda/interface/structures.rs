@@ -3,7 +3,7 @@
 //! All members take 8 bytes, so that the host fills them in and reads them as words. Lengths are expressions of
 //! both languages.
 
-use super::{Filled, Size, State, member, opening, sums};
+use super::{Size, member, opening, sums};
 use crate::constants::DEPTH;
 use std::ffi::c_void;
 use std::ops::Range;
@@ -359,11 +359,6 @@ pub(super) fn declare(text: &mut String) {
 impl Layout {
     pub(crate) fn new(size: Size) -> Layout {
         Layout::place(0, 1, size).0
-    }
-
-    /// A state of all zeros.
-    pub(crate) fn filled(self) -> State {
-        Filled { words: vec![0; self.words], layout: self }
     }
 
     /// What tells where the fit stands: the words up to the present parameters.

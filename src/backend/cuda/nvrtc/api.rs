@@ -2,12 +2,13 @@
 //!
 //! The signatures are those of `nvrtc.h` from CUDA 11.2 to 13, which has only added functions.
 
+use super::Target;
 use super::search::companions;
 use crate::backend::cuda::device::{CompileError, Image};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
-use std::{fmt, ptr};
+use std::ptr;
 
 /// `nvrtcProgram`.
 type Handle = *mut c_void;
@@ -18,16 +19,8 @@ type Copy = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 /// `NVRTC_ERROR_COMPILATION`.
 const REFUSED: c_int = 6;
 
-/// What to take from a compiled program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
-    /// A cubin.
-    Machine,
-    /// PTX.
-    Portable,
-}
-
 /// The functions of one NVRTC. Its library stays loaded for the life of the process.
+#[derive(Debug)]
 pub(crate) struct NvrtcApi {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
     count_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
@@ -46,12 +39,6 @@ pub(crate) struct NvrtcApi {
     log: (Measure, Copy),
     cubin: (Measure, Copy),
     ptx: (Measure, Copy),
-}
-
-impl fmt::Debug for NvrtcApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NvrtcApi").finish_non_exhaustive()
-    }
 }
 
 impl NvrtcApi {
@@ -115,7 +102,7 @@ impl NvrtcApi {
         &self,
         source: &str,
         options: &[&str],
-        output: Output,
+        target: Target,
     ) -> Result<Image, CompileError> {
         let unavailable = |reason| CompileError::Unavailable { reason };
         let nul = |_| CompileError::Refused { log: "the source has a NUL character".into() };
@@ -150,9 +137,9 @@ impl NvrtcApi {
         }
         self.check("nvrtcCompileProgram", code)
             .map_err(|reason| unavailable(format!("{reason} {log}").trim_end().to_owned()))?;
-        let bytes = match output {
-            Output::Machine => program.take("nvrtcGetCUBIN", self.cubin),
-            Output::Portable => program.take("nvrtcGetPTX", self.ptx).map(|mut text| {
+        let bytes = match target {
+            Target::Machine(_) => program.take("nvrtcGetCUBIN", self.cubin),
+            Target::Portable(_) => program.take("nvrtcGetPTX", self.ptx).map(|mut text| {
                 while text.pop_if(|byte| *byte == 0).is_some() {}
                 text
             }),

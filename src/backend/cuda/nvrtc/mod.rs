@@ -10,11 +10,12 @@ mod search;
 
 use super::device::{CompileError, Compiler, Image};
 use crate::error::no_cuda::NoCuda;
-use api::{NvrtcApi, Output};
+use crate::threads::lock;
+use api::NvrtcApi;
 use search::{Candidates, candidates};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Options of every compilation beside the architecture. The log tells registers and spills.
 const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
@@ -26,7 +27,8 @@ type Version = (u32, u32);
 #[derive(Debug)]
 pub(crate) struct Nvrtc {
     api: NvrtcApi,
-    version: Version,
+    /// Major and minor version.
+    pub(crate) version: Version,
     /// Compute capabilities that it compiles for, ascending.
     architectures: Vec<Version>,
 }
@@ -34,9 +36,9 @@ pub(crate) struct Nvrtc {
 /// What a compilation for a device is to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
-    /// Machine code of the device itself.
+    /// Machine code of the device itself, a cubin.
     Machine(Version),
-    /// Portable code for the newest architecture known before the device's; its driver compiles it.
+    /// Portable code for the newest architecture known before the device's, PTX; its driver compiles it.
     Portable(Version),
 }
 
@@ -46,7 +48,7 @@ impl Nvrtc {
     pub(crate) fn find(capability: Version, driver: Version) -> Result<Arc<Nvrtc>, NoCuda> {
         type Found = HashMap<(Version, Version), Result<Arc<Nvrtc>, NoCuda>>;
         static FOUND: Mutex<Option<Found>> = Mutex::new(None);
-        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&FOUND);
         let known = found.get_or_insert_default().entry((capability, driver));
         known.or_insert_with(|| choose(candidates(), capability, driver).map(Arc::new)).clone()
     }
@@ -58,11 +60,6 @@ impl Nvrtc {
         let mut architectures = api.architectures()?;
         architectures.sort_unstable();
         Ok(Nvrtc { api, version, architectures })
-    }
-
-    /// Major and minor version.
-    pub(crate) fn version(&self) -> Version {
-        self.version
     }
 
     /// Whether it makes machine code of this architecture.
@@ -141,15 +138,13 @@ impl Compiler for Nvrtc {
             capability,
             identity: self.identity(),
         })?;
-        let (architecture, output) = match target {
-            Target::Machine((major, minor)) => (format!("sm_{major}{minor}"), Output::Machine),
-            Target::Portable((major, minor)) => {
-                (format!("compute_{major}{minor}"), Output::Portable)
-            }
+        let architecture = match target {
+            Target::Machine((major, minor)) => format!("sm_{major}{minor}"),
+            Target::Portable((major, minor)) => format!("compute_{major}{minor}"),
         };
         let architecture = format!("--gpu-architecture={architecture}");
         let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
-        self.api.compile(source, &options, output)
+        self.api.compile(source, &options, target)
     }
 }
 

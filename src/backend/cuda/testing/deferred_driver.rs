@@ -3,7 +3,7 @@
 //! at once, and uploads ahead as late as may be.)
 
 use crate::backend::cuda::driver::{
-    Address, Driver, DriverError, Geometry, Memory, Module, Properties,
+    Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
 };
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,7 @@ impl<D: Driver> Deferred<D> {
         waiting.fenced = waiting.fenced.saturating_sub(count);
         let due: Vec<Work> = waiting.work.drain(..count).collect();
         due.into_iter().try_for_each(|work| match work {
-            Work::Upload(to, bytes) => self.inner.upload(to, &bytes),
+            Work::Upload(to, bytes) => self.inner.upload(to, &bytes, Queue::Work),
             Work::Clear(at, bytes) => self.inner.clear(at, bytes),
             Work::Launch(module, kernel, geometry, arguments) => {
                 let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
@@ -81,15 +81,14 @@ impl<D: Driver> Driver for Deferred<D> {
         self.inner.release(address);
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        self.queue(Work::Upload(to, bytes.to_vec()))
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
+        if queue == Queue::Work {
+            return self.queue(Work::Upload(to, bytes.to_vec()));
+        }
         let mut waiting = self.waiting();
         let fenced = waiting.fenced;
         self.run(&mut waiting, fenced)?;
-        self.inner.upload_ahead(to, bytes)?;
+        self.inner.upload(to, bytes, queue)?;
         self.inner.fence()
     }
 

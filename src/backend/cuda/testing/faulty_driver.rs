@@ -5,7 +5,7 @@
 //! not forgive: memory used beyond its end or after its release, a release of what is not held.
 
 use crate::backend::cuda::driver::{
-    Address, Driver, DriverError, Geometry, Memory, Module, Properties,
+    Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -219,14 +219,13 @@ impl<D: Driver> Driver for Faulty<D> {
         }
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        self.enter_memory(Call::Upload, to, bytes.len())?;
-        self.inner.upload(to, bytes)
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        self.enter_memory(Call::UploadAhead, to, bytes.len())?;
-        self.inner.upload_ahead(to, bytes)
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
+        let call = match queue {
+            Queue::Work => Call::Upload,
+            Queue::Ahead => Call::UploadAhead,
+        };
+        self.enter_memory(call, to, bytes.len())?;
+        self.inner.upload(to, bytes, queue)
     }
 
     fn fence(&self) -> Result<(), DriverError> {
@@ -324,11 +323,7 @@ impl Driver for Idle {
 
     fn release(&self, _: Address) {}
 
-    fn upload(&self, _: Address, _: &[u8]) -> Result<(), DriverError> {
-        Ok(())
-    }
-
-    fn upload_ahead(&self, _: Address, _: &[u8]) -> Result<(), DriverError> {
+    fn upload(&self, _: Address, _: &[u8], _: Queue) -> Result<(), DriverError> {
         Ok(())
     }
 
@@ -362,8 +357,8 @@ mod tests {
     fn work(driver: &dyn Driver) -> Result<(), DriverError> {
         let address = driver.allocate(100)?;
         let with_memory = |module| {
-            driver.upload(address, &[0; 100])?;
-            driver.upload_ahead(address, &[0; 100])?;
+            driver.upload(address, &[0; 100], Queue::Work)?;
+            driver.upload(address, &[0; 100], Queue::Ahead)?;
             driver.fence()?;
             driver.launch(module, "k", Geometry { blocks: 1, threads: 32 }, &[])?;
             driver.clear(Address(address.0 + 50), 50)?;
@@ -424,8 +419,8 @@ mod tests {
             assert!(said.contains(words), "{words}: {said}");
         };
         let geometry = Geometry { blocks: 1, threads: 32 };
-        found(&|d, a| drop(d.upload(a, &[0; 101])), "Upload of 101 bytes");
-        found(&|d, a| drop(d.upload_ahead(a, &[0; 101])), "UploadAhead of 101 bytes");
+        found(&|d, a| drop(d.upload(a, &[0; 101], Queue::Work)), "Upload of 101 bytes");
+        found(&|d, a| drop(d.upload(a, &[0; 101], Queue::Ahead)), "UploadAhead of 101 bytes");
         found(&|d, a| drop(d.download(Address(a.0 - 1), &mut [0; 1])), "Download of 1 bytes");
         found(&|d, a| drop(d.clear(Address(a.0 + 100), 1)), "Clear of 1 bytes");
         found(&|d, a| (0..2).for_each(|_| d.release(a)), "release of");

@@ -1,7 +1,7 @@
 //! A driver behind an `Arc` is a driver, so that a double can wrap one that others hold too.
 
 use crate::backend::cuda::driver::{
-    Address, Driver, DriverError, Geometry, Memory, Module, Properties,
+    Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
 };
 use std::sync::Arc;
 
@@ -22,12 +22,8 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).release(address);
     }
 
-    fn upload(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        (**self).upload(to, bytes)
-    }
-
-    fn upload_ahead(&self, to: Address, bytes: &[u8]) -> Result<(), DriverError> {
-        (**self).upload_ahead(to, bytes)
+    fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
+        (**self).upload(to, bytes, queue)
     }
 
     fn fence(&self) -> Result<(), DriverError> {

@@ -2,7 +2,7 @@
 
 use crate::CurveFit;
 use crate::backend::cuda::batch::unit::{BatchShape, batch_unit, bench_bytes};
-use crate::backend::cuda::driver::{Address, Driver};
+use crate::backend::cuda::driver::{Address, Driver, Queue};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
 use crate::data::loss::{Estimator, Loss};
@@ -50,7 +50,7 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
     let x = abscissae();
     let stack: Vec<u8> = (0..FITS).flat_map(|fit| x.iter().map(move |&x| sample(fit, x))).collect();
     let samples = bench.room::<u32>(stack.len() / 4);
-    bench.device.upload(samples, &stack).unwrap();
+    bench.device.upload(samples, &stack, Queue::Work).unwrap();
     let params = bench.room::<f64>(FITS * PARAMS);
     let errors = bench.room::<f64>(FITS * PARAMS);
     let costs = bench.room::<f64>(FITS);

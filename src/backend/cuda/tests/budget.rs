@@ -126,7 +126,7 @@ fn budget() -> BTreeMap<(String, String, String), u32> {
 
 /// The compilers that are held to the budget. Those of CUDA 11 take other registers, and are for who has no later one.
 pub(super) fn budgeted() -> impl Iterator<Item = Nvrtc> {
-    all().into_iter().filter(|nvrtc| nvrtc.version() >= (12, 0))
+    all().into_iter().filter(|nvrtc| nvrtc.version >= (12, 0))
 }
 
 /// The texts that a fit may want.
@@ -270,7 +270,7 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
 /// assembles it is the same for all texts.
 #[test]
 fn compilers_of_cuda_11_know_every_word_of_the_kernels() {
-    for nvrtc in all().iter().filter(|nvrtc| nvrtc.version() < (12, 0)) {
+    for nvrtc in all().iter().filter(|nvrtc| nvrtc.version < (12, 0)) {
         let mut texts: Vec<String> = cases().iter().flat_map(units).collect();
         texts.extend(batch::units().map(|(_, unit, _)| unit));
         texts.sort_unstable();

@@ -185,9 +185,7 @@ impl Passes {
             arguments.extend([matrix, cost].map(argument));
             bench.launch("rows", blocks, THREADS as u32, &arguments).unwrap();
             let mut arguments = [matrix, cost].map(argument).to_vec();
-            arguments.push(argument(k as i32));
-            arguments.extend([count, stride as i64].map(argument));
-            arguments.push(argument(splits as i32));
+            arguments.extend([count, stride as i64, i64::from(splits)].map(argument));
             arguments.extend([partial, tickets, out].map(argument));
             bench.launch("gram", pairs as u32 * splits, THREADS as u32, &arguments).unwrap();
         }

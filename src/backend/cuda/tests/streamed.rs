@@ -11,6 +11,7 @@ use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::evaluator::{Cuda, PointsAt};
 use crate::backend::cuda::memory::{Buffer, Pooled};
+use crate::backend::cuda::passes::{PassKind, Summed};
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
 use crate::backend::cuda::streamed::{DeviceStream, DoubleBuffer, SLOTS};
 use crate::backend::cuda::testing::deferred_driver::Deferred;
@@ -159,7 +160,7 @@ impl Case {
         let estimator = if self.counts { Estimator::Poisson } else { Estimator::LeastSquares };
         let rule = (self.loss(), estimator);
         let (storages, arithmetic) = (storages(&self.all()), Arithmetic::Double);
-        let loaded = printed.pass_kernels(device, &Variant { storages, rule, arithmetic });
+        let loaded = printed.kernels(device, &Variant { storages, rule, arithmetic }, false);
         loaded.map(|(kernels, _)| kernels).map_err(|error| match error {
             crate::backend::cuda::device::LoadError::Driver(error) => error,
             error => panic!("{error:?}"),
@@ -182,29 +183,33 @@ impl Case {
         chunks: &[usize],
     ) -> Result<Sums, DriverError> {
         let (params, columns) = self.at();
-        let add_all = |streamed: &mut DeviceStream| {
-            let mut start = 0;
-            for &chunk in chunks.iter().cycle() {
-                let end = self.x.len().min(start + chunk);
-                streamed.add(&self.points(start, end))?;
-                start = end;
-                if start == self.x.len() {
-                    break;
-                }
-            }
-            Ok(())
-        };
         let mut normal = Normal::zero(self.n);
-        streamed.begin_normal(&params, &columns)?;
-        add_all(streamed)?;
-        streamed.finish_normal(&mut normal)?;
+        streamed.begin(PassKind::Normal, &params, &columns)?;
+        self.add_all(streamed, chunks, &mut normal)?;
         let mut factor = RFactor::zero(self.n);
         if self.n <= FEW_PARAMETERS {
-            streamed.begin_factor(&params, &columns)?;
-            add_all(streamed)?;
-            streamed.finish_factor(&mut factor)?;
+            streamed.begin(PassKind::Factor, &params, &columns)?;
+            self.add_all(streamed, chunks, &mut factor)?;
         }
         Ok(Sums::new(normal, factor))
+    }
+
+    fn add_all<S: Summed>(
+        &self,
+        streamed: &mut DeviceStream,
+        chunks: &[usize],
+        sum: &mut S,
+    ) -> Result<(), DriverError> {
+        let mut start = 0;
+        for &chunk in chunks.iter().cycle() {
+            let end = self.x.len().min(start + chunk);
+            streamed.add(&self.points(start, end), sum)?;
+            start = end;
+            if start == self.x.len() {
+                break;
+            }
+        }
+        streamed.finish(sum)
     }
 
     /// The sums of one evaluator of all points.
@@ -250,8 +255,8 @@ impl Case {
         let cuda = Cuda::new(kernels, &points, place, scale, sizes).expect("an evaluator");
         let cuda = std::cell::RefCell::new(cuda);
         self.evaluated(
-            |p, c, out| cuda.borrow_mut().normal(p, c, out).expect("normal equations"),
-            |p, c, out| cuda.borrow_mut().factor(p, c, out).expect("a factor"),
+            |p, c, out| cuda.borrow_mut().pass(p, c, out).expect("normal equations"),
+            |p, c, out| cuda.borrow_mut().pass(p, c, out).expect("a factor"),
         )
     }
 }
@@ -400,8 +405,9 @@ fn a_pass_that_is_given_up_does_not_harm_the_next() {
         let whole = case.on_device(&trial.device, None);
         let mut streamed = case.streamed(&trial.device, 1024).expect("a stream");
         for points in [3000, 900, 1100] {
-            streamed.begin_normal(&params, &columns).expect("a beginning");
-            streamed.add(&case.points(0, points)).expect("room");
+            let mut given_up = Normal::zero(3);
+            streamed.begin(PassKind::Normal, &params, &columns).expect("a beginning");
+            streamed.add(&case.points(0, points), &mut given_up).expect("room");
             let found = case.sums(&mut streamed, &[900]).expect("sums");
             found.assert_close(&whole, 3, 1e-12, &format!("{lazy:?}"));
         }

@@ -2,6 +2,7 @@
 
 use super::streamed::{Case, LAZY, Lazy, Sums, Trial};
 use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::passes::PassKind;
 use crate::backend::cuda::testing::faulty_driver::Injected;
 use crate::normal::{Normal, RFactor};
 
@@ -130,15 +131,17 @@ fn passes_that_are_not_begun_and_chunks_of_another_kind_are_refused() {
         Err(error @ DriverError::Failed { .. }) => assert!(error.to_string().contains(words)),
         other => panic!("{other:?}"),
     };
-    said(streamed.add(&case.all()), "no pass was begun");
-    said(streamed.finish_normal(&mut normal), "no such pass");
-    streamed.begin_normal(&params, &columns).unwrap();
-    said(streamed.finish_factor(&mut factor), "no such pass");
-    streamed.begin_normal(&params, &columns).unwrap();
-    said(streamed.add(&case.clone().weighted().all()), "another kind");
-    said(streamed.add(&Case::new(3, 10).single().all()), "another kind");
+    said(streamed.add(&case.all(), &mut normal), "no pass was begun");
+    said(streamed.finish(&mut normal), "no such pass");
+    streamed.begin(PassKind::Normal, &params, &columns).unwrap();
+    said(streamed.add(&case.all(), &mut factor), "no pass was begun");
+    streamed.begin(PassKind::Normal, &params, &columns).unwrap();
+    said(streamed.finish(&mut factor), "no such pass");
+    streamed.begin(PassKind::Normal, &params, &columns).unwrap();
+    said(streamed.add(&case.clone().weighted().all(), &mut normal), "another kind");
+    said(streamed.add(&Case::new(3, 10).single().all(), &mut normal), "another kind");
     // Nothing was added: a pass over no points.
-    streamed.finish_normal(&mut normal).unwrap();
+    streamed.finish(&mut normal).unwrap();
     assert_eq!(normal, Normal::zero(3));
     drop(streamed);
     trial.assert_clean();

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::backend::cuda::device::{CompileError, Compiler};
-use crate::backend::cuda::driver::{Address, Driver, DriverError};
+use crate::backend::cuda::driver::{Address, Driver, DriverError, Queue};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::emulated::{NoToolchain, Settings, Toolchain, emulator_or_skip};
 
@@ -26,7 +26,7 @@ fn memory_is_counted_and_bounded() {
     let mut fresh = [0u8; 600];
     device.download(a, &mut fresh).unwrap();
     assert_eq!(fresh, [0xff; 600]);
-    device.upload(Address(a.0 + 10), &[1, 2, 3]).unwrap();
+    device.upload(Address(a.0 + 10), &[1, 2, 3], Queue::Work).unwrap();
     device.clear(Address(a.0 + 12), 2).unwrap();
     device.download(Address(a.0 + 9), &mut fresh[..6]).unwrap();
     assert_eq!(fresh[..6], [0xff, 1, 2, 0, 0, 0xff]);
@@ -43,7 +43,7 @@ fn memory_is_counted_and_bounded() {
 fn misuse_of_memory_is_a_failed_test() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
     let a = device.allocate(100).unwrap();
-    assert!(panics(|| drop(device.upload(a, &[0; 101]))).contains("101 bytes at"));
+    assert!(panics(|| drop(device.upload(a, &[0; 101], Queue::Work))).contains("101 bytes at"));
     assert!(panics(|| drop(device.download(Address(a.0 + 1), &mut [0; 100]))).contains("leave"));
     assert!(panics(|| drop(device.clear(Address(a.0 - 1), 1))).contains("1 bytes before a buffer"));
     assert!(panics(|| device.release(Address(a.0 + 8))).contains("byte 8 of a buffer of 100"));

@@ -1,7 +1,7 @@
 //! Mistakes in kernels, each of which must be found.
 
 use crate::backend::cuda::device::{CompileError, Compiler};
-use crate::backend::cuda::driver::{Driver, DriverError};
+use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 
@@ -17,7 +17,11 @@ fn run(body: &str, threads: u32, seed: u64) -> Option<Result<Vec<f64>, (i32, Str
         Err(error) => {
             let DriverError::Lost { code, ref text, call } = error else { panic!("{error}") };
             assert_eq!(call, "cuLaunchKernel");
-            assert_eq!(bench.device.upload(out, &[0]), Err(error.clone()), "the fault stays");
+            assert_eq!(
+                bench.device.upload(out, &[0], Queue::Work),
+                Err(error.clone()),
+                "the fault stays"
+            );
             assert_eq!(bench.device.allocate(8), Err(error.clone()));
             Err((code, text.clone()))
         }

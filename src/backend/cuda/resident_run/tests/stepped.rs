@@ -1,11 +1,11 @@
 //! A fit on the emulated device that has its sums from the CPU: the solver's kernels alone.
 
 use crate::backend::cuda::device::Compiler;
-use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module};
+use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module, Queue};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::interface::{Code, Layout, Request, ScratchLayout, Size, words};
 use crate::backend::cuda::resident_run::ResidentFit;
-use crate::backend::cuda::source::{SOLVER, STEP, WARP, head, include};
+use crate::backend::cuda::source::{SOLVER, STEP, group, head, include};
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
@@ -23,11 +23,11 @@ pub(super) enum By {
 
 /// The solver of the kernels, to be run by a warp or by one thread.
 fn solver_text(size: Size, by: By) -> String {
-    let (group, kernel) = match by {
-        By::Warp => (WARP, "take_step(state, factor);"),
+    let (lanes, kernel) = match by {
+        By::Warp => (32, "take_step(state, factor);"),
         By::Solo => (
-            "struct Solo;\ntypedef Solo Group;\n",
-            "Solo g;
+            1,
+            "const Group g;
              Scratch& w = *reinterpret_cast<Scratch*>(state + 1);
              if (state->request == FACTOR) factored(g, *state, factor);
              else if (state->stopped != NONE) stop(g, *state);
@@ -35,7 +35,7 @@ fn solver_text(size: Size, by: By) -> String {
              advance(g, *state, w);",
         ),
     };
-    let mut text = head(size, group);
+    let mut text = head(size, &group(lanes));
     include(&mut text, SOLVER);
     if by == By::Warp {
         include(&mut text, STEP);
@@ -123,12 +123,12 @@ fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
 }
 
 impl ResidentFit for Stepped<'_> {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.device.upload(Address(self.state.0 + 8 * at as u64), &bytes(words.iter().copied()))
+        self.device.upload(
+            Address(self.state.0 + 8 * at as u64),
+            &bytes(words.iter().copied()),
+            Queue::Work,
+        )
     }
 
     fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
@@ -159,7 +159,11 @@ impl ResidentFit for Stepped<'_> {
         let columns = self.numbers(&self.layout.columns);
         let mut factor = RFactor::zero(self.layout.z.len());
         self.evaluator.factor(&params, &columns, &mut factor).expect("no fault");
-        self.device.upload(self.factor, &bytes(factor.r.iter().map(|v| v.to_bits())))?;
+        self.device.upload(
+            self.factor,
+            &bytes(factor.r.iter().map(|v| v.to_bits())),
+            Queue::Work,
+        )?;
         self.step(Some(self.factor))
     }
 
