@@ -21,6 +21,7 @@ const LESSONS: [&str; 12] = [
     "10_peaks",
     "11_global_fit",
     "12_intervals",
+    "13_ode",
 ];
 
 /// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.
