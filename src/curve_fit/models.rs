@@ -127,7 +127,7 @@ impl CurveFit {
     /// `x` has all points of the data set in their order, also those that a mask or a missing y leaves out of the
     /// fit, but for points without finite coordinates. Predictions and bands call it with their own points.
     /// Partials are differences, a call for each parameter where a step is taken and none where a trial is
-    /// rejected; calls for several parameters run at the same time, unless
+    /// rejected, two at the start and at the end; calls for several parameters run at the same time, unless
     /// [`calls_in_turn`](CurveFit::calls_in_turn) forbids it. [`jacobian_arrays`](CurveFit::jacobian_arrays) gives
     /// them instead. A stream has no such model, since it never holds all points.
     ///

@@ -165,8 +165,10 @@ fn rejected_trials_cost_one_call() {
     let (evaluations, iterations) = (fit.evaluations(), fit.stats().iterations);
     let all = calls.load(Ordering::Relaxed);
     println!("{all} calls, {evaluations} evaluations, {iterations} iterations");
-    assert!(all < 4 * evaluations, "{all} calls for {evaluations} evaluations");
-    assert!(all <= evaluations + 3 * (iterations + 4), "{all} calls, {iterations} steps");
+    // Central ones, twice as many, at the start and for the last digits.
+    let most = evaluations + 3 * iterations + 6 * 4;
+    assert!(all <= most, "{all} calls, not {most} at most, for {evaluations} evaluations");
+    assert!(iterations + 4 < evaluations, "no trial was rejected");
 }
 
 #[test]

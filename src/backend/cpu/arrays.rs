@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Which differences stand for partials that the model does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Differences {
-    /// A call for each parameter: 1e-8 of a partial are lost, which an iteration does not notice.
+    /// A call for each parameter: 1e-8 of a partial are lost, which a step on the way does not notice.
     Forward,
     /// Two calls for each parameter.
     Central,

@@ -50,7 +50,8 @@ impl Cpu<'_> {
                 arrays.partials(request, Differences::Forward)
             })?;
         } else {
-            self.fill_arrays(params, Differences::Forward)?;
+            // Last digits, second derivatives and the covariance are made of these.
+            self.fill_arrays(params, Differences::Central)?;
         }
         self.normal_pass(params, columns, &mut merge)
     }
