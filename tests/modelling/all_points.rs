@@ -253,7 +253,7 @@ fn a_call_may_be_the_last_one() {
         asked.cancel();
         decays(x, p, out);
     });
-    match stops.cancel_token(&token).fit(&data, START) {
+    match stops.cancel_token(token).fit(&data, START) {
         Ok(fit) => assert_eq!(fit.termination(), Termination::Stopped),
         Err(error) => assert_eq!(error, Error::StoppedInFirstPass),
     }
