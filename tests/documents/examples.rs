@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 12] = [
+const LESSONS: [&str; 13] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
