@@ -304,9 +304,14 @@ pub enum Error {
         /// The expression.
         text: String,
     },
-    /// Partial derivatives were given for a model that is traced, and so has its own.
-    #[error("partials can be given for native models only; a traced model's are exact already")]
-    JacobianOfTraced,
+    /// Something was asked that models of another kind have.
+    #[error("{what} is not for this kind of model: {remedy}")]
+    ModelKind {
+        /// What was asked.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
     /// The program of a native model was asked for; it has none.
     #[error("a native model has no program; only traced models do")]
     NotTraced,

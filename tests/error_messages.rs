@@ -94,7 +94,7 @@ fn of_models() -> Vec<Error> {
         Error::ModelNotPositiveAtStart { index, point: point(), value: -1.0, params: params() },
         Error::OverflowAtStart { params: params() },
         Error::Parse { message: own("a bracket is open"), column: 3, text: own("a*(x") },
-        Error::JacobianOfTraced,
+        Error::ModelKind { what: "jacobian", remedy: "leave it out" },
         Error::NotTraced,
         Error::ForeignVariable,
         ModelError::BadName { name: own("pi"), model: own("linear") }.into(),

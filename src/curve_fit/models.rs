@@ -5,7 +5,7 @@ use crate::data::columns::Arguments;
 use crate::error::names::check_distinct;
 use crate::error::{Error, Result};
 use crate::model::Expression;
-use crate::model::native::{Model, Native};
+use crate::model::native::{ArrayCalls, Calls, Model, Native, PointCalls};
 use crate::model::program::Program;
 use crate::model::var::Var;
 use std::sync::Arc;
@@ -115,9 +115,97 @@ impl CurveFit {
         model: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
     ) -> CurveFit {
         let scales = vec![f64::NAN; params];
-        let (value, lost) = (Arc::new(model), false);
-        let native = Native { value, jacobian: None, columns, params, scales, lost };
+        let calls = Calls::Points(PointCalls { value: Arc::new(model), jacobian: None });
+        let native = Native { calls, columns, params, scales, lost: false };
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
+    }
+
+    /// A model of all points at once, of one independent variable and `params` parameters:
+    /// `model(x, p, out)` writes one value per point to `out`. For what has no value at a point by itself: the
+    /// solution of a differential equation, a convolution, a table that is computed and then looked up.
+    ///
+    /// `x` has all points of the data set in their order, also those that a mask or a missing y leaves out of the
+    /// fit, but for points without finite coordinates. Predictions and bands call it with their own points.
+    /// Partials are differences, a call for each parameter where a step is taken and none where a trial is
+    /// rejected, two at the start and at the end; calls for several parameters run at the same time, unless
+    /// [`calls_in_turn`](CurveFit::calls_in_turn) forbids it. [`jacobian_arrays`](CurveFit::jacobian_arrays) gives
+    /// them instead. A stream has no such model, since it never holds all points.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data};
+    /// // y' = -rate·y, by steps of Euler's method from one point to the next.
+    /// let euler = CurveFit::native_arrays(2, |x, p, out| {
+    ///     let mut y = p[0];
+    ///     for i in 0..x.len() {
+    ///         if i > 0 {
+    ///             y -= (x[i] - x[i - 1]) * p[1] * y;
+    ///         }
+    ///         out[i] = y;
+    ///     }
+    /// });
+    /// let x = [0.0, 0.5, 1.0, 1.5, 2.0];
+    /// let y = [4.0, 3.0, 2.25, 1.6875, 1.265625];
+    /// let fit = euler.fit(Data::new(&x, &y)?, [1.0, 1.0])?;
+    /// assert!((fit.params()[1] - 0.5).abs() < 1e-7);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn native_arrays(
+        params: usize,
+        model: impl Fn(&[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
+    ) -> CurveFit {
+        CurveFit::native_arrays_multivariate(1, params, move |x, p, out| model(x[0], p, out))
+    }
+
+    /// As [`native_arrays`](CurveFit::native_arrays), of `columns` independent variables, each an array with
+    /// one value per point.
+    pub fn native_arrays_multivariate(
+        columns: usize,
+        params: usize,
+        model: impl Fn(&[&[f64]], &[f64], &mut [f64]) + Send + Sync + 'static,
+    ) -> CurveFit {
+        let scales = vec![f64::NAN; params];
+        let calls = ArrayCalls { value: Arc::new(model), jacobian: None, parallel: true };
+        let native = Native { calls: Calls::Arrays(calls), columns, params, scales, lost: false };
+        CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
+    }
+
+    /// The partial derivatives of a model of all points: `jacobian(x, p, out)` writes to `out[k]` those by
+    /// parameter k, one value per point.
+    #[must_use]
+    pub fn jacobian_arrays(
+        mut self,
+        jacobian: impl Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync + 'static,
+    ) -> CurveFit {
+        match self.array_calls() {
+            Some(calls) => calls.jacobian = Some(Arc::new(jacobian)),
+            None => self.refuse_kind("jacobian_arrays", "it is for those of native_arrays"),
+        }
+        self.changed()
+    }
+
+    /// Calls a model of all points for one parameter after another: because it uses all cores itself, or more
+    /// memory than several calls at a time should have.
+    #[must_use]
+    pub fn calls_in_turn(mut self) -> CurveFit {
+        match self.array_calls() {
+            Some(calls) => calls.parallel = false,
+            None => self.refuse_kind("calls_in_turn", "it is for those of native_arrays"),
+        }
+        self.changed()
+    }
+
+    fn array_calls(&mut self) -> Option<&mut ArrayCalls> {
+        match &mut self.model {
+            Ok(Model::Native(Native { calls: Calls::Arrays(calls), .. })) => Some(calls),
+            _ => None,
+        }
+    }
+
+    /// Refuses what was asked of the model, unless the model itself is refused.
+    fn refuse_kind(&mut self, what: &'static str, remedy: &'static str) {
+        if self.model.is_ok() {
+            self.refuse(Error::ModelKind { what, remedy });
+        }
     }
 
     /// The partial derivatives of a native model of one variable: `jacobian(x, p, out)` writes one
@@ -137,9 +225,11 @@ impl CurveFit {
         jacobian: impl Fn(&[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
     ) -> CurveFit {
         match &mut self.model {
-            Ok(Model::Native(native)) => native.jacobian = Some(Arc::new(jacobian)),
-            Ok(Model::Traced(_)) => self.refuse(Error::JacobianOfTraced),
-            Err(_) => {}
+            Ok(Model::Native(Native { calls: Calls::Points(calls), .. })) => {
+                calls.jacobian = Some(Arc::new(jacobian));
+            }
+            Ok(Model::Native(_)) => self.refuse_kind("jacobian", "give jacobian_arrays"),
+            _ => self.refuse_kind("jacobian", "the partials of a traced model are exact already"),
         }
         self.changed()
     }

@@ -242,12 +242,13 @@ impl Request<'_> {
             }
             Failure::Backend(Fault::Points(error)) => error,
             Failure::Backend(Fault::Stopped(_)) => Error::StoppedInFirstPass,
-            Failure::Backend(Fault::Panicked { message, index, x, params }) => {
+            Failure::Backend(Fault::Panicked { message, point, params }) => {
                 let params = NamedValues::new(self.names, &params);
-                Error::ModelPanicked {
-                    message,
-                    place: format!("point {index} ({}) for {params}", variables(&x)),
-                }
+                let place = match point {
+                    Some((index, x)) => format!("point {index} ({}) for {params}", variables(&x)),
+                    None => format!("all points for {params}"),
+                };
+                Error::ModelPanicked { message, place }
             }
         }
     }

@@ -1,19 +1,49 @@
-//! Models that cannot be traced: ordinary functions of numbers, called point by point.
+//! Models that cannot be traced: ordinary functions of numbers, called point by point or for all points
+//! at once.
 
 use super::program::Program;
 use std::fmt;
 use std::sync::Arc;
 
 /// The value at one point: independent variables, then parameters.
-type Value = dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync;
+pub(crate) type Value = dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync;
 /// The partial derivatives at one point, one per parameter, into the slice.
 type Jacobian = dyn Fn(&[f64], &[f64], &mut [f64]) + Send + Sync;
 
-/// A function of one point and the parameters, with its own partial derivatives or numerical ones.
+/// The values at all points: independent variables, each with one number per point, then parameters.
+type ArrayValue = dyn Fn(&[&[f64]], &[f64], &mut [f64]) + Send + Sync;
+/// The partial derivatives at all points, one row per parameter.
+type ArrayJacobian = dyn Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync;
+
+/// How the function is called.
 #[derive(Clone)]
-pub(crate) struct Native {
+pub(crate) enum Calls {
+    /// Once for each point.
+    Points(PointCalls),
+    /// Once for all points.
+    Arrays(ArrayCalls),
+}
+
+/// A function of one point, with its own partial derivatives or numerical ones.
+#[derive(Clone)]
+pub(crate) struct PointCalls {
     pub(crate) value: Arc<Value>,
     pub(crate) jacobian: Option<Arc<Jacobian>>,
+}
+
+/// A function of all points, with its own partial derivatives or numerical ones.
+#[derive(Clone)]
+pub(crate) struct ArrayCalls {
+    pub(crate) value: Arc<ArrayValue>,
+    pub(crate) jacobian: Option<Arc<ArrayJacobian>>,
+    /// Whether differences by several parameters may be taken at the same time.
+    pub(crate) parallel: bool,
+}
+
+/// A function of points and the parameters, with its own partial derivatives or numerical ones.
+#[derive(Clone)]
+pub(crate) struct Native {
+    pub(crate) calls: Calls,
     pub(crate) columns: usize,
     pub(crate) params: usize,
     /// A typical size of each parameter, NaN for one that is not known.
@@ -31,7 +61,9 @@ pub(crate) enum Model {
 
 /// The relative step of a central difference: the cube root of the precision balances truncation,
 /// h², against rounding, ε/h (Dennis and Schnabel, Numerical Methods, section 5.4).
-const STEP: f64 = 6.055_454_452_393_343e-6;
+const CENTRAL_STEP: f64 = 6.055_454_452_393_343e-6;
+/// That of a forward difference: the square root, which balances h against ε/h.
+const FORWARD_STEP: f64 = 1.490_116_119_384_765_6e-8;
 /// The part of its start that a parameter's size is at least. A step relative to the parameter alone
 /// vanishes with it, and the difference drowns in rounding. With a part c of a start as large as the
 /// model's own scale, rounding leaves ε^⅔/c = 4e-8 of a partial; with a start 1/c times too large,
@@ -47,6 +79,11 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Native {
+    /// Whether it is called once for all points.
+    pub(crate) fn takes_arrays(&self) -> bool {
+        matches!(self.calls, Calls::Arrays(_))
+    }
+
     /// The least size of each parameter that steps of differences are relative to: from its scale or, if
     /// that is not known, from where the fit starts; a start of 0 counts as 1.
     pub(crate) fn least_sizes(&self, start: &[f64]) -> impl Iterator<Item = f64> {
@@ -63,32 +100,50 @@ impl Native {
     pub(crate) fn lost(columns: usize, params: usize) -> Native {
         let scales = vec![f64::NAN; params];
         let value = Arc::new(|_: &[f64], _: &[f64]| f64::NAN);
-        Native { value, jacobian: None, columns, params, scales, lost: true }
+        let calls = Calls::Points(PointCalls { value, jacobian: None });
+        Native { calls, columns, params, scales, lost: true }
+    }
+}
+
+impl Steps<'_> {
+    /// The parameter `k` of `p` a step above and a step below, within its bounds.
+    pub(crate) fn around(&self, p: &[f64], k: usize) -> (f64, f64) {
+        let (lower, upper) = self.bounds[k];
+        let step = CENTRAL_STEP * self.size(p, k);
+        ((p[k] + step).min(upper), (p[k] - step).max(lower))
     }
 
-    /// The partials by the parameters `free` at one point, into `out`, from central differences over
-    /// steps relative to the size of each parameter, held within its bounds. `work` has room for all
-    /// parameters.
+    /// The parameter `k` of `p` a small step away, upwards unless a bound is there.
+    pub(crate) fn beside(&self, p: &[f64], k: usize) -> f64 {
+        let (lower, upper) = self.bounds[k];
+        let step = FORWARD_STEP * self.size(p, k);
+        if p[k] + step <= upper { p[k] + step } else { (p[k] - step).max(lower) }
+    }
+
+    /// A parameter of 0 has no size at all, and one that began there none to be compared with.
+    fn size(&self, p: &[f64], k: usize) -> f64 {
+        let size = if p[k] == 0.0 { self.least[k] / PART_OF_START } else { p[k].abs() };
+        size.max(self.least[k])
+    }
+
+    /// The partials of `value` by the parameters `free` at one point, into `out`, from central differences.
+    /// `work` has room for all parameters.
     pub(crate) fn differences(
         &self,
+        value: &Value,
         x: &[f64],
         p: &[f64],
         free: &[usize],
-        steps: Steps<'_>,
         work: &mut [f64],
         out: &mut [f64],
     ) {
         work.copy_from_slice(p);
         for (&k, partial) in free.iter().zip(out) {
-            let (lower, upper) = steps.bounds[k];
-            // A parameter of 0 has no size at all, and one that began there none to be compared with.
-            let size = if p[k] == 0.0 { steps.least[k] / PART_OF_START } else { p[k].abs() };
-            let step = STEP * size.max(steps.least[k]);
-            let (above, below) = ((p[k] + step).min(upper), (p[k] - step).max(lower));
+            let (above, below) = self.around(p, k);
             work[k] = above;
-            let higher = (self.value)(x, work);
+            let higher = value(x, work);
             work[k] = below;
-            let lower = (self.value)(x, work);
+            let lower = value(x, work);
             work[k] = p[k];
             *partial = (higher - lower) / (above - below);
         }
@@ -96,6 +151,23 @@ impl Native {
 }
 
 impl Model {
+    /// The values at `n` points, one by one where the model may be called so.
+    pub(crate) fn values(&self, columns: &[Vec<f64>], n: usize, p: &[f64]) -> Vec<f64> {
+        let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
+        match self {
+            Model::Traced(program) => (0..n).map(|i| program.evaluate(&at(i), p)).collect(),
+            Model::Native(native) => match &native.calls {
+                Calls::Points(calls) => (0..n).map(|i| (calls.value)(&at(i), p)).collect(),
+                Calls::Arrays(calls) => {
+                    let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+                    let mut out = vec![f64::NAN; n];
+                    (calls.value)(&columns, p, &mut out);
+                    out
+                }
+            },
+        }
+    }
+
     /// Number of independent variables.
     pub(crate) fn columns(&self) -> usize {
         match self {
@@ -107,11 +179,15 @@ impl Model {
 
 impl fmt::Debug for Native {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let partials = if self.jacobian.is_some() { "given" } else { "numerical" };
+        let (per, given) = match &self.calls {
+            Calls::Points(calls) => ("point", calls.jacobian.is_some()),
+            Calls::Arrays(calls) => ("data set", calls.jacobian.is_some()),
+        };
+        let (columns, params) = (self.columns, self.params);
+        let partials = if given { "given" } else { "numerical" };
         write!(
             f,
-            "Native({} columns, {} parameters, partials {partials})",
-            self.columns, self.params
+            "Native({columns} columns, {params} parameters, a call per {per}, partials {partials})"
         )
     }
 }

@@ -6,7 +6,7 @@
 
 use super::dual::Dual;
 use super::expression::Expression;
-use super::native::{Model, Native};
+use super::native::{ArrayCalls, Calls, Model, Native, PointCalls};
 use super::parse::names::replace_names;
 use super::program::Program;
 use super::scalar::Scalar;
@@ -193,28 +193,61 @@ impl Ties {
     }
 
     fn in_native(&self, native: &Native) -> Native {
-        let (ties, value) = (self.clone(), native.value.clone());
-        let value = Arc::new(move |x: &[f64], p: &[f64]| {
-            let mut p = p.to_vec();
-            ties.complete(&mut p);
-            value(x, &p)
-        });
-        let jacobian = native.jacobian.clone().map(|jacobian| {
-            let ties = self.clone();
-            let chained = move |x: &[f64], p: &[f64], out: &mut [f64]| {
-                let mut p = p.to_vec();
-                ties.complete(&mut p);
-                jacobian(x, &p, out);
-                for (tied, row) in ties.partials(&p) {
-                    let by_tied = std::mem::replace(&mut out[tied], 0.0);
-                    for (out, d) in out.iter_mut().zip(row) {
-                        *out += if d == 0.0 { 0.0 } else { by_tied * d };
-                    }
+        let calls = match &native.calls {
+            Calls::Points(calls) => {
+                let (ties, value) = (self.clone(), calls.value.clone());
+                let value = Arc::new(move |x: &[f64], p: &[f64]| value(x, &ties.completed(p)));
+                let jacobian = calls.jacobian.clone().map(|jacobian| {
+                    let ties = self.clone();
+                    let chained = move |x: &[f64], p: &[f64], out: &mut [f64]| {
+                        let p = ties.completed(p);
+                        jacobian(x, &p, out);
+                        let mut rows: Vec<&mut [f64]> = out.chunks_mut(1).collect();
+                        ties.chain(&p, &mut rows);
+                    };
+                    Arc::new(chained) as Arc<_>
+                });
+                Calls::Points(PointCalls { value, jacobian })
+            }
+            Calls::Arrays(calls) => {
+                let (ties, value) = (self.clone(), calls.value.clone());
+                let value = Arc::new(move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
+                    value(x, &ties.completed(p), out);
+                });
+                let jacobian = calls.jacobian.clone().map(|jacobian| {
+                    let ties = self.clone();
+                    let chained = move |x: &[&[f64]], p: &[f64], rows: &mut [&mut [f64]]| {
+                        let p = ties.completed(p);
+                        jacobian(x, &p, rows);
+                        ties.chain(&p, rows);
+                    };
+                    Arc::new(chained) as Arc<_>
+                });
+                Calls::Arrays(ArrayCalls { value, jacobian, ..*calls })
+            }
+        };
+        Native { calls, ..native.clone() }
+    }
+
+    /// All parameters, the tied ones by their formulas.
+    fn completed(&self, p: &[f64]) -> Vec<f64> {
+        let mut p = p.to_vec();
+        self.complete(&mut p);
+        p
+    }
+
+    /// Adds what comes through tied parameters to the partials by those that they follow: `rows` has the
+    /// partials of each parameter.
+    fn chain(&self, p: &[f64], rows: &mut [&mut [f64]]) {
+        for (tied, by_others) in self.partials(p) {
+            let by_tied = rows[tied].to_vec();
+            rows[tied].fill(0.0);
+            for (row, d) in rows.iter_mut().zip(by_others) {
+                if d != 0.0 {
+                    row.iter_mut().zip(&by_tied).for_each(|(out, by)| *out += by * d);
                 }
-            };
-            Arc::new(chained) as Arc<_>
-        });
-        Native { value, jacobian, ..native.clone() }
+            }
+        }
     }
 }
 

@@ -53,6 +53,10 @@ pub(crate) trait Evaluator {
         Ok(true)
     }
 
+    /// The next normal equations serve a trial that is rejected unless its cost is below this: their products
+    /// may be left at 0 where it is not.
+    fn expect_below(&mut self, _cost: f64) {}
+
     /// Lets all passes from here on take as long as they do; a stream's still end at its limit of time.
     fn take_time(&mut self) {}
 

@@ -197,9 +197,11 @@ impl Run for OnHost<'_> {
                 cost = self.search.state.normal.cost / self.search.task.problem.row_unit.powi(2),
             );
             let want = self.search.advance()?;
+            let rejected_from = self.search.rejected_from();
             let State { params, columns, trial, factor, normal, .. } = &mut *self.search.state;
             match want {
                 Want::Evaluation => {
+                    self.evaluator.expect_below(rejected_from);
                     match self.evaluator.normal(&trial.params, columns, &mut trial.normal) {
                         Err(Fault::Stopped(stop)) => return Ok(self.search.stopped(stop)),
                         outcome => outcome?,

@@ -93,10 +93,9 @@ pub(crate) enum Fault {
     Panicked {
         /// The panic's message.
         message: String,
-        /// Index of the point where it did.
-        index: usize,
-        /// The independent variables there.
-        x: Vec<f64>,
+        /// The point where it did, by its index and its independent variables; `None` if it was called for
+        /// all points at once.
+        point: Option<(usize, Vec<f64>)>,
         /// All parameters then.
         params: Vec<f64>,
     },

@@ -51,6 +51,11 @@ impl<'a> Search<'a> {
         self.state.phase = Phase::Linearise;
     }
 
+    /// The cost from which on the trial that is wanted now is sure to be rejected.
+    pub(super) fn rejected_from(&self) -> f64 {
+        if self.state.phase == Phase::Judge { self.state.normal.cost } else { f64::INFINITY }
+    }
+
     /// The normal equations at the trial point have come.
     pub(super) fn evaluated(&mut self) {
         self.state.work.evaluations += 1;

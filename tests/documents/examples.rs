@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 12] = [
+const LESSONS: [&str; 13] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -21,6 +21,7 @@ const LESSONS: [&str; 12] = [
     "10_peaks",
     "11_global_fit",
     "12_intervals",
+    "13_ode",
 ];
 
 /// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.

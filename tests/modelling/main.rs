@@ -1,5 +1,6 @@
 //! Models: how they are given, traced and differentiated, tied, started, and the library of them.
 
+mod all_points;
 mod expressions;
 mod model_forms;
 mod models;

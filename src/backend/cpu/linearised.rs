@@ -2,13 +2,15 @@
 //!
 //! Nothing of n × p numbers is kept: each point's value and partials are handed over and forgotten.
 
+use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::code::Code;
 use super::kernels;
 use super::machine::{BLOCK, Block, Inputs, Uniforms};
+use super::predict::panicked;
 use super::sums::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
-use crate::model::native::{Model, Native, Steps};
+use crate::model::native::{Calls, Model, PointCalls, Steps};
 use crate::model::program::panic_message;
 use crate::threads;
 use rayon::prelude::*;
@@ -59,11 +61,30 @@ impl At<'_> {
                 Ok(out)
             }
             Model::Native(native) => {
-                let one = |i: usize| {
-                    let (value, partials) = self.call(native, columns, i)?;
-                    Ok(each(i, value, &partials))
-                };
-                (0..n).into_par_iter().map(one).collect()
+                let least: Vec<f64> = native.least_sizes(self.start).collect();
+                let steps = Steps { bounds: self.bounds, least: &least };
+                match &native.calls {
+                    Calls::Points(calls) => {
+                        let one = |i: usize| {
+                            let (value, partials) = self.call(calls, steps, columns, i)?;
+                            Ok(each(i, value, &partials))
+                        };
+                        (0..n).into_par_iter().map(one).collect()
+                    }
+                    Calls::Arrays(calls) => {
+                        let mut arrays = ArrayPass::of(columns, n, 1 + self.by.len());
+                        let request = ArrayRequest::new(calls, self.params, self.by, steps);
+                        arrays.values(request).map_err(panicked)?;
+                        arrays.partials(request, Differences::Central).map_err(panicked)?;
+                        let one = |i: usize| {
+                            let mut partials = vec![0.0; self.params.len()];
+                            let found = self.by.iter().zip(&arrays.outputs[1..]);
+                            found.for_each(|(&k, output)| partials[k] = output[i]);
+                            each(i, arrays.outputs[0][i], &partials)
+                        };
+                        Ok((0..n).into_par_iter().map(one).collect())
+                    }
+                }
             }
         }
     }
@@ -99,21 +120,25 @@ impl At<'_> {
     }
 
     /// The value and the partials of a native model at point `i`.
-    fn call(&self, native: &Native, columns: &[Values<'_>], i: usize) -> Result<(f64, Vec<f64>)> {
+    fn call(
+        &self,
+        calls: &PointCalls,
+        steps: Steps<'_>,
+        columns: &[Values<'_>],
+        i: usize,
+    ) -> Result<(f64, Vec<f64>)> {
         let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
         let count = self.params.len();
         let call = AssertUnwindSafe(|| {
-            let value = (native.value)(&x, self.params);
+            let value = (calls.value)(&x, self.params);
             let mut partials = vec![0.0; count];
-            if let Some(jacobian) = &native.jacobian {
+            if let Some(jacobian) = &calls.jacobian {
                 let mut all = vec![f64::NAN; count];
                 jacobian(&x, self.params, &mut all);
                 self.by.iter().for_each(|&k| partials[k] = all[k]);
             } else {
-                let least: Vec<f64> = native.least_sizes(self.start).collect();
-                let steps = Steps { bounds: self.bounds, least: &least };
                 let (mut work, mut found) = (vec![0.0; count], vec![0.0; self.by.len()]);
-                native.differences(&x, self.params, self.by, steps, &mut work, &mut found);
+                steps.differences(&*calls.value, &x, self.params, self.by, &mut work, &mut found);
                 self.by.iter().zip(found).for_each(|(&k, partial)| partials[k] = partial);
             }
             (value, partials)

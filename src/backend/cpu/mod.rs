@@ -1,5 +1,6 @@
 //! The CPU backend: blocks of points through a vectorised interpreter, chunks over all cores.
 
+mod arrays;
 mod chunks;
 mod code;
 mod gram;
@@ -20,7 +21,7 @@ mod whitened;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::validate_stream::PIECE;
-use crate::model::native::{Native, Steps};
+use crate::model::native::{Calls, Native, PointCalls, Steps};
 use crate::model::program::{Program, panic_message};
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;
@@ -28,6 +29,7 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
 use crate::threads;
+use arrays::{ArrayPass, ArrayRequest, Differences};
 use chunks::Chunks;
 use code::{Code, Operand};
 use kernels::Kernels;
@@ -168,8 +170,12 @@ pub(crate) struct Cpu<'a> {
     kernels: &'static Kernels,
     chunks: Chunks,
     parallel: bool,
+    /// Whether no other thread may help.
+    alone: bool,
     /// What no point weighs more than in sums, in row units.
     most_weight: f64,
+    /// The cost from which on the next normal equations need no products.
+    worthless: f64,
     /// How long a pass of a native model may go on.
     patience: Patience<'a>,
     scratch: Scratch,
@@ -182,6 +188,7 @@ pub(crate) struct Scratch {
     /// The least size of each parameter, for numerical partials.
     least: Vec<f64>,
     uniforms: Vec<f64>,
+    arrays: ArrayPass,
     normals: Vec<(Normal, Option<Fault>)>,
     factors: Vec<(RFactor, Option<Fault>)>,
 }
@@ -212,12 +219,20 @@ impl<'a> Cpu<'a> {
                 let work = per_point.saturating_mul(points.len());
                 (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
             }
+            PreparedForm::Native { native, .. } if native.takes_arrays() => {
+                let work = (k * k / 2).saturating_mul(points.len());
+                (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
+            }
             // What a native model costs is unknown; several chunks are worth several threads.
             PreparedForm::Native { .. } => (Chunks::of_calls(points.len()), true),
         };
         scratch.least.clear();
         if let PreparedForm::Native { native, .. } = &model.kind {
             scratch.least.extend(native.least_sizes(start));
+            if native.takes_arrays() {
+                scratch.arrays.load(&points.columns, points.len());
+                scratch.arrays.clear(k);
+            }
         }
         scratch.normals.resize_with(chunks.count(), || (Normal::zero(k - 1), None));
         Cpu {
@@ -227,7 +242,9 @@ impl<'a> Cpu<'a> {
             kernels: kernels::detect(),
             chunks,
             parallel,
+            alone: false,
             most_weight: f64::INFINITY,
+            worthless: f64::INFINITY,
             patience: Patience::default(),
             scratch,
         }
@@ -248,9 +265,9 @@ impl<'a> Cpu<'a> {
         cpu
     }
 
-    /// Leaves all chunks to the calling thread. The result is the same.
+    /// Leaves everything to the calling thread. The result is the same.
     pub(crate) fn on_one_thread(mut self) -> Self {
-        self.parallel = false;
+        (self.parallel, self.alone) = (false, true);
         self
     }
 
@@ -320,10 +337,15 @@ impl<'a> Cpu<'a> {
             let inputs = Inputs::new(&self.points.columns, block, len);
             worker.machine.load(&inputs);
             match (&self.model.kind, pass.code) {
-                (PreparedForm::Native { native, bounds, .. }, _) => {
-                    let steps = Steps { bounds, least: &self.scratch.least };
-                    outcome = self.call_native(native, steps, pass.params, block, len, worker);
-                }
+                (PreparedForm::Native { native, bounds, .. }, _) => match &native.calls {
+                    Calls::Arrays(_) => {
+                        self.scratch.arrays.copy(block, len, &mut worker.machine);
+                    }
+                    Calls::Points(calls) => {
+                        let steps = Steps { bounds, least: &self.scratch.least };
+                        outcome = self.call_native(calls, steps, pass.params, block, len, worker);
+                    }
+                },
                 (_, Some(code)) => worker.machine.run(code, self.kernels, uniforms, &inputs),
                 (_, None) => {}
             }
@@ -338,7 +360,7 @@ impl<'a> Cpu<'a> {
     /// Fills the output registers by calling a native model at each point.
     fn call_native(
         &self,
-        native: &Native,
+        calls: &PointCalls,
         steps: Steps<'_>,
         params: &[f64],
         block: Block<'_>,
@@ -355,8 +377,8 @@ impl<'a> Cpu<'a> {
             x.clear();
             x.extend(self.points.columns.iter().map(|c| c.at(index)));
             let call = || {
-                let value = (native.value)(x, params);
-                match &native.jacobian {
+                let value = (calls.value)(x, params);
+                match &calls.jacobian {
                     Some(jacobian) => {
                         // A partial that the caller leaves out must not be the one of another point.
                         partials.fill(f64::NAN);
@@ -364,14 +386,13 @@ impl<'a> Cpu<'a> {
                         // Free positions ascend, so gathering in place overwrites nothing unread.
                         free.iter().enumerate().for_each(|(j, &k)| partials[j] = partials[k]);
                     }
-                    None => native.differences(x, params, free, steps, p, partials),
+                    None => steps.differences(&*calls.value, x, params, free, p, partials),
                 }
                 value
             };
             let value = catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Fault::Panicked {
                 message: panic_message(&*panic),
-                index,
-                x: self.points.columns.iter().map(|c| c.at(index)).collect(),
+                point: Some((index, self.points.columns.iter().map(|c| c.at(index)).collect())),
                 params: params.to_vec(),
             })?;
             for (j, number) in std::iter::once(&value).chain(&partials[..free.len()]).enumerate() {
@@ -381,6 +402,38 @@ impl<'a> Cpu<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The model's calls, if it is called once for all points.
+    fn array_request<'r>(&'r self, params: &'r [f64]) -> Option<ArrayRequest<'r>> {
+        let PreparedForm::Native { native, bounds, .. } = &self.model.kind else { return None };
+        let Calls::Arrays(calls) = &native.calls else { return None };
+        let steps = Steps { bounds, least: &self.scratch.least };
+        let (free, patience) = (&self.model.free, self.patience);
+        Some(ArrayRequest { calls, params, free, steps, patience, parallel: !self.alone })
+    }
+
+    /// Calls a model of all points, once for its values or for its partials too.
+    fn call_arrays(
+        &mut self,
+        params: &[f64],
+        work: impl FnOnce(&mut ArrayPass, ArrayRequest<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut arrays = std::mem::take(&mut self.scratch.arrays);
+        let called = match self.array_request(params) {
+            Some(request) => work(&mut arrays, request),
+            None => Ok(()),
+        };
+        self.scratch.arrays = arrays;
+        called
+    }
+
+    /// Values and partials of a model of all points.
+    fn fill_arrays(&mut self, params: &[f64], differences: Differences) -> Result<(), Fault> {
+        self.call_arrays(params, |arrays, request| {
+            arrays.values(request)?;
+            arrays.partials(request, differences)
+        })
     }
 
     fn weighting<'w>(&'w self, columns: &'w [f64], floor: f64) -> Weighting<'w> {
@@ -412,7 +465,8 @@ impl Evaluator for Cpu<'_> {
         let factors = self.scratch.factors.len() * k * k;
         let registers = (self.model.registers() + self.points.columns.len() + 2 * k + 3) * BLOCK;
         let threads = self.threads();
-        (normals + factors + threads * registers) * size_of::<f64>()
+        let arrays: usize = self.scratch.arrays.outputs.iter().map(Vec::len).sum();
+        (normals + factors + threads * registers + arrays) * size_of::<f64>()
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
@@ -421,6 +475,10 @@ impl Evaluator for Cpu<'_> {
 
     fn take_time(&mut self) {
         self.patience.until = None;
+    }
+
+    fn expect_below(&mut self, cost: f64) {
+        self.worthless = cost;
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -1,5 +1,6 @@
 //! What is asked of points one by one: bad ones, heavy ones, whether the model passes through all.
 
+use super::arrays::Differences;
 use super::machine::{Block, Inputs};
 use super::sums::Worker;
 use super::{Cpu, Pass};
@@ -16,6 +17,7 @@ impl Cpu<'_> {
         params: &[f64],
         mut visit: impl FnMut(usize, &dyn Fn(usize) -> f64) -> bool,
     ) -> Result<(), Fault> {
+        self.fill_arrays(params, Differences::Central)?;
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
         // Rare passes take the surer way.
         let pass = Pass::plain(self.model, params, &mut uniforms);

@@ -1,13 +1,15 @@
 //! The model's values alone, at any points: what the fit evaluated, bit for bit.
 
+use super::arrays::{ArrayPass, ArrayRequest};
 use super::code::Code;
 use super::kernels;
 use super::machine::{BLOCK, Block, Inputs, Uniforms};
 use super::sums::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
-use crate::model::native::Model;
+use crate::model::native::{Calls, Model, Steps};
 use crate::model::program::panic_message;
+use crate::solver::outcome::Fault;
 use crate::threads;
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,18 +41,39 @@ pub(crate) fn values(
                 });
             });
         }
-        Model::Native(native) => {
-            for (i, value) in out.iter_mut().enumerate() {
-                let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
-                let call = AssertUnwindSafe(|| (native.value)(&x, params));
-                *value = catch_unwind(call).map_err(|panic| Error::ModelPanicked {
-                    message: panic_message(&*panic),
-                    place: format!("point {i} of a prediction"),
-                })?;
+        Model::Native(native) => match &native.calls {
+            Calls::Arrays(calls) => {
+                let mut arrays = ArrayPass::of(columns, n, 1);
+                let steps = Steps { bounds: &[], least: &[] };
+                let request = ArrayRequest::new(calls, params, &[], steps);
+                arrays.values(request).map_err(panicked)?;
+                out = arrays.outputs.swap_remove(0);
             }
-        }
+            Calls::Points(calls) => {
+                for (i, value) in out.iter_mut().enumerate() {
+                    let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
+                    let call = AssertUnwindSafe(|| (calls.value)(&x, params));
+                    *value = catch_unwind(call).map_err(|panic| Error::ModelPanicked {
+                        message: panic_message(&*panic),
+                        place: format!("point {i} of a prediction"),
+                    })?;
+                }
+            }
+        },
     }
     Ok(out)
+}
+
+/// What a prediction says of a model of all points that panicked.
+pub(super) fn panicked(fault: Fault) -> Error {
+    match fault {
+        Fault::Panicked { message, .. } => {
+            Error::ModelPanicked { message, place: "all points of a prediction".into() }
+        }
+        // Nobody stops a prediction, and it reads no other points.
+        Fault::Points(error) => error,
+        Fault::Device(_) | Fault::Stopped(_) => Error::StoppedInFirstPass,
+    }
 }
 
 /// The values from point `first` on.

@@ -1,6 +1,7 @@
 //! Passes over the chunks of the points: normal equations and triangular factors, of all of them
 //! together or piece by piece.
 
+use super::arrays::Differences;
 use super::machine::Machine;
 use super::rows::{BlockRows, BlockValues};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
@@ -32,6 +33,35 @@ impl Cpu<'_> {
         columns: &[f64],
         mut merge: impl FnMut(&mut [(Normal, Option<Fault>)]) -> bool,
     ) -> Result<(), Fault> {
+        let worthless = std::mem::replace(&mut self.worthless, f64::INFINITY);
+        let outputs = self.model.outputs();
+        if worthless < f64::INFINITY && self.array_request(params).is_some() {
+            self.call_arrays(params, |arrays, request| {
+                arrays.clear(outputs);
+                arrays.values(request)
+            })?;
+            self.normal_pass(params, columns, &mut merge)?;
+            let cost: f64 = self.scratch.normals.iter().map(|(normal, _)| normal.cost).sum();
+            // Nor are partials of use where values are not numbers.
+            if cost.is_nan() || cost >= worthless {
+                return Ok(());
+            }
+            self.call_arrays(params, |arrays, request| {
+                arrays.partials(request, Differences::Forward)
+            })?;
+        } else {
+            // Last digits, second derivatives and the covariance are made of these.
+            self.fill_arrays(params, Differences::Central)?;
+        }
+        self.normal_pass(params, columns, &mut merge)
+    }
+
+    fn normal_pass(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        merge: &mut impl FnMut(&mut [(Normal, Option<Fault>)]) -> bool,
+    ) -> Result<(), Fault> {
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
         let mut normals = std::mem::take(&mut self.scratch.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
@@ -61,6 +91,7 @@ impl Cpu<'_> {
         columns: &[f64],
         mut merge: impl FnMut(&mut [(RFactor, Option<Fault>)]) -> bool,
     ) -> Result<(), Fault> {
+        self.fill_arrays(params, Differences::Central)?;
         let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
         let mut factors = std::mem::take(&mut self.scratch.factors);
         let free = self.model.free.len();

@@ -3,6 +3,7 @@
 //! The rows of one point depend on all others, so the Jacobian is held in memory: n · (P + 1) numbers
 //! beside the n²/2 of the covariance's factor.
 
+use super::arrays::Differences;
 use super::machine::{BLOCK, Block, Inputs};
 use super::robust::RobustSums;
 use super::rows::STRIDE;
@@ -44,6 +45,7 @@ impl<'a> Whitened<'a> {
 
     /// Fills the columns at `params`: whitened and scaled.
     fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
+        self.inner.fill_arrays(params, Differences::Central)?;
         let mut uniforms = std::mem::take(&mut self.inner.scratch.uniforms);
         // Beside whitening it matters little what the model costs.
         let pass = Pass::plain(self.inner.model, params, &mut uniforms);

@@ -404,8 +404,9 @@ impl<'a> Passes<'a> {
 /// A fault at a point of a chunk as one at a point of all.
 fn at_offset(fault: Fault, first: u64) -> Fault {
     match fault {
-        Fault::Panicked { message, index, x, params } => {
-            Fault::Panicked { message, index: index + first as usize, x, params }
+        Fault::Panicked { message, point, params } => {
+            let point = point.map(|(index, x)| (index + first as usize, x));
+            Fault::Panicked { message, point, params }
         }
         other => other,
     }

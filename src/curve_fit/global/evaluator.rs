@@ -64,8 +64,9 @@ impl JointEvaluator<'_> {
     /// A fault of a set, in the words of the joint fit.
     fn joint(fault: Fault, set: usize, params: &[f64]) -> Fault {
         match fault {
-            Fault::Panicked { message, index, x, .. } => {
-                Fault::Panicked { message, index, x: with_set(set, x), params: params.to_vec() }
+            Fault::Panicked { message, point, .. } => {
+                let point = point.map(|(index, x)| (index, with_set(set, x)));
+                Fault::Panicked { message, point, params: params.to_vec() }
             }
             other => other,
         }

@@ -9,7 +9,7 @@ use crate::data::summary::Moments;
 use crate::error::names::{NameError, position};
 use crate::error::{Error, GlobalError, Result};
 use crate::model::Expression;
-use crate::model::native::{Model, Native};
+use crate::model::native::{ArrayCalls, Calls, Model, Native};
 use crate::model::program::Program;
 use crate::model::var::Var;
 use std::sync::Arc;
@@ -349,19 +349,22 @@ pub(super) fn scales_of_all(members: &[SetMember], params: usize) -> Vec<f64> {
     scales
 }
 
+/// As [`joint_model`], of models some of which are not traced: each set's points go to its own.
 fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usize) -> Model {
     let sets: Vec<(Model, Vec<usize>)> =
         members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
-    let scales = scales_of_all(members, params);
-    let value = move |x: &[f64], p: &[f64]| {
-        let set = (x[0].round().max(1.0) as usize).min(sets.len()) - 1;
-        let (model, own) = &sets[set];
-        let own: Vec<f64> = own.iter().map(|&k| p[k]).collect();
-        match model {
-            Model::Traced(program) => program.evaluate(&x[1..], &own),
-            Model::Native(native) => (native.value)(&x[1..], &own),
+    let value = move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
+        let set_of = |x: f64| (x.round().max(1.0) as usize).min(sets.len()) - 1;
+        for (set, (model, own)) in sets.iter().enumerate() {
+            let points: Vec<usize> = (0..out.len()).filter(|&i| set_of(x[0][i]) == set).collect();
+            let own: Vec<f64> = own.iter().map(|&k| p[k]).collect();
+            let picked = |column: &&[f64]| points.iter().map(|&i| column[i]).collect();
+            let columns: Vec<Vec<f64>> = x[1..].iter().map(picked).collect();
+            let values = model.values(&columns, points.len(), &own);
+            points.iter().zip(values).for_each(|(&i, value)| out[i] = value);
         }
     };
-    let (value, lost) = (Arc::new(value), false);
-    Model::Native(Native { value, jacobian: None, columns, params, scales, lost })
+    let calls = ArrayCalls { value: Arc::new(value), jacobian: None, parallel: true };
+    let scales = scales_of_all(members, params);
+    Model::Native(Native { calls: Calls::Arrays(calls), columns, params, scales, lost: false })
 }

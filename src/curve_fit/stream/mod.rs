@@ -15,6 +15,7 @@ use crate::data::stream::Stream;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
+use crate::model::native::Model;
 use crate::model::var::Var;
 use crate::observe::span;
 use std::time::Instant;
@@ -93,6 +94,10 @@ impl CurveFit {
             return Err(Error::NotForCounts { what: "sigma" });
         }
         stream.check(&shape)?;
+        if matches!(&self.model, Ok(Model::Native(native)) if native.takes_arrays()) {
+            let remedy = "a stream never holds all points, which a model of native_arrays needs; read them, and use fit";
+            return Err(Error::ModelKind { what: "fit_stream", remedy });
+        }
         let start = start.into();
         self.accepts(shape.x.len(), &start)?;
         let free = self.free_positions();

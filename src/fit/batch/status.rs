@@ -60,8 +60,8 @@ pub enum FitStatus {
     },
     /// A native model panicked.
     Panicked {
-        /// The point where it did.
-        point: usize,
+        /// The point where it did; `None` if the model is called for all points at once.
+        point: Option<usize>,
     },
     /// The batch was stopped before this fit.
     NotRun,
@@ -149,7 +149,9 @@ impl From<Failure> for FitStatus {
         match failure {
             Failure::Start(BadPoint { index, .. }) => FitStatus::NonFinite { point: index },
             Failure::Overflow => FitStatus::Overflow,
-            Failure::Backend(Fault::Panicked { index, .. }) => FitStatus::Panicked { point: index },
+            Failure::Backend(Fault::Panicked { point, .. }) => {
+                FitStatus::Panicked { point: point.map(|(index, _)| index) }
+            }
             Failure::Backend(Fault::Stopped(Stop::Late)) => {
                 FitStatus::Limit(Termination::TimeLimit)
             }
@@ -174,7 +176,10 @@ impl fmt::Display for FitStatus {
             FitStatus::NonFinite { point } | FitStatus::BadData { point } => {
                 write!(f, "{} (point {point})", self.kind())
             }
-            FitStatus::Panicked { point } => write!(f, "the model panicked at point {point}"),
+            FitStatus::Panicked { point: Some(point) } => {
+                write!(f, "the model panicked at point {point}")
+            }
+            FitStatus::Panicked { point: None } => f.write_str(self.kind()),
             FitStatus::TooFewPoints { points } => write!(f, "too few points ({points})"),
             FitStatus::BadStart { parameter } | FitStatus::BadBounds { parameter } => {
                 write!(f, "{} (parameter {parameter})", self.kind())

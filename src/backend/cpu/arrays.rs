@@ -1,0 +1,230 @@
+//! Models that are called once for all points: their values and partials before a pass copies them.
+
+use super::machine::{Block, Machine};
+use crate::data::values::Values;
+use crate::model::native::{ArrayCalls, Steps};
+use crate::model::program::panic_message;
+use crate::solver::outcome::Fault;
+use crate::solver::patience::Patience;
+use crate::threads;
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Which differences stand for partials that the model does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Differences {
+    /// A call for each parameter: 1e-8 of a partial are lost, which a step on the way does not notice.
+    Forward,
+    /// Two calls for each parameter.
+    Central,
+}
+
+/// The points as the model sees them, and what it made of them.
+#[derive(Default)]
+pub(super) struct ArrayPass {
+    columns: Vec<Vec<f64>>,
+    /// The points it sees, if some have no finite coordinates.
+    seen: Option<Vec<usize>>,
+    points: usize,
+    /// Values, then partials by the free parameters; NaN at points that the model does not see.
+    pub(super) outputs: Vec<Vec<f64>>,
+}
+
+/// A call of the model: with which parameters, and within what limits.
+#[derive(Clone, Copy)]
+pub(super) struct ArrayRequest<'a> {
+    pub(super) calls: &'a ArrayCalls,
+    pub(super) params: &'a [f64],
+    /// Positions of the parameters by which partials are taken, ascending.
+    pub(super) free: &'a [usize],
+    pub(super) steps: Steps<'a>,
+    pub(super) patience: Patience<'a>,
+    /// Whether other threads may take a part.
+    pub(super) parallel: bool,
+}
+
+impl<'a> ArrayRequest<'a> {
+    /// That of a prediction: on all threads, however long it takes.
+    pub(super) fn new(
+        calls: &'a ArrayCalls,
+        params: &'a [f64],
+        free: &'a [usize],
+        steps: Steps<'a>,
+    ) -> ArrayRequest<'a> {
+        let patience = Patience::default();
+        ArrayRequest { calls, params, free, steps, patience, parallel: true }
+    }
+}
+
+impl ArrayPass {
+    /// The `n` points of `columns`, with room for `outputs` arrays.
+    pub(super) fn of(columns: &[Values<'_>], n: usize, outputs: usize) -> ArrayPass {
+        let mut arrays = ArrayPass::default();
+        arrays.load(columns, n);
+        arrays.clear(outputs);
+        arrays
+    }
+
+    /// Takes the coordinates of `n` points; a model is called with all that are finite, whether they count or
+    /// not, since what it makes of one may depend on its neighbours.
+    pub(super) fn load(&mut self, columns: &[Values<'_>], n: usize) {
+        let finite = |i: usize| columns.iter().all(|column| column.at(i).is_finite());
+        let whole = columns.iter().all(Values::is_finite);
+        self.seen = (!whole).then(|| (0..n).filter(|&i| finite(i)).collect());
+        self.points = n;
+        self.columns.resize_with(columns.len(), Vec::new);
+        for (column, values) in self.columns.iter_mut().zip(columns) {
+            column.resize(self.seen.as_ref().map_or(n, Vec::len), 0.0);
+            match &self.seen {
+                Some(seen) => values.pick(seen, column),
+                None => values.copy_to(0, column),
+            }
+        }
+    }
+
+    /// Makes room for `outputs` arrays, all of zeros but the first.
+    pub(super) fn clear(&mut self, outputs: usize) {
+        self.outputs.resize_with(outputs, Vec::new);
+        for output in &mut self.outputs {
+            output.clear();
+            output.resize(self.points, 0.0);
+        }
+    }
+
+    /// The values.
+    pub(super) fn values(&mut self, request: ArrayRequest<'_>) -> Result<(), Fault> {
+        let mut values = std::mem::take(&mut self.outputs[0]);
+        let called = self.call(request, request.params, &mut values);
+        self.outputs[0] = values;
+        called
+    }
+
+    /// The partials, after the values.
+    pub(super) fn partials(
+        &mut self,
+        request: ArrayRequest<'_>,
+        differences: Differences,
+    ) -> Result<(), Fault> {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        let (values, partials) = outputs.split_at_mut(1);
+        let made = match request.calls.jacobian {
+            Some(_) => self.given(request, partials),
+            None => self.numerical(request, &values[0], partials, differences),
+        };
+        self.outputs = outputs;
+        made
+    }
+
+    /// Partials as the model's own function gives them.
+    fn given(&self, request: ArrayRequest<'_>, partials: &mut [Vec<f64>]) -> Result<(), Fault> {
+        let Some(jacobian) = &request.calls.jacobian else { return Ok(()) };
+        request.patience.check()?;
+        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let n = self.seen.as_ref().map_or(self.points, Vec::len);
+        // A partial that the caller leaves out must not be one of a call before.
+        let mut all = vec![vec![f64::NAN; n]; request.params.len()];
+        let mut rows: Vec<&mut [f64]> = all.iter_mut().map(Vec::as_mut_slice).collect();
+        guarded(request, || jacobian(&columns, request.params, &mut rows))?;
+        for (&k, partial) in request.free.iter().zip(partials) {
+            self.spread(&all[k], partial);
+        }
+        Ok(())
+    }
+
+    fn numerical(
+        &self,
+        request: ArrayRequest<'_>,
+        values: &[f64],
+        partials: &mut [Vec<f64>],
+        differences: Differences,
+    ) -> Result<(), Fault> {
+        let ArrayRequest { params, steps, .. } = request;
+        let one = |(&k, partial): (&usize, &mut Vec<f64>)| -> Result<(), Fault> {
+            let mut moved = params.to_vec();
+            let (to, from);
+            let mut other = Vec::new();
+            let base = match differences {
+                Differences::Forward => {
+                    (to, from) = (steps.beside(params, k), params[k]);
+                    values
+                }
+                Differences::Central => {
+                    (to, from) = steps.around(params, k);
+                    moved[k] = from;
+                    other.resize(self.points, f64::NAN);
+                    self.call(request, &moved, &mut other)?;
+                    &other
+                }
+            };
+            moved[k] = to;
+            self.call(request, &moved, partial)?;
+            partial.iter_mut().zip(base).for_each(|(p, b)| *p = (*p - b) / (to - from));
+            Ok(())
+        };
+        if request.parallel && request.calls.parallel && request.free.len() > 1 {
+            threads::ready();
+            request.free.par_iter().zip(partials).try_for_each(one)
+        } else {
+            request.free.iter().zip(partials).try_for_each(one)
+        }
+    }
+
+    /// Calls the model.
+    fn call(
+        &self,
+        request: ArrayRequest<'_>,
+        params: &[f64],
+        out: &mut [f64],
+    ) -> Result<(), Fault> {
+        request.patience.check()?;
+        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let request = ArrayRequest { params, ..request };
+        // A value that the model leaves out must not be one of a call before.
+        match &self.seen {
+            None => {
+                out.fill(f64::NAN);
+                guarded(request, || (request.calls.value)(&columns, params, out))
+            }
+            Some(seen) => {
+                let mut found = vec![f64::NAN; seen.len()];
+                guarded(request, || (request.calls.value)(&columns, params, &mut found))?;
+                self.spread(&found, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Brings the numbers of the points that the model sees to their places.
+    fn spread(&self, found: &[f64], out: &mut [f64]) {
+        match &self.seen {
+            None => out.copy_from_slice(found),
+            Some(seen) => {
+                out.fill(f64::NAN);
+                seen.iter().zip(found).for_each(|(&i, &v)| out[i] = v);
+            }
+        }
+    }
+
+    /// Copies the outputs of a block to the first registers.
+    pub(super) fn copy(&self, block: Block<'_>, len: usize, machine: &mut Machine) {
+        for (output, register) in self.outputs.iter().zip(&mut machine.registers) {
+            let Some(lanes) = register else { continue };
+            let out = &mut lanes.0[..len];
+            match block {
+                Block::Run(start) => out.copy_from_slice(&output[start..start + len]),
+                Block::Picked(index) => {
+                    out.iter_mut().zip(index).for_each(|(o, &i)| *o = output[i]);
+                }
+            }
+        }
+    }
+}
+
+/// Calls the user's code, whose panic is a fault.
+fn guarded(request: ArrayRequest<'_>, call: impl FnOnce()) -> Result<(), Fault> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Fault::Panicked {
+        message: panic_message(&*panic),
+        point: None,
+        params: request.params.to_vec(),
+    })
+}
