@@ -15,6 +15,7 @@ macro_rules! for_each_method {
             erf::erfc(x);
             erfcx::erfcx(x);
             exp::exp(x);
+            exp::exp2(x);
             faddeeva::faddeeva_im(x, y);
             faddeeva::faddeeva_re(x, y);
             faddeeva::faddeeva_slope_im(x, y);
@@ -23,6 +24,9 @@ macro_rules! for_each_method {
             hyperbolic::exp_m1(x);
             hyperbolic::sinh(x);
             hyperbolic::tanh(x);
+            inverse_hyperbolic::acosh(x);
+            inverse_hyperbolic::asinh(x);
+            inverse_hyperbolic::atanh(x);
             ln::ln(x);
             ln_gamma::ln_gamma(x) = ln_gamma_fast, ln_gamma_negative where is_negative;
             ln_variants::ln_1p(x);
@@ -48,4 +52,4 @@ macro_rules! from_files {
 for_each_method!(from_files);
 
 pub(crate) use super::polygamma::polygamma;
-pub(crate) use super::processor::{abs, floor, sqrt};
+pub(crate) use super::processor::{abs, ceil, floor, round, signum, sqrt};

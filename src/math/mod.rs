@@ -22,6 +22,7 @@ mod erfcx;
 mod exp;
 mod faddeeva;
 mod hyperbolic;
+mod inverse_hyperbolic;
 pub(crate) mod lane;
 mod ln;
 mod ln_gamma;

@@ -129,6 +129,10 @@ LATER = {
         + around(0.75, 28, -0.75) + [-26.6287, -26.7, 1.7e308] + SUBNORMAL),
     "wright_omega": (wright_omega, uniform(-60, 60, 120) + uniform(-3, 4, 80) + log_uniform(-60, 9, 40, BOTH) + log_uniform(9, 1023, 20)
         + around(1, 0, -50, -2) + [-745.1, -744.0, -709.0, -710.5, -746.0] + SUBNORMAL),
+    "asinh": (m.asinh, uniform(-3, 3, 60) + log_uniform(-60, 60, 50, BOTH) + log_uniform(60, 1023, 10, BOTH) + around(1, 2.0**-29, n=3) + SUBNORMAL),
+    "acosh": (m.acosh, uniform(1, 4, 60) + [1 + v for v in log_uniform(-51, 0, 40)] + log_uniform(0, 60, 20) + log_uniform(60, 1023, 10) + [1.0, 2.0**60]),
+    "atanh": (m.atanh, uniform(-1, 1, 70) + log_uniform(-60, -1, 30, BOTH) + [1 - v for v in log_uniform(-53, -1, 20)] + SUBNORMAL),
+    "exp2": (lambda x: mpf(2)**x, uniform(-1075, 1024, 70) + uniform(-1, 1, 30) + log_uniform(-60, 10, 30, BOTH) + around(1024, -1022, -1075, n=3)),
 }
 rows += [row(name, x, 0.0, f(mpf(x))) for name, (f, xs) in LATER.items() for x in xs]
 out = pathlib.Path(__file__).resolve().parent.parent / "data" / "math_reference.csv"

@@ -28,6 +28,8 @@ fn one_argument() {
         ("ln_1p", math::ln_1p),
         ("sinh", math::sinh),
         ("asin", math::asin),
+        ("asinh", math::asinh),
+        ("atanh", math::atanh),
     ] {
         check(name, f, &odd);
     }
@@ -239,4 +241,29 @@ fn erfcx_and_wright_omega() {
         math::wright_omega,
         &[(1.0, 1.0), (-INF, 0.0), (INF, INF), (-746.0, 0.0), (f64::MAX, f64::MAX), (-745.0, TINY)],
     );
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn inverse_hyperbolic_and_exp2() {
+    check("asinh", math::asinh, &[(INF, INF), (-INF, -INF)]);
+    check("acosh", math::acosh, &[(1.0, 0.0), (0.99, NAN), (-1.0, NAN), (INF, INF), (-INF, NAN)]);
+    check("atanh", math::atanh, &[(1.0, INF), (-1.0, -INF), (1.1, NAN), (-2.0, NAN), (INF, NAN)]);
+    check(
+        "exp2",
+        math::exp2,
+        &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1024.0, INF), (-1076.0, 0.0), (-1074.0, TINY), (10.0, 1024.0)],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn whole_numbers_and_signs() {
+    check("ceil", math::ceil, &[(-0.5, -0.0), (0.0, 0.0), (-0.0, -0.0), (TINY, 1.0), (1e300, 1e300), (INF, INF)]);
+    check(
+        "round",
+        math::round,
+        &[(0.5, 1.0), (-2.5, -3.0), (0.49999999999999994, 0.0), (-0.3, -0.0), (4503599627370497.0, 4503599627370497.0)],
+    );
+    check("signum", math::signum, &[(0.0, 0.0), (-0.0, 0.0), (TINY, 1.0), (-3.0, -1.0), (INF, 1.0), (-INF, -1.0)]);
 }
