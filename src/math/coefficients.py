@@ -1,14 +1,16 @@
-"""Makes the polynomial coefficients in this folder: weighted Remez exchange in 60-digit arithmetic.
+"""Makes the coefficients in this folder: weighted Remez exchange in 60-digit arithmetic, and quotients
+of polynomials by interpolation.
 
     pip install mpmath && python coefficients.py [name ...]
 
 Each entry approximates g(u) by a polynomial P(u) on [lo, hi] so that |w(u) (P(u) - g(u))| is least;
 w turns the error of P into the relative error of the whole function. The coefficients are rounded
 to doubles afterwards, and the error printed is that of the rounded polynomial (as a power of two).
+Quotients P/Q meet g in points that crowd towards both ends; their error is a few times the least.
 """
 import sys
 from mpmath import mp, mpf, matrix, lu_solve, log, exp, sqrt, sin, cos, atan, asin, erf, erfc, pi, ln, cospi, polyval
-from mpmath import loggamma, digamma, findroot, diff
+from mpmath import loggamma, digamma, findroot, diff, gamma, e1, euler, besseli, besselk, besselj, bessely
 
 mp.dps = 60
 
@@ -60,6 +62,29 @@ def remez(g, w, lo, hi, degree, rounds=12, grid=1500):
     worst = max(abs(wv[i] * (polyval(rounded[::-1], u) - gv[i])) for i, u in enumerate(pts))
     ideal = max(abs(x) for x in err)
     return [float(v) for v in out], float(log(worst, 2)), float(log(ideal, 2))
+
+
+def quotient(g, w, lo, hi, top, bottom, grid=400):
+    n = top + bottom + 1
+    at = lambda s: lo + (hi - lo) * ((1 - cospi(s)) / 2) ** 2
+    a, b = matrix(n, n), matrix(n, 1)
+    for i in range(n):
+        u = at((i + mpf(1) / 2) / n)
+        b[i] = g(u)
+        for j in range(top + 1):
+            a[i, j] = u**j
+        for j in range(1, bottom + 1):
+            a[i, top + j] = -b[i] * u**j
+    c = list(lu_solve(a, b))
+    p, q = c[: top + 1], [mpf(1)] + c[top + 1 :]
+
+    def worst(p, q):
+        pts = [at((i + mpf(1) / 2) / grid) for i in range(grid)]
+        e = max(abs(w(u) * (polyval(p[::-1], u) / polyval(q[::-1], u) - g(u))) for u in pts)
+        return float(log(e, 2))
+
+    rounded = [[float(v) for v in side] for side in (p, q)]
+    return rounded, worst(*[[mpf(v) for v in side] for side in rounded]), worst(p, q)
 
 
 def series(f, u, small, terms):
@@ -132,6 +157,17 @@ JOBS = {
     "digamma_far": lambda: remez(
         lambda u: mpf(1) / 12 if u < tiny else (lambda x: x * x * (ln(x) - 1 / (2 * x) - digamma(x)))(1 / sqrt(u)),
         lambda u: mpf(1) / 128, mpf(0), mpf(1) / 64, 6),
+    # Gamma(2 + v) = 1 + v H(v), |v| <= 1/2; relative
+    "gamma": lambda: remez(
+        lambda v: 1 - euler if abs(v) < mpf(10) ** -25 else (gamma(2 + v) - 1) / v, lambda v: v / gamma(2 + v), mpf("-0.5"), mpf("0.5"), 20),
+    # E1(x) = -gamma - ln x + x - x^2/4 + x^3 N(x), x <= 5/4; relative
+    "e1_near": lambda: remez(
+        lambda x: series(lambda x: (e1(x) + euler + ln(x) - x + x * x / 4) / x**3, x, mpf(10) ** -10, [mpf(1) / 18, -mpf(1) / 96, mpf(1) / 600]),
+        lambda x: x**3 / e1(x) if x > 0 else mpf(0), mpf(0), mpf("1.25"), 11),
+    # E1(x) = e^-x / (x + T(1/x)), x >= 5/4; relative
+    "e1_far": lambda: quotient(
+        lambda u: series(lambda u: exp(-1 / u) / e1(1 / u) - 1 / u, u, mpf(10) ** -10, [1, -1, 3]),
+        lambda u: u / (1 + u * (1 + u) / (1 + 2 * u)), mpf(0), mpf("0.8"), 10, 10),
     # v^(-1/3), only a start
     "cbrt": lambda: remez(lambda v: v ** (-mpf(1) / 3), lambda v: v ** (mpf(1) / 3), mpf("0.3535"), mpf("2.829"), 4),
 }
@@ -139,5 +175,8 @@ JOBS = {
 if __name__ == "__main__":
     for name in sys.argv[1:] or JOBS:
         c, worst, ideal = JOBS[name]()
-        print(f"{name}: degree {len(c) - 1}, error 2^{worst:.1f} (unrounded 2^{ideal:.1f})")
-        print("[" + ", ".join(repr(v) for v in c) + "]")
+        sides = c if isinstance(c[0], list) else [c]
+        degree = "/".join(str(len(side) - 1) for side in sides)
+        print(f"{name}: degree {degree}, error 2^{worst:.1f} (unrounded 2^{ideal:.1f})")
+        for side in sides:
+            print("[" + ", ".join(repr(v) for v in side) + "]")

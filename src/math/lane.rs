@@ -16,10 +16,12 @@ macro_rules! for_each_method {
             erfcx::erfcx(x);
             exp::exp(x);
             exp::exp2(x);
+            exponential_integral::e1(x);
             faddeeva::faddeeva_im(x, y);
             faddeeva::faddeeva_re(x, y);
             faddeeva::faddeeva_slope_im(x, y);
             faddeeva::faddeeva_slope_re(x, y);
+            gamma::gamma(x) = gamma_fast, gamma_negative where is_negative;
             hyperbolic::cosh(x);
             hyperbolic::exp_m1(x);
             hyperbolic::sinh(x);

@@ -133,6 +133,9 @@ LATER = {
     "acosh": (m.acosh, uniform(1, 4, 60) + [1 + v for v in log_uniform(-51, 0, 40)] + log_uniform(0, 60, 20) + log_uniform(60, 1023, 10) + [1.0, 2.0**60]),
     "atanh": (m.atanh, uniform(-1, 1, 70) + log_uniform(-60, -1, 30, BOTH) + [1 - v for v in log_uniform(-53, -1, 20)] + SUBNORMAL),
     "exp2": (lambda x: mpf(2)**x, uniform(-1075, 1024, 70) + uniform(-1, 1, 30) + log_uniform(-60, 10, 30, BOTH) + around(1024, -1022, -1075, n=3)),
+    "gamma": (m.gamma, uniform(0, 8, 50) + uniform(7, 171.7, 40) + log_uniform(-60, 3, 20) + uniform(-8, 0, 40) + uniform(-185, -8, 40)
+        + around(1, 2, 0.5, 1.5, 2.5, 7.5, n=1) + [171.6243769563027, 171.624376956303, -1e-300, 1e-300]),
+    "e1": (m.e1, uniform(0, 1.25, 40) + uniform(1.25, 30, 50) + uniform(1, 740, 40) + log_uniform(-1022, 0, 30) + around(1.25, n=3) + SUBNORMAL[:3]),
 }
 rows += [row(name, x, 0.0, f(mpf(x))) for name, (f, xs) in LATER.items() for x in xs]
 out = pathlib.Path(__file__).resolve().parent.parent / "data" / "math_reference.csv"

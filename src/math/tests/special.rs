@@ -258,6 +258,21 @@ fn inverse_hyperbolic_and_exp2() {
 
 #[test]
 #[rustfmt::skip] // tables of cases
+fn gamma_and_exponential_integral() {
+    check(
+        "gamma",
+        math::gamma,
+        &[
+            (0.0, INF), (-0.0, -INF), (1.0, 1.0), (2.0, 1.0), (5.0, 24.0), (23.0, 1_124_000_727_777_607_680_000.0),
+            (-1.0, NAN), (-170.0, NAN), (-1e300, NAN), (INF, INF), (-INF, NAN), (171.7, INF), (1e300, INF),
+            (TINY, INF), (-TINY, -INF), (1e-300, 1e300), (-200.5, -0.0), (-201.5, 0.0),
+        ],
+    );
+    check("e1", math::e1, &[(0.0, INF), (-0.0, INF), (-TINY, NAN), (-INF, NAN), (INF, 0.0), (740.0, 0.0), (738.0, TINY)]);
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
 fn whole_numbers_and_signs() {
     check("ceil", math::ceil, &[(-0.5, -0.0), (0.0, 0.0), (-0.0, -0.0), (TINY, 1.0), (1e300, 1e300), (INF, INF)]);
     check(

@@ -35,7 +35,7 @@ fn evaluate(name: &str, x: f64, y: f64) -> Option<f64> {
     }
     Some(
         named!(exp ln sin cos tan tanh atan erf erfc exp_m1 ln_1p log2 log10 sinh cosh asin acos cbrt
-        ln_gamma digamma erfcx wright_omega asinh acosh atanh exp2),
+        ln_gamma digamma erfcx wright_omega asinh acosh atanh exp2 gamma e1),
     )
 }
 
