@@ -108,6 +108,38 @@ def psi_over_root(t):
     return diff(digamma, PSI_ROOT) if abs(d) < mpf(10) ** -25 else digamma(PSI_ROOT + d) / d
 
 
+def bessel_series(nu, weight, z, first=0):
+    """The terms weight(k) z^k / (k! (k + nu)!) from k = first on, over z^first, times nu!"""
+    return fac(nu) * sum(weight(k) * z ** (k - first) / (fac(k) * fac(k + nu)) for k in range(first, 60))
+
+
+def harmonic(k):
+    return sum(mpf(1) / j for j in range(1, k + 1))
+
+
+def hankel_rest(nu, sign, f, u):
+    """(f(1/u) - 1) / u where f is 1 + sign a_1 u + a_2 u^2 + ..., DLMF 10.17.1 and 10.40."""
+    def a(k):
+        return a(k - 1) * (4 * nu**2 - (2 * k - 1) ** 2) / (8 * k) if k else mpf(1)
+    return series(lambda u: (f(1 / u) - 1) / u, u, mpf(10) ** -9, [sign ** (k + 1) * a(k + 1) for k in range(6)])
+
+
+def i_near(nu):
+    g = lambda z: bessel_series(nu, lambda k: 1, z, 1)
+    return remez(g, lambda z: z / (1 + z * g(z)), mpf(0), mpf(36), 18, grid=500)
+
+
+def i_far(nu):
+    u = lambda t: (1 + t) / 24
+    g = lambda x: sqrt(2 * pi * x) * exp(-x) * besseli(nu, x)
+    return remez(lambda t: hankel_rest(nu, -1, g, u(t)), u, mpf(-1), mpf(1), 16, grid=500)
+
+
+def k_far(nu):
+    g = lambda x: sqrt(2 * x / pi) * exp(x) * besselk(nu, x)
+    return quotient(lambda u: hankel_rest(nu, 1, g, u), lambda u: u, mpf(0), mpf(1), 9, 9)
+
+
 JOBS = {
     # e^r = 1 + r + r^2/2 + r^3 Q(r); relative to e^r - 1
     "exp": lambda: remez(
@@ -168,6 +200,19 @@ JOBS = {
     "e1_far": lambda: quotient(
         lambda u: series(lambda u: exp(-1 / u) / e1(1 / u) - 1 / u, u, mpf(10) ** -10, [1, -1, 3]),
         lambda u: u / (1 + u * (1 + u) / (1 + 2 * u)), mpf(0), mpf("0.8"), 10, 10),
+    # I0(x) = 1 + z G(z), 2 I1(x)/x = 1 + z G(z), z = x^2/4, x <= 12; relative
+    "i0_near": lambda: i_near(0),
+    "i1_near": lambda: i_near(1),
+    # sqrt(2 pi x) e^-x I(x) = 1 + u G(t), u = 1/x, t = 24 u - 1, x >= 12; absolute
+    "i0_far": lambda: i_far(0),
+    "i1_far": lambda: i_far(1),
+    # K0(x) = L I0(x) + z G(z), L = -ln(x/2) - gamma, z = x^2/4, x <= 1; relative to the least K0
+    "k0_near": lambda: remez(lambda z: bessel_series(0, harmonic, z, 1), lambda z: z / mpf("0.42"), mpf(0), mpf("0.25"), 7),
+    # K1(x) = 1/x - L I1(x) - (x/4) G(z); relative to the least K1
+    "k1_near": lambda: remez(lambda z: bessel_series(1, lambda k: harmonic(k) + harmonic(k + 1), z), lambda z: sqrt(z) / mpf("1.2"), mpf(0), mpf("0.25"), 8),
+    # sqrt(2 x/pi) e^x K(x) = 1 + u R(u), u = 1/x, x >= 1; absolute
+    "k0_far": lambda: k_far(0),
+    "k1_far": lambda: k_far(1),
     # v^(-1/3), only a start
     "cbrt": lambda: remez(lambda v: v ** (-mpf(1) / 3), lambda v: v ** (mpf(1) / 3), mpf("0.3535"), mpf("2.829"), 4),
 }

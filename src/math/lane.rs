@@ -34,6 +34,14 @@ macro_rules! for_each_method {
             ln_variants::ln_1p(x);
             ln_variants::log10(x);
             ln_variants::log2(x);
+            modified_bessel::i0(x);
+            modified_bessel::i0e(x);
+            modified_bessel::i1(x);
+            modified_bessel::i1e(x);
+            modified_bessel::k0(x);
+            modified_bessel::k0e(x);
+            modified_bessel::k1(x);
+            modified_bessel::k1e(x);
             pow::pow(x, y);
             roots::cbrt(x);
             roots::hypot(x, y);

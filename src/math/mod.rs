@@ -29,6 +29,7 @@ pub(crate) mod lane;
 mod ln;
 mod ln_gamma;
 mod ln_variants;
+mod modified_bessel;
 mod pair;
 mod polygamma;
 mod pow;

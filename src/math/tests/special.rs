@@ -273,6 +273,30 @@ fn gamma_and_exponential_integral() {
 
 #[test]
 #[rustfmt::skip] // tables of cases
+fn modified_bessel() {
+    check("i0", math::i0, &[(0.0, 1.0), (-0.0, 1.0), (TINY, 1.0), (INF, INF), (-INF, INF), (714.0, INF), (1e300, INF)]);
+    check(
+        "i1",
+        math::i1,
+        &[(0.0, 0.0), (-0.0, -0.0), (-2e-310, -1e-310), (INF, INF), (-INF, -INF), (-714.0, -INF), (1e300, INF)],
+    );
+    check("i0e", math::i0e, &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0)]);
+    check("i1e", math::i1e, &[(0.0, 0.0), (-0.0, -0.0), (-2e-310, -1e-310), (INF, 0.0), (-INF, -0.0)]);
+    for (name, f) in [
+        ("k0", math::k0 as fn(f64) -> f64),
+        ("k0e", math::k0e),
+        ("k1", math::k1),
+        ("k1e", math::k1e),
+    ] {
+        check(name, f, &[(0.0, INF), (-0.0, INF), (-TINY, NAN), (-1.0, NAN), (-INF, NAN), (INF, 0.0)]);
+    }
+    check("k0", math::k0, &[(745.0, 0.0), (1e300, 0.0)]);
+    check("k1", math::k1, &[(745.0, 0.0), (TINY, INF), (1e-300, 1e300)]);
+    check("k1e", math::k1e, &[(TINY, INF), (1e-300, 1e300)]);
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
 fn whole_numbers_and_signs() {
     check("ceil", math::ceil, &[(-0.5, -0.0), (0.0, 0.0), (-0.0, -0.0), (TINY, 1.0), (1e300, 1e300), (INF, INF)]);
     check(

@@ -35,7 +35,8 @@ fn evaluate(name: &str, x: f64, y: f64) -> Option<f64> {
     }
     Some(
         named!(exp ln sin cos tan tanh atan erf erfc exp_m1 ln_1p log2 log10 sinh cosh asin acos cbrt
-        ln_gamma digamma erfcx wright_omega asinh acosh atanh exp2 gamma e1),
+        ln_gamma digamma erfcx wright_omega asinh acosh atanh exp2 gamma e1 i0 i0e
+ i1 i1e k0 k0e k1 k1e),
     )
 }
 
@@ -47,6 +48,7 @@ fn bound_and_unit(name: &str, hi: f64, y: f64) -> (f64, f64) {
         "polygamma" if y > 170.0 => (2000.0, ulp(hi)),
         "polygamma" if y > 4.0 => (y.max(15.0), ulp(hi)),
         "polygamma" => (5.0, ulp(hi)),
+        "i0" | "i0e" | "i1" | "i1e" => (4.0, ulp(hi)),
         _ => (2.0, ulp(hi)),
     }
 }
