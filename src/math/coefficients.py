@@ -11,6 +11,7 @@ Quotients P/Q meet g in points that crowd towards both ends; their error is a fe
 import sys
 from mpmath import mp, mpf, matrix, lu_solve, log, exp, sqrt, sin, cos, atan, asin, erf, erfc, pi, ln, cospi, polyval
 from mpmath import loggamma, digamma, findroot, diff, gamma, e1, euler, besseli, besselk, besselj, bessely
+from mpmath import besseljzero, besselyzero, atan2, workdps
 
 mp.dps = 60
 
@@ -64,9 +65,9 @@ def remez(g, w, lo, hi, degree, rounds=12, grid=1500):
     return [float(v) for v in out], float(log(worst, 2)), float(log(ideal, 2))
 
 
-def quotient(g, w, lo, hi, top, bottom, grid=400):
+def quotient(g, w, lo, hi, top, bottom, crowd=2, grid=400):
     n = top + bottom + 1
-    at = lambda s: lo + (hi - lo) * ((1 - cospi(s)) / 2) ** 2
+    at = lambda s: lo + (hi - lo) * ((1 - cospi(s)) / 2) ** crowd  # more at lo for a larger crowd
     a, b = matrix(n, n), matrix(n, 1)
     for i in range(n):
         u = at((i + mpf(1) / 2) / n)
@@ -140,6 +141,42 @@ def k_far(nu):
     return quotient(lambda u: hankel_rest(nu, 1, g, u), lambda u: u, mpf(0), mpf(1), 9, 9)
 
 
+def j_near(nu):
+    g = lambda z: -bessel_series(nu, lambda k: (-1) ** k, z, 1)
+    return remez(g, lambda z: z, mpf(0), mpf("0.65"), 8)
+
+
+def modulus_and_phase(nu, x):
+    """sqrt(pi x/2) |J + iY|, and the argument of J + iY less x - (nu/2 + 1/4) pi, for large x."""
+    angle = x - (mpf(nu) / 2 + mpf(1) / 4) * pi
+    j, y, c, s = besselj(nu, x), bessely(nu, x), cos(angle), sin(angle)
+    return sqrt(pi * x / 2 * (j * j + y * y)), atan2(y * c - j * s, j * c + y * s)
+
+
+def far(nu, which):
+    def g(u):
+        with workdps(80):
+            x = 1 / sqrt(max(u, mpf(10) ** -14))  # nearer to 0 nothing changes
+            modulus, phase = modulus_and_phase(nu, x)
+            if which == 0:
+                return (modulus - 1) * x**2
+            first, second = (-mpf(1) / 8, mpf(25) / 384) if nu == 0 else (mpf(3) / 8, -mpf(21) / 128)
+            return ((phase * x - first) * x**2 - second) * x**2
+    return quotient(g, lambda u: u if which == 0 else mpf(1), mpf(0), mpf(1) / 64, 5 + which, 5 + which, 1 + which, 300)
+
+
+def zeros(zero, nu, slope, count=20):
+    """The first zeros as two doubles, and the function's slope there."""
+    z = [zero(nu, k + 1) for k in range(count)]
+    return [(float(x), float(x - mpf(float(x))), float(slope(x))) for x in z]
+
+
+TABLES = {
+    "j0_zeros": lambda: zeros(besseljzero, 0, lambda x: -besselj(1, x)),
+    "j1_zeros": lambda: zeros(besseljzero, 1, lambda x: besselj(0, x)),
+    "y0_zeros": lambda: zeros(besselyzero, 0, lambda x: -bessely(1, x)),
+    "y1_zeros": lambda: zeros(besselyzero, 1, lambda x: bessely(0, x)),
+}
 JOBS = {
     # e^r = 1 + r + r^2/2 + r^3 Q(r); relative to e^r - 1
     "exp": lambda: remez(
@@ -213,12 +250,29 @@ JOBS = {
     # sqrt(2 x/pi) e^x K(x) = 1 + u R(u), u = 1/x, x >= 1; absolute
     "k0_far": lambda: k_far(0),
     "k1_far": lambda: k_far(1),
+    # J0(x) = 1 - z G(z), 2 J1(x)/x = 1 - z G(z), z = x^2/4, x <= 8/5; absolute
+    "j0_near": lambda: j_near(0),
+    "j1_near": lambda: j_near(1),
+    # (pi/2) Y0(x) = -L J0(x) + z G(z), L = -ln(x/2) - gamma, z = x^2/4, x <= 8/5; absolute
+    "y0_near": lambda: remez(lambda z: -bessel_series(0, lambda k: (-1) ** k * harmonic(k), z, 1), lambda z: z, mpf(0), mpf("0.65"), 8),
+    # (pi/2) Y1(x) = -L J1(x) - 1/x - (x/4) G(z), x <= 8/5; absolute
+    "y1_near": lambda: remez(lambda z: bessel_series(1, lambda k: (-1) ** k * (harmonic(k) + harmonic(k + 1)), z), lambda z: mpf(1), mpf(0), mpf("0.65"), 9),
+    # sqrt(pi x/2) |J + iY| = 1 + u G(u), u = 1/x^2, x >= 8; absolute
+    "modulus0": lambda: far(0, 0),
+    "modulus1": lambda: far(1, 0),
+    # arg(J + iY) = x - (nu/2 + 1/4) pi + (a + b u + u^2 G(u)) / x, u = 1/x^2, x >= 8; of G.
+    # a, b = -1/8, 25/384 and 3/8, -21/128 (DLMF 10.18.18)
+    "phase0": lambda: far(0, 1),
+    "phase1": lambda: far(1, 1),
     # v^(-1/3), only a start
     "cbrt": lambda: remez(lambda v: v ** (-mpf(1) / 3), lambda v: v ** (mpf(1) / 3), mpf("0.3535"), mpf("2.829"), 4),
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or JOBS:
+    for name in sys.argv[1:] or [*JOBS, *TABLES]:
+        if name in TABLES:
+            print(f"{name}:", *TABLES[name](), sep="\n")
+            continue
         c, worst, ideal = JOBS[name]()
         sides = c if isinstance(c[0], list) else [c]
         degree = "/".join(str(len(side) - 1) for side in sides)

@@ -10,6 +10,10 @@ macro_rules! for_each_method {
             asin::asin(x);
             atan::atan(x);
             atan::atan2(y, x);
+            bessel::j0(x);
+            bessel::j1(x);
+            bessel::y0(x);
+            bessel::y1(x);
             digamma::digamma(x) = digamma_fast, digamma_negative where is_negative;
             erf::erf(x);
             erf::erfc(x);

@@ -14,6 +14,7 @@
 
 mod asin;
 mod atan;
+mod bessel;
 mod bits;
 pub(crate) mod block;
 mod digamma;

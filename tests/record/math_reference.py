@@ -167,6 +167,33 @@ LATER |= {
     "k1": (lambda x: m.besselk(1, x), k_plain + k_pole),
     "k1e": (lambda x: scaled(m.besselk, 1, x, 1), k_scaled + k_pole),
 }
+
+
+def bessel(f, nu, x):
+    """J or Y; beyond 1e5 by Hankel's expansion (DLMF 10.17), with enough digits for the largest angle."""
+    if abs(x) < 1e5:
+        return f(nu, x)
+    a, p, q = mpf(1), mpf(1), mpf(0)
+    for k in range(1, 21):
+        a *= mpf(4 * nu * nu - (2 * k - 1) ** 2) / (8 * k * x)
+        if k % 2:
+            q += a if k % 4 == 1 else -a
+        else:
+            p += a if k % 4 == 0 else -a
+    with m.workprec(1500):
+        angle = x - (mpf(nu) / 2 + mpf(1) / 4) * m.pi
+        c, s = m.cos(angle), m.sin(angle)
+    return m.sqrt(2 / (m.pi * x)) * (p * c - q * s if f == m.besselj else p * s + q * c)
+
+
+waves = uniform(0, 9, 60) + uniform(8, 70, 30) + log_uniform(6, 60, 30) + log_uniform(60, 1023, 15) + log_uniform(-1000, 0, 20) + around(1.6, 8, n=2)
+for name, f, zero in (("j", m.besselj, m.besseljzero), ("y", m.bessely, m.besselyzero)):
+    for nu in (0, 1):
+        value = lambda x, f=f, nu=nu: bessel(f, nu, x)
+        mirrored = [-x for x in uniform(0, 30, 10)] if name == "j" else []
+        LATER[f"{name}{nu}"] = (value, waves + mirrored)
+        # Next to the first zeros the error is relative.
+        LATER[f"{name}{nu}_zero"] = (value, around(*(zero(nu, k) for k in (1, 2, 3, 4, 5, 7, 10, 13, 16, 20)), n=3))
 rows += [row(name, x, 0.0, f(mpf(x))) for name, (f, xs) in LATER.items() for x in xs]
 out = pathlib.Path(__file__).resolve().parent.parent / "data" / "math_reference.csv"
 out.write_text("\n".join(rows) + "\n")

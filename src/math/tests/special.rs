@@ -297,6 +297,15 @@ fn modified_bessel() {
 
 #[test]
 #[rustfmt::skip] // tables of cases
+fn bessel() {
+    check("j0", math::j0, &[(0.0, 1.0), (-0.0, 1.0), (TINY, 1.0), (INF, 0.0), (-INF, 0.0)]);
+    check("j1", math::j1, &[(0.0, 0.0), (-0.0, -0.0), (-2e-310, -1e-310), (INF, 0.0), (-INF, -0.0)]);
+    check("y0", math::y0, &[(0.0, -INF), (-0.0, -INF), (-TINY, NAN), (-INF, NAN), (INF, 0.0)]);
+    check("y1", math::y1, &[(0.0, -INF), (-0.0, -INF), (-TINY, NAN), (-INF, NAN), (INF, 0.0), (TINY, -INF)]);
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
 fn whole_numbers_and_signs() {
     check("ceil", math::ceil, &[(-0.5, -0.0), (0.0, 0.0), (-0.0, -0.0), (TINY, 1.0), (1e300, 1e300), (INF, INF)]);
     check(
