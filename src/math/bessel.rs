@@ -1,17 +1,19 @@
 //! Bessel functions of orders 0 and 1, of the first and second kind.
 //!
-//! - x < 8/5: the power series in z = x²/4 (DLMF 10.2.2, 10.8.1 and 10.8.2), for Y with the logarithm as a pair of doubles
-//!   (weighted Remez, `coefficients.py j0_near j1_near y0_near y1_near`; degrees 8 and 9,
+//! - x < 8/5: the power series in z = x²/4 (DLMF 10.2.2, 10.8.1 and 10.8.2), for Y with the logarithm as a
+//!   pair of doubles (weighted Remez, `coefficients.py j0_near j1_near y0_near y1_near`; degrees 8 and 9;
 //!   errors below 2^-56).
-//! - To 8: Taylor's series about the nearest zero ζ of either order, held in two doubles. One number more gives
-//!   value and slope there for both orders, since J0' = -J1 and J1' = J0 - J1/x (DLMF 10.6.3 and 10.6.2), and Bessel's equation
-//!   (DLMF 10.2.1) all further coefficients. Next to a zero of its own the function keeps its relative
-//!   accuracy. A small neighbourhood of each of the first 20 zeros is done so beyond 8 as well.
-//! - From 8 on: √(2/(πx)) M cos θ for J and √(2/(πx)) M sin θ for Y (DLMF 10.18.4) with the modulus M = 1 + u G(u) and the phase
-//!   θ = x - (ν/2 + 1/4)π + (a + b u + u² G(u))/x, u = 1/x² (DLMF 10.18.17 and 10.18.18), in which G are quotients of degree 5 over 5
-//!   and 6 over 6 (`coefficients.py modulus0 phase0 ...`; errors below 2^-62 of M and 2^-50 of the phase's G). x, huge or not, is reduced modulo π/2
-//!   to a pair of doubles first and a + b u is a pair too, so that the error of θ is about 2^-50/x⁵: also next
-//!   to the zeros beyond the 20th all but the nearest doubles have full relative accuracy.
+//! - To 8: Taylor's series about the nearest zero ζ of either order, held in two doubles. One number more
+//!   gives value and slope there for both orders, since J0' = -J1 and J1' = J0 - J1/x (DLMF 10.6.3 and
+//!   10.6.2), and Bessel's equation (DLMF 10.2.1) all further coefficients. Next to a zero of its own the
+//!   function keeps its relative accuracy. A small neighbourhood of each of the first 20 zeros is done so
+//!   beyond 8 as well.
+//! - From 8 on: √(2/(πx)) M cos θ for J and √(2/(πx)) M sin θ for Y (DLMF 10.18.4) with the modulus M = 1 +
+//!   u G(u) and the phase θ = x - (ν/2 + 1/4)π + (a + b u + u² G(u))/x, u = 1/x² (DLMF 10.18.17 and
+//!   10.18.18), in which G are quotients of degree 5 over 5 and 6 over 6 (`coefficients.py modulus0 phase0
+//!   ...`; errors below 2^-62 of M and 2^-50 of the phase's G). x, huge or not, is reduced modulo π/2 to a
+//!   pair of doubles first and a + b u is a pair too, so that the error of θ is about 2^-50/x⁵: next to the
+//!   zeros beyond the 20th the relative error stays below 1e-10.
 
 use super::bits::{fast_two_sum, nearest, polynomial};
 use super::ln::ln_in_parts;

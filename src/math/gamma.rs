@@ -2,8 +2,8 @@
 //!
 //! - x below 7.5: Γ(2 + v) = 1 + v H(v) for |v| <= 1/2, H of degree 20 (weighted Remez, `coefficients.py
 //!   gamma`; error 2^-58.7), and the recurrence Γ(x + 1) = x Γ(x) leads there (DLMF 5.5.1);
-//! - beyond: e to the power (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, Stirling's series as in `ln_gamma`
-//!   (DLMF 5.11.1), with ln x to 2^-68 because the exponent goes up to 709;
+//! - beyond: e to the power (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, Stirling's series as in
+//!   `ln_gamma` (DLMF 5.11.1), with ln x to 2^-68 because the exponent goes up to 709;
 //! - x < 0: Γ(x) Γ(-x) = -π / (x sin πx) (DLMF 5.5.3).
 //!
 //! Factors and exponents are pairs of doubles, so that little more than the last rounding is seen.

@@ -2,17 +2,19 @@
 //!
 //! For Iν with a = |x| and z = a²/4:
 //!
-//! - a < 12: the power series (DLMF 10.25.2) as 1 + z G(z), G of degree 18 (weighted Remez, `coefficients.py
-//!   i0_near i1_near`; errors 2^-56.2 and 2^-54.6), corrected for the rounding of z, which x/2 Iν'/Iν would magnify;
-//! - beyond: (1 + G(24/a - 1)/a) / √(2πa) times e^a, G of degree 16 (`i0_far i1_far`; errors 2^-58.2 and 2^-57.6), in
-//!   place of Hankel's asymptotic series (DLMF 10.40.1).
+//! - a < 12: the power series (DLMF 10.25.2) as 1 + z G(z), G of degree 18 (weighted Remez,
+//!   `coefficients.py i0_near i1_near`; errors 2^-56.2 and 2^-54.6), corrected for the rounding of z, which
+//!   x/2 Iν'/Iν would magnify;
+//! - beyond: (1 + G(24/a - 1)/a) / √(2πa) times e^a, G of degree 16 (`i0_far i1_far`; errors 2^-58.2 and
+//!   2^-57.6), in place of Hankel's asymptotic series (DLMF 10.40.1).
 //!
 //! For Kν:
 //!
-//! - x <= 1: K0 = L I0 + z G(z) and K1 = 1/x - L I1 - x/4 G(z) with L = -ln(x/2) - γ (DLMF 10.31.1 and 10.31.2), G of degree 7
-//!   and 8 (`k0_near k1_near`; errors 2^-58.1 and 2^-62.3), in pairs of doubles. In K0 all terms are positive;
-//! - beyond: (1 + R(1/x)/x) √(π/(2x)) times e^-x, R a quotient of degree 9 over 9 (`k0_far k1_far`; errors 2^-57.6 and
-//!   2^-58.1; DLMF 10.40.2).
+//! - x <= 1: K0 = L I0 + z G(z) and K1 = 1/x - L I1 - x/4 G(z) with L = -ln(x/2) - γ (DLMF 10.31.1 and
+//!   10.31.2), G of degree 7 and 8 (`k0_near k1_near`; errors 2^-58.1 and 2^-62.3), in pairs of doubles. In
+//!   K0 all terms are positive;
+//! - beyond: (1 + R(1/x)/x) √(π/(2x)) times e^-x, R a quotient of degree 9 over 9 (`k0_far k1_far`; errors
+//!   2^-57.6 and 2^-58.1; DLMF 10.40.2).
 //!
 //! The exponential's power of two comes last, so that nothing overflows or underflows before the result.
 
