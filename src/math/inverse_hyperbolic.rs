@@ -8,17 +8,11 @@
 
 use super::bits::{fast_two_sum, select, two_product, two_sum};
 use super::ln_variants::ln_1p_of_sum;
+use super::pair::root;
 
 /// Below this |x| asinh and atanh round to x; keeps subnormals and the sign of zero.
 const LINEAR_LIMIT: f64 = 1.862_645_149_230_957e-9; // 2^-29
 const HUGE: f64 = 1_152_921_504_606_846_976.0; // 2^60
-
-/// √(hi + lo) as two doubles, for hi > 0.
-#[inline(always)]
-fn root(hi: f64, lo: f64) -> (f64, f64) {
-    let r = hi.sqrt();
-    (r, ((-r).mul_add(r, hi) + lo) / (r + r))
-}
 
 /// asinh x; max error measured 0.72 ulp.
 #[inline(always)]
@@ -28,7 +22,7 @@ pub(crate) fn asinh(x: f64) -> f64 {
     let b = select(huge, 1.0, a);
     let (square, square_lo) = two_product(b, b);
     let (sum, sum_lo) = two_sum(1.0, square);
-    let (r, r_lo) = root(sum, sum_lo + square_lo);
+    let (r, r_lo) = root((sum, sum_lo + square_lo));
     let (d, d_lo) = two_sum(1.0, r);
     let q = square / d;
     let q_lo = ((-q).mul_add(d, square) + (-q).mul_add(d_lo + r_lo, square_lo)) / d;
@@ -40,14 +34,14 @@ pub(crate) fn asinh(x: f64) -> f64 {
     select(a < LINEAR_LIMIT, x, value.copysign(x))
 }
 
-/// acosh x, NaN for x < 1; max error measured 0.69 ulp.
+/// acosh x, NaN for x < 1; max error measured 0.86 ulp.
 #[inline(always)]
 pub(crate) fn acosh(x: f64) -> f64 {
     let huge = x > HUGE;
     let t = select(huge, 1.0, x) - 1.0; // exact up to 2^53, and then far below what shows
     let (square, square_lo) = two_product(t, t);
     let (sum, sum_lo) = two_sum(t + t, square);
-    let (r, r_lo) = root(sum, sum_lo + square_lo);
+    let (r, r_lo) = root((sum, sum_lo + square_lo));
     let (t, t_lo) = two_sum(t, r);
     let (t, t_lo) = (select(huge, x, t), select(huge, 0.0, t_lo + r_lo));
     let (_, value) = ln_1p_of_sum(t, t_lo, select(huge, 1.0, 0.0));
