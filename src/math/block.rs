@@ -55,6 +55,7 @@ block!(processor ceil (x));
 block!(processor floor (x));
 block!(processor round (x));
 block!(processor signum (x));
+block!(processor fmod (x, y));
 block!(processor sqrt (x));
 
 /// ψ⁽ⁿ⁾ of each element: a loop of scalar calls.

@@ -66,4 +66,4 @@ macro_rules! from_files {
 for_each_method!(from_files);
 
 pub(crate) use super::polygamma::polygamma;
-pub(crate) use super::processor::{abs, ceil, floor, round, signum, sqrt};
+pub(crate) use super::processor::{abs, ceil, floor, fmod, round, signum, sqrt};

@@ -1,7 +1,5 @@
 //! What processors have an instruction for, in the forms of the other functions.
 
-use super::bits::select;
-
 /// |x|
 #[inline(always)]
 pub(crate) fn abs(x: f64) -> f64 {
@@ -26,11 +24,16 @@ pub(crate) fn round(x: f64) -> f64 {
     x.round()
 }
 
-/// -1, 0 or 1 as x is negative, ±0 or positive; NaN stays.
+/// 1 with the sign of x, that of a zero too; NaN stays.
 #[inline(always)]
 pub(crate) fn signum(x: f64) -> f64 {
-    let magnitude = select(x == 0.0, 0.0, x);
-    select(x > 0.0, 1.0, select(x < 0.0, -1.0, magnitude))
+    x.signum()
+}
+
+/// What is left of x after division by y to a whole number towards 0; exact.
+#[inline(always)]
+pub(crate) fn fmod(x: f64, y: f64) -> f64 {
+    x % y
 }
 
 /// √x, correctly rounded.

@@ -128,7 +128,7 @@ macro_rules! for_each_function {
         }
         /// Exponential integral E₁(self), the integral of exp(−t)/t from `self` > 0 on (DLMF 6.2.1).
         e1 = E1 {
-            cost: 60.0, text: &["e1", "exp1"], latex: "E_1", cuda: "exponential_integral",
+            cost: 60.0, text: &["e1", "exp1"], latex: "E_1",
             cuda_file: Some("exponential_integral.cuh");
             |x, _| -(-x).exp() / x
         }
