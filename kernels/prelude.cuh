@@ -18,6 +18,12 @@ __device__ __forceinline__ T maximum(T a, T b) {
     return a > b || a != a ? a : b;
 }
 
+// 1 with the sign of x, that of a zero too; NaN of NaN. 2 operations.
+template <typename T>
+__device__ __forceinline__ T signum(T x) {
+    return x != x ? x : copysign(T(1), x);
+}
+
 // x to the power y, a square as the product that rounds correctly. About 150 operations (pow), or 1.
 template <typename T>
 __device__ __forceinline__ T power(T x, T y) {

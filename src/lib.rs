@@ -98,6 +98,7 @@ extern crate self as dualfit;
 #[cfg(test)]
 #[path = "../tests/support"]
 mod support {
+    pub(crate) mod functions;
     pub(crate) mod nist;
     pub(crate) mod tree;
 }

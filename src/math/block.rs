@@ -51,7 +51,11 @@ macro_rules! blocks {
 for_each_method!(blocks);
 
 block!(processor abs (x));
+block!(processor ceil (x));
 block!(processor floor (x));
+block!(processor round (x));
+block!(processor signum (x));
+block!(processor fmod (x, y));
 block!(processor sqrt (x));
 
 /// ψ⁽ⁿ⁾ of each element: a loop of scalar calls.

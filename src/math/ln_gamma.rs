@@ -24,6 +24,13 @@ const LN_PI_LO: f64 = f64::from_bits(0x3c67_abf2_ad8d_5088);
 const STIRLING_CONSTANT: f64 = 0.418_938_533_204_672_7;
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
+/// S(u) of Stirling's series, for u <= 1/7.5².
+#[inline(always)]
+pub(super) fn stirling(u: f64) -> f64 {
+    polynomial!(u; 0.08333333333333326, -0.002777777777466866, 0.0007936505868505,
+        -0.0005951875969122203, 0.0008361259103100224, -0.001621700270119115)
+}
+
 /// ln Γ(x) as hi + lo, for x > 0. Relative error about 2^-53.
 #[inline(always)]
 fn positive(x: f64) -> (f64, f64) {
@@ -65,8 +72,7 @@ fn positive(x: f64) -> (f64, f64) {
     let near_lo = near_err + sign.mul_add(l_lo, near_lo);
 
     let u = inverse * inverse;
-    let s = polynomial!(u; 0.08333333333333326, -0.002777777777466866, 0.0007936505868505,
-        -0.0005951875969122203, 0.0008361259103100224, -0.001621700270119115);
+    let s = stirling(u);
     let half_less = x - 0.5;
     let half_less_lo = (x - half_less) - 0.5;
     let (l, l_err) = fast_two_sum(l, -1.0);

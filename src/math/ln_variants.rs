@@ -13,22 +13,30 @@ const LOG10_2_HI: f64 = f64::from_bits(0x3fd3_4413_509f_7800);
 const LOG10_2_LO: f64 = f64::from_bits(0x3d1f_ef31_1f12_b358);
 
 /// ln(1 + x); max error measured 0.85 ulp.
+#[inline(always)]
+pub(crate) fn ln_1p(x: f64) -> f64 {
+    let (u, value) = ln_1p_of_sum(x, 0.0, 0.0);
+    let value = with_special_arguments(u, value);
+    select(x.abs() < 1.110_223_024_625_156_5e-16, x, value) // 2^-53, and the sign of zero
+}
+
+/// 1 + x, and ln(1 + x + `x_lo`) + `doublings` ln 2 where that is positive and finite.
 ///
 /// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series runs on f = m - 1 + c = x itself; else
 /// what rounding f loses goes in with the slope 1/(1 + f), to first order 1 - f + f²/2.
 #[inline(always)]
-pub(crate) fn ln_1p(x: f64) -> f64 {
+pub(super) fn ln_1p_of_sum(x: f64, x_lo: f64, doublings: f64) -> (f64, f64) {
     let (u, u_lo) = two_sum(1.0, x);
     let (m, k) = split(u);
     // u_lo matters for k < 54 only; 2^-k by the bits of m / u.
-    let c = select(k < 60.0, u_lo * (m / u), 0.0);
+    let c = select(k < 60.0, (u_lo + x_lo) * (m / u), 0.0);
     let (f, f_lo) = fast_two_sum(m - 1.0, c);
-    let (f, f_lo) = (select(k == 0.0, x, f), select(k == 0.0, 0.0, f_lo));
+    let (f, f_lo) = (select(k == 0.0, x, f), select(k == 0.0, x_lo, f_lo));
+    let k = k + doublings;
     let (hi, lo) = fast_two_sum(k * LN2_HI, f);
     let slope = f.mul_add(0.5 * f - 1.0, 1.0);
     let small = f_lo.mul_add(slope, k.mul_add(LN2_LO, lo)) + ln_1p_less_f(f);
-    let value = with_special_arguments(u, hi + small);
-    select(x.abs() < 1.110_223_024_625_156_5e-16, x, value) // 2^-53, and the sign of zero
+    (u, hi + small)
 }
 
 /// ln m as hi + lo, with an error of 2^-56 of hi.

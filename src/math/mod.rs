@@ -14,18 +14,24 @@
 
 mod asin;
 mod atan;
+mod bessel;
 mod bits;
 pub(crate) mod block;
 mod digamma;
 mod erf;
 mod erfcx;
 mod exp;
+mod exponential_integral;
 mod faddeeva;
+mod gamma;
 mod hyperbolic;
+mod inverse_hyperbolic;
 pub(crate) mod lane;
 mod ln;
 mod ln_gamma;
 mod ln_variants;
+mod modified_bessel;
+mod pair;
 mod polygamma;
 mod pow;
 mod processor;

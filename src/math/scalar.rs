@@ -4,7 +4,7 @@
 use super::lane::{self, for_each_method};
 
 pub(crate) use super::polygamma::polygamma;
-pub(crate) use super::processor::{abs, floor, sqrt};
+pub(crate) use super::processor::{abs, ceil, floor, fmod, round, signum, sqrt};
 
 macro_rules! dispatched {
     ($(

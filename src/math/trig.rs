@@ -42,6 +42,12 @@ fn reduce_fast(x: f64) -> Reduced {
     Reduced { n: bits, hi, lo }
 }
 
+/// x = n π/2 + hi + lo for any finite x.
+#[inline(always)]
+pub(super) fn reduce(x: f64) -> Reduced {
+    if is_huge(x) { reduce_huge(x) } else { reduce_fast(x) }
+}
+
 /// sin(hi + lo) = hi + tail.
 #[inline(always)]
 fn sin_tail(r: Reduced, z: f64) -> f64 {
@@ -107,6 +113,21 @@ fn times_pi(r: f64) -> Reduced {
 /// sin πr for |r| <= 1/2.
 pub(super) fn sin_pi(r: f64) -> f64 {
     sin_shifted(times_pi(r), 0)
+}
+
+/// sin(x + shift π/2) for a reduced x as two doubles, to about 2^-56.
+#[inline(always)]
+pub(super) fn sin_shifted_in_parts(r: Reduced, shift: u64) -> (f64, f64) {
+    let n = r.n.wrapping_add(shift);
+    let z = r.hi * r.hi;
+    let (w, tail) = if n & 1 == 0 { (r.hi, sin_tail(r, z)) } else { cos_parts(r, z) };
+    let (hi, lo) = fast_two_sum(w, tail);
+    if n & 2 == 0 { (hi, lo) } else { (-hi, -lo) }
+}
+
+/// sin πr as two doubles, for |r| <= 1/2.
+pub(super) fn sin_pi_in_parts(r: f64) -> (f64, f64) {
+    sin_shifted_in_parts(times_pi(r), 0)
 }
 
 /// cot πr for 0 < |r| <= 1/2: -tan of the angle a quadrant on.

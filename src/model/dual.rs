@@ -12,7 +12,7 @@ use super::scalar::{Mask, Scalar};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// The largest derivative of the exponential; beyond it every sum of squares overflows anyway.
+/// The largest derivative of functions that overflow; beyond it every sum of squares does so anyway.
 const LARGEST_SLOPE: f64 = 1e280;
 
 /// A value of type `S` and its derivatives by `K` independent quantities.
@@ -52,14 +52,14 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
 
 /// e · d, or zero where e is known to be zero whatever d is.
 fn times<S: Scalar>(e: S, d: S) -> S {
-    if e.is_zero() { e } else { e * d }
+    if e.is_known_zero() { e } else { e * d }
 }
 
 /// a + b without a term that is known to be zero.
 fn plus<S: Scalar>(a: S, b: S) -> S {
-    if a.is_zero() {
+    if a.is_known_zero() {
         b
-    } else if b.is_zero() {
+    } else if b.is_known_zero() {
         a
     } else {
         a + b
@@ -68,9 +68,9 @@ fn plus<S: Scalar>(a: S, b: S) -> S {
 
 /// a − b without a term that is known to be zero.
 fn minus<S: Scalar>(a: S, b: S) -> S {
-    if b.is_zero() {
+    if b.is_known_zero() {
         a
-    } else if a.is_zero() {
+    } else if a.is_known_zero() {
         -b
     } else {
         a - b
@@ -93,7 +93,7 @@ impl<S: Scalar, const K: usize> Neg for Dual<S, K> {
     fn neg(self) -> Self {
         Dual {
             value: -self.value,
-            partials: self.partials.map(|e| if e.is_zero() { e } else { -e }),
+            partials: self.partials.map(|e| if e.is_known_zero() { e } else { -e }),
         }
     }
 }
@@ -127,7 +127,7 @@ impl<S: Scalar, const K: usize> Div for Dual<S, K> {
         let quotient = self.value / other.value;
         let partials = from_fn(|k| {
             let numerator = minus(self.partials[k], times(other.partials[k], quotient));
-            if numerator.is_zero() { numerator } else { numerator / other.value }
+            if numerator.is_known_zero() { numerator } else { numerator / other.value }
         });
         Dual { value: quotient, partials }
     }
@@ -223,6 +223,15 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
     fn floor(self) -> Self {
         Dual::constant(self.value.floor())
     }
+    fn ceil(self) -> Self {
+        Dual::constant(self.value.ceil())
+    }
+    fn round(self) -> Self {
+        Dual::constant(self.value.round())
+    }
+    fn signum(self) -> Self {
+        Dual::constant(self.value.signum())
+    }
     fn min(self, other: impl Into<Self>) -> Self {
         let other = other.into();
         let value = self.value.min(other.value);
@@ -242,8 +251,8 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
     fn eq(self, other: impl Into<Self>) -> S::Mask {
         self.value.eq(other.into().value)
     }
-    fn is_zero(self) -> bool {
-        self.value.is_zero() && self.partials.iter().all(|e| e.is_zero())
+    fn is_known_zero(self) -> bool {
+        self.value.is_known_zero() && self.partials.iter().all(|e| e.is_known_zero())
     }
 }
 
@@ -273,9 +282,15 @@ fn pick<S: Scalar, const K: usize, M: Mask<S>>(
 ) -> Dual<S, K> {
     let partials = from_fn(|k| {
         let (a, b) = (yes.partials[k], no.partials[k]);
-        if a.is_zero() && b.is_zero() { a } else { mask.select(a, b) }
+        if a.is_known_zero() && b.is_known_zero() { a } else { mask.select(a, b) }
     });
     Dual { value, partials }
+}
+
+/// A positive derivative, finite where the function overflows: 1/f is a finite 0 there, and its derivative
+/// must not become 0·∞.
+fn capped<S: Scalar>(derivative: S) -> S {
+    derivative.min(LARGEST_SLOPE)
 }
 
 /// 1/√(1 − x²), and 0 at ±1.

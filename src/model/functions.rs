@@ -24,12 +24,12 @@ macro_rules! for_each_function {
         /// e to the power of `self`.
         exp = Exp {
             cost: 12.0, latex: r"\exp";
-            // Capped, so that e·u' stays finite where e overflows: 1/(1 + exp(u)) is a finite 0 there,
-            // and its derivative must not become 0·∞.
-            |_, e| e.min(LARGEST_SLOPE)
+            |_, e| capped(e)
         }
+        /// 2 to the power of `self`.
+        exp2 = Exp2 { cost: 12.0, latex: r"2^{@}"; |_, e| capped(e) * std::f64::consts::LN_2 }
         /// exp(self) − 1, accurate near 0.
-        exp_m1 = ExpM1 { cost: 12.0, text: &["expm1", "exp_m1"], cuda: "expm1"; |x, _| x.exp() }
+        exp_m1 = ExpM1 { cost: 12.0, text: &["expm1", "exp_m1"], cuda: "expm1"; |x, _| capped(x.exp()) }
         /// Natural logarithm.
         ln = Ln { cost: 12.0, text: &["ln", "log"], cuda: "log", latex: r"\ln"; |x, _| x.recip() }
         /// ln(1 + self), accurate near 0.
@@ -73,14 +73,32 @@ macro_rules! for_each_function {
             |x, _| (x * x + 1.0).recip()
         }
         /// Hyperbolic sine.
-        sinh = Sinh { cost: 20.0, latex: r"\sinh"; |x, _| x.cosh() }
+        sinh = Sinh { cost: 20.0, latex: r"\sinh"; |x, _| capped(x.cosh()) }
         /// Hyperbolic cosine.
-        cosh = Cosh { cost: 20.0, latex: r"\cosh"; |x, _| x.sinh() }
+        cosh = Cosh { cost: 20.0, latex: r"\cosh"; |x, _| x.sinh().clamp(-LARGEST_SLOPE, LARGEST_SLOPE) }
         /// Hyperbolic tangent.
         tanh = Tanh {
             cost: 20.0, latex: r"\tanh";
             // 1 − tanh² cancels where tanh is near ±1; (1 − t)(1 + t) does so by one rounding less.
             |_, t| (S::from(1.0) - t) * (t + 1.0)
+        }
+        /// Inverse hyperbolic sine.
+        asinh = Asinh {
+            cost: 25.0, text: &["asinh", "arcsinh"], latex: r"\operatorname{arsinh}";
+            |x, _| x.hypot(1.0).recip()
+        }
+        /// Inverse hyperbolic cosine. At 1, where the derivative is infinite, the partials are 0.
+        acosh = Acosh {
+            cost: 25.0, text: &["acosh", "arccosh"], latex: r"\operatorname{arcosh}";
+            |x, _| {
+                let root = (x - 1.0).sqrt() * (x + 1.0).sqrt();
+                except(root.eq(0.0), root.recip())
+            }
+        }
+        /// Inverse hyperbolic tangent.
+        atanh = Atanh {
+            cost: 25.0, text: &["atanh", "arctanh"], latex: r"\operatorname{artanh}";
+            |x, _| ((S::from(1.0) - x) * (x + 1.0)).recip()
         }
         /// Error function.
         erf = Erf { cost: 40.0; |x, _| gauss(x) }
@@ -103,10 +121,79 @@ macro_rules! for_each_function {
             cost: 100.0, text: &["ln_gamma", "gammaln", "lgamma"], cuda: "lgamma", latex: r"\ln\Gamma";
             |x, _| x.polygamma(0)
         }
+        /// Gamma function Γ(self); NaN at negative whole numbers.
+        gamma = Gamma {
+            cost: 60.0, cuda: "tgamma", latex: r"\Gamma";
+            |x, f| (x.polygamma(0) * f).clamp(-LARGEST_SLOPE, LARGEST_SLOPE)
+        }
+        /// Exponential integral E₁(self), the integral of exp(−t)/t from `self` > 0 on (DLMF 6.2.1).
+        e1 = E1 {
+            cost: 60.0, text: &["e1", "exp1"], latex: "E_1",
+            cuda_file: Some("exponential_integral.cuh");
+            |x, _| -(-x).exp() / x
+        }
+        // Derivatives of Bessel functions: DLMF 10.6.2 and 10.29.3.
+        /// Bessel function of the first kind of order 0.
+        j0 = J0 {
+            cost: 80.0, latex: "J_0", cuda: "bessel_j0", cuda_file: Some("bessel.cuh");
+            |x, _| -x.j1()
+        }
+        /// Bessel function of the first kind of order 1.
+        j1 = J1 {
+            cost: 80.0, latex: "J_1", cuda: "bessel_j1", cuda_file: Some("bessel.cuh");
+            |x, f| x.eq(0.0).select(0.5, x.j0() - f / x)
+        }
+        /// Bessel function of the second kind of order 0, of `self` > 0.
+        y0 = Y0 {
+            cost: 100.0, latex: "Y_0", cuda: "bessel_y0", cuda_file: Some("bessel.cuh");
+            |x, _| -x.y1()
+        }
+        /// Bessel function of the second kind of order 1, of `self` > 0.
+        y1 = Y1 {
+            cost: 100.0, latex: "Y_1", cuda: "bessel_y1", cuda_file: Some("bessel.cuh");
+            |x, f| x.y0() - f / x
+        }
+        /// Modified Bessel function of the first kind of order 0; infinite beyond 713.
+        i0 = I0 { cost: 50.0, latex: "I_0", cuda_file: Some("modified_bessel.cuh"); |x, _| x.i1() }
+        /// Modified Bessel function of the first kind of order 1; infinite beyond 713.
+        i1 = I1 {
+            cost: 50.0, latex: "I_1", cuda_file: Some("modified_bessel.cuh");
+            |x, f| x.eq(0.0).select(0.5, x.i0() - f / x)
+        }
+        /// exp(−|self|)·I₀(self), which stays in range: 1/√(2π·self) far out.
+        i0e = I0e {
+            cost: 50.0, cuda_file: Some("modified_bessel.cuh");
+            |x, f| x.i1e() - x.signum() * f
+        }
+        /// exp(−|self|)·I₁(self).
+        i1e = I1e {
+            cost: 50.0, cuda_file: Some("modified_bessel.cuh");
+            |x, f| x.eq(0.0).select(0.5, x.i0e() - f / x - x.signum() * f)
+        }
+        /// Modified Bessel function of the second kind of order 0, of `self` > 0.
+        k0 = K0 {
+            cost: 60.0, latex: "K_0", cuda_file: Some("modified_bessel.cuh");
+            |x, _| -x.k1()
+        }
+        /// Modified Bessel function of the second kind of order 1, of `self` > 0.
+        k1 = K1 {
+            cost: 60.0, latex: "K_1", cuda_file: Some("modified_bessel.cuh");
+            |x, f| -x.k0() - f / x
+        }
+        /// exp(self)·K₀(self), which stays in range: √(π/(2·self)) far out.
+        k0e = K0e { cost: 60.0, cuda_file: Some("modified_bessel.cuh"); |x, f| f - x.k1e() }
+        /// exp(self)·K₁(self).
+        k1e = K1e { cost: 60.0, cuda_file: Some("modified_bessel.cuh"); |x, f| f - x.k0e() - f / x }
         /// Absolute value. At 0 the partials are 0.
         abs = Abs { cuda: "fabs", latex: r"\left| @ \right|" }
         /// Largest integer not above `self`; its partials are 0.
         floor = Floor { latex: r"\left\lfloor @ \right\rfloor" }
+        /// Smallest integer not below `self`; its partials are 0.
+        ceil = Ceil { latex: r"\left\lceil @ \right\rceil" }
+        /// Nearest integer, of two the one farther from 0; its partials are 0.
+        round = Round { cost: 2.0 }
+        /// 1 with the sign of `self`, that of a zero too, as [`f64::signum`]; its partials are 0.
+        signum = Signum { cost: 2.0, latex: r"\operatorname{sgn}" }
     }
     two {
         /// Angle of the point (`x`, `self`), in radians. At the origin the partials are 0.
@@ -122,6 +209,15 @@ macro_rules! for_each_function {
         hypot(other) = Hypot {
             cost: 6.0;
             |x, y, h| (except(h.eq(0.0), x / h), except(h.eq(0.0), y / h))
+        }
+        /// What is left of `self` after it was divided by `divisor` to a whole number towards 0, with the sign
+        /// of `self`: Rust's and C's `%`. Where it jumps, its partials are those beside it.
+        fmod(divisor) = Fmod {
+            cost: 20.0;
+            |x, y, _| {
+                let quotient = x / y;
+                (S::from(1.0), quotient.lt(0.0).select(-quotient.ceil(), -quotient.floor()))
+            }
         }
         // w = u + iv is analytic: ∂u/∂x = ∂v/∂y = Re w′ and ∂v/∂x = −∂u/∂y = Im w′; so are its derivatives.
         /// Real part of Faddeeva's function w(z) = exp(−z²)·erfc(−iz) at z = `self` + i`y` (Abramowitz and

@@ -10,6 +10,7 @@ mod latex;
 pub(crate) mod linear;
 mod listing;
 pub(crate) mod native;
+mod num;
 pub(crate) mod op;
 pub(crate) mod optimise;
 pub(crate) mod parse;

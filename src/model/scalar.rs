@@ -7,6 +7,7 @@
 
 use super::functions::for_each_function;
 use crate::math;
+use std::f64::consts::PI;
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -19,6 +20,18 @@ macro_rules! methods {
         $($(#[$doc2])* fn $two(self, $other: impl Into<Self>) -> Self;)*
     };
 }
+
+/// ±1/(2k + 1)! for k = 0, 1, …: sin(x)/x by powers of x².
+const INVERSE_ODD_FACTORIALS: [f64; 8] = [
+    1.0,
+    -1.0 / 6.0,
+    1.0 / 120.0,
+    -1.0 / 5_040.0,
+    1.0 / 362_880.0,
+    -1.0 / 39_916_800.0,
+    1.0 / 6_227_020_800.0,
+    -1.0 / 1_307_674_368_000.0,
+];
 
 /// A real number that a model computes with.
 ///
@@ -89,6 +102,44 @@ pub trait Scalar:
         Self::from(1.0) / self
     }
 
+    /// `self`·`factor` + `term`, both operations rounded.
+    fn mul_add(self, factor: impl Into<Self>, term: impl Into<Self>) -> Self {
+        self * factor.into() + term.into()
+    }
+    /// Sine and cosine of an angle in radians.
+    fn sin_cos(self) -> (Self, Self) {
+        (self.sin(), self.cos())
+    }
+    /// Degrees to radians.
+    fn to_radians(self) -> Self {
+        self * (PI / 180.0)
+    }
+    /// Radians to degrees.
+    fn to_degrees(self) -> Self {
+        self * (180.0 / PI)
+    }
+    /// sin(π·self)/(π·self), and 1 at 0: the `sinc` of NumPy and MATLAB.
+    fn sinc(self) -> Self {
+        let angle = self * PI;
+        let square = angle * angle;
+        // Near 0 as a series, so that the derivative does not cancel.
+        let series = INVERSE_ODD_FACTORIALS.into_iter().rev();
+        let series = series.fold(Self::from(0.0), |sum, c| sum * square + c);
+        square.lt(0.25).select(series, angle.sin() / angle)
+    }
+    /// 1/(exp(self) + 1): the occupation by fermions of a state that is `self`·kT above their potential.
+    fn fermi(self) -> Self {
+        (self.exp() + 1.0).recip()
+    }
+    /// 1/(exp(self) − 1): the occupation by bosons of a state that is `self`·kT above their potential.
+    fn bose(self) -> Self {
+        self.exp_m1().recip()
+    }
+    /// 1/(1 + exp(−self)): the logistic function.
+    fn expit(self) -> Self {
+        (-self).fermi()
+    }
+
     /// `self` to an integer power, by repeated squaring: the products, in the same order, that
     /// `f64::powi` forms at run time.
     fn powi(self, exponent: i32) -> Self {
@@ -114,7 +165,7 @@ pub trait Scalar:
     /// Whether this is known to be the number zero, so that a product with it may be left out of a
     /// derivative. A recorded variable is not, whatever value it will have.
     #[doc(hidden)]
-    fn is_zero(self) -> bool;
+    fn is_known_zero(self) -> bool;
 }
 
 /// The truth of a comparison between scalars of type `S`.
@@ -208,7 +259,7 @@ impl Scalar for f64 {
     fn eq(self, other: impl Into<f64>) -> bool {
         self == other.into()
     }
-    fn is_zero(self) -> bool {
+    fn is_known_zero(self) -> bool {
         self == 0.0
     }
 }

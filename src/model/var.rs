@@ -9,10 +9,12 @@ use super::op::{Binary, Id, Node, Unary};
 use super::scalar::{Mask, Scalar};
 use super::tape::{self, TapeId};
 use std::iter::{Product, Sum};
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+use std::ops::{
+    Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
+};
 
 /// A variable of a model while it is traced: `Copy`, with the arithmetic and the functions of `f64`,
-/// and with literals on either side (`2.0 * x`, `x * 2.0`).
+/// and with numbers on either side (`2.0 * x`, `x * 2`).
 ///
 /// There is no `PartialOrd`, so that a branch on a variable does not compile; write
 /// `x.lt(y).select(a, b)`. The functions are documented at [`Scalar`].
@@ -101,10 +103,44 @@ impl From<f64> for Var {
     }
 }
 
+impl From<i32> for Var {
+    fn from(value: i32) -> Var {
+        Var::from(f64::from(value))
+    }
+}
+
+impl From<u32> for Var {
+    fn from(value: u32) -> Var {
+        Var::from(f64::from(value))
+    }
+}
+
+/// Rounded beyond 2⁵³.
+impl From<usize> for Var {
+    fn from(value: usize) -> Var {
+        Var::from(value as f64)
+    }
+}
+
 impl Neg for Var {
     type Output = Var;
     fn neg(self) -> Var {
         self.unary(Unary::Neg)
+    }
+}
+
+impl Neg for &Var {
+    type Output = Var;
+    fn neg(self) -> Var {
+        -*self
+    }
+}
+
+/// See [`Scalar::fmod`].
+impl Rem for Var {
+    type Output = Var;
+    fn rem(self, other: Var) -> Var {
+        self.fmod(other)
     }
 }
 
@@ -163,42 +199,103 @@ fn is_power_of_two(d: f64) -> bool {
     d.is_normal() && d.to_bits() << 12 == 0
 }
 
-macro_rules! with_numbers {
-    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
-        impl $trait<f64> for Var {
+/// The operators for a number of type `$number` on either side.
+macro_rules! with_number {
+    ($number:ty: $($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
+        impl $trait<$number> for Var {
             type Output = Var;
-            fn $method(self, other: f64) -> Var {
+            fn $method(self, other: $number) -> Var {
                 $trait::$method(self, Var::from(other))
             }
         }
-        impl $trait<Var> for f64 {
+        impl $trait<$number> for &Var {
+            type Output = Var;
+            fn $method(self, other: $number) -> Var {
+                $trait::$method(*self, Var::from(other))
+            }
+        }
+        impl $trait<Var> for $number {
             type Output = Var;
             fn $method(self, other: Var) -> Var {
                 $trait::$method(Var::from(self), other)
             }
         }
-        impl $assign for Var {
-            fn $assign_method(&mut self, other: Var) {
-                *self = $trait::$method(*self, other);
+        impl $trait<&Var> for $number {
+            type Output = Var;
+            fn $method(self, other: &Var) -> Var {
+                $trait::$method(Var::from(self), *other)
             }
         }
-        impl $assign<f64> for Var {
-            fn $assign_method(&mut self, other: f64) {
+        impl $assign<$number> for Var {
+            fn $assign_method(&mut self, other: $number) {
                 *self = $trait::$method(*self, other);
             }
         }
     )*};
 }
-with_numbers!(
+
+/// The operators for references, and those that assign.
+macro_rules! with_references {
+    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {
+        $(
+            impl $trait<&Var> for Var {
+                type Output = Var;
+                fn $method(self, other: &Var) -> Var {
+                    $trait::$method(self, *other)
+                }
+            }
+            impl $trait<Var> for &Var {
+                type Output = Var;
+                fn $method(self, other: Var) -> Var {
+                    $trait::$method(*self, other)
+                }
+            }
+            impl $trait for &Var {
+                type Output = Var;
+                fn $method(self, other: &Var) -> Var {
+                    $trait::$method(*self, *other)
+                }
+            }
+            impl $assign for Var {
+                fn $assign_method(&mut self, other: Var) {
+                    *self = $trait::$method(*self, other);
+                }
+            }
+            impl $assign<&Var> for Var {
+                fn $assign_method(&mut self, other: &Var) {
+                    *self = $trait::$method(*self, *other);
+                }
+            }
+        )*
+        with_number!(f64: $($trait $method $assign $assign_method),*);
+        with_number!(i32: $($trait $method $assign $assign_method),*);
+        with_number!(u32: $($trait $method $assign $assign_method),*);
+        with_number!(usize: $($trait $method $assign $assign_method),*);
+    };
+}
+with_references!(
     Add add AddAssign add_assign,
     Sub sub SubAssign sub_assign,
     Mul mul MulAssign mul_assign,
-    Div div DivAssign div_assign
+    Div div DivAssign div_assign,
+    Rem rem RemAssign rem_assign
 );
 
 impl Sum for Var {
     fn sum<I: Iterator<Item = Var>>(terms: I) -> Var {
         terms.fold(Var::from(-0.0), |sum, term| sum + term)
+    }
+}
+
+impl<'a> Sum<&'a Var> for Var {
+    fn sum<I: Iterator<Item = &'a Var>>(terms: I) -> Var {
+        terms.copied().sum()
+    }
+}
+
+impl<'a> Product<&'a Var> for Var {
+    fn product<I: Iterator<Item = &'a Var>>(factors: I) -> Var {
+        factors.copied().product()
     }
 }
 
@@ -210,15 +307,17 @@ impl Product for Var {
 
 macro_rules! functions {
     (
-        ($($number:ident $Number:ident)*), ($($truth:ident $Truth:ident)*),
+        ($($number:ident $Number:ident)*), ($($truth:ident $Truth:ident)*), ($($composed:ident)*),
         one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
         two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
     ) => {
         functions! {
-            unary $($one $One)*; binary $($two $Two)* $($number $Number)*; compare $($truth $Truth)*
+            unary $($one $One)*; binary $($two $Two)* $($number $Number)*; compare $($truth $Truth)*;
+            composed $($composed)*
         }
     };
-    (unary $($one:ident $One:ident)*; binary $($two:ident $Two:ident)*; compare $($truth:ident $Truth:ident)*) => {
+    (unary $($one:ident $One:ident)*; binary $($two:ident $Two:ident)*; compare $($truth:ident $Truth:ident)*;
+     composed $($composed:ident)*) => {
         /// The functions of [`Scalar`], callable without importing the trait.
         impl Var {
             $(
@@ -261,9 +360,19 @@ macro_rules! functions {
                 // A square is a product for every scalar, so recording it as one changes no bit.
                 if exponent.is(2.0) { self * self } else { self.binary(Binary::Pow, exponent) }
             }
-            /// See [`Scalar::recip`].
-            pub fn recip(self) -> Var {
-                Scalar::recip(self)
+            $(
+                #[doc = concat!("See [`Scalar::", stringify!($composed), "`].")]
+                pub fn $composed(self) -> Var {
+                    Scalar::$composed(self)
+                }
+            )*
+            /// See [`Scalar::sin_cos`].
+            pub fn sin_cos(self) -> (Var, Var) {
+                Scalar::sin_cos(self)
+            }
+            /// See [`Scalar::mul_add`].
+            pub fn mul_add(self, factor: impl Into<Var>, term: impl Into<Var>) -> Var {
+                Scalar::mul_add(self, factor, term)
             }
             /// See [`Scalar::polygamma`].
             pub fn polygamma(self, order: u32) -> Var {
@@ -282,13 +391,18 @@ macro_rules! functions {
             fn polygamma(self, order: u32) -> Var {
                 Var::polygamma(self, order)
             }
-            fn is_zero(self) -> bool {
+            fn is_known_zero(self) -> bool {
                 self.known() == Some(0.0)
             }
         }
     };
 }
-for_each_function!(functions, (min Min max Max), (lt Lt le Le eq Eq));
+for_each_function!(
+    functions,
+    (min Min max Max),
+    (lt Lt le Le eq Eq),
+    (recip to_radians to_degrees sinc fermi bose expit)
+);
 
 impl VarMask {
     /// `yes` where the comparison holds, `no` elsewhere.

@@ -18,6 +18,7 @@ mod voigt;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod functions;
     pub(crate) mod listing;
     pub(crate) mod nist;
     pub(crate) mod scipy;

@@ -11,6 +11,7 @@ mod traced;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod functions;
     pub(crate) mod listing;
     pub(crate) mod number;
     #[allow(dead_code, reason = "devices have tests of their own")]

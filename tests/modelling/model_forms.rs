@@ -1,7 +1,10 @@
 //! However a model is given, the fit is the same: closure, generic function, text, slices of a run-time
 //! length, several columns, and functions that are not traced at all.
 
+use dualfit::program::Dual;
 use dualfit::{CurveFit, Data, Error, Fit, Loss, Scalar, Sigma, Var, curve_fit};
+use num_traits::{FloatConst, Inv, MulAdd, NumOps, One, Pow, Zero};
+use std::f64::consts::PI;
 
 fn decay<T: Scalar>(x: T, [a, b, c]: [T; 3]) -> T {
     a * (-b * x).exp() + c
@@ -9,6 +12,15 @@ fn decay<T: Scalar>(x: T, [a, b, c]: [T; 3]) -> T {
 
 fn spot<T: Scalar>([x, y]: [T; 2], [a, x0, y0, s, c]: [T; 5]) -> T {
     a * (-((x - x0).powi(2) + (y - y0).powi(2)) / (s.powi(2) * 2.0)).exp() + c
+}
+
+/// 1/(1 + b·x)², a hyperbola on a sawtooth, in the words of `num_traits`.
+fn hyperbola<T>(x: T, [a, b, c]: [T; 3]) -> T
+where
+    T: Copy + Zero + One + NumOps + FloatConst + Inv<Output = T> + Pow<i32, Output = T>,
+{
+    let two = T::one() + T::one();
+    a * (T::one() + b * x).inv().pow(2) + c * (x % (T::PI() / two)) + T::zero()
 }
 
 /// Disturbances that no model follows, the same on every machine.
@@ -255,4 +267,47 @@ fn predictions_are_the_closure_itself() -> Result<(), Error> {
     let half_squares: f64 = residuals.iter().map(|r| 0.5 * r * r).sum();
     assert!((half_squares / fit.cost() - 1.0).abs() < 1e-13);
     Ok(())
+}
+
+#[test]
+fn a_function_written_for_num_traits_is_a_model() {
+    let x: Vec<f64> = (0..80).map(|i| 0.11 * i as f64).collect();
+    let y: Vec<f64> = (0..80).map(|i| hyperbola(x[i], [3.0, 0.8, 0.4]) + 0.05 * noise(i)).collect();
+    let data = Data::new(&x, &y).unwrap();
+    let generic = CurveFit::new(|x, p| hyperbola(x, p)).fit(&data, [1.0, 1.0, 1.0]).unwrap();
+    let closure = CurveFit::new(|x, [a, b, c]| {
+        let inverse = (1.0 + b * x).recip();
+        a * (inverse * inverse) + c * x.fmod(PI / 2.0) + 0.0
+    });
+    assert_same_bits("num_traits", &generic, &closure.fit(&data, [1.0, 1.0, 1.0]).unwrap());
+    // Dual numbers are such numbers too: ∂/∂b = −2ax/(1 + bx)³.
+    let dual = |v: f64, k: usize| Dual::<f64, 3>::variable(v, k);
+    let value = hyperbola(Dual::constant(2.0), [dual(3.0, 0), dual(0.5, 1), dual(1.0, 2)]);
+    let expected = [0.25, -2.0 * 3.0 * 2.0 / 8.0, 2.0 % (PI / 2.0)];
+    for (found, expected) in value.partials.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-15, "{found} {expected}");
+    }
+    assert!(Zero::is_zero(&Dual::<f64, 1>::zero()) && !Zero::is_zero(&dual(0.0, 1)));
+    assert_eq!(MulAdd::mul_add(dual(2.0, 0), dual(3.0, 1), dual(4.0, 2)).partials, [3.0, 2.0, 1.0]);
+}
+
+#[test]
+fn whole_numbers_and_references_stand_on_either_side() {
+    let (x, y, _) = decay_data();
+    let data = Data::new(&x, &y).unwrap();
+    let plain = CurveFit::new(|x, [a, b, c]| {
+        let terms = a * (-b * x).exp() + c;
+        2.0 * terms / 4.0 + terms * 3.0 / 6.0 - 1.0 + (1.0 - 0.5 * x.max(0.0)) % 7.0 + 0.5 * x
+    });
+    let other = CurveFit::dynamic(3, |x, p| {
+        let [a, b, c] = &p[..] else { panic!("three parameters") };
+        let terms: Var = [a * (-b * x).exp(), *c].iter().sum();
+        let mut sum = 2 * &terms / 4_u32;
+        sum += &terms * 3 / 6_usize;
+        sum -= 1;
+        sum += (1 - 0.5 * &x.max(0)) % 7;
+        &sum + 0.5 * x
+    });
+    let start = [1.0, 1.0, 0.0];
+    assert_same_bits("forms", &other.fit(&data, start).unwrap(), &plain.fit(&data, start).unwrap());
 }

@@ -7,6 +7,7 @@ use dualfit::{CurveFit, Mask, Scalar};
 use number::Number;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::f64::consts::PI;
 use tree::{Binary, COLUMNS, PARAMS, Tree, Unary, ordinary, same};
 
 type Numbers<const K: usize> = [Dual<f64, K>; K];
@@ -195,7 +196,11 @@ fn every_function_has_the_derivative_of_its_differences() {
             Unary::Sqrt | Unary::Ln | Unary::Log2 | Unary::Log10 => &|v| v > 0.0,
             Unary::LnGamma | Unary::Digamma | Unary::Trigamma => &|v| v > 0.3,
             Unary::Ln1p => &|v| v > -0.9,
-            Unary::Asin | Unary::Acos => &|v| v.abs() < 0.95,
+            Unary::Asin | Unary::Acos | Unary::Atanh => &|v| v.abs() < 0.95,
+            Unary::Acosh => &|v| v > 1.1,
+            Unary::Gamma => &|v| v > 0.3,
+            Unary::E1 | Unary::Y0 | Unary::Y1 => &|v| v > 0.0,
+            Unary::K0 | Unary::K1 | Unary::K0e | Unary::K1e => &|v| v > 0.0,
             _ => &|_| true,
         };
         let program = CurveFit::new(|_, [a]| op.apply(a)).program().unwrap();
@@ -306,6 +311,25 @@ fn kinks_and_borders_have_the_documented_partials() {
         [3.0, 4.0] => [0.6, 0.8], [3e200, 4e200] => [0.6, 0.8]);
     partials!(|a, b| a.atan2(b); [0.0, 0.0] => [0.0, 0.0], [-0.0, -0.0] => [0.0, 0.0], [0.0, 2.0] => [0.5, 0.0],
         [2.0, 0.0] => [0.0, -0.5], [0.0, 2e200] => [0.5e-200, 0.0]);
+    partials!(|a, b| a.ceil() + b.round(); [2.5, 0.5] => [0.0, 0.0], [2.0, -0.5] => [0.0, 0.0]);
+    partials!(|a, _b| a.signum(); [0.0, 0.0] => [0.0, 0.0], [-3.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, b| a.fmod(b); [5.5, 2.0] => [1.0, -2.0], [-5.5, 2.0] => [1.0, 2.0], [5.5, -2.0] => [1.0, 2.0],
+        [1.0, 2.0] => [1.0, 0.0]);
+    partials!(|a, _b| a.acosh(); [1.0, 0.0] => [0.0, 0.0], [1.25, 0.0] => [4.0 / 3.0, 0.0]);
+    partials!(|a, _b| a.j1(); [0.0, 0.0] => [0.5, 0.0]);
+    partials!(|a, _b| a.i1(); [0.0, 0.0] => [0.5, 0.0]);
+    partials!(|a, _b| a.sinc(); [0.0, 0.0] => [0.0, 0.0], [1e-9, 0.0] => [-1e-9 * PI * PI / 3.0, 0.0],
+        [1.0, 0.0] => [-1.0, 0.0], [0.5, 0.0] => [-4.0 / PI, 0.0]);
+    // Where the function overflows, 1/f is a finite 0, and so are its partials.
+    partials!(|a, _b| a.exp().recip(); [800.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.exp2().recip(); [1100.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.exp_m1().recip(); [800.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.cosh().recip(); [800.0, 0.0] => [0.0, 0.0], [-800.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.sinh().recip(); [800.0, 0.0] => [0.0, 0.0], [-800.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.gamma().recip(); [180.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.fermi(); [0.0, 0.0] => [-0.25, 0.0], [800.0, 0.0] => [0.0, 0.0], [-800.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.bose(); [800.0, 0.0] => [0.0, 0.0], [-800.0, 0.0] => [0.0, 0.0]);
+    partials!(|a, _b| a.expit(); [0.0, 0.0] => [0.25, 0.0], [-800.0, 0.0] => [0.0, 0.0]);
     // At equality the partials are those of the second.
     partials!(|a, b| a.min(b); [1.0, 1.0] => [0.0, 1.0], [1.0, 2.0] => [1.0, 0.0], [2.0, 1.0] => [0.0, 1.0]);
     partials!(|a, b| a.max(b); [1.0, 1.0] => [0.0, 1.0], [1.0, 2.0] => [0.0, 1.0], [2.0, 1.0] => [1.0, 0.0]);

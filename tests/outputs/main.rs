@@ -7,5 +7,6 @@ mod saved;
 #[cfg(feature = "serde")]
 #[path = "../support"]
 mod support {
+    pub(crate) mod functions;
     pub(crate) mod tree;
 }

@@ -122,6 +122,21 @@ def row(name, x, y, value):
 
 rows = [row(name, x, 0.0, f(mpf(x))) for name, (f, xs) in UNARY.items() for x in xs]
 rows += [row(name, x, y, f(mpf(x), mpf(y))) for name, (f, ps) in BINARY.items() for x, y in ps]
+
+
+def scaled(f, n, x, sign):
+    """e^(sign |x|) f(n, x), by Hankel's series (DLMF 10.40) where the exponential is out of reach."""
+    a = abs(x)
+    if a < 1000:
+        return m.exp(sign * a) * f(n, x)
+    total = term = mpf(1)
+    for k in range(1, 45):
+        term *= sign * mpf(4 * n * n - (2 * k - 1) ** 2) / (8 * k * a)
+        total += term
+    lead = m.sqrt(m.pi / (2 * a)) if sign > 0 else m.sqrt(1 / (2 * m.pi * a))
+    return lead * total * (-1 if x < 0 and n == 1 else 1)
+
+
 # After all others, whose random numbers stay as they were.
 LATER = {
     "erfcx": (lambda x: m.exp(x * x) * m.erfc(x) if x < 100 else m.hyperu(0.5, 0.5, x * x) / m.sqrt(m.pi),
@@ -129,7 +144,56 @@ LATER = {
         + around(0.75, 28, -0.75) + [-26.6287, -26.7, 1.7e308] + SUBNORMAL),
     "wright_omega": (wright_omega, uniform(-60, 60, 120) + uniform(-3, 4, 80) + log_uniform(-60, 9, 40, BOTH) + log_uniform(9, 1023, 20)
         + around(1, 0, -50, -2) + [-745.1, -744.0, -709.0, -710.5, -746.0] + SUBNORMAL),
+    "asinh": (m.asinh, uniform(-3, 3, 60) + log_uniform(-60, 60, 50, BOTH) + log_uniform(60, 1023, 10, BOTH) + around(1, 2.0**-29, n=3) + SUBNORMAL),
+    "acosh": (m.acosh, uniform(1, 4, 60) + [1 + v for v in log_uniform(-51, 0, 40)] + log_uniform(0, 60, 20) + log_uniform(60, 1023, 10) + [1.0, 2.0**60]),
+    "atanh": (m.atanh, uniform(-1, 1, 70) + log_uniform(-60, -1, 30, BOTH) + [1 - v for v in log_uniform(-53, -1, 20)] + SUBNORMAL),
+    "exp2": (lambda x: mpf(2)**x, uniform(-1075, 1024, 70) + uniform(-1, 1, 30) + log_uniform(-60, 10, 30, BOTH) + around(1024, -1022, -1075, n=3)),
+    "gamma": (m.gamma, uniform(0, 8, 50) + uniform(7, 171.7, 40) + log_uniform(-60, 3, 20) + uniform(-8, 0, 40) + uniform(-185, -8, 40)
+        + around(1, 2, 0.5, 1.5, 2.5, 7.5, n=1) + [171.6243769563027, 171.624376956303, -1e-300, 1e-300]),
+    "e1": (m.e1, uniform(0, 1.25, 40) + uniform(1.25, 30, 50) + uniform(1, 740, 40) + log_uniform(-1022, 0, 30) + around(1.25, n=3) + SUBNORMAL[:3]),
 }
+i_plain = uniform(-13, 13, 60) + uniform(12, 713.9, 40) + log_uniform(-50, 3, 20, BOTH) + around(12, n=2) + [713.98, 713.986, 713.99, -715.0]
+i_scaled = uniform(-13, 13, 60) + uniform(12, 800, 30) + log_uniform(10, 1023, 20, BOTH) + log_uniform(-50, 3, 20, BOTH) + around(12, n=2)
+k_plain = uniform(0, 1, 40) + uniform(1, 30, 40) + uniform(1, 745, 30) + log_uniform(-1000, 0, 20) + around(1, n=2) + [705.5, 742.0]
+k_scaled = uniform(0, 1, 40) + uniform(1, 30, 40) + log_uniform(3, 1023, 30) + log_uniform(-1000, 0, 20) + around(1, n=2)
+k_pole = [5e-324, 5.7e-309, 1e-10, 9.9e-11]
+LATER |= {
+    "i0": (lambda x: m.besseli(0, x), i_plain),
+    "i0e": (lambda x: scaled(m.besseli, 0, x, -1), i_scaled),
+    "i1": (lambda x: m.besseli(1, x), i_plain),
+    "i1e": (lambda x: scaled(m.besseli, 1, x, -1), i_scaled),
+    "k0": (lambda x: m.besselk(0, x), k_plain),
+    "k0e": (lambda x: scaled(m.besselk, 0, x, 1), k_scaled),
+    "k1": (lambda x: m.besselk(1, x), k_plain + k_pole),
+    "k1e": (lambda x: scaled(m.besselk, 1, x, 1), k_scaled + k_pole),
+}
+
+
+def bessel(f, nu, x):
+    """J or Y; beyond 1e5 by Hankel's expansion (DLMF 10.17), with enough digits for the largest angle."""
+    if abs(x) < 1e5:
+        return f(nu, x)
+    a, p, q = mpf(1), mpf(1), mpf(0)
+    for k in range(1, 21):
+        a *= mpf(4 * nu * nu - (2 * k - 1) ** 2) / (8 * k * x)
+        if k % 2:
+            q += a if k % 4 == 1 else -a
+        else:
+            p += a if k % 4 == 0 else -a
+    with m.workprec(1500):
+        angle = x - (mpf(nu) / 2 + mpf(1) / 4) * m.pi
+        c, s = m.cos(angle), m.sin(angle)
+    return m.sqrt(2 / (m.pi * x)) * (p * c - q * s if f == m.besselj else p * s + q * c)
+
+
+waves = uniform(0, 9, 60) + uniform(8, 70, 30) + log_uniform(6, 60, 30) + log_uniform(60, 1023, 15) + log_uniform(-1000, 0, 20) + around(1.6, 8, n=2)
+for name, f, zero in (("j", m.besselj, m.besseljzero), ("y", m.bessely, m.besselyzero)):
+    for nu in (0, 1):
+        value = lambda x, f=f, nu=nu: bessel(f, nu, x)
+        mirrored = [-x for x in uniform(0, 30, 10)] if name == "j" else []
+        LATER[f"{name}{nu}"] = (value, waves + mirrored)
+        # Next to the first zeros the error is relative.
+        LATER[f"{name}{nu}_zero"] = (value, around(*(zero(nu, k) for k in (1, 2, 3, 4, 5, 7, 10, 13, 16, 20)), n=3))
 rows += [row(name, x, 0.0, f(mpf(x))) for name, (f, xs) in LATER.items() for x in xs]
 out = pathlib.Path(__file__).resolve().parent.parent / "data" / "math_reference.csv"
 out.write_text("\n".join(rows) + "\n")

@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
+use super::functions::for_each_function;
 use dualfit::Scalar;
 use dualfit::program::Program;
 use std::collections::HashMap;
@@ -85,49 +86,24 @@ fn infix(sign: &str, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-fn call(name: &str, arguments: &[f64]) -> Option<f64> {
-    Some(match (name, arguments) {
-        ("not", &[a]) => truth(a == 0.0),
-        ("abs", &[a]) => Scalar::abs(a),
-        ("floor", &[a]) => Scalar::floor(a),
-        ("sqrt", &[a]) => Scalar::sqrt(a),
-        ("cbrt", &[a]) => Scalar::cbrt(a),
-        ("exp", &[a]) => Scalar::exp(a),
-        ("exp_m1", &[a]) => Scalar::exp_m1(a),
-        ("ln", &[a]) => Scalar::ln(a),
-        ("ln_1p", &[a]) => Scalar::ln_1p(a),
-        ("log2", &[a]) => Scalar::log2(a),
-        ("log10", &[a]) => Scalar::log10(a),
-        ("sin", &[a]) => Scalar::sin(a),
-        ("cos", &[a]) => Scalar::cos(a),
-        ("tan", &[a]) => Scalar::tan(a),
-        ("asin", &[a]) => Scalar::asin(a),
-        ("acos", &[a]) => Scalar::acos(a),
-        ("atan", &[a]) => Scalar::atan(a),
-        ("sinh", &[a]) => Scalar::sinh(a),
-        ("cosh", &[a]) => Scalar::cosh(a),
-        ("tanh", &[a]) => Scalar::tanh(a),
-        ("erf", &[a]) => Scalar::erf(a),
-        ("erfc", &[a]) => Scalar::erfc(a),
-        ("erfcx", &[a]) => Scalar::erfcx(a),
-        ("wright_omega", &[a]) => Scalar::wright_omega(a),
-        ("faddeeva_re", &[a, b]) => Scalar::faddeeva_re(a, b),
-        ("faddeeva_im", &[a, b]) => Scalar::faddeeva_im(a, b),
-        ("faddeeva_slope_re", &[a, b]) => Scalar::faddeeva_slope_re(a, b),
-        ("faddeeva_slope_im", &[a, b]) => Scalar::faddeeva_slope_im(a, b),
-        ("ln_gamma", &[a]) => Scalar::ln_gamma(a),
-        ("pow", &[a, b]) => Scalar::powf(a, b),
-        ("atan2", &[a, b]) => Scalar::atan2(a, b),
-        ("hypot", &[a, b]) => Scalar::hypot(a, b),
-        ("min", &[a, b]) => Scalar::min(a, b),
-        ("max", &[a, b]) => Scalar::max(a, b),
-        ("select", &[m, a, b]) => {
-            if m != 0.0 {
-                a
-            } else {
-                b
+macro_rules! functions {
+    (one { $($one:ident $One:ident),* } two { $($two:ident $Two:ident),* }) => {
+        fn function(name: &str, arguments: &[f64]) -> Option<f64> {
+            match *arguments {
+                $([a] if name == stringify!($one) => Some(Scalar::$one(a)),)*
+                $([a, b] if name == stringify!($two) => Some(Scalar::$two(a, b)),)*
+                _ => None,
             }
         }
-        _ => return None,
-    })
+    };
+}
+for_each_function!(functions);
+
+fn call(name: &str, arguments: &[f64]) -> Option<f64> {
+    match (name, arguments) {
+        ("not", &[a]) => Some(truth(a == 0.0)),
+        ("pow", &[a, b]) => Some(Scalar::powf(a, b)),
+        ("select", &[m, a, b]) => Some(if m != 0.0 { a } else { b }),
+        _ => function(name, arguments),
+    }
 }

@@ -3,6 +3,7 @@
 //! Dual numbers leave out what is known to be zero. Over `f64` that is every zero, over `Var` only what
 //! does not depend on the variables; `Number` does as `Var`, so that its duals are the recorded ones.
 
+use super::functions::for_each_function;
 use dualfit::{Mask, Scalar};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -66,7 +67,7 @@ arithmetic!(Add add AddAssign add_assign, Sub sub SubAssign sub_assign, Mul mul 
     Div div DivAssign div_assign);
 
 macro_rules! functions {
-    (unary $($one:ident)*; binary $($two:ident)*; compare $($truth:ident)*) => {
+    (one { $($one:ident $One:ident),* } two { $($two:ident $Two:ident),* }) => {
         impl Scalar for Number {
             type Mask = Truth;
             $(
@@ -81,28 +82,31 @@ macro_rules! functions {
                     Number { value, known: self.known && other.known }
                 }
             )*
-            $(
-                fn $truth(self, other: impl Into<Number>) -> Truth {
-                    let other = other.into();
-                    let holds = Scalar::$truth(self.value, other.value);
-                    Truth { holds, known: self.known && other.known }
-                }
-            )*
+            fn lt(self, other: impl Into<Number>) -> Truth {
+                Truth::of(self, other.into(), |a, b| a < b)
+            }
+            fn le(self, other: impl Into<Number>) -> Truth {
+                Truth::of(self, other.into(), |a, b| a <= b)
+            }
+            fn eq(self, other: impl Into<Number>) -> Truth {
+                Truth::of(self, other.into(), |a, b| a == b)
+            }
             fn polygamma(self, order: u32) -> Number {
                 Number { value: self.value.polygamma(order), ..self }
             }
-            fn is_zero(self) -> bool {
+            fn is_known_zero(self) -> bool {
                 self.known && self.value == 0.0
             }
         }
     };
 }
-functions!(
-    unary exp exp_m1 ln ln_1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh erf erfc
-        erfcx wright_omega ln_gamma abs floor;
-    binary atan2 hypot faddeeva_re faddeeva_im faddeeva_slope_re faddeeva_slope_im powf min max;
-    compare lt le eq
-);
+for_each_function!(functions);
+
+impl Truth {
+    fn of(a: Number, b: Number, holds: fn(f64, f64) -> bool) -> Truth {
+        Truth { holds: holds(a.value, b.value), known: a.known && b.known }
+    }
+}
 
 impl Mask<Number> for Truth {
     fn select(self, yes: impl Into<Number>, no: impl Into<Number>) -> Number {

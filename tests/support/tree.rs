@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
+use super::functions::for_each_function;
 use dualfit::{Mask, Scalar};
 use proptest::prelude::*;
 
@@ -49,82 +50,57 @@ macro_rules! kinds {
         }
     };
 }
-kinds!(Unary: Neg, Abs, Floor, Sqrt, Cbrt, Exp, ExpM1, Ln, Ln1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos,
-    Atan, Sinh, Cosh, Tanh, Erf, Erfc, Erfcx, WrightOmega, LnGamma, Digamma, Trigamma, Recip);
-kinds!(Binary: Add, Sub, Mul, Div, AddAssign, SubAssign, MulAssign, DivAssign, Powf, Atan2, Hypot,
-    FaddeevaRe, FaddeevaIm, FaddeevaSlopeRe, FaddeevaSlopeIm, Min, Max);
 kinds!(Compare: Lt, Le, Eq, Gt, Ge);
 
-impl Unary {
-    pub fn apply<T: Scalar>(self, a: T) -> T {
-        match self {
-            Unary::Neg => -a,
-            Unary::Abs => a.abs(),
-            Unary::Floor => a.floor(),
-            Unary::Sqrt => a.sqrt(),
-            Unary::Cbrt => a.cbrt(),
-            Unary::Exp => a.exp(),
-            Unary::ExpM1 => a.exp_m1(),
-            Unary::Ln => a.ln(),
-            Unary::Ln1p => a.ln_1p(),
-            Unary::Log2 => a.log2(),
-            Unary::Log10 => a.log10(),
-            Unary::Sin => a.sin(),
-            Unary::Cos => a.cos(),
-            Unary::Tan => a.tan(),
-            Unary::Asin => a.asin(),
-            Unary::Acos => a.acos(),
-            Unary::Atan => a.atan(),
-            Unary::Sinh => a.sinh(),
-            Unary::Cosh => a.cosh(),
-            Unary::Tanh => a.tanh(),
-            Unary::Erf => a.erf(),
-            Unary::Erfc => a.erfc(),
-            Unary::Erfcx => a.erfcx(),
-            Unary::WrightOmega => a.wright_omega(),
-            Unary::LnGamma => a.ln_gamma(),
-            Unary::Digamma => a.polygamma(0),
-            Unary::Trigamma => a.polygamma(1),
-            Unary::Recip => a.recip(),
+macro_rules! operations {
+    (one { $($one:ident $One:ident),* } two { $($two:ident $Two:ident),* }) => {
+        kinds!(Unary: Neg, Digamma, Trigamma, Recip, $($One),*);
+        kinds!(Binary: Add, Sub, Mul, Div, AddAssign, SubAssign, MulAssign, DivAssign, $($Two),*);
+
+        impl Unary {
+            pub fn apply<T: Scalar>(self, a: T) -> T {
+                match self {
+                    Unary::Neg => -a,
+                    Unary::Digamma => a.polygamma(0),
+                    Unary::Trigamma => a.polygamma(1),
+                    Unary::Recip => a.recip(),
+                    $(Unary::$One => a.$one(),)*
+                }
+            }
         }
-    }
+
+        impl Binary {
+            pub fn apply<T: Scalar>(self, mut a: T, b: T) -> T {
+                match self {
+                    Binary::Add => a + b,
+                    Binary::Sub => a - b,
+                    Binary::Mul => a * b,
+                    Binary::Div => a / b,
+                    Binary::AddAssign => {
+                        a += b;
+                        a
+                    }
+                    Binary::SubAssign => {
+                        a -= b;
+                        a
+                    }
+                    Binary::MulAssign => {
+                        a *= b;
+                        a
+                    }
+                    Binary::DivAssign => {
+                        a /= b;
+                        a
+                    }
+                    $(Binary::$Two => a.$two(b),)*
+                }
+            }
+        }
+    };
 }
+for_each_function!(operations);
 
 impl Binary {
-    pub fn apply<T: Scalar>(self, mut a: T, b: T) -> T {
-        match self {
-            Binary::Add => a + b,
-            Binary::Sub => a - b,
-            Binary::Mul => a * b,
-            Binary::Div => a / b,
-            Binary::AddAssign => {
-                a += b;
-                a
-            }
-            Binary::SubAssign => {
-                a -= b;
-                a
-            }
-            Binary::MulAssign => {
-                a *= b;
-                a
-            }
-            Binary::DivAssign => {
-                a /= b;
-                a
-            }
-            Binary::Powf => a.powf(b),
-            Binary::Atan2 => a.atan2(b),
-            Binary::Hypot => a.hypot(b),
-            Binary::FaddeevaRe => a.faddeeva_re(b),
-            Binary::FaddeevaIm => a.faddeeva_im(b),
-            Binary::FaddeevaSlopeRe => a.faddeeva_slope_re(b),
-            Binary::FaddeevaSlopeIm => a.faddeeva_slope_im(b),
-            Binary::Min => a.min(b),
-            Binary::Max => a.max(b),
-        }
-    }
-
     /// The operation with a number on the right, which scalars take without conversion.
     fn with_number<T: Scalar>(self, a: T, number: f64) -> T {
         match self {

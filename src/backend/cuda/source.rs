@@ -49,7 +49,13 @@ pub(super) use kernels;
 const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// Functions that CUDA lacks, in models that have them: the `cuda_file` of [`Facts`](crate::model::op::Facts).
-const FUNCTIONS: &[(&str, &str)] = kernels!["faddeeva.cuh", "wright_omega.cuh"];
+const FUNCTIONS: &[(&str, &str)] = kernels![
+    "bessel.cuh",
+    "exponential_integral.cuh",
+    "faddeeva.cuh",
+    "modified_bessel.cuh",
+    "wright_omega.cuh",
+];
 /// What passes of all kinds build on.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].

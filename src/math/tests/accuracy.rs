@@ -86,6 +86,10 @@ sweeps! {
     asin against f_asin in -1.0, 1.0;
     acos against f_acos in -1.0, 1.0;
     cbrt against f_cbrt in -9.0, 9.0;
+    asinh against f_asinh in -4.0, 4.0;
+    acosh against f_acosh in 1.0, 4.0;
+    atanh against f_atanh in -1.0, 1.0;
+    exp2 against f_exp2 in -1075.0, 1024.0;
 }
 
 #[test]

@@ -28,6 +28,8 @@ fn one_argument() {
         ("ln_1p", math::ln_1p),
         ("sinh", math::sinh),
         ("asin", math::asin),
+        ("asinh", math::asinh),
+        ("atanh", math::atanh),
     ] {
         check(name, f, &odd);
     }
@@ -239,4 +241,77 @@ fn erfcx_and_wright_omega() {
         math::wright_omega,
         &[(1.0, 1.0), (-INF, 0.0), (INF, INF), (-746.0, 0.0), (f64::MAX, f64::MAX), (-745.0, TINY)],
     );
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn inverse_hyperbolic_and_exp2() {
+    check("asinh", math::asinh, &[(INF, INF), (-INF, -INF)]);
+    check("acosh", math::acosh, &[(1.0, 0.0), (0.99, NAN), (-1.0, NAN), (INF, INF), (-INF, NAN)]);
+    check("atanh", math::atanh, &[(1.0, INF), (-1.0, -INF), (1.1, NAN), (-2.0, NAN), (INF, NAN)]);
+    check(
+        "exp2",
+        math::exp2,
+        &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1024.0, INF), (-1076.0, 0.0), (-1074.0, TINY), (10.0, 1024.0)],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn gamma_and_exponential_integral() {
+    check(
+        "gamma",
+        math::gamma,
+        &[
+            (0.0, INF), (-0.0, -INF), (1.0, 1.0), (2.0, 1.0), (5.0, 24.0), (23.0, 1_124_000_727_777_607_680_000.0),
+            (-1.0, NAN), (-170.0, NAN), (-1e300, NAN), (INF, INF), (-INF, NAN), (171.7, INF), (1e300, INF),
+            (TINY, INF), (-TINY, -INF), (1e-300, 1e300), (-200.5, -0.0), (-201.5, 0.0),
+        ],
+    );
+    check("e1", math::e1, &[(0.0, INF), (-0.0, INF), (-TINY, NAN), (-INF, NAN), (INF, 0.0), (740.0, 0.0), (738.0, TINY)]);
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn modified_bessel() {
+    check("i0", math::i0, &[(0.0, 1.0), (-0.0, 1.0), (TINY, 1.0), (INF, INF), (-INF, INF), (714.0, INF), (1e300, INF)]);
+    check(
+        "i1",
+        math::i1,
+        &[(0.0, 0.0), (-0.0, -0.0), (-2e-310, -1e-310), (INF, INF), (-INF, -INF), (-714.0, -INF), (1e300, INF)],
+    );
+    check("i0e", math::i0e, &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0)]);
+    check("i1e", math::i1e, &[(0.0, 0.0), (-0.0, -0.0), (-2e-310, -1e-310), (INF, 0.0), (-INF, -0.0)]);
+    for (name, f) in [
+        ("k0", math::k0 as fn(f64) -> f64),
+        ("k0e", math::k0e),
+        ("k1", math::k1),
+        ("k1e", math::k1e),
+    ] {
+        check(name, f, &[(0.0, INF), (-0.0, INF), (-TINY, NAN), (-1.0, NAN), (-INF, NAN), (INF, 0.0)]);
+    }
+    check("k0", math::k0, &[(745.0, 0.0), (1e300, 0.0)]);
+    check("k1", math::k1, &[(745.0, 0.0), (TINY, INF), (1e-300, 1e300)]);
+    check("k1e", math::k1e, &[(TINY, INF), (1e-300, 1e300)]);
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn bessel() {
+    check("j0", math::j0, &[(0.0, 1.0), (-0.0, 1.0), (TINY, 1.0), (INF, 0.0), (-INF, 0.0)]);
+    check("j1", math::j1, &[(0.0, 0.0), (-0.0, -0.0), (-2e-310, -1e-310), (INF, 0.0), (-INF, -0.0)]);
+    check("y0", math::y0, &[(0.0, -INF), (-0.0, -INF), (-TINY, NAN), (-INF, NAN), (INF, 0.0)]);
+    check("y1", math::y1, &[(0.0, -INF), (-0.0, -INF), (-TINY, NAN), (-INF, NAN), (INF, 0.0), (TINY, -INF)]);
+}
+
+#[test]
+#[rustfmt::skip] // tables of cases
+fn whole_numbers_and_signs() {
+    check("ceil", math::ceil, &[(-0.5, -0.0), (0.0, 0.0), (-0.0, -0.0), (TINY, 1.0), (1e300, 1e300), (INF, INF)]);
+    check(
+        "round",
+        math::round,
+        &[(0.5, 1.0), (-2.5, -3.0), (0.49999999999999994, 0.0), (-0.3, -0.0), (4503599627370497.0, 4503599627370497.0)],
+    );
+    check("signum", math::signum, &[(0.0, 1.0), (-0.0, -1.0), (TINY, 1.0), (-3.0, -1.0), (INF, 1.0), (-INF, -1.0)]);
 }

@@ -40,9 +40,16 @@ impl Operation {
 }
 
 /// The functions that are made of others.
-const COMPOSED: [(&str, Operation); 7] = [
+const COMPOSED: [(&str, Operation); 14] = [
     ("lambert_w", Operation::One(|x| x.ln().wright_omega())),
     ("digamma", Operation::Unary(Unary::Polygamma(0))),
+    ("sinc", Operation::One(Var::sinc)),
+    ("fermi", Operation::One(Var::fermi)),
+    ("bose", Operation::One(Var::bose)),
+    ("expit", Operation::One(Var::expit)),
+    ("radians", Operation::One(Var::to_radians)),
+    ("degrees", Operation::One(Var::to_degrees)),
+    ("sign", Operation::One(sign)),
     ("clamp", Operation::Three(|[x, low, high]| x.clamp(low, high), "value, lowest, highest")),
     ("voigt", Operation::Three(voigt, "x, sigma, gamma")),
     ("if", Operation::Select),
@@ -122,6 +129,11 @@ fn voigt([x, sigma, gamma]: [Var; 3]) -> Var {
     pure.select(lorentzian, profile)
 }
 
+/// 1, −1, or 0 at 0, as in NumPy and MATLAB; [`Var::signum`] gives zeros the sign that they have.
+fn sign(x: Var) -> Var {
+    x.eq(0.0).select(0.0, x.signum())
+}
+
 /// √π
 const ROOT_PI: f64 = 2.0 / std::f64::consts::FRAC_2_SQRT_PI;
 
@@ -140,7 +152,7 @@ mod tests {
     fn every_function_computes_what_its_name_says() {
         let (x, y) = (0.4, 1.3);
         type One = fn(f64) -> f64;
-        let one: [(&str, One); 26] = [
+        let one: [(&str, One); 53] = [
             ("exp", Scalar::exp),
             ("expm1 exp_m1", Scalar::exp_m1),
             ("ln log", Scalar::ln),
@@ -165,8 +177,35 @@ mod tests {
             ("lambert_w", |x| Scalar::wright_omega(Scalar::ln(x))),
             ("gammaln ln_gamma lgamma", Scalar::ln_gamma),
             ("digamma", |x| Scalar::polygamma(x, 0)),
+            ("exp2", Scalar::exp2),
+            ("asinh arcsinh", Scalar::asinh),
+            ("acosh arccosh", Scalar::acosh),
+            ("atanh arctanh", Scalar::atanh),
+            ("gamma", Scalar::gamma),
+            ("e1 exp1", Scalar::e1),
+            ("j0", Scalar::j0),
+            ("j1", Scalar::j1),
+            ("y0", Scalar::y0),
+            ("y1", Scalar::y1),
+            ("i0", Scalar::i0),
+            ("i1", Scalar::i1),
+            ("i0e", Scalar::i0e),
+            ("i1e", Scalar::i1e),
+            ("k0", Scalar::k0),
+            ("k1", Scalar::k1),
+            ("k0e", Scalar::k0e),
+            ("k1e", Scalar::k1e),
+            ("sinc", Scalar::sinc),
+            ("fermi", Scalar::fermi),
+            ("bose", Scalar::bose),
+            ("expit", Scalar::expit),
+            ("radians", Scalar::to_radians),
+            ("degrees", Scalar::to_degrees),
+            ("sign signum", Scalar::signum),
             ("abs", Scalar::abs),
             ("floor", Scalar::floor),
+            ("ceil", Scalar::ceil),
+            ("round", Scalar::round),
         ];
         for (names, function) in one {
             for name in names.split(' ') {
@@ -177,6 +216,9 @@ mod tests {
         }
         assert_eq!(value("atan2(x, y)", x, y), Scalar::atan2(x, y));
         assert_eq!(value("hypot(x, y)", x, y), Scalar::hypot(x, y));
+        assert_eq!(value("fmod(-7.5, y)", x, 2.0), -1.5);
+        assert_eq!(value("acosh(y)", x, y), Scalar::acosh(y));
+        assert_eq!((value("sign(x)", 0.0, y), value("signum(x)", 0.0, y)), (0.0, 1.0));
         assert_eq!(value("faddeeva_re(x, y)", x, y), Scalar::faddeeva_re(x, y));
         assert_eq!(value("faddeeva_im(x, y)", x, y), Scalar::faddeeva_im(x, y));
         assert_eq!(value("pow(x, y)", x, y), Scalar::powf(x, y));

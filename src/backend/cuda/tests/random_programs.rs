@@ -6,7 +6,7 @@ use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::codegen::to_f32;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
 use crate::data::loss::{Estimator, Loss};
-use crate::model::op::{Binary, Id, Node, Unary};
+use crate::model::op::{Binary, Facts, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 use crate::model::scalar::Scalar;
@@ -15,56 +15,43 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use tree::{PARAMS, SPECIAL, Tree, any_number, ordinary, same};
 
-/// The functions of CUDA by name, and the meaning they must have.
-const UNARY: [(&str, Unary); 25] = [
-    ("fabs", Unary::Abs),
-    ("floor", Unary::Floor),
-    ("sqrt", Unary::Sqrt),
-    ("cbrt", Unary::Cbrt),
-    ("exp", Unary::Exp),
-    ("expm1", Unary::ExpM1),
-    ("log", Unary::Ln),
-    ("log1p", Unary::Ln1p),
-    ("log2", Unary::Log2),
-    ("log10", Unary::Log10),
-    ("sin", Unary::Sin),
-    ("cos", Unary::Cos),
-    ("tan", Unary::Tan),
-    ("asin", Unary::Asin),
-    ("acos", Unary::Acos),
-    ("atan", Unary::Atan),
-    ("sinh", Unary::Sinh),
-    ("cosh", Unary::Cosh),
-    ("tanh", Unary::Tanh),
-    ("erf", Unary::Erf),
-    ("erfc", Unary::Erfc),
-    ("erfcx", Unary::Erfcx),
-    ("lent_wright_omega", Unary::WrightOmega),
-    ("lgamma", Unary::LnGamma),
-    ("lent_digamma", Unary::Polygamma(0)),
-];
-const BINARY: [(&str, Binary); 7] = [
-    ("pow", Binary::Pow),
-    ("atan2", Binary::Atan2),
-    ("hypot", Binary::Hypot),
-    ("lent_faddeeva_re", Binary::FaddeevaRe),
-    ("lent_faddeeva_im", Binary::FaddeevaIm),
-    ("lent_faddeeva_slope_re", Binary::FaddeevaSlopeRe),
-    ("lent_faddeeva_slope_im", Binary::FaddeevaSlopeIm),
-];
-/// Functions of the crate's own device code, for which those that are lent stand in.
-const OWN: [&str; 7] = [
-    "digamma",
-    "polygamma",
-    "wright_omega",
-    "faddeeva_re",
-    "faddeeva_im",
-    "faddeeva_slope_re",
-    "faddeeva_slope_im",
-];
+/// Functions of the prelude, which are the crate's own as those of a `cuda_file` are.
+const OF_PRELUDE: [&str; 3] = ["digamma", "polygamma", "signum"];
+
+/// The functions of one and of two numbers: the name that C++ calls, and the meaning it must have.
+static UNARY: LazyLock<Vec<(String, Unary)>> = LazyLock::new(|| {
+    let functions = Unary::ALL.iter().filter(|op| !op.facts().text.is_empty());
+    let named = functions.map(|&op| (lent(&op.facts()), op));
+    named.chain([("lent_digamma".to_owned(), Unary::Polygamma(0))]).collect()
+});
+static BINARY: LazyLock<Vec<(String, Binary)>> = LazyLock::new(|| {
+    // Operators and extremes are no functions of CUDA.
+    let functions = Binary::ALL.iter().filter(|op| !op.is_infix());
+    let functions = functions.filter(|op| !matches!(op, Binary::Min | Binary::Max));
+    let name = |op: Binary| if op == Binary::Pow { "pow".to_owned() } else { lent(&op.facts()) };
+    functions.map(|&op| (name(op), op)).collect()
+});
+
+fn is_own(facts: &Facts) -> bool {
+    facts.cuda_file.is_some() || OF_PRELUDE.contains(&facts.cuda)
+}
+
+/// The name under which a function is lent: for the crate's own device code another one stands in.
+fn lent(facts: &Facts) -> String {
+    if is_own(facts) { format!("lent_{}", facts.cuda) } else { facts.cuda.to_owned() }
+}
+
+/// The names of the crate's own device code.
+fn own() -> Vec<&'static str> {
+    let facts = Unary::ALL.iter().map(|op| op.facts());
+    let facts = facts.chain(Binary::ALL.iter().map(|op| op.facts()));
+    let files = facts.filter(|facts| facts.cuda_file.is_some()).map(|facts| facts.cuda);
+    files.chain(OF_PRELUDE).collect()
+}
 
 extern "C" fn unary(index: i32, a: f64) -> f64 {
     UNARY[index as usize].1.apply(a)
@@ -102,6 +89,10 @@ static double fma(double a, double b, double c) { return a * b + c; }
 static double copysign(double a, double b) { return b; }
 static double rint(double a) { return a; }  // named by the prelude and its like, called by nothing
 static float rint(float a) { return a; }
+static double j0(double a) { return a; }
+static double j1(double a) { return a; }
+static double y0(double a) { return a; }
+static double y1(double a) { return a; }
 ",
     );
     for (i, (name, _)) in UNARY.iter().enumerate() {
@@ -183,9 +174,10 @@ fn random_programs_give_the_bits_of_the_interpreter() {
             },
         })
         .collect();
-    let own = OWN.map(|name| format!("#define {name} lent_{name}\n")).concat();
-    let undo = OWN.map(|name| format!("#undef {name}\n")).concat();
-    let Some(trial) = Trial::build(&specs, &lent_functions(), &own, &undo) else { return };
+    let own = own();
+    let define = own.iter().map(|name| format!("#define {name} lent_{name}\n")).collect::<String>();
+    let undo = own.iter().map(|name| format!("#undef {name}\n")).collect::<String>();
+    let Some(trial) = Trial::build(&specs, &lent_functions(), &define, &undo) else { return };
     // SAFETY: `connect` has this interface, and keeps pointers to functions that live as long.
     unsafe {
         let connect = trial.built.library.get::<Connect>(b"connect").expect("a function");
