@@ -37,6 +37,17 @@ const NEAR_ZERO: f64 = 1.0 / 64.0;
 const LINEAR_LIMIT: f64 = 1e-10;
 const FRAC_2_PI: Pair = (std::f64::consts::FRAC_2_PI, -3.935735335036497e-17);
 
+/// 1 / ((n+2)(n+1)).
+const INVERSES: [f64; 60] = {
+    let mut inverses = [0.0; 60];
+    let mut n = 0;
+    while n < 60 {
+        inverses[n] = 1.0 / ((n + 2) * (n + 1)) as f64;
+        n += 1;
+    }
+    inverses
+};
+
 /// The function at ζ + d, where ζ is a zero of the function of order `at`.
 #[inline(always)]
 fn about_zero(order: u32, at: u32, zero: Zero, d: Pair) -> f64 {
@@ -57,18 +68,16 @@ fn about_zero(order: u32, at: u32, zero: Zero, d: Pair) -> f64 {
     let enough = 1e-18 * (start.abs() + first.abs());
     let (mut before_last, mut last, mut current, mut next) = (0.0, 0.0, start, first);
     let mut sum = 0.0;
-    let mut n = 0.0f64;
-    loop {
+    for (n, inverse) in INVERSES.into_iter().enumerate() {
+        let n = n as f64;
         let outer = (r2 * d2).mul_add(before_last, 2.0 * r * d2 * last);
         let inner = r2.mul_add(n * n - nu2, d2).mul_add(current, outer);
-        let all = (r * ((n + 1.0) * (2.0 * n + 1.0))).mul_add(next, inner);
-        let term = -all / ((n + 2.0) * (n + 1.0));
+        let term = (r * ((n + 1.0) * (2.0 * n + 1.0))).mul_add(next, inner) * -inverse;
         sum += term;
-        if term.abs() + next.abs() <= enough || n > 60.0 {
+        if term.abs() + next.abs() <= enough {
             break;
         }
         (before_last, last, current, next) = (last, current, next, term);
-        n += 1.0;
     }
     let (value, lost) = fast_two_sum(start, first);
     value + (lost + (sum + first_lo))
