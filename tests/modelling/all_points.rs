@@ -66,10 +66,13 @@ fn a_curve_fits_as_point_by_point() {
     let mask: Vec<bool> = (0..5000).map(|i| i % 7 != 3).collect();
     let plain = Data::new(&x, &y).unwrap();
     let weighted = plain.clone().sigma(Sigma::Absolute(&sigma)).unwrap();
-    let all =
-        [("plain", plain.clone()), ("weighted", weighted), ("masked", plain.mask(&mask).unwrap())];
-    for (kind, data) in all {
-        for loss in std::iter::once(Loss::Linear).chain(Loss::robust(0.4)) {
+    let all = [
+        ("plain", 0.4, plain.clone()),
+        ("weighted", 4.0, weighted),
+        ("masked", 0.4, plain.mask(&mask).unwrap()),
+    ];
+    for (kind, scale, data) in all {
+        for loss in std::iter::once(Loss::Linear).chain(Loss::robust(scale)) {
             let expected = traced().loss(loss).fit(&data, START).unwrap();
             for (form, model) in [("numerical", arrays()), ("given", with_jacobian())] {
                 let found = model.loss(loss).fit(&data, START).unwrap();
@@ -160,7 +163,7 @@ fn rejected_trials_cost_one_call() {
     });
     let (x, y) = data(500);
     // From here some steps are far too long.
-    let fit = model.fit(Data::new(&x, &y).unwrap(), [-30.0, 6.0, 20.0]).unwrap();
+    let fit = model.fit(Data::new(&x, &y).unwrap(), [-300.0, 40.0, 1000.0]).unwrap();
     assert!(fit.converged(), "{}", fit.termination());
     let (evaluations, iterations) = (fit.evaluations(), fit.stats().iterations);
     let all = calls.load(Ordering::Relaxed);
@@ -168,7 +171,7 @@ fn rejected_trials_cost_one_call() {
     // Central ones, twice as many, at the start and for the last digits.
     let most = evaluations + 3 * iterations + 6 * 4;
     assert!(all <= most, "{all} calls, not {most} at most, for {evaluations} evaluations");
-    assert!(iterations + 4 < evaluations, "no trial was rejected");
+    assert!(iterations + 6 < evaluations, "{evaluations}: few trials were rejected");
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn batches_joint_fits_and_many_starts_take_it() {
     let second: Vec<f64> = x.iter().map(|&x| decay_at(x, &[1.0, TRUTH[1], 0.2])).collect();
     let joint = |curve: CurveFit| {
         let sets = [Data::new(&x, &y).unwrap(), Data::new(&x, &second).unwrap()];
-        GlobalFit::new(&curve).share(["p1"]).fit(sets, START).unwrap()
+        GlobalFit::new(&curve).share(["p1"]).fit(sets, [2.0, 1.0, 0.3, 1.5, 0.1]).unwrap()
     };
     let (expected, found) = (joint(traced()), joint(arrays()));
     near("joint", found.fit(), expected.fit(), 1e-5);

@@ -274,7 +274,7 @@ fn a_function_written_for_num_traits_is_a_model() {
     let x: Vec<f64> = (0..80).map(|i| 0.11 * i as f64).collect();
     let y: Vec<f64> = (0..80).map(|i| hyperbola(x[i], [3.0, 0.8, 0.4]) + 0.05 * noise(i)).collect();
     let data = Data::new(&x, &y).unwrap();
-    let generic = CurveFit::new(|x, p| hyperbola(x, p)).fit(&data, [1.0, 1.0, 1.0]).unwrap();
+    let generic = CurveFit::new(hyperbola).fit(&data, [1.0, 1.0, 1.0]).unwrap();
     let closure = CurveFit::new(|x, [a, b, c]| {
         let inverse = (1.0 + b * x).recip();
         a * (inverse * inverse) + c * x.fmod(PI / 2.0) + 0.0
@@ -300,13 +300,13 @@ fn whole_numbers_and_references_stand_on_either_side() {
         2.0 * terms / 4.0 + terms * 3.0 / 6.0 - 1.0 + (1.0 - 0.5 * x.max(0.0)) % 7.0 + 0.5 * x
     });
     let other = CurveFit::dynamic(3, |x, p| {
-        let [a, b, c] = &p[..] else { panic!("three parameters") };
+        let [a, b, c] = p else { panic!("three parameters") };
         let terms: Var = [a * (-b * x).exp(), *c].iter().sum();
         let mut sum = 2 * &terms / 4_u32;
         sum += &terms * 3 / 6_usize;
         sum -= 1;
         sum += (1 - 0.5 * &x.max(0)) % 7;
-        &sum + 0.5 * x
+        sum + &x / 2
     });
     let start = [1.0, 1.0, 0.0];
     assert_same_bits("forms", &other.fit(&data, start).unwrap(), &plain.fit(&data, start).unwrap());

@@ -8,6 +8,7 @@ use crate::model::op::{Binary, Unary};
 use crate::model::program::Program;
 use crate::model::scalar::Scalar;
 use crate::model::var::Var;
+use std::f64::consts::PI;
 
 /// Orders of the polygamma functions that are compared.
 const ORDERS: [u32; 5] = [0, 1, 2, 7, 180];
@@ -68,6 +69,8 @@ fn functions() -> Vec<Function> {
     let gamma = |[x, _]: [f64; 2]| if x < 0.0 { 1.0 } else { 0.0 };
     let modulus = |[x, y]: [f64; 2]| x.faddeeva_re(y).hypot(x.faddeeva_im(y));
     let slope = |[x, y]: [f64; 2]| x.faddeeva_slope_re(y).hypot(x.faddeeva_slope_im(y));
+    // Between zeros the system's functions are exact to their envelope.
+    let wave = |[x, _]: [f64; 2]| (2.0 / (PI * x.abs())).sqrt().min(1.0);
     let orders = ORDERS.map(Unary::Polygamma);
     let unary =
         Unary::ALL.iter().filter(|op| **op != Unary::Not).chain(&orders).map(|&op| Function {
@@ -76,6 +79,7 @@ fn functions() -> Vec<Function> {
             value: Box::new(move |x| op.apply(x[0])),
             unit: match op {
                 Unary::LnGamma | Unary::Polygamma(_) => gamma,
+                Unary::J0 | Unary::J1 | Unary::Y0 | Unary::Y1 => wave,
                 _ => |_| 0.0,
             },
             // n! overflows, and its logarithm is large.
