@@ -88,8 +88,10 @@ fn exponent(x: f64) -> Pair {
 pub(super) fn gamma_fast(x: f64) -> f64 {
     if x.abs() < TINY {
         1.0 / x
+    } else if x < 0.0 {
+        f64::NAN // for `gamma_negative`
     } else if x < FAR {
-        let (hi, lo) = near(x.abs());
+        let (hi, lo) = near(x);
         hi + lo
     } else if x < BOUND {
         let (hi, lo) = exponent(x);
