@@ -128,7 +128,7 @@ pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
 pub use curve_fit::stream::curve_fit_large;
-pub use curve_fit::{CurveFit, curve_fit};
+pub use curve_fit::{CurveFit, curve_fit, least_squares};
 pub use data::batch::{BatchData, Starts};
 pub use data::loss::Estimator;
 pub use data::loss::Loss;

@@ -81,6 +81,41 @@ pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
 }
 
+/// Minimises ½ Σ rᵢ² of `n` residuals, which need be no distances of points from a curve, as SciPy's
+/// `least_squares` does: `residuals(p, r)` writes all of them. The parameters are named `p0`, `p1`, …; standard errors
+/// take the residuals for independent and of one variance, which is estimated.
+///
+/// It is the fit of a model of all points to zeros. For bounds, losses, names or partials of your own say
+/// that: [`CurveFit::native_arrays`], data whose y are 0.
+///
+/// ```
+/// // Rosenbrock's valley.
+/// let fit = dualfit::least_squares(
+///     |p, r| {
+///         r[0] = 10.0 * (p[1] - p[0] * p[0]);
+///         r[1] = 1.0 - p[0];
+///     },
+///     2,
+///     [-1.2, 1.0],
+/// )?;
+/// assert!(fit.converged() && fit.cost() < 1e-20);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`CurveFit::fit`]; [`Error::TooFewPoints`] for fewer residuals than parameters.
+pub fn least_squares(
+    residuals: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
+    n: usize,
+    start: impl AsRef<[f64]>,
+) -> Result<Fit> {
+    let start = start.as_ref();
+    let index: Vec<f64> = (0..n).map(|i| i as f64).collect();
+    let zeros = vec![0.0; n];
+    let model = CurveFit::native_arrays(start.len(), move |_, p, r| residuals(p, r));
+    model.fit(Data::new(&index, &zeros)?, start)
+}
+
 /// A model with what is known of its parameters: traced once, prepared at the first fit, used for
 /// any number of fits from any thread.
 ///

@@ -3,7 +3,7 @@
 
 use dualfit::{
     BatchData, CancelToken, CurveFit, Data, Error, Fit, FitStatus, GlobalFit, Loss, Missing,
-    MultiStart, Options, Sigma, Termination,
+    MultiStart, Options, Sigma, Termination, least_squares,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -311,4 +311,42 @@ fn a_differential_equation_is_fitted() {
     for k in 0..3 {
         assert!((exactly.params()[k] / truth[k] - 1.0).abs() < 1e-9, "{exactly}");
     }
+}
+
+/// Problems of Moré, Garbow and Hillstrom (ACM TOMS 7, 1981) that are no curves: 1, 8 and 13.
+#[test]
+fn residuals_need_no_curve() {
+    let rosenbrock = least_squares(
+        |p, r| (r[0], r[1]) = (10.0 * (p[1] - p[0] * p[0]), 1.0 - p[0]),
+        2,
+        [-1.2, 1.0],
+    );
+    let rosenbrock = rosenbrock.unwrap();
+    assert!(rosenbrock.converged(), "{}", rosenbrock.termination());
+    assert!(rosenbrock.params().iter().all(|p| (p - 1.0).abs() < 1e-9), "{rosenbrock}");
+
+    let y =
+        [0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96, 1.34, 2.1, 4.39];
+    let bard = move |p: &[f64], r: &mut [f64]| {
+        for (i, r) in r.iter_mut().enumerate() {
+            let (u, v) = (i as f64 + 1.0, 15.0 - i as f64);
+            *r = y[i] - (p[0] + u / (v * p[1] + u.min(v) * p[2]));
+        }
+    };
+    let bard = least_squares(bard, 15, [1.0, 1.0, 1.0]).unwrap();
+    assert!(bard.converged(), "{}", bard.termination());
+    assert!((2.0 * bard.cost() / 8.214_877_306_578_96e-3 - 1.0).abs() < 1e-9, "{}", bard.cost());
+
+    // The Jacobian is singular at the minimum.
+    let powell = |p: &[f64], r: &mut [f64]| {
+        r[0] = p[0] + 10.0 * p[1];
+        r[1] = 5.0_f64.sqrt() * (p[2] - p[3]);
+        r[2] = (p[1] - 2.0 * p[2]).powi(2);
+        r[3] = 10.0_f64.sqrt() * (p[0] - p[3]).powi(2);
+    };
+    let powell = least_squares(powell, 4, [3.0, -1.0, 0.0, 1.0]).unwrap();
+    assert!(powell.cost() < 1e-15, "{}", powell.cost());
+
+    let few = least_squares(|p, r| r[0] = p[0] + p[1], 1, [1.0, 2.0]);
+    assert!(matches!(few, Err(Error::TooFewPoints { .. })), "{few:?}");
 }
