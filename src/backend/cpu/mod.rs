@@ -29,7 +29,7 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
 use crate::threads;
-use arrays::{ArrayPass, ArrayRequest, Differences};
+use arrays::ArrayPass;
 use chunks::Chunks;
 use code::{Code, Operand};
 use kernels::Kernels;
@@ -402,38 +402,6 @@ impl<'a> Cpu<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The model's calls, if it is called once for all points.
-    fn array_request<'r>(&'r self, params: &'r [f64]) -> Option<ArrayRequest<'r>> {
-        let PreparedForm::Native { native, bounds, .. } = &self.model.kind else { return None };
-        let Calls::Arrays(calls) = &native.calls else { return None };
-        let steps = Steps { bounds, least: &self.scratch.least };
-        let (free, patience) = (&self.model.free, self.patience);
-        Some(ArrayRequest { calls, params, free, steps, patience, parallel: !self.alone })
-    }
-
-    /// Calls a model of all points, once for its values or for its partials too.
-    fn call_arrays(
-        &mut self,
-        params: &[f64],
-        work: impl FnOnce(&mut ArrayPass, ArrayRequest<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let mut arrays = std::mem::take(&mut self.scratch.arrays);
-        let called = match self.array_request(params) {
-            Some(request) => work(&mut arrays, request),
-            None => Ok(()),
-        };
-        self.scratch.arrays = arrays;
-        called
-    }
-
-    /// Values and partials of a model of all points.
-    fn fill_arrays(&mut self, params: &[f64], differences: Differences) -> Result<(), Fault> {
-        self.call_arrays(params, |arrays, request| {
-            arrays.values(request)?;
-            arrays.partials(request, differences)
-        })
     }
 
     fn weighting<'w>(&'w self, columns: &'w [f64], floor: f64) -> Weighting<'w> {

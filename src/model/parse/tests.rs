@@ -68,7 +68,7 @@ fn errors_say_what_was_found_and_expected_and_where() {
     }
     let (column, message) = error("1 + foo(x)");
     assert_eq!(column, 5);
-    assert!(message.starts_with("unknown function `foo`; known functions are exp, expm1, "));
+    assert!(message.starts_with("unknown function `foo`; known functions are exp, exp2, expm1, "));
     assert!(message.ends_with("; to multiply, write foo*(…)"));
     let takes = "`if` takes 3 arguments (condition, value where it holds, value elsewhere), not 2";
     assert_eq!(error("if(x < 1, 2)").1, takes);
