@@ -1,9 +1,8 @@
 //! Models that are called once for all points: their values and partials before a pass copies them.
 
 use super::machine::{Block, Machine};
-use super::{Cpu, PreparedForm};
 use crate::data::values::Values;
-use crate::model::native::{ArrayCalls, Calls, Steps};
+use crate::model::native::{ArrayCalls, Steps};
 use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
@@ -218,44 +217,6 @@ impl ArrayPass {
                 }
             }
         }
-    }
-}
-
-impl Cpu<'_> {
-    /// The model's calls, if it is called once for all points.
-    pub(super) fn array_request<'r>(&'r self, params: &'r [f64]) -> Option<ArrayRequest<'r>> {
-        let PreparedForm::Native { native, bounds, .. } = &self.model.kind else { return None };
-        let Calls::Arrays(calls) = &native.calls else { return None };
-        let steps = Steps { bounds, least: &self.scratch.least };
-        let (free, patience) = (&self.model.free, self.patience);
-        Some(ArrayRequest { calls, params, free, steps, patience, parallel: !self.alone })
-    }
-
-    /// Calls a model of all points, once for its values or for its partials too.
-    pub(super) fn call_arrays(
-        &mut self,
-        params: &[f64],
-        work: impl FnOnce(&mut ArrayPass, ArrayRequest<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let mut arrays = std::mem::take(&mut self.scratch.arrays);
-        let called = match self.array_request(params) {
-            Some(request) => work(&mut arrays, request),
-            None => Ok(()),
-        };
-        self.scratch.arrays = arrays;
-        called
-    }
-
-    /// Values and partials of a model of all points.
-    pub(super) fn fill_arrays(
-        &mut self,
-        params: &[f64],
-        differences: Differences,
-    ) -> Result<(), Fault> {
-        self.call_arrays(params, |arrays, request| {
-            arrays.values(request)?;
-            arrays.partials(request, differences)
-        })
     }
 }
 

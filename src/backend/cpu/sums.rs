@@ -1,11 +1,12 @@
 //! Passes over the chunks of the points: normal equations and triangular factors, of all of them
 //! together or piece by piece.
 
-use super::arrays::Differences;
+use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::machine::Machine;
 use super::rows::{BlockRows, BlockValues};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
+use crate::model::native::{Calls, Steps};
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
@@ -141,6 +142,44 @@ impl Cpu<'_> {
     ) -> Result<(), Fault> {
         let mut tries = self.tries();
         self.factors(params, columns, |pieces| add_pieces(pieces, sums, &mut tries))
+    }
+}
+
+impl Cpu<'_> {
+    /// The model's calls, if it is called once for all points.
+    pub(super) fn array_request<'r>(&'r self, params: &'r [f64]) -> Option<ArrayRequest<'r>> {
+        let PreparedForm::Native { native, bounds, .. } = &self.model.kind else { return None };
+        let Calls::Arrays(calls) = &native.calls else { return None };
+        let steps = Steps { bounds, least: &self.scratch.least };
+        let (free, patience) = (&self.model.free, self.patience);
+        Some(ArrayRequest { calls, params, free, steps, patience, parallel: !self.alone })
+    }
+
+    /// Calls a model of all points, once for its values or for its partials too.
+    pub(super) fn call_arrays(
+        &mut self,
+        params: &[f64],
+        work: impl FnOnce(&mut ArrayPass, ArrayRequest<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut arrays = std::mem::take(&mut self.scratch.arrays);
+        let called = match self.array_request(params) {
+            Some(request) => work(&mut arrays, request),
+            None => Ok(()),
+        };
+        self.scratch.arrays = arrays;
+        called
+    }
+
+    /// Values and partials of a model of all points.
+    pub(super) fn fill_arrays(
+        &mut self,
+        params: &[f64],
+        differences: Differences,
+    ) -> Result<(), Fault> {
+        self.call_arrays(params, |arrays, request| {
+            arrays.values(request)?;
+            arrays.partials(request, differences)
+        })
     }
 }
 
