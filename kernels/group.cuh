@@ -1,46 +1,53 @@
 // The threads that work on one fit together: a warp, some lanes of one, or a single thread. A translation unit
-// chooses how many are its Group.
+// chooses one of them as its Group.
 //
 // Rules of what is written over a Group: every thread of the group comes by with the same arguments; vectors are
 // shared out by `each`; scalars are computed by every thread alike, from memory that all of them see, in the order
 // of a serial loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
 
-// The lanes of a group as bits: a constant, which takes no register, where all of the warp is one group.
-template <int N>
-struct LaneMask {
-    unsigned own = (0xffffffffu >> (32 - N)) << (threadIdx.x & 31u & ~unsigned(N - 1));
-    __device__ unsigned mask() const { return own; }
-};
-template <>
-struct LaneMask<32> {
-    __device__ unsigned mask() const { return 0xffffffffu; }
+// All lanes of the calling thread's warp.
+struct Warp {
+    static constexpr int size = 32;
+    int rank = int(threadIdx.x & 31u);
+
+    // What any of them wrote before is seen by all of them after.
+    __device__ void sync() const { __syncwarp(); }
+    __device__ bool any(bool value) const { return __any_sync(0xffffffffu, value); }
 };
 
 // N neighbouring lanes of a warp, N a power of two: the warp holds 32 / N such groups, which do not wait for
-// each other. With 32 it is all of the warp, with 1 a single thread.
+// each other.
 template <int N>
-struct Lanes : LaneMask<N> {
+struct Lanes {
     static constexpr int size = N;
     int rank = int(threadIdx.x) & (N - 1);
+    unsigned mask = (0xffffffffu >> (32 - N)) << (threadIdx.x & 31u & ~unsigned(N - 1));
 
-    // What any of them wrote before is seen by all of them after.
     __device__ void sync() const {
-        if constexpr (N > 1) __syncwarp(this->mask());
+        if constexpr (N > 1) __syncwarp(mask);
     }
     __device__ bool any(bool value) const {
-        if constexpr (N > 1) return __any_sync(this->mask(), value);
+        if constexpr (N > 1) return __any_sync(mask, value);
         return value;
     }
     // The value of the lane whose rank differs in the bits of `other`.
     template <class Value>
     __device__ Value from(Value value, int other) const {
-        return __shfl_xor_sync(this->mask(), value, other);
+        return __shfl_xor_sync(mask, value, other);
     }
     // The value of the lane of rank 0.
     __device__ unsigned long long first(unsigned long long value) const {
-        if constexpr (N > 1) return __shfl_sync(this->mask(), value, 0, N);
+        if constexpr (N > 1) return __shfl_sync(mask, value, 0, N);
         return value;
     }
+};
+
+struct Solo {
+    static constexpr int size = 1;
+    static constexpr int rank = 0;
+
+    __device__ void sync() const {}
+    __device__ bool any(bool value) const { return value; }
 };
 
 // Does body(0), ..., body(n - 1), each in one of the threads. Loops are not unrolled: vectors are short, and there

@@ -77,14 +77,14 @@ __device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
     return then;
 }
 
-// Whether products with the square of a column's length stay in range.
-__device__ __forceinline__ bool is_safe(double square) { return 1e-200 <= square && square <= 1e200; }
-
 // The sums at the start are there: they become the present point, unless the host must see to them.
 __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
     bool safe = true;
 #pragma unroll 1
-    for (int j = 0; j < FREE; ++j) safe &= is_safe(product(s.trial.sums, j, j));
+    for (int j = 0; j < FREE; ++j) {
+        const double square = product(s.trial.sums, j, j);
+        safe &= 1e-200 <= square && square <= 1e200;
+    }
     if (!all_finite(g, s.trial.sums, SUMS) || !(safe || s.rescaled)) return wait_for(g, s, HOST, BEGIN);
     each(g, FREE, [&](int j) {
         s.trial.q[j] = s.trial.params[s.free[j]] / s.columns[j];

@@ -3,7 +3,7 @@
 // A state that is small enough is worked on in shared memory, a larger one where it is.
 constexpr bool IN_SHARED = sizeof(State) + sizeof(Scratch) <= 16384;
 
-__device__ __noinline__ void copy_state(Group g, const State* from, State* to) {
+__device__ __noinline__ void copy_state(Warp g, const State* from, State* to) {
     const char* source = reinterpret_cast<const char*>(from);
     char* target = reinterpret_cast<char*>(to);
     each(g, int(sizeof(State) / 8), [&](int i) { memcpy(target + 8 * i, source + 8 * i, 8); });
@@ -18,7 +18,7 @@ struct Work {
 // Goes on with what the state at `state` (room for a Scratch behind it) waits for: the factor of [J r]
 // if it asked for that, otherwise the sums at the trial, or nothing if the host has ended the fit.
 __device__ __noinline__ void take_step(State* state, const double* factor) {
-    const Group g;
+    const Warp g = Warp();
     const auto go = [g, factor](State& s, Scratch& w) {
         if (s.request == FACTOR)
             factored(g, s, factor);

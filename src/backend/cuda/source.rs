@@ -78,10 +78,8 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "anderson.cuh",
     "solver.cuh",
 ];
-/// Chooses how many lanes of a warp, from 1 to all 32, work on a fit together in a unit.
-pub(crate) fn group(lanes: usize) -> String {
-    format!("template <int N> struct Lanes;\ntypedef Lanes<{lanes}> Group;\n")
-}
+/// Chooses the group of a unit whose steps are a warp's.
+pub(crate) const WARP: &str = "struct Warp;\ntypedef Warp Group;\n";
 pub(crate) const STEP: &[(&str, &str)] = kernels!["step.cu"];
 
 /// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
@@ -113,7 +111,7 @@ pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
 /// The solver of fits with `free` free parameters, at most [`FEW_PARAMETERS`], of `params`. It does
 /// not depend on the model: compiled once, it serves all of this size.
 pub(crate) fn solver(free: usize, params: usize) -> String {
-    let mut text = head(Size { columns: 0, params, free }, &group(32));
+    let mut text = head(Size { columns: 0, params, free }, WARP);
     include(&mut text, SOLVER);
     include(&mut text, STEP);
     text

@@ -2,7 +2,7 @@
 
 use super::super::codegen;
 use super::super::interface::{Layout, ScratchLayout, words};
-use super::super::source::{self, ROWS, SOLVER, Spec, Storage, group, include, kernels};
+use super::super::source::{self, ROWS, SOLVER, Spec, Storage, include, kernels};
 use std::fmt::Write;
 
 /// What fits of a batch add to the solver.
@@ -71,13 +71,14 @@ pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{}constexpr int BATCH_THREADS = {threads};
+        "template <int N> struct Lanes;
+typedef Lanes<{lanes}> Group;
+constexpr int BATCH_THREADS = {threads};
 constexpr int BENCH_BYTES = {};
 // Also of columns that the model does not use.
 __device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
     return true{};
 }}",
-        group(lanes),
         bench_bytes(spec),
         finite.collect::<String>()
     );

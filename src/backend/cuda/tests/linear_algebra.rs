@@ -4,7 +4,7 @@ use crate::backend::cuda::batch::unit::BATCH;
 use crate::backend::cuda::driver::Driver;
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::interface::Size;
-use crate::backend::cuda::source::{SOLVER, group, head, include};
+use crate::backend::cuda::source::{SOLVER, head, include};
 use crate::normal::small::{
     cholesky, damped, fold_rows, is_regular, jacobi_svd, solve_upper, solve_upper_transposed,
 };
@@ -16,11 +16,12 @@ const PIECES: [&str; 5] =
 type Benches = [Bench; 2];
 
 fn benches() -> Option<Benches> {
-    Some([bench(32)?, bench(1)?])
+    Some([bench("Warp")?, bench("Solo")?])
 }
 
-fn bench(lanes: usize) -> Option<Bench> {
-    let mut text = head(Size { columns: 0, params: 1, free: 1 }, &group(lanes));
+fn bench(group: &str) -> Option<Bench> {
+    let group = format!("struct {group};\ntypedef {group} Group;\n");
+    let mut text = head(Size { columns: 0, params: 1, free: 1 }, &group);
     let all = SOLVER.iter().chain(BATCH);
     let files: Vec<_> = all.filter(|(name, _)| PIECES.contains(name)).copied().collect();
     assert_eq!(files.len(), PIECES.len());

@@ -5,7 +5,7 @@ use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Modul
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::interface::{Code, Layout, Request, ScratchLayout, Size, words};
 use crate::backend::cuda::resident_run::ResidentFit;
-use crate::backend::cuda::source::{SOLVER, STEP, group, head, include};
+use crate::backend::cuda::source::{SOLVER, STEP, WARP, head, include};
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
@@ -23,11 +23,11 @@ pub(super) enum By {
 
 /// The solver of the kernels, to be run by a warp or by one thread.
 fn solver_text(size: Size, by: By) -> String {
-    let (lanes, kernel) = match by {
-        By::Warp => (32, "take_step(state, factor);"),
+    let (group, kernel) = match by {
+        By::Warp => (WARP, "take_step(state, factor);"),
         By::Solo => (
-            1,
-            "const Group g;
+            "struct Solo;\ntypedef Solo Group;\n",
+            "Solo g;
              Scratch& w = *reinterpret_cast<Scratch*>(state + 1);
              if (state->request == FACTOR) factored(g, *state, factor);
              else if (state->stopped != NONE) stop(g, *state);
@@ -35,7 +35,7 @@ fn solver_text(size: Size, by: By) -> String {
              advance(g, *state, w);",
         ),
     };
-    let mut text = head(size, &group(lanes));
+    let mut text = head(size, group);
     include(&mut text, SOLVER);
     if by == By::Warp {
         include(&mut text, STEP);
