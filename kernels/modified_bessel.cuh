@@ -115,14 +115,6 @@ __device__ inline double bessel_k(int order, double x, bool scaled) {
     return 0.0;
 }
 
-__device__ inline double i0e(double x) {
-    return bessel_i_scaled(0, fabs(x));
-}
-
-__device__ inline double i1e(double x) {
-    return copysign(bessel_i_scaled(1, fabs(x)), x);
-}
-
 // The exponential in two halves: it overflows before the product does. 140 operations.
 __device__ inline double bessel_i(int order, double a) {
     if (a < 12.0) {
@@ -136,58 +128,42 @@ __device__ inline double bessel_i(int order, double a) {
     return a != a ? a : INFINITE;
 }
 
-__device__ inline double i0(double x) {
-    return bessel_i(0, fabs(x));
+template <typename T>
+__device__ inline T i0(T x) {
+    return T(bessel_i(0, fabs(double(x))));
 }
 
-__device__ inline double i1(double x) {
-    return copysign(bessel_i(1, fabs(x)), x);
+template <typename T>
+__device__ inline T i1(T x) {
+    return T(copysign(bessel_i(1, fabs(double(x))), double(x)));
 }
 
-__device__ inline double k0(double x) {
-    return bessel_k(0, x, false);
+template <typename T>
+__device__ inline T i0e(T x) {
+    return T(bessel_i_scaled(0, fabs(double(x))));
 }
 
-__device__ inline double k1(double x) {
-    return bessel_k(1, x, false);
+template <typename T>
+__device__ inline T i1e(T x) {
+    return T(copysign(bessel_i_scaled(1, fabs(double(x))), double(x)));
 }
 
-__device__ inline double k0e(double x) {
-    return bessel_k(0, x, true);
+template <typename T>
+__device__ inline T k0(T x) {
+    return T(bessel_k(0, double(x), false));
 }
 
-__device__ inline double k1e(double x) {
-    return bessel_k(1, x, true);
+template <typename T>
+__device__ inline T k1(T x) {
+    return T(bessel_k(1, double(x), false));
 }
 
-__device__ inline float i0(float x) {
-    return float(i0(double(x)));
+template <typename T>
+__device__ inline T k0e(T x) {
+    return T(bessel_k(0, double(x), true));
 }
 
-__device__ inline float i1(float x) {
-    return float(i1(double(x)));
-}
-
-__device__ inline float i0e(float x) {
-    return float(i0e(double(x)));
-}
-
-__device__ inline float i1e(float x) {
-    return float(i1e(double(x)));
-}
-
-__device__ inline float k0(float x) {
-    return float(k0(double(x)));
-}
-
-__device__ inline float k1(float x) {
-    return float(k1(double(x)));
-}
-
-__device__ inline float k0e(float x) {
-    return float(k0e(double(x)));
-}
-
-__device__ inline float k1e(float x) {
-    return float(k1e(double(x)));
+template <typename T>
+__device__ inline T k1e(T x) {
+    return T(bessel_k(1, double(x), true));
 }
