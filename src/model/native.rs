@@ -13,7 +13,7 @@ type Jacobian = dyn Fn(&[f64], &[f64], &mut [f64]) + Send + Sync;
 /// The values at all points: independent variables, each with one number per point, then parameters.
 type ArrayValue = dyn Fn(&[&[f64]], &[f64], &mut [f64]) + Send + Sync;
 /// The partial derivatives at all points, one row per parameter.
-type ArrayJacobian = dyn Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync;
+pub(crate) type ArrayJacobian = dyn Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync;
 
 /// How the function is called.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use super::machine::{Block, Machine};
 use crate::data::values::Values;
-use crate::model::native::{ArrayCalls, Steps};
+use crate::model::native::{ArrayCalls, ArrayJacobian, Steps};
 use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
@@ -82,7 +82,7 @@ impl ArrayPass {
         }
     }
 
-    /// Makes room for `outputs` arrays, all of zeros but the first.
+    /// Makes room for `outputs` arrays, of zeros.
     pub(super) fn clear(&mut self, outputs: usize) {
         self.outputs.resize_with(outputs, Vec::new);
         for output in &mut self.outputs {
@@ -107,8 +107,8 @@ impl ArrayPass {
     ) -> Result<(), Fault> {
         let mut outputs = std::mem::take(&mut self.outputs);
         let (values, partials) = outputs.split_at_mut(1);
-        let made = match request.calls.jacobian {
-            Some(_) => self.given(request, partials),
+        let made = match &request.calls.jacobian {
+            Some(jacobian) => self.given(request, &**jacobian, partials),
             None => self.numerical(request, &values[0], partials, differences),
         };
         self.outputs = outputs;
@@ -116,10 +116,14 @@ impl ArrayPass {
     }
 
     /// Partials as the model's own function gives them.
-    fn given(&self, request: ArrayRequest<'_>, partials: &mut [Vec<f64>]) -> Result<(), Fault> {
-        let Some(jacobian) = &request.calls.jacobian else { return Ok(()) };
+    fn given(
+        &self,
+        request: ArrayRequest<'_>,
+        jacobian: &ArrayJacobian,
+        partials: &mut [Vec<f64>],
+    ) -> Result<(), Fault> {
         request.patience.check()?;
-        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let columns = self.seen_columns();
         let n = self.seen.as_ref().map_or(self.points, Vec::len);
         // A partial that the caller leaves out must not be one of a call before.
         let mut all = vec![vec![f64::NAN; n]; request.params.len()];
@@ -177,7 +181,7 @@ impl ArrayPass {
         out: &mut [f64],
     ) -> Result<(), Fault> {
         request.patience.check()?;
-        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let columns = self.seen_columns();
         let request = ArrayRequest { params, ..request };
         // A value that the model leaves out must not be one of a call before.
         match &self.seen {
@@ -192,6 +196,11 @@ impl ArrayPass {
                 Ok(())
             }
         }
+    }
+
+    /// The coordinates of the points that the model sees.
+    fn seen_columns(&self) -> Vec<&[f64]> {
+        self.columns.iter().map(Vec::as_slice).collect()
     }
 
     /// Brings the numbers of the points that the model sees to their places.
