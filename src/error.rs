@@ -128,6 +128,18 @@ pub enum Error {
         /// The value found there.
         value: f64,
     },
+    /// A standard deviation of x that is negative or not finite.
+    #[error(
+        "{what} is {value} at index {index}; standard deviations of x must be finite and at least 0 (0: that x is exact)"
+    )]
+    BadXSigma {
+        /// The array.
+        what: String,
+        /// Index of the first such value.
+        index: usize,
+        /// The value found there.
+        value: f64,
+    },
     /// What was said of sigma does not suit the data that it was said of.
     #[error("{entry} takes no Sigma::{given}; {remedy}")]
     UnsuitedSigma {
@@ -486,10 +498,3 @@ fn emptied(given: usize, omitted: usize) -> String {
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// What converts without fail into [`Values`](crate::arrays::Values) has this error, which there is none of.
-impl From<std::convert::Infallible> for Error {
-    fn from(never: std::convert::Infallible) -> Error {
-        match never {}
-    }
-}

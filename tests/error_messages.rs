@@ -30,6 +30,7 @@ fn of_data() -> Vec<Error> {
         Error::NonFinite { what, index: 7, value: f64::NAN, count: 2, hint: ", or clean it" },
         Error::NonFiniteParameter { what: "start", name, value: f64::INFINITY },
         Error::SigmaNotPositive { index: 3, value: -0.5 },
+        Error::BadXSigma { what: own("x_sigma"), index: 3, value: -0.5 },
         Error::NoEffectiveData { points: 9 },
         Error::CovarianceNotPositiveDefinite { row: 4, reason: "a negative pivot" },
         Error::TooFewPoints { points: 2, parameters: 3 },

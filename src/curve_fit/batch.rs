@@ -71,6 +71,10 @@ impl CurveFit {
         if self.estimator == Estimator::Poisson && data.sigma != Sigma::Unknown {
             return Err(Error::NotForCounts { what: "sigma" });
         }
+        if self.estimator == Estimator::Poisson && !data.x_sigma.is_exact() {
+            return Err(Error::NotForCounts { what: "x_sigma" });
+        }
+        data.x_sigma.check_beside(data.sigma)?;
         if data.columns.len() != model.columns() {
             let (expected, got) = (model.columns(), data.columns.len());
             return Err(Error::ColumnCount { expected, got });
@@ -82,12 +86,13 @@ impl CurveFit {
         }
         let free = self.free_positions();
         let ready = self.ready(&free)?;
+        let prepared = ready.prepared(&data.x_sigma)?;
         let unused = self.unused(&ready.model, &free)?;
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
         let bounded = starts.is_bounded() || free.iter().any(has_bound);
         let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.wants_covariances());
         let mut request = BatchRequest {
-            prepared: &ready.prepared,
+            prepared: &prepared,
             data,
             starts,
             names: &self.names,

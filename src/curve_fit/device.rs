@@ -8,6 +8,7 @@ use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
+use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use crate::fit::placement::{GivenDevice, Uploaded, failed};
 use std::borrow::Cow;
@@ -58,6 +59,7 @@ impl Device {
             let (what, remedy) = ("a covariance matrix of y", "use Backend::Cpu");
             return Err(Error::NotOnDevice { what, remedy });
         }
+        exact_x(&data.x_sigma)?;
         let resident = DevicePoints::of(&self.device.driver, &points);
         let resident = resident.map_err(|error| failed(&self.device, error))?;
         Ok(DeviceData { device: self.device.clone(), points, counts: OnceLock::new(), resident })
@@ -71,9 +73,19 @@ impl Device {
     /// [`Error::DeviceOutOfMemory`](crate::Error::DeviceOutOfMemory).
     pub fn upload_batch<'a>(&self, data: &BatchData<'a>) -> Result<DeviceBatch<'a>> {
         data.check_layout()?;
+        exact_x(&data.x_sigma)?;
         let resident = Resident::of(&self.device.driver, data);
         let resident = resident.map_err(|error| failed(&self.device, error))?;
         Ok(DeviceBatch { device: self.device.clone(), data: data.clone(), resident })
+    }
+}
+
+/// # Errors
+/// [`Error::NotOnDevice`] if x has errors.
+fn exact_x(x_sigma: &XSigma<'_>) -> Result<()> {
+    match x_sigma.is_exact() {
+        true => Ok(()),
+        false => Err(Error::NotOnDevice { what: "errors in x", remedy: "use Backend::Cpu" }),
     }
 }
 

@@ -10,6 +10,7 @@ mod models;
 pub(crate) mod multi_start;
 mod parameters;
 pub(crate) mod profile;
+mod ready;
 mod start;
 pub(crate) mod stream;
 
@@ -37,7 +38,7 @@ use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
 use crate::model::program::Program;
-use crate::model::ties::{Tie, Ties};
+use crate::model::ties::Tie;
 use crate::model::var::Var;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
@@ -46,6 +47,7 @@ use crate::solver::options::Options;
 use device::FitData;
 use models::array;
 use parameters::{ends, told_of_ties};
+use ready::Ready;
 use start::CompleteStart;
 use std::borrow::Cow;
 use std::fmt;
@@ -176,16 +178,6 @@ pub struct CurveFit {
 
 /// What finds a start, one value per parameter, in the points; NaN for a parameter it does not know.
 pub(crate) type Guess = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
-
-/// A model with partials by its free parameters, in the form that each backend takes.
-struct Ready {
-    /// With the formulas of tied parameters in their places.
-    model: Model,
-    ties: Arc<Ties>,
-    prepared: Prepared,
-    /// For devices; `None` for a native model.
-    printed: Option<CompiledModel>,
-}
 
 impl CurveFit {
     fn with_names(model: Result<Model>, names: Vec<String>) -> CurveFit {
@@ -391,6 +383,7 @@ impl CurveFit {
         }
         let ready = self.ready(&free)?;
         let unused = self.unused(&ready.model, &free)?;
+        let prepared = ready.prepared(&points.x_sigma)?;
         let prepare_time = begun.elapsed();
         let wanted = self.wanted(given);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
@@ -399,7 +392,7 @@ impl CurveFit {
         let supply = InMemory::new(points, &execution);
         answer(Request {
             model: &ready.model,
-            prepared: &ready.prepared,
+            prepared: &prepared,
             supply: &supply,
             points: points.overview(),
             names: &self.names,

@@ -249,8 +249,8 @@ impl<'c> Finder<'c> {
         if solver.solved.is_empty() {
             return Ok(CompleteStart::given(values));
         }
-        let counts = points.as_measurements();
-        let measured = counts.as_ref().unwrap_or(points);
+        let measured = points.as_measurements();
+        let measured = measured.as_ref().unwrap_or(points);
         let solved_by = |solver: &CurveFit| {
             let (begin, on_one_thread) = (values.clone(), self.on_one_thread);
             solver.request(

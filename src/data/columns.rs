@@ -97,3 +97,31 @@ where
         self.into_iter().map(|column| Ok(column.try_into()?)).collect()
     }
 }
+
+/// `x` for a single column, `x column 0, 1, …` for several.
+pub(crate) fn column_name(index: usize, count: usize) -> String {
+    if count == 1 { "x".into() } else { format!("x column {index}") }
+}
+
+/// # Errors
+/// [`Error::LengthMismatch`] for the first column that has not `expected` values.
+pub(crate) fn expect_columns(columns: &[Values<'_>], expected: usize) -> Result<()> {
+    let remedy = "x is given as k columns of length n, one value per point";
+    for (i, column) in columns.iter().enumerate() {
+        expect_length(column_name(i, columns.len()), column.len(), expected, remedy)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn expect_length(
+    what: String,
+    got: usize,
+    expected: usize,
+    remedy: &'static str,
+) -> Result<()> {
+    if got == expected {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { what, expected, got, remedy })
+    }
+}

@@ -12,6 +12,10 @@ impl Points<'_> {
     /// if `count` of them are known to be at least `level` times the largest.
     pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
         let row = self.units.row;
+        if !self.x_sigma.is_exact() {
+            // What a point weighs depends on the parameters.
+            return Vec::new();
+        }
         let Some(sigma) = self.sigmas() else {
             return if level <= 1.0 {
                 Vec::new()

@@ -209,6 +209,15 @@ pub enum Estimator {
     Poisson,
 }
 
+/// Expectations below this part of what is usual are dark.
+pub(super) const DARK: f64 = 1.0 / (1u64 << 20) as f64;
+
+/// The expected count that is dark where counts have this mean: 2⁻²⁰ of one event, or of the mean where
+/// that is less.
+pub(super) fn darkest(mean: f64) -> f64 {
+    if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{FAR, distance, is_far};

@@ -21,13 +21,15 @@ pub(crate) mod validate_stream;
 
 pub(crate) mod values;
 mod vectors;
+pub(crate) mod x_sigma;
 
 pub(crate) use scaling::unit_of;
 
 use crate::error::{Error, Result};
-use columns::Columns;
+use columns::{Columns, expect_columns, expect_length};
 use sigma::{Sigma, Weights};
 use values::Values;
+use x_sigma::XSigma;
 
 /// What to do with points that have a NaN or an infinity in x, y or sigma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +62,7 @@ pub struct Data<'a> {
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
+    pub(crate) x_sigma: XSigma<'a>,
 }
 
 impl<'a> Data<'a> {
@@ -84,8 +87,15 @@ impl<'a> Data<'a> {
             expect_columns(&columns, y.len())?;
         }
         expect_length("y".into(), y.len(), expected, "one value per point")?;
-        let (mask, missing) = (None, Missing::Error);
-        Ok(Data { columns, y, sigma: Weights::Equal, mask, missing, infinite_x: false })
+        Ok(Data {
+            columns,
+            y,
+            sigma: Weights::Equal,
+            mask: None,
+            missing: Missing::Error,
+            infinite_x: false,
+            x_sigma: XSigma::default(),
+        })
     }
 
     /// Says what is known of the errors of y; [`Sigma::Unknown`] by default.
@@ -121,6 +131,37 @@ impl<'a> Data<'a> {
         Ok(self)
     }
 
+    /// Says that x has errors, too, independent normal ones with these standard deviations in the units of
+    /// x: one column per independent variable, as x was given, each with one value per point or one for
+    /// all points (`&[0.1]`); 0 where x is exact.
+    ///
+    /// The fit is then an orthogonal distance regression: it minimises Σ dᵢ²/2, or the sum of their loss,
+    /// with dᵢ² the minimum over ξ of ((f(ξ) − yᵢ)/σᵢ)² + Σₖ((ξₖ − xᵢₖ)/σₓᵢₖ)², the distance of the point from
+    /// the curve in units of its errors (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8 (1987)
+    /// 1052). [`Fit::closest`](crate::Fit::closest) has the points ξ. Errors of x are weighed against
+    /// those of y, so [`sigma`](Data::sigma) must be given, too; where it is relative, x_sigma is in the same
+    /// proportion.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, Sigma};
+    /// let x = [0.9, 2.1, 2.9, 4.1, 5.0];
+    /// let y = [2.1, 3.9, 6.2, 7.9, 10.1];
+    /// let data = Data::new(&x, &y)?.sigma(Sigma::Constant(0.1))?.x_sigma(&[0.1])?;
+    /// let fit = CurveFit::new(|x, [a, b]| a * x + b).fit(data, [1.0, 0.0])?;
+    /// assert!(fit.converged());
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] for another number of columns or of values. When the fit begins,
+    /// [`Error::BadXSigma`] for a value that is negative or not finite.
+    pub fn x_sigma(mut self, sigma: impl Columns<'a>) -> Result<Self> {
+        self.x_sigma = XSigma::new(sigma.columns()?, self.columns.len())?;
+        self.x_sigma
+            .expect(&[self.len()], "one standard deviation per point, or one for all points")?;
+        Ok(self)
+    }
+
     /// Says what to do with points that are not finite; [`Missing::Error`] by default.
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> Self {
@@ -153,28 +194,5 @@ impl<'a> Data<'a> {
     /// Whether there are no points; never so for data that [`new`](Data::new) accepted.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
-    }
-}
-
-/// `x` for a single column, `x column 0, 1, …` for several.
-pub(crate) fn column_name(index: usize, count: usize) -> String {
-    if count == 1 { "x".into() } else { format!("x column {index}") }
-}
-
-/// # Errors
-/// [`Error::LengthMismatch`] for the first column that has not `expected` values.
-pub(crate) fn expect_columns(columns: &[Values<'_>], expected: usize) -> Result<()> {
-    let remedy = "x is given as k columns of length n, one value per point";
-    for (i, column) in columns.iter().enumerate() {
-        expect_length(column_name(i, columns.len()), column.len(), expected, remedy)?;
-    }
-    Ok(())
-}
-
-fn expect_length(what: String, got: usize, expected: usize, remedy: &'static str) -> Result<()> {
-    if got == expected {
-        Ok(())
-    } else {
-        Err(Error::LengthMismatch { what, expected, got, remedy })
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of all points of a fit together, wherever they are.
 
-use super::loss::{Estimator, Loss};
-use super::points::{Units, darkest};
+use super::loss::{Estimator, Loss, darkest};
+use super::points::Units;
 use super::summary::Moments;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub(crate) struct Overview {
     pub(crate) absolute: bool,
     /// The expected count below which a point without events weighs no more than one of this size.
     pub(crate) darkest: f64,
+    /// Whether x has errors, which that of a stream has not.
+    #[serde(skip)]
+    pub(crate) errors_in_x: bool,
 }
 
 impl Overview {
@@ -41,6 +44,7 @@ impl Overview {
             estimator,
             absolute: false,
             darkest: darkest(1.0),
+            errors_in_x: false,
         }
     }
 

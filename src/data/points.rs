@@ -1,7 +1,8 @@
 //! Validated data: which points count, with which weight, and what they add up to.
 
+use super::columns::column_name;
 use super::correlated::Correlation;
-use super::loss::Estimator;
+use super::loss::{DARK, Estimator, darkest};
 use super::overview::Overview;
 use super::scaling::{
     Largest, Tally, exponent, finite, is_ordinary, largest, unit_of, unit_of_exponent,
@@ -9,13 +10,11 @@ use super::scaling::{
 use super::sigma::{Spread, Weights};
 use super::summary::{Moments, in_chunks};
 use super::values::Values;
-use super::{Data, Missing, column_name};
+use super::x_sigma::XSigma;
+use super::{Data, Missing};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, Range};
-
-/// Expectations below this part of what is usual are dark.
-const DARK: f64 = 1.0 / (1u64 << 20) as f64;
 
 /// Data that every backend may compute with: the points that count are finite, their sigmas positive.
 #[derive(Clone)]
@@ -23,6 +22,8 @@ pub(crate) struct Points<'a> {
     pub(crate) columns: ColumnList<'a>,
     pub(crate) y: Values<'a>,
     pub(crate) sigma: Weights<'a>,
+    /// The errors of the independent variables.
+    pub(crate) x_sigma: XSigma<'a>,
     /// The factor L of the covariance of y, if one was given.
     pub(crate) correlation: Option<Correlation>,
     /// Whether some points must be passed over, so that blocks have to be gathered.
@@ -94,6 +95,7 @@ pub(crate) struct Given<'a> {
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
+    pub(crate) x_sigma: XSigma<'a>,
     /// Whether the independent variables are known to be finite.
     pub(crate) known_x: bool,
 }
@@ -112,6 +114,7 @@ impl<'a> Points<'a> {
             mask: data.mask,
             missing: data.missing,
             infinite_x: data.infinite_x,
+            x_sigma: data.x_sigma.clone(),
             known_x: false,
         })
     }
@@ -123,6 +126,7 @@ impl<'a> Points<'a> {
             columns: data.columns,
             y: data.y,
             sigma: data.sigma,
+            x_sigma: data.x_sigma,
             correlation: None,
             filtered: false,
             mask: data.mask,
@@ -172,6 +176,7 @@ impl<'a> Points<'a> {
             estimator: self.estimator,
             absolute: self.is_absolute(),
             darkest: self.darkest,
+            errors_in_x: !self.x_sigma.is_exact(),
         }
     }
 
@@ -200,6 +205,7 @@ impl<'a> Points<'a> {
             });
         }
         points.filtered &= points.used < points.len();
+        points.x_sigma.check(points.sigma, points.kept())?;
         if let Weights::Covariance(matrix) = points.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
@@ -207,6 +213,10 @@ impl<'a> Points<'a> {
         points.units = points.units(largest);
         points.largest_weight = largest.weight;
         points.summary = Moments::of(&points, plain.map(|(_, summary)| summary));
+        if !points.x_sigma.is_exact() {
+            // Distances have no scatter about a mean of y.
+            points.summary.scatter = 0.0;
+        }
         Ok(points)
     }
 
@@ -215,6 +225,9 @@ impl<'a> Points<'a> {
     /// # Errors
     /// [`Error::NegativeCount`]; [`Error::NotForCounts`] if sigma was given.
     pub(crate) fn count_events(&mut self) -> Result<()> {
+        if !self.x_sigma.is_exact() {
+            return Err(Error::NotForCounts { what: "x_sigma" });
+        }
         if !matches!(self.sigma, Weights::Equal) {
             return Err(Error::NotForCounts { what: "sigma" });
         }
@@ -236,13 +249,19 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
-    /// The same points, if they are counts, as measurements of one error.
+    /// The same points as measurements with exact x, if they are counts or x has errors; counts of one error.
     pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
-        if self.estimator == Estimator::LeastSquares {
+        if self.estimator == Estimator::LeastSquares && self.x_sigma.is_exact() {
             return None;
         }
-        let mut points = Points { estimator: Estimator::LeastSquares, ..self.clone() };
-        points.units = points.units(points.largest());
+        let mut points = Points {
+            estimator: Estimator::LeastSquares,
+            x_sigma: XSigma::default(),
+            ..self.clone()
+        };
+        if self.estimator == Estimator::Poisson {
+            points.units = points.units(points.largest());
+        }
         points.summary = Moments::of(&points, None);
         Some(points)
     }
@@ -268,6 +287,8 @@ impl<'a> Points<'a> {
     pub(crate) fn spread(&self) -> Spread {
         match self.estimator {
             Estimator::Poisson => Spread::Counts,
+            // How far an observation scatters depends on the slope of the model there.
+            Estimator::LeastSquares if !self.x_sigma.is_exact() => Spread::Own,
             Estimator::LeastSquares => self.sigma.spread(),
         }
     }
@@ -474,10 +495,4 @@ impl<'a> Points<'a> {
         }
         tally
     }
-}
-
-/// The expected count that is dark where counts have this mean: 2⁻²⁰ of one event, or of the mean where
-/// that is less.
-pub(super) fn darkest(mean: f64) -> f64 {
-    if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
 }

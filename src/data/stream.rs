@@ -5,6 +5,7 @@ use super::points::{ColumnList, Given};
 use super::sigma::{Sigma, Weights};
 use super::source::{Chunk, Shape, Source};
 use super::validate_stream::PIECE;
+use super::x_sigma::XSigma;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -240,6 +241,7 @@ impl StreamPoints {
             mask: None,
             missing: self.missing,
             infinite_x: self.infinite_x,
+            x_sigma: XSigma::default(),
             known_x: false,
         }
     }

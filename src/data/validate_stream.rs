@@ -6,8 +6,9 @@
 
 use super::Missing;
 use super::loss::Estimator;
+use super::loss::darkest;
 use super::overview::Overview;
-use super::points::{Given, Points, Units, darkest};
+use super::points::{Given, Points, Units};
 use super::scaling::{Largest, Tally, exponent, is_ordinary, unit_of};
 use super::summary::Moments;
 use crate::error::{Error, Result};
@@ -138,6 +139,7 @@ impl Survey {
             heaviest: summary.weights_like(self.largest.weight * units.weight),
             estimator,
             absolute: self.absolute,
+            errors_in_x: false,
             darkest: darkest(if counts { self.events / used as f64 } else { 1.0 }),
         })
     }

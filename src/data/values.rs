@@ -1,5 +1,6 @@
 //! Arrays of numbers as a caller holds them.
 
+use crate::error::Error;
 use std::ops::Range;
 
 /// A borrowed array of numbers, one value per point: f64, f32, or the whole numbers of cameras, digitisers and
@@ -104,6 +105,13 @@ impl Values<'_> {
             let values = &v[start..start + out.len()];
             out.iter_mut().zip(values).for_each(|(o, &v)| *o = wide(v));
         });
+    }
+}
+
+/// What converts without fail into [`Values`] has this error, which there is none of.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Error {
+        match never {}
     }
 }
 

@@ -106,6 +106,7 @@ impl Request<'_> {
             refined: self.starts_refined,
             linear: &self.linear,
             scales: self.scales,
+            errors_in_x: self.points.errors_in_x,
         }
     }
 

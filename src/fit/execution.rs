@@ -1,8 +1,8 @@
 //! Where a fit of points in memory is computed, and what it needs there.
 
 use super::placement::{
-    ALL_FIXED, Estimate, Loaded, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded, failed,
-    failed_on, not_loaded,
+    ALL_FIXED, ERRORS_IN_X, Estimate, Loaded, NATIVE, Obstacle, Placement, PlacementRequest,
+    Uploaded, failed, failed_on, not_loaded,
 };
 use crate::backend::Precision;
 use crate::backend::choice::{Workload, f64_lanes};
@@ -67,6 +67,9 @@ impl<'a> Execution<'a> {
             (_, Some(_)) => {
                 let correlated = ("a covariance matrix of y", "use Backend::Cpu");
                 return Placement::hindered(wanted, &Obstacle::Refused(correlated.0, correlated.1));
+            }
+            _ if !points.x_sigma.is_exact() => {
+                return Placement::hindered(wanted, &ERRORS_IN_X);
             }
             (Some(printed), _) if printed.free() == 0 => {
                 return Placement::hindered(wanted, &ALL_FIXED);

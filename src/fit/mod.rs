@@ -3,6 +3,7 @@
 mod approach;
 pub(crate) mod bands;
 pub(crate) mod batch;
+mod closest;
 pub(crate) mod compare;
 pub(crate) mod covariance;
 pub(crate) mod diagnostics;
@@ -33,10 +34,10 @@ pub(crate) mod warning;
 mod warnings;
 
 use crate::backend::cpu::predict;
-use crate::data::columns::Columns;
+use crate::data::Data;
+use crate::data::columns::{Columns, expect_columns};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
-use crate::data::{Data, expect_columns};
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::native::Model;

@@ -54,7 +54,7 @@ pub(crate) struct View<'a> {
     pub(crate) start: &'a [f64],
     /// When passes are broken off.
     pub(crate) until: Option<Instant>,
-    /// Whether the points are measurements on the CPU, whatever estimator and backend the fit has.
+    /// Whether the points are measurements with exact x on the CPU, whatever estimator and backend the fit has.
     pub(crate) plain: bool,
 }
 
@@ -77,6 +77,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) linear: &'a [usize],
     /// Typical sizes of the parameters, NaN where they are not known.
     pub(crate) scales: &'a [f64],
+    /// Whether x has errors.
+    pub(crate) errors_in_x: bool,
 }
 
 /// A stage of a search: the view of its evaluator, and its tolerances and limits.
@@ -204,8 +206,9 @@ impl Workspace {
 
     /// The stage that finds a start for the last one, where there is one. Tukey's loss and arctan's leave points
     /// out that are far from the start, good ones among them; a fit with a loss of the same scale that leaves none
-    /// out says which are far from the data. In mixed precision f32 goes as far as it can. Returns the limit
-    /// that ended it, if one did.
+    /// out says which are far from the data. In mixed precision f32 goes as far as it can. Where x has errors a fit
+    /// of y alone leads the way: far from the data the closest points of a curve say little, and distances have
+    /// minima of their own there. Returns the limit that ended it, if one did.
     fn first_stage(
         &mut self,
         rules: &Rules<'_>,
@@ -217,15 +220,20 @@ impl Workspace {
         let loss = rules.loss.first().unwrap_or(rules.loss);
         // One evaluation is kept for the last stage.
         let most = rules.options.evaluations(self.problem.free.len()).saturating_sub(1);
-        let is_needed = rules.loss.first().is_some() || is_rough;
+        let is_needed = rules.loss.first().is_some() || is_rough || rules.errors_in_x;
         if rules.refined || !is_needed || self.problem.free.is_empty() || most == 0 {
             return Ok(None);
         }
-        let least = if rules.loss.first().is_none() { ROUGH_SUMS } else { 0.0 };
+        let least = match rules.loss.first() {
+            _ if rules.errors_in_x => ROUGH,
+            None => ROUGH_SUMS,
+            Some(_) => 0.0,
+        };
         let Options { ftol, xtol, .. } = *rules.options;
         let (ftol, xtol) = (ftol.max(least), xtol.max(least));
         let options = Options { max_evaluations: Some(most), ftol, xtol, ..*rules.options };
-        let stage = Stage { view: View { loss, arithmetic, ..view }, options: &options };
+        let plain = rules.errors_in_x;
+        let stage = Stage { view: View { loss, arithmetic, plain, ..view }, options: &options };
         let done =
             source.with_points(stage.view, &mut |points| self.stage(rules, source, &stage, points));
         match done {
@@ -240,12 +248,30 @@ impl Workspace {
         }
         let reason = self.outcome().termination;
         // Where f32 came to nothing, f64 begins where it did.
-        match is_rough && came_to_nothing(reason) {
+        let back = match rules.errors_in_x {
+            true => self.was_nearer(source, view)?,
+            false => is_rough && came_to_nothing(reason),
+        };
+        match back {
             true => self.problem.start.copy_from_slice(view.start),
             false => self.problem.start.clone_from(&self.minimiser.ends.best.params),
         }
         self.keep_stage();
         Ok(Some(reason).filter(|reason| reason.is_limit()))
+    }
+
+    /// Whether the start of the stage was nearer to the points than its end.
+    fn was_nearer(&mut self, source: &dyn PointSource, view: View<'_>) -> Result<bool, Failure> {
+        self.minimiser.ends.best.work.other_passes += 2;
+        let mut nearer = false;
+        source.with_points(view, &mut |points| {
+            points.normal(view.start, &self.ones, &mut self.known)?;
+            let before = self.known.cost;
+            points.normal(&self.minimiser.ends.best.params, &self.ones, &mut self.known)?;
+            nearer = !(self.known.cost <= before || before.is_nan());
+            Ok(())
+        })?;
+        Ok(nearer)
     }
 
     /// The stage with the loss that is wanted, or what it costs where a limit has `ended` the one before.

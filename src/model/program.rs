@@ -88,6 +88,37 @@ impl Program {
         })
     }
 
+    /// The program of the value and of its partial derivatives by the independent variables `by`: the value,
+    /// the first ones in the order of `by`, then the second ones, ∂²f/∂xₖ∂xₗ row by row for k ≤ l.
+    ///
+    /// # Errors
+    /// None in practice: replaying a program cannot panic.
+    pub(crate) fn with_slopes(&self, by: &[usize]) -> Result<Program> {
+        type Second = Dual<Dual<Var, 1>, 1>;
+        self.record(Vec::new(), |x, p| {
+            let params: Vec<Second> = p.iter().map(|&v| constant(v)).collect();
+            let twice = |k: usize, l: usize| {
+                let column = |(i, &v): (usize, &Var)| {
+                    let inner = Dual::variable(v, usize::from(i != k));
+                    Dual { value: inner, partials: [Dual::constant(f64::from(i == l).into())] }
+                };
+                let columns: Vec<Second> = x.iter().enumerate().map(column).collect();
+                self.replay(&columns, &params)
+            };
+            let (mut first, mut second) = (Vec::new(), Vec::new());
+            for (position, &k) in by.iter().enumerate() {
+                for &l in &by[position..] {
+                    let found = twice(k, l);
+                    if k == l {
+                        first.extend(found.value.partials);
+                    }
+                    second.extend(found.partials[0].partials);
+                }
+            }
+            [vec![self.replay(x, p)], first, second].concat()
+        })
+    }
+
     /// Another model of the same variables and parameters, with their names.
     ///
     /// # Errors
@@ -217,6 +248,11 @@ impl<S: Scalar> Computed<S> {
             Computed::Mask(m) => m,
         }
     }
+}
+
+/// A value that depends on nothing, twice.
+fn constant(v: Var) -> Dual<Dual<Var, 1>, 1> {
+    Dual::constant(Dual::constant(v))
 }
 
 /// `x` for one independent variable, `x0, x1, …` for several.

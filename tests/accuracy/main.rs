@@ -4,6 +4,7 @@
 mod batch_statistics;
 mod converged;
 mod domain_walls;
+mod errors_in_x;
 mod hard_numerics;
 mod heavy_points;
 mod large;

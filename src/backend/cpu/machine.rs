@@ -142,8 +142,15 @@ pub(super) fn lanes(register: &Register, n: usize) -> &[f64] {
 fn gather(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     match (values, block) {
         (Values::F64(_), Block::Run(_)) => {}
-        (_, Block::Run(start)) => values.copy_to(start, out),
-        (_, Block::Picked(index)) => values.pick(index, out),
+        _ => copy(values, block, out),
+    }
+}
+
+/// Writes the values of a block's points to `out`.
+pub(super) fn copy(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
+    match block {
+        Block::Run(start) => values.copy_to(start, out),
+        Block::Picked(index) => values.pick(index, out),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod chunks;
+pub(crate) mod closest;
 mod code;
 mod gram;
 pub(crate) mod kernels;
@@ -10,6 +11,7 @@ mod machine;
 mod points_alone;
 mod poisson;
 pub(crate) mod predict;
+mod prepared;
 mod robust;
 mod rows;
 pub(crate) mod simd_batch;
@@ -21,8 +23,8 @@ mod whitened;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::validate_stream::PIECE;
-use crate::model::native::{Calls, Native, PointCalls, Steps};
-use crate::model::program::{Program, panic_message};
+use crate::model::native::{Calls, PointCalls, Steps};
+use crate::model::program::panic_message;
 use crate::normal::{Normal, RFactor};
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
@@ -31,12 +33,13 @@ use crate::solver::patience::Patience;
 use crate::threads;
 use arrays::ArrayPass;
 use chunks::Chunks;
-use code::{Code, Operand};
+use closest::BlockPoints;
 use kernels::Kernels;
 use machine::{BLOCK, Block, Inputs, Uniforms};
+pub(crate) use prepared::Prepared;
+use prepared::{Pass, PassNumbers, PreparedForm};
 use rows::Weighting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use sums::{Worker, merge_into};
 pub(crate) use whitened::Whitened;
 
@@ -45,121 +48,6 @@ const PARALLEL_WORK: usize = 400_000;
 
 /// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
 pub(crate) const ITERATION_FLOOR: f64 = 0.1;
-
-/// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
-/// not depend on data and serves many fits.
-#[derive(Clone, Debug)]
-pub(crate) struct Prepared {
-    kind: PreparedForm,
-    /// Positions of the free parameters.
-    pub(crate) free: Vec<usize>,
-}
-
-#[derive(Clone, Debug)]
-enum PreparedForm {
-    /// With collected factors, and as it was traced, for parameters at which they are out of range.
-    Traced {
-        collected: Arc<Code>,
-        plain: Arc<Code>,
-    },
-    Native {
-        native: Native,
-        bounds: Vec<(f64, f64)>,
-        outputs: Vec<Operand>,
-    },
-}
-
-impl Prepared {
-    /// From a program whose outputs are the value and the partials by `free`.
-    pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
-        let plain = Arc::new(Code::compile(program));
-        let collected = Arc::new(Code::collected(program));
-        Prepared { free: free.to_vec(), kind: PreparedForm::Traced { collected, plain } }
-    }
-
-    /// Operations per point and pass.
-    pub(crate) fn operations(&self) -> usize {
-        match &self.kind {
-            PreparedForm::Traced { collected, .. } => collected.steps.len(),
-            PreparedForm::Native { .. } => 0,
-        }
-    }
-
-    /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
-    pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
-        let outputs = (0..=free.len()).map(Operand::Register).collect();
-        let kind =
-            PreparedForm::Native { native: native.clone(), bounds: bounds.to_vec(), outputs };
-        Prepared { free: free.to_vec(), kind }
-    }
-
-    /// The model's value and its partials.
-    fn outputs(&self) -> usize {
-        1 + self.free.len()
-    }
-
-    fn registers(&self) -> usize {
-        match &self.kind {
-            PreparedForm::Traced { collected, plain } => collected.registers.max(plain.registers),
-            PreparedForm::Native { outputs, .. } => outputs.len(),
-        }
-    }
-}
-
-/// One pass over points: at which parameters, and by which code.
-#[derive(Clone, Copy)]
-struct Pass<'a> {
-    params: &'a [f64],
-    /// The numbers that are the same at every point.
-    uniforms: &'a [f64],
-    /// `None` for a native model.
-    code: Option<&'a Code>,
-    outputs: &'a [Operand],
-}
-
-impl<'a> Pass<'a> {
-    fn new(model: &'a Prepared, params: &'a [f64], uniforms: &'a mut Vec<f64>) -> Pass<'a> {
-        let (code, outputs) = match &model.kind {
-            PreparedForm::Traced { collected, plain } => {
-                let code = if collected.uniforms(params, uniforms) {
-                    collected
-                } else {
-                    plain.uniforms(params, uniforms);
-                    plain
-                };
-                (Some(&**code), &code.outputs)
-            }
-            PreparedForm::Native { outputs, .. } => (None, outputs),
-        };
-        Pass { params, uniforms, code, outputs }
-    }
-
-    /// By the model as it was traced, whatever the parameters.
-    fn plain(model: &'a Prepared, params: &'a [f64], uniforms: &'a mut Vec<f64>) -> Pass<'a> {
-        match &model.kind {
-            PreparedForm::Traced { plain, .. } => {
-                plain.uniforms(params, uniforms);
-                Pass { params, uniforms, code: Some(plain), outputs: &plain.outputs }
-            }
-            PreparedForm::Native { .. } => Pass::new(model, params, uniforms),
-        }
-    }
-
-    /// Does `work` in a pass and, if its result is not `sound`, which may be the doing of collected
-    /// factors, again without them.
-    fn sound(
-        model: &Prepared,
-        params: &[f64],
-        uniforms: &mut Vec<f64>,
-        mut work: impl FnMut(Pass<'_>) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
-        let sound = work(Pass::new(model, params, uniforms))?;
-        if !sound && matches!(model.kind, PreparedForm::Traced { .. }) {
-            work(Pass::plain(model, params, uniforms))?;
-        }
-        Ok(())
-    }
-}
 
 /// Evaluates a prepared model over the points of one fit.
 pub(crate) struct Cpu<'a> {
@@ -187,7 +75,7 @@ pub(crate) struct Cpu<'a> {
 pub(crate) struct Scratch {
     /// The least size of each parameter, for numerical partials.
     least: Vec<f64>,
-    uniforms: Vec<f64>,
+    numbers: PassNumbers,
     arrays: ArrayPass,
     normals: Vec<(Normal, Option<Fault>)>,
     factors: Vec<(RFactor, Option<Fault>)>,
@@ -215,7 +103,8 @@ impl<'a> Cpu<'a> {
         let k = model.outputs();
         let (chunks, parallel) = match &model.kind {
             PreparedForm::Traced { collected, .. } => {
-                let per_point = collected.steps.len() + k * k / 2;
+                let slopes = model.slopes.as_ref().map_or(0, |slopes| slopes.operations());
+                let per_point = collected.steps.len() + slopes + k * k / 2;
                 let work = per_point.saturating_mul(points.len());
                 (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
             }
@@ -301,7 +190,7 @@ impl<'a> Cpu<'a> {
         pass: Pass<'_>,
         (start, end): (usize, usize),
         worker: &mut Worker,
-        mut visit: impl FnMut(&mut Worker, &Inputs<'_>, Block<'_>),
+        mut visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
         let uniforms = Uniforms::OfOne(pass.uniforms);
         worker.machine.reserve(self.model.registers(), self.points.columns.len());
@@ -310,6 +199,8 @@ impl<'a> Cpu<'a> {
             worker.machine.broadcast(code, uniforms);
         }
         let mut picked = std::mem::take(&mut worker.picked);
+        let mut closest = std::mem::take(&mut worker.closest);
+        let slopes = pass.slopes.filter(|_| !self.points.x_sigma.is_exact());
         let mut next = start;
         let mut outcome = Ok(());
         while next < end && outcome.is_ok() {
@@ -334,7 +225,16 @@ impl<'a> Cpu<'a> {
                 block = Block::Run(next);
                 next += len;
             }
-            let inputs = Inputs::new(&self.points.columns, block, len);
+            let moved;
+            let (inputs, distances) = match slopes {
+                None => (Inputs::new(&self.points.columns, block, len), None),
+                Some(slopes) => {
+                    closest.find(slopes, self.kernels, self.points, (block, len));
+                    moved = closest.columns();
+                    let distances = closest.distances(len);
+                    (Inputs::new(&moved, Block::Run(0), len), Some(distances))
+                }
+            };
             worker.machine.load(&inputs);
             match (&self.model.kind, pass.code) {
                 (PreparedForm::Native { native, bounds, .. }, _) => match &native.calls {
@@ -350,10 +250,10 @@ impl<'a> Cpu<'a> {
                 (_, None) => {}
             }
             if outcome.is_ok() {
-                visit(worker, &inputs, block);
+                visit(worker, BlockPoints { inputs: &inputs, block, distances });
             }
         }
-        worker.picked = picked;
+        (worker.picked, worker.closest) = (picked, closest);
         outcome
     }
 

@@ -1,7 +1,7 @@
 //! What is asked of points one by one: bad ones, heavy ones, whether the model passes through all.
 
 use super::arrays::Differences;
-use super::machine::{Block, Inputs};
+use super::closest::BlockPoints;
 use super::sums::Worker;
 use super::{Cpu, Pass};
 use crate::solver::outcome::{BadPoint, Fault};
@@ -9,24 +9,36 @@ use crate::solver::outcome::{BadPoint, Fault};
 /// Units in the last place within which a value of the model is that of a point.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
+/// Where the model is evaluated, if x has errors.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    /// At the points that are closest.
+    Closest,
+    /// As x was measured.
+    Given,
+}
+
 impl Cpu<'_> {
     /// Calls `visit` for every point that counts, with its index and the outputs there, the value first;
     /// as long as it returns true.
     fn each_point(
         &mut self,
-        params: &[f64],
+        (params, at): (&[f64], At),
         mut visit: impl FnMut(usize, &dyn Fn(usize) -> f64) -> bool,
     ) -> Result<(), Fault> {
         self.fill_arrays(params, Differences::Central)?;
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let mut numbers = std::mem::take(&mut self.scratch.numbers);
         // Rare passes take the surer way.
-        let pass = Pass::plain(self.model, params, &mut uniforms);
+        let mut pass = Pass::plain(self.model, params, &mut numbers);
+        if at == At::Given {
+            pass.slopes = None;
+        }
         let mut goes_on = true;
-        let each = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
-            let output = |o: usize| worker.machine.source(pass.outputs[o], inputs);
+        let each = |worker: &mut Worker, points: BlockPoints<'_>| {
+            let output = |o: usize| worker.machine.source(pass.outputs[o], points.inputs);
             let mut i = 0;
             while goes_on && i < output(0).len() {
-                goes_on = visit(block.index(i), &|o| output(o)[i]);
+                goes_on = visit(points.block.index(i), &|o| output(o)[i]);
                 i += 1;
             }
         };
@@ -41,7 +53,7 @@ impl Cpu<'_> {
     ) -> Result<(), Fault> {
         out.fill(0.0);
         let points = self.points;
-        self.each_point(params, |i, output| {
+        self.each_point((params, At::Closest), |i, output| {
             let weight = points.weight(i);
             let larger = |(o, largest): (usize, &mut f64)| {
                 *largest = largest.max((output(1 + o) * weight).abs());
@@ -65,7 +77,7 @@ impl Cpu<'_> {
             });
             found.is_none()
         };
-        self.each_point(params, visit).ok()?;
+        self.each_point((params, At::Closest), visit).ok()?;
         found
     }
 
@@ -80,7 +92,7 @@ impl Cpu<'_> {
             return Ok(Vec::new());
         }
         let mut rows: Vec<(f64, Vec<f64>)> = Vec::new();
-        self.each_point(params, |i, output| {
+        self.each_point((params, At::Closest), |i, output| {
             let weight = points.weight(i);
             if weight > most {
                 let partial = |(j, column): (usize, &f64)| output(1 + j) * column * weight;
@@ -98,7 +110,7 @@ impl Cpu<'_> {
     pub(super) fn passes_through(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let (points, free) = (self.points, &self.model.free);
         let mut exact = true;
-        self.each_point(params, |i, output| {
+        self.each_point((params, At::Given), |i, output| {
             let (f, y) = (output(0), points.y.at(i));
             let terms: f64 = (1..).zip(free).map(|(o, &k)| (output(o) * params[k]).abs()).sum();
             let size = y.abs().max(terms).max(f64::MIN_POSITIVE);

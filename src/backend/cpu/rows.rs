@@ -1,9 +1,10 @@
 //! From a block's model values to weighted rows of [J r].
 
+use super::closest::BlockPoints;
 use super::code::Operand;
 use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
-use super::machine::{BLOCK, Block, Inputs, Machine, Register, lanes, register};
+use super::machine::{BLOCK, Block, Machine, Register, lanes, register};
 use super::robust::RobustSums;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
@@ -38,15 +39,14 @@ pub(super) struct BlockRows {
 /// A block's model values and partials.
 pub(super) struct BlockValues<'a> {
     pub(super) machine: &'a Machine,
-    pub(super) inputs: &'a Inputs<'a>,
-    pub(super) block: Block<'a>,
+    pub(super) points: BlockPoints<'a>,
     pub(super) outputs: &'a [Operand],
 }
 
 impl BlockValues<'_> {
     /// The model's value for 0, its partial by free parameter i − 1 for others.
     fn output(&self, i: usize) -> &[f64] {
-        self.machine.source(self.outputs[i], self.inputs)
+        self.machine.source(self.outputs[i], self.points.inputs)
     }
 }
 
@@ -99,7 +99,7 @@ impl BlockRows {
         kernels: &Kernels,
         weighting: &Weighting<'_>,
         value: &[f64],
-        block: Block<'_>,
+        BlockPoints { block, distances, .. }: BlockPoints<'_>,
         k: usize,
     ) -> bool {
         let points = weighting.points;
@@ -111,6 +111,13 @@ impl BlockRows {
         };
         let (residual, factor, robust) =
             (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
+        let rule = (weighting.loss, weighting.floor);
+        let sums = &mut self.robust_sums;
+        if let Some(distances) = distances {
+            residual.copy_from_slice(distances.distance);
+            factor.copy_from_slice(distances.factor);
+            return correct(kernels, rule, true, residual, factor, robust, sums);
+        }
         let y: &[f64] = match (points.y, block) {
             (Values::F64(v), Block::Run(start)) => &v[start..start + n],
             _ => {
@@ -123,7 +130,7 @@ impl BlockRows {
         };
         if points.estimator == Estimator::Poisson {
             let darkest = [points.darkest(); LANES];
-            kernels.poisson(&darkest, [value, y], residual, factor, &mut self.robust_sums);
+            kernels.poisson(&darkest, [value, y], residual, factor, sums);
             return true;
         }
         kernels.binary(Binary::Sub, value, y, residual);
@@ -149,8 +156,7 @@ impl BlockRows {
                 true
             }
         };
-        let rule = (weighting.loss, weighting.floor);
-        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
+        weigh_residual(kernels, rule, weighted, residual, factor, robust, sums)
     }
 
     /// As [`residual`](BlockRows::residual), of fits side by side.
@@ -202,7 +208,7 @@ impl BlockRows {
         view: &BlockValues<'_>,
     ) {
         let (k, value) = (view.outputs.len(), view.output(0));
-        let factored = self.residual(kernels, weighting, value, view.block, k);
+        let factored = self.residual(kernels, weighting, value, view.points, k);
         self.products(kernels, weighting.columns, view, factored);
     }
 
@@ -253,10 +259,10 @@ impl BlockRows {
         view: &BlockValues<'_>,
         out: &mut RFactor,
     ) {
-        let (k, block) = (view.outputs.len(), view.block);
+        let k = view.outputs.len();
         let output = |i: usize| view.output(i);
         let n = output(0).len();
-        let factored = self.residual(kernels, weighting, output(0), block, k);
+        let factored = self.residual(kernels, weighting, output(0), view.points, k);
         // Off the cache line's boundary the folding loop takes 1.4 times as long (measured).
         let aligned = self.matrix.as_ptr().align_offset(64).min(ALIGNMENT);
         let (columns, factor) = (&self.columns, &self.factor);
@@ -278,7 +284,7 @@ impl BlockRows {
 /// loss, whose sums grow. Returns whether the rows have a factor other than 1.
 fn weigh_residual(
     kernels: &Kernels,
-    (loss, floor): (Loss, f64),
+    rule: (Loss, f64),
     weighted: bool,
     residual: &mut [f64],
     factor: &mut [f64],
@@ -288,6 +294,19 @@ fn weigh_residual(
     if weighted {
         residual.iter_mut().zip(factor.iter()).for_each(|(r, w)| *r *= w);
     }
+    correct(kernels, rule, weighted, residual, factor, robust, sums)
+}
+
+/// Corrects weighted residuals and the factors of their rows for the loss, as [`weigh_residual`].
+fn correct(
+    kernels: &Kernels,
+    (loss, floor): (Loss, f64),
+    weighted: bool,
+    residual: &mut [f64],
+    factor: &mut [f64],
+    robust: &mut [f64],
+    sums: &mut RobustSums,
+) -> bool {
     if loss == Loss::Linear {
         return weighted;
     }

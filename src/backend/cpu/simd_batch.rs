@@ -7,6 +7,7 @@
 //! long, every vector full, and a lane's sums are the fit's. What a lane computes does not depend on
 //! its neighbours.
 
+use super::closest::BlockPoints;
 use super::code::Code;
 use super::gram::LANES;
 use super::kernels::{self, Kernels};
@@ -187,12 +188,8 @@ impl SimdBatch {
                 estimator: manner.estimator,
                 darkest: &self.darkest,
             };
-            let view = BlockValues {
-                machine,
-                inputs: &inputs,
-                block: Block::Run(start),
-                outputs: &self.code.outputs,
-            };
+            let points = BlockPoints { inputs: &inputs, block: Block::Run(start), distances: None };
+            let view = BlockValues { machine, points, outputs: &self.code.outputs };
             rows.add_products_of(self.kernels, &target, &view);
         }
         rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);

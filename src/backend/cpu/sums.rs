@@ -2,6 +2,7 @@
 //! together or piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
+use super::closest::ClosestPoints;
 use super::machine::Machine;
 use super::rows::{BlockRows, BlockValues};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
@@ -63,17 +64,17 @@ impl Cpu<'_> {
         columns: &[f64],
         merge: &mut impl FnMut(&mut [(Normal, Option<Fault>)]) -> bool,
     ) -> Result<(), Fault> {
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let mut numbers = std::mem::take(&mut self.scratch.numbers);
         let mut normals = std::mem::take(&mut self.scratch.normals);
         let weighting = self.weighting(columns, ITERATION_FLOOR);
         let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
-        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
+        let outcome = Pass::sound(self.model, params, &mut numbers, |pass| {
             let (kernels, outputs) = (self.kernels, pass.outputs);
             self.sum_up(&mut normals, |worker, range, normal| {
                 worker.rows.clear();
-                let done = self.blocks(pass, range, worker, |worker, inputs, block| {
+                let done = self.blocks(pass, range, worker, |worker, points| {
                     let Worker { machine, rows, .. } = worker;
-                    let view = BlockValues { machine, inputs, block, outputs };
+                    let view = BlockValues { machine, points, outputs };
                     rows.add_products(kernels, &weighting, &view);
                 });
                 worker.rows.finish(squares, normal);
@@ -81,7 +82,7 @@ impl Cpu<'_> {
             })?;
             Ok(merge(&mut normals))
         });
-        (self.scratch.uniforms, self.scratch.normals) = (uniforms, normals);
+        (self.scratch.numbers, self.scratch.normals) = (numbers, normals);
         outcome
     }
 
@@ -93,19 +94,19 @@ impl Cpu<'_> {
         mut merge: impl FnMut(&mut [(RFactor, Option<Fault>)]) -> bool,
     ) -> Result<(), Fault> {
         self.fill_arrays(params, Differences::Central)?;
-        let mut uniforms = std::mem::take(&mut self.scratch.uniforms);
+        let mut numbers = std::mem::take(&mut self.scratch.numbers);
         let mut factors = std::mem::take(&mut self.scratch.factors);
         let free = self.model.free.len();
         factors.resize_with(self.chunks.count(), || (RFactor::zero(free), None));
         let weighting = self.weighting(columns, 0.0);
-        let outcome = Pass::sound(self.model, params, &mut uniforms, |pass| {
+        let outcome = Pass::sound(self.model, params, &mut numbers, |pass| {
             let (kernels, outputs) = (self.kernels, pass.outputs);
             self.sum_up(&mut factors, |worker, range, factor| {
                 factor.clear();
                 worker.rows.clear();
-                let done = self.blocks(pass, range, worker, |worker, inputs, block| {
+                let done = self.blocks(pass, range, worker, |worker, points| {
                     let Worker { machine, rows, .. } = worker;
-                    let view = BlockValues { machine, inputs, block, outputs };
+                    let view = BlockValues { machine, points, outputs };
                     rows.fold(kernels, &weighting, &view, factor);
                 });
                 factor.weight = worker.rows.weight();
@@ -113,7 +114,7 @@ impl Cpu<'_> {
             })?;
             Ok(merge(&mut factors))
         });
-        (self.scratch.uniforms, self.scratch.factors) = (uniforms, factors);
+        (self.scratch.numbers, self.scratch.factors) = (numbers, factors);
         outcome
     }
 
@@ -213,6 +214,8 @@ pub(super) struct Worker {
     pub(super) rows: BlockRows,
     /// Indices of a block's points where some points are passed over.
     pub(super) picked: Vec<usize>,
+    /// Where x has errors.
+    pub(super) closest: ClosestPoints,
     /// One point's independent variables, parameters and partials, for native models.
     pub(super) x: Vec<f64>,
     pub(super) p: Vec<f64>,

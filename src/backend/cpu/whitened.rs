@@ -4,7 +4,8 @@
 //! beside the n²/2 of the covariance's factor.
 
 use super::arrays::Differences;
-use super::machine::{BLOCK, Block, Inputs};
+use super::closest::BlockPoints;
+use super::machine::BLOCK;
 use super::robust::RobustSums;
 use super::rows::STRIDE;
 use super::sums::Worker;
@@ -46,14 +47,15 @@ impl<'a> Whitened<'a> {
     /// Fills the columns at `params`: whitened and scaled.
     fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
         self.inner.fill_arrays(params, Differences::Central)?;
-        let mut uniforms = std::mem::take(&mut self.inner.scratch.uniforms);
+        let mut numbers = std::mem::take(&mut self.inner.scratch.numbers);
         // Beside whitening it matters little what the model costs.
-        let pass = Pass::plain(self.inner.model, params, &mut uniforms);
+        let pass = Pass::plain(self.inner.model, params, &mut numbers);
         let columns = &mut self.columns;
         let k = columns.len();
         let inner = &self.inner;
         let mut done = 0;
-        let visit = |worker: &mut Worker, inputs: &Inputs<'_>, block: Block<'_>| {
+        let visit = |worker: &mut Worker, points: BlockPoints<'_>| {
+            let BlockPoints { inputs, block, .. } = points;
             let value = worker.machine.source(pass.outputs[0], inputs);
             for (i, v) in value.iter().enumerate() {
                 let point = block.index(i);
@@ -69,7 +71,7 @@ impl<'a> Whitened<'a> {
         };
         let all = (0, inner.points.len());
         Worker::with(|worker| inner.blocks(pass, all, worker, visit))?;
-        self.inner.scratch.uniforms = uniforms;
+        self.inner.scratch.numbers = numbers;
         self.columns.iter_mut().for_each(|column| self.correlation.whiten(column));
         Ok(())
     }

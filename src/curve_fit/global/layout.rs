@@ -241,6 +241,10 @@ pub(super) fn overview_of(sets: &[Points<'_>]) -> Result<Overview> {
         whole.omitted += own.omitted;
         whole.ignored += own.ignored;
         whole.summary = whole.summary.beside(own.summary, row / own.units.row);
+        whole.errors_in_x |= own.errors_in_x;
+    }
+    if whole.errors_in_x {
+        whole.summary.scatter = 0.0;
     }
     whole.units.row = row;
     Ok(whole)

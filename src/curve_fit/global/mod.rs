@@ -192,6 +192,10 @@ impl JointLayout {
         let ties = Arc::new(Ties::joined(&ties, &self.names)?);
         let CompleteStart { values: mut start, solved: linear, .. } = start;
         ties.complete(&mut start);
+        let each = ready.iter().zip(points).enumerate();
+        let each =
+            each.map(|(set, (ready, points))| ready.prepared(&points.x_sigma).map_err(in_set(set)));
+        let each = each.collect::<Result<Vec<_>>>()?;
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
             let CurveFit { loss, precision, .. } = member.curve;
@@ -200,11 +204,11 @@ impl JointLayout {
             Execution::of(&wanted, (loss, precision), printed, points).map_err(in_set(set))
         });
         let executions = executions.collect::<Result<Vec<_>>>()?;
-        let sets = self.members.iter().zip(&ready).zip(points).zip(&executions);
+        let sets = self.members.iter().zip(&each).zip(points).zip(&executions);
         let sets: Vec<JointSet<'_>> = sets
-            .map(|(((member, ready), points), execution)| JointSet {
+            .map(|(((member, prepared), points), execution)| JointSet {
                 supply: InMemory::new(points, execution),
-                prepared: &ready.prepared,
+                prepared,
                 params: &member.params,
                 free: member.free(&self.free),
                 start: member.params.iter().map(|&k| start[k]).collect(),

@@ -4,11 +4,12 @@ mod starts;
 
 pub use starts::Starts;
 
-use super::columns::Columns;
+use super::Missing;
+use super::columns::{Columns, expect_columns, expect_length};
 use super::points::{ColumnList, Given};
 use super::sigma::{Sigma, Weights};
 use super::values::Values;
-use super::{Missing, expect_columns, expect_length};
+use super::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -52,6 +53,7 @@ pub struct BatchData<'a> {
     pub(crate) missing: Missing,
     /// Whether shared independent variables are finite, which need not be asked for every fit.
     finite_x: bool,
+    pub(crate) x_sigma: XSigma<'a>,
 }
 
 /// Which samples are whose.
@@ -104,6 +106,7 @@ impl<'a> BatchData<'a> {
             mask: None,
             missing: Missing::Error,
             finite_x,
+            x_sigma: XSigma::default(),
         })
     }
 
@@ -165,6 +168,16 @@ impl<'a> BatchData<'a> {
     /// matrix or what belongs to a stream.
     pub fn sigma(mut self, sigma: Sigma<'a>) -> Result<BatchData<'a>> {
         self.sigma = sigma;
+        self.recheck()
+    }
+
+    /// Says that x has errors, too, as [`Data::x_sigma`](crate::Data::x_sigma): for each independent variable one
+    /// standard deviation for all, one per point, the same for every fit, or one per sample.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] for another number of columns or of values.
+    pub fn x_sigma(mut self, sigma: impl Columns<'a>) -> Result<BatchData<'a>> {
+        self.x_sigma = XSigma::new(sigma.columns()?, self.columns.len())?;
         self.recheck()
     }
 
@@ -277,6 +290,15 @@ impl<'a> BatchData<'a> {
             }
             Deviations::Same | Deviations::OfPoint(_) => {}
         }
+        let remedy = match self.equal() {
+            Some(_) => {
+                "one standard deviation for all, one per point, the same for every fit, or one per sample"
+            }
+            None => {
+                "one standard deviation for all, or one per sample, since the fits are of unequal length"
+            }
+        };
+        self.x_sigma.expect(&[samples, self.equal().unwrap_or(samples)], remedy)?;
         if let Some(mask) = self.mask
             && self.equal() != Some(mask.len())
         {
@@ -318,6 +340,7 @@ impl<'a> BatchData<'a> {
                 Some(n) if mask.len() == n => mask,
                 _ => &mask[range.clone()],
             }),
+            x_sigma: self.x_sigma.of_fit(range.clone(), self.samples.len()),
             y: self.samples.widened(range, y),
             missing: self.missing,
             infinite_x: false,

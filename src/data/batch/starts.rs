@@ -1,6 +1,6 @@
 //! Where the fits of a batch begin.
 
-use crate::data::expect_length;
+use crate::data::columns::expect_length;
 use crate::data::start::Start;
 use crate::error::Result;
 use std::borrow::Cow;

@@ -11,7 +11,7 @@ use super::Fit;
 use super::distributions::{check_level, half_width, joint};
 use crate::backend::cpu::linearised::At;
 use crate::data::columns::Columns;
-use crate::data::expect_columns;
+use crate::data::columns::expect_columns;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use new_point::NewPoint;

@@ -97,6 +97,7 @@ impl<'a> BatchRequest<'a> {
             refined: false,
             linear: self.starts.linear(fit),
             scales: self.scales,
+            errors_in_x: !self.data.x_sigma.is_exact(),
         }
     }
 

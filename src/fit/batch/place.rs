@@ -8,7 +8,7 @@ use crate::backend::cuda::batch::{BatchUnits, bytes_per_sample};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::error::Result;
 use crate::fit::placement::{
-    ALL_FIXED, Estimate, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded,
+    ALL_FIXED, ERRORS_IN_X, Estimate, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded,
 };
 use crate::threads;
 use std::sync::Arc;
@@ -28,6 +28,9 @@ pub(crate) fn place<'a>(
     }
     if request.data.n_fits() == 0 {
         return Placement::hindered(wanted, &Obstacle::Idle("there are no fits"));
+    }
+    if !request.data.x_sigma.is_exact() {
+        return Placement::hindered(wanted, &ERRORS_IN_X);
     }
     let printed = match (printed, refused(request)) {
         (None, _) => return Placement::hindered(wanted, &NATIVE),

@@ -50,7 +50,14 @@ impl<'a> SimdFits<'a> {
         let (data, prepared) = (request.data, request.prepared);
         let two_stages = request.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
-        if two_stages || long || prepared.free.is_empty() || request.options.max_time.is_some() {
+        // Each lane would have its own closest points.
+        let shifted = !data.x_sigma.is_exact();
+        if two_stages
+            || shifted
+            || long
+            || prepared.free.is_empty()
+            || request.options.max_time.is_some()
+        {
             return None;
         }
         let same_points = data.missing == Missing::Error

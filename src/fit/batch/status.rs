@@ -138,6 +138,7 @@ impl From<Error> for FitStatus {
         match error {
             Error::NonFinite { index, .. }
             | Error::SigmaNotPositive { index, .. }
+            | Error::BadXSigma { index, .. }
             | Error::NegativeCount { index, .. } => FitStatus::BadData { point: index },
             _ => FitStatus::TooFewPoints { points: 0 },
         }

@@ -8,6 +8,7 @@ use super::covariance::length;
 use crate::data::Data;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
+use crate::data::values::Values;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use sequence::{RunsTest, durbin_watson, moments, runs_test};
@@ -24,7 +25,7 @@ const FULL: f64 = 1.0 - 1e-10;
 /// and 3.1.
 ///
 /// Counts have Pearson's residuals (y − f)/√f. Correlated data have those of L⁻¹(y − f), which belong to
-/// combinations of points. Under a robust loss there is no leverage: `standardized` is r/s, and what needs
+/// combinations of points. Where x has errors, rᵢ is the distance from the curve ([`Data::x_sigma`]). Under a robust loss there is no leverage: `standardized` is r/s, and what needs
 /// hᵢ is NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
@@ -96,6 +97,14 @@ impl Fit {
         let unscaled = &self.covariance.unscaled;
         // Of a set among several, whose rows may be smaller than the largest.
         let factor = self.row_unit / points.units.row;
+        if let Some(closest) = self.closest_of(points)? {
+            let fitted = self.predict(points.columns.to_vec())?;
+            let columns: Vec<Values<'_>> = closest.x.iter().map(|x| Values::F64(x)).collect();
+            return self.linearised(&columns, points.len(), |i, _, gradient| {
+                let root = factor * closest.factor[i] * length(unscaled, gradient);
+                (points.y.at(i) - fitted[i], -factor * closest.distance[i], root * root)
+            });
+        }
         let Some(correlation) = &points.correlation else {
             return self.linearised(&points.columns, points.len(), |i, value, gradient| {
                 let residual = points.y.at(i) - value;

@@ -1,0 +1,176 @@
+//! A model prepared for the CPU, and one pass over points at some parameters.
+
+use super::closest::SlopeCode;
+use super::code::{Code, Operand};
+use crate::error::{Error, Result};
+use crate::model::native::{Model, Native};
+use crate::model::program::Program;
+use crate::solver::outcome::Fault;
+use std::sync::Arc;
+
+/// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
+/// not depend on data and serves many fits.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(super) kind: PreparedForm,
+    /// For data whose x has errors.
+    pub(super) slopes: Option<Arc<SlopeCode>>,
+    /// Positions of the free parameters.
+    pub(crate) free: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum PreparedForm {
+    /// With collected factors, and as it was traced, for parameters at which they are out of range.
+    Traced {
+        collected: Arc<Code>,
+        plain: Arc<Code>,
+    },
+    Native {
+        native: Native,
+        bounds: Vec<(f64, f64)>,
+        outputs: Vec<Operand>,
+    },
+}
+
+impl Prepared {
+    /// From a program whose outputs are the value and the partials by `free`.
+    pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
+        let plain = Arc::new(Code::compile(program));
+        let collected = Arc::new(Code::collected(program));
+        Prepared {
+            free: free.to_vec(),
+            kind: PreparedForm::Traced { collected, plain },
+            slopes: None,
+        }
+    }
+
+    /// Operations per point and pass.
+    pub(crate) fn operations(&self) -> usize {
+        match &self.kind {
+            PreparedForm::Traced { collected, .. } => collected.steps.len(),
+            PreparedForm::Native { .. } => 0,
+        }
+    }
+
+    /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
+    pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
+        let outputs = (0..=free.len()).map(Operand::Register).collect();
+        let kind =
+            PreparedForm::Native { native: native.clone(), bounds: bounds.to_vec(), outputs };
+        Prepared { free: free.to_vec(), kind, slopes: None }
+    }
+
+    /// For data whose independent variables `inexact` have errors. `model`: as it was prepared.
+    ///
+    /// # Errors
+    /// [`Error::ModelKind`] for a native model, whose slopes are not known.
+    pub(crate) fn with_errors_in_x(&self, model: &Model, inexact: Vec<usize>) -> Result<Prepared> {
+        let Model::Traced(program) = model else {
+            let remedy = "write it as a closure over `Var`, which is traced";
+            return Err(Error::ModelKind { what: "x_sigma", remedy });
+        };
+        let slopes = Some(Arc::new(SlopeCode::new(program, inexact)?));
+        Ok(Prepared { slopes, ..self.clone() })
+    }
+
+    /// The model's value and its partials.
+    pub(super) fn outputs(&self) -> usize {
+        1 + self.free.len()
+    }
+
+    pub(super) fn registers(&self) -> usize {
+        match &self.kind {
+            PreparedForm::Traced { collected, plain } => collected.registers.max(plain.registers),
+            PreparedForm::Native { outputs, .. } => outputs.len(),
+        }
+    }
+}
+
+/// One pass over points: at which parameters, and by which code.
+#[derive(Clone, Copy)]
+pub(super) struct Pass<'a> {
+    pub(super) params: &'a [f64],
+    /// The numbers that are the same at every point.
+    pub(super) uniforms: &'a [f64],
+    /// `None` for a native model.
+    pub(super) code: Option<&'a Code>,
+    pub(super) outputs: &'a [Operand],
+    /// By which the closest points are found, with its numbers, where x has errors.
+    pub(super) slopes: Option<(&'a SlopeCode, &'a [f64])>,
+}
+
+/// Room for the numbers of a pass that are the same at every point.
+#[derive(Default)]
+pub(super) struct PassNumbers {
+    model: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+impl PassNumbers {
+    fn of_slopes<'a>(
+        room: &'a mut Vec<f64>,
+        model: &'a Prepared,
+        params: &[f64],
+    ) -> Option<(&'a SlopeCode, &'a [f64])> {
+        let slopes = model.slopes.as_deref()?;
+        slopes.uniforms(params, room);
+        Some((slopes, room))
+    }
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(
+        model: &'a Prepared,
+        params: &'a [f64],
+        numbers: &'a mut PassNumbers,
+    ) -> Pass<'a> {
+        let PassNumbers { model: uniforms, slopes } = numbers;
+        let slopes = PassNumbers::of_slopes(slopes, model, params);
+        let (code, outputs) = match &model.kind {
+            PreparedForm::Traced { collected, plain } => {
+                let code = if collected.uniforms(params, uniforms) {
+                    collected
+                } else {
+                    plain.uniforms(params, uniforms);
+                    plain
+                };
+                (Some(&**code), &code.outputs)
+            }
+            PreparedForm::Native { outputs, .. } => (None, outputs),
+        };
+        Pass { params, uniforms, code, outputs, slopes }
+    }
+
+    /// By the model as it was traced, whatever the parameters.
+    pub(super) fn plain(
+        model: &'a Prepared,
+        params: &'a [f64],
+        numbers: &'a mut PassNumbers,
+    ) -> Pass<'a> {
+        match &model.kind {
+            PreparedForm::Traced { plain, .. } => {
+                let PassNumbers { model: uniforms, slopes } = numbers;
+                plain.uniforms(params, uniforms);
+                let slopes = PassNumbers::of_slopes(slopes, model, params);
+                Pass { params, uniforms, code: Some(plain), outputs: &plain.outputs, slopes }
+            }
+            PreparedForm::Native { .. } => Pass::new(model, params, numbers),
+        }
+    }
+
+    /// Does `work` in a pass and, if its result is not `sound`, which may be the doing of collected
+    /// factors, again without them.
+    pub(super) fn sound(
+        model: &Prepared,
+        params: &[f64],
+        numbers: &mut PassNumbers,
+        mut work: impl FnMut(Pass<'_>) -> std::result::Result<bool, Fault>,
+    ) -> std::result::Result<(), Fault> {
+        let sound = work(Pass::new(model, params, numbers))?;
+        if !sound && matches!(model.kind, PreparedForm::Traced { .. }) {
+            work(Pass::plain(model, params, numbers))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Standard deviations of the independent variables, for fits with errors in x.
+
+use super::columns::{column_name, expect_length};
+use super::sigma::{Sigma, Weights};
+use super::values::Values;
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// For each independent variable its standard deviations: one per point, or one number for all of them.
+/// Without columns every x is exact.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct XSigma<'a> {
+    columns: Vec<Values<'a>>,
+}
+
+impl<'a> XSigma<'a> {
+    /// `expected`: the number of independent variables.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if there is not one column for each.
+    pub(crate) fn new(columns: Vec<Values<'a>>, expected: usize) -> Result<XSigma<'a>> {
+        let remedy = "one column of standard deviations per column of x, zeros where x is exact";
+        expect_length("columns of x_sigma".into(), columns.len(), expected, remedy)?;
+        Ok(XSigma { columns })
+    }
+
+    /// # Errors
+    /// [`Error::LengthMismatch`] if a column has none of these lengths, nor one number for all points.
+    pub(crate) fn expect(&self, lengths: &[usize], remedy: &'static str) -> Result<()> {
+        for (c, column) in self.columns.iter().enumerate() {
+            let len = column.len();
+            if len != 1 && !lengths.contains(&len) {
+                expect_length(self.name(c), len, lengths[0], remedy)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `kept`: the points that count.
+    ///
+    /// # Errors
+    /// [`Error::BadXSigma`] for the first value that is no standard deviation, of the points that count;
+    /// [`Error::UnsuitedSigma`] if the errors cannot be weighed against those of y.
+    pub(crate) fn check(
+        &self,
+        weights: Weights<'_>,
+        kept: impl Iterator<Item = usize>,
+    ) -> Result<()> {
+        if self.is_exact() {
+            return Ok(());
+        }
+        match weights {
+            Weights::Equal => self.check_beside(Sigma::Unknown)?,
+            Weights::Covariance(matrix) => self.check_beside(Sigma::Covariance(matrix))?,
+            Weights::Constant(_) | Weights::Each { .. } => {}
+        }
+        let kept: Vec<usize> = kept.collect();
+        for c in 0..self.columns.len() {
+            let bad = |&&i: &&usize| !(0.0..f64::INFINITY).contains(&self.at(c, i));
+            if let Some(&index) = kept.iter().find(bad) {
+                return Err(Error::BadXSigma {
+                    what: self.name(c),
+                    index,
+                    value: self.at(c, index),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`Error::UnsuitedSigma`] if errors of x cannot be weighed against those of y.
+    pub(crate) fn check_beside(&self, sigma: Sigma<'_>) -> Result<()> {
+        let remedy = match sigma {
+            _ if self.is_exact() => return Ok(()),
+            Sigma::Unknown => "errors of x are weighed against those of y: say what these are",
+            Sigma::Covariance(_) => "give each point its own sigma",
+            _ => return Ok(()),
+        };
+        Err(sigma.unsuited("a fit with errors in x", remedy))
+    }
+
+    /// Whether every x is exact.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The independent variables that have errors.
+    pub(crate) fn inexact(&self) -> Vec<usize> {
+        let exact = |c: &Values<'_>| c.len() == 1 && c.at(0) == 0.0;
+        (0..self.columns.len()).filter(|&c| !exact(&self.columns[c])).collect()
+    }
+
+    /// The standard deviation of variable `column` at point `i`.
+    pub(crate) fn at(&self, column: usize, i: usize) -> f64 {
+        let values = &self.columns[column];
+        values.at(if values.len() == 1 { 0 } else { i })
+    }
+
+    /// Those of the samples `range` of a batch of `samples`: columns of another length serve every fit.
+    pub(crate) fn of_fit(&self, range: Range<usize>, samples: usize) -> XSigma<'a> {
+        let own = |c: &Values<'a>| match c.len() == samples && samples > 1 {
+            true => c.part(range.clone()),
+            false => *c,
+        };
+        XSigma { columns: self.columns.iter().map(own).collect() }
+    }
+
+    fn name(&self, column: usize) -> String {
+        column_name(column, self.columns.len()).replacen('x', "x_sigma", 1)
+    }
+}

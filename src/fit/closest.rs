@@ -1,0 +1,43 @@
+//! Where on the fitted curve measured points belong, if their x has errors.
+
+use super::Fit;
+use crate::backend::cpu::closest::{Closest, closest_points};
+use crate::data::Data;
+use crate::data::points::Points;
+use crate::data::values::Values;
+use crate::error::{Error, Result};
+use crate::model::native::Model;
+
+impl Fit {
+    /// The points of the fitted curve that are closest to those of `data`, in units of the errors of x and y:
+    /// one column per independent variable, each with one value per point given. Without
+    /// [`x_sigma`](Data::x_sigma) they are x itself. [`predict`](Fit::predict) has y there.
+    ///
+    /// # Errors
+    /// [`Error::ColumnCount`] if the data have another number of columns than the model, what is wrong with the
+    /// data, [`Error::ModelKind`] for a native model of data with errors in x.
+    pub fn closest(&self, data: &Data<'_>) -> Result<Vec<Vec<f64>>> {
+        if data.columns.len() != self.model.columns() {
+            let (expected, got) = (self.model.columns(), data.columns.len());
+            return Err(Error::ColumnCount { expected, got });
+        }
+        let points = Points::validate(data)?;
+        let given = |c: &Values<'_>| (0..c.len()).map(|i| c.at(i)).collect();
+        match self.closest_of(&points)? {
+            Some(closest) => Ok(closest.x),
+            None => Ok(points.columns.iter().map(given).collect()),
+        }
+    }
+
+    /// The closest points, unless every x is exact.
+    pub(super) fn closest_of(&self, points: &Points<'_>) -> Result<Option<Closest>> {
+        match &self.model {
+            _ if points.x_sigma.is_exact() => Ok(None),
+            Model::Traced(program) => closest_points(program, points, &self.params).map(Some),
+            Model::Native(_) => {
+                let remedy = "write it as a closure over `Var`, which is traced";
+                Err(Error::ModelKind { what: "x_sigma", remedy })
+            }
+        }
+    }
+}
