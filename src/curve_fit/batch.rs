@@ -75,6 +75,7 @@ impl CurveFit {
             return Err(Error::NotForCounts { what: "x_sigma" });
         }
         data.x_sigma.check_beside(data.sigma)?;
+        self.check_priors(data.sigma.is_absolute() || self.estimator == Estimator::Poisson)?;
         if data.columns.len() != model.columns() {
             let (expected, got) = (model.columns(), data.columns.len());
             return Err(Error::ColumnCount { expected, got });
@@ -99,6 +100,7 @@ impl CurveFit {
             bounds: &self.bounds,
             unused: &unused,
             scales: &self.scales,
+            priors: &self.priors,
             loss: self.loss,
             estimator: self.estimator,
             options: &self.options,
@@ -119,6 +121,7 @@ impl CurveFit {
             names: self.names.clone(),
             fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
             arrays,
+            priors: self.priors.len(),
             seconds: begun.elapsed().as_secs_f64(),
             threads: threads::count(),
             made,

@@ -9,6 +9,7 @@ pub(crate) mod global;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;
+mod prior;
 pub(crate) mod profile;
 mod ready;
 mod start;
@@ -34,6 +35,7 @@ use crate::fit::execution::Execution;
 #[cfg(test)]
 use crate::fit::placement::Uploaded;
 use crate::fit::placement::{GivenDevice, PlacementRequest};
+use crate::fit::priors::Prior;
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::native::Model;
@@ -165,6 +167,8 @@ pub struct CurveFit {
     derived: Vec<(String, Expression)>,
     /// Parameters that follow from others.
     ties: Vec<Tie>,
+    /// What is known of parameters before a fit.
+    priors: Vec<Prior>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -202,6 +206,7 @@ impl CurveFit {
             guess: None,
             derived: Vec::new(),
             ties: Vec::new(),
+            priors: Vec::new(),
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -378,7 +383,8 @@ impl CurveFit {
     ) -> Result<R> {
         let begun = Instant::now();
         let free = self.free_positions();
-        if points.used < free.len() && !self.underdetermined {
+        self.check_priors(points.is_absolute())?;
+        if points.used + self.priors.len() < free.len() && !self.underdetermined {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
         }
         let ready = self.ready(&free)?;
@@ -401,6 +407,7 @@ impl CurveFit {
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
             derived: &self.derived,
+            priors: &self.priors,
             unused,
             loss: self.loss,
             options: &self.options,

@@ -144,7 +144,7 @@ impl CurveFit {
     }
 
     /// The nearest value within the bounds of parameter `i`.
-    fn inside(&self, i: usize, value: f64) -> f64 {
+    pub(super) fn inside(&self, i: usize, value: f64) -> f64 {
         value.clamp(self.bounds[i].0, self.bounds[i].1)
     }
 
@@ -156,6 +156,7 @@ impl CurveFit {
             estimator: Estimator::LeastSquares,
             backend: Backend::Cpu,
             observer: None,
+            priors: Vec::new(),
             underdetermined: true,
             ..self.clone()
         }
@@ -205,6 +206,7 @@ impl<'c> Finder<'c> {
             match value {
                 None if curve.is_tied(i) => *value = Some(f64::NAN),
                 None if lower == upper => *value = Some(lower),
+                None => *value = curve.expected(i),
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
+use super::priors::{Prior, WithPriors};
 use super::search::{PointSource, Rules, View, Visit, Workspace};
 use super::stats::Stats;
 use super::supply::{EvaluatorOptions, Supply};
@@ -52,6 +53,7 @@ pub(crate) struct Request<'a> {
     pub(crate) derived: &'a [(String, Expression)],
     /// Parameters that do not occur in the model.
     pub(crate) unused: Vec<bool>,
+    pub(crate) priors: &'a [Prior],
     pub(crate) loss: Loss,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
@@ -154,6 +156,7 @@ impl Request<'_> {
             fixed: self.fixed.clone(),
             ties: self.ties.clone(),
             derived: Vec::new(),
+            priors: self.priors.to_vec(),
             bounds: self.bounds.to_vec(),
             spread: self.supply.spread(),
             part: None,
@@ -195,7 +198,11 @@ impl Request<'_> {
         let stopper = self.observer.as_ref().map(|observer| observer as &dyn Stopper);
         let patience = Patience { until: view.until, stopper };
         let (model, on_one_thread) = (self.prepared, self.on_one_thread);
-        self.supply.evaluator(&EvaluatorOptions { model, view, patience, on_one_thread })
+        let options = EvaluatorOptions { model, view, patience, on_one_thread };
+        // Other units are those of plain points, which only lead to a start.
+        let priors = if view.plain { &[][..] } else { self.priors };
+        let points = self.supply.evaluator(&options)?;
+        Ok(WithPriors::of(points, priors, &self.prepared.free, self.points.units.row))
     }
 
     pub(super) fn problem(&self) -> Problem {

@@ -16,6 +16,7 @@ pub(crate) mod linear_start;
 pub(crate) mod marginal;
 pub(crate) mod multi_start;
 pub(crate) mod placement;
+pub(crate) mod priors;
 pub(crate) mod propagated;
 pub(crate) mod report;
 mod restart;
@@ -47,6 +48,7 @@ use crate::solver::termination::Termination;
 use covariance::Covariance;
 use marginal::SetOfMany;
 use nalgebra::DMatrix;
+use priors::Prior;
 use propagated::Derived;
 use stats::Stats;
 use std::fmt;
@@ -70,6 +72,7 @@ pub struct Fit {
     pub(crate) fixed: Vec<bool>,
     pub(crate) ties: Arc<Ties>,
     pub(crate) derived: Vec<Derived>,
+    pub(crate) priors: Vec<Prior>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
     pub(crate) covariance: Covariance,
@@ -126,6 +129,12 @@ impl Fit {
     /// [`CurveFit::tie`](crate::CurveFit::tie).
     pub fn tie(&self, name: &str) -> Option<&str> {
         self.ties.formula(self.position(name)?)
+    }
+
+    /// The priors of the fit: name, mean and standard deviation; see [`CurveFit::prior`](crate::CurveFit::prior).
+    pub fn priors(&self) -> Vec<(&str, f64, f64)> {
+        let each = self.priors.iter();
+        each.map(|prior| (self.names[prior.param].as_str(), prior.mean, prior.sigma)).collect()
     }
 
     /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,

@@ -121,6 +121,10 @@ impl Fit {
         if self.ignored > 0 {
             writeln!(f, "{} point(s) without weight: infinite sigma", self.ignored)?;
         }
+        for (name, mean, sigma) in self.priors() {
+            let (mean, sigma) = (significant(mean, 6), significant(sigma, 3));
+            writeln!(f, "prior of {name}: {mean} ± {sigma}")?;
+        }
         if let Some(scale) = self.loss.scale() {
             let effective = significant(self.weight, 4);
             writeln!(

@@ -7,6 +7,7 @@
 use super::Fit;
 use super::covariance::{Covariance, Direction};
 use super::marginal::SetOfMany;
+use super::priors::Prior;
 use super::propagated::Derived;
 use super::stats::Stats;
 use super::warning::Warning;
@@ -59,6 +60,8 @@ pub(crate) struct SavedFit {
     /// Not there in documents of before.
     #[serde(default)]
     weight: Option<Exact>,
+    #[serde(default)]
+    priors: Vec<Prior>,
     omitted: usize,
     ignored: usize,
     termination: Termination,
@@ -169,6 +172,7 @@ impl From<Fit> for SavedFit {
             row_unit: Exact(fit.row_unit),
             scatter: Exact(fit.scatter),
             points: fit.points,
+            priors: fit.priors.clone(),
             weight: Some(Exact(fit.weight)),
             omitted: fit.omitted,
             ignored: fit.ignored,
@@ -198,6 +202,9 @@ impl TryFrom<SavedFit> for Fit {
         expect("fixed", saved.fixed.len(), p)?;
         expect("bounds", saved.bounds.len(), p)?;
         expect("at_bound", saved.at_bound.len(), p)?;
+        if let Some(prior) = saved.priors.iter().find(|prior| prior.param >= p) {
+            expect("the parameter of a prior", prior.param, p)?;
+        }
         let tie = |(name, text): (String, String)| -> Result<Tie> {
             let expression = Expression::parse(&text, &[])?;
             Ok(Tie { name, text, expression })
@@ -231,6 +238,7 @@ impl TryFrom<SavedFit> for Fit {
             row_unit: saved.row_unit.0,
             scatter: saved.scatter.0,
             points: saved.points,
+            priors: saved.priors,
             weight: saved.weight.map_or(unknown, |weight| weight.0),
             omitted: saved.omitted,
             ignored: saved.ignored,

@@ -41,11 +41,11 @@ impl Fit {
         (0..self.params.len()).filter(|&i| !self.fixed[i] && self.at_bound[i].is_none()).count()
     }
 
-    /// Degrees of freedom: points minus [`rank`](Fit::rank), at least 0. The rank is the number of
+    /// Degrees of freedom: points, and [priors](crate::CurveFit::prior), minus [`rank`](Fit::rank), at least 0. The rank is the number of
     /// estimated parameters, less the directions that the data do not determine; of a set's fit in a
     /// [`JointFit`](crate::JointFit) it is that of all sets here, as points are.
     pub fn degrees_of_freedom(&self) -> usize {
-        self.points.saturating_sub(self.fitted_rank())
+        (self.points + self.priors.len()).saturating_sub(self.fitted_rank())
     }
 
     /// The rank that points and chi-square belong to.

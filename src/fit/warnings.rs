@@ -48,7 +48,7 @@ pub(super) fn warnings(
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }
-    if distinct < estimated && distinct < fit.points {
+    if distinct + fit.priors.len() < estimated && distinct < fit.points {
         found.push(Warning::FewDistinctPoints { distinct, estimated });
     }
     if is_little(fit.weight, fit.points, estimated) {

@@ -42,8 +42,8 @@ pub(crate) trait Evaluator {
         None
     }
 
-    /// The rows of [J r] of the points that weigh more than that limit, with their own weights, the
-    /// heaviest first: n + 1 numbers each.
+    /// The rows of [J r] of the points that weigh more than that limit, which together with those of the limited
+    /// weight are the rows of their own weights; the heaviest first: n + 1 numbers each.
     fn heavy_rows(&mut self, _params: &[f64], _columns: &[f64]) -> Result<Vec<f64>, Fault> {
         Ok(Vec::new())
     }

@@ -11,6 +11,7 @@ mod large;
 mod nist;
 mod nist_linear;
 mod poisson;
+mod priors;
 mod robust;
 mod scipy;
 mod second_order;

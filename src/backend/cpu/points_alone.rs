@@ -95,6 +95,8 @@ impl Cpu<'_> {
         self.each_point((params, At::Closest), |i, output| {
             let weight = points.weight(i);
             if weight > most {
+                // The sums have the rest of the square.
+                let weight = ((weight - most) * (weight + most)).sqrt();
                 let partial = |(j, column): (usize, &f64)| output(1 + j) * column * weight;
                 let mut row: Vec<f64> = columns.iter().enumerate().map(partial).collect();
                 row.push((output(0) - points.y.at(i)) * weight);

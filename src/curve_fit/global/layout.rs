@@ -8,6 +8,7 @@ use crate::data::points::Points;
 use crate::data::summary::Moments;
 use crate::error::names::{NameError, position};
 use crate::error::{Error, GlobalError, Result};
+use crate::fit::priors::Prior;
 use crate::model::Expression;
 use crate::model::native::{ArrayCalls, Calls, Model, Native};
 use crate::model::program::Program;
@@ -341,6 +342,20 @@ pub(super) fn joint_model(
     program.columns = std::iter::once(set).chain(programs[0].columns.clone()).collect();
     program.params = names.to_vec();
     Ok(Model::Traced(Arc::new(program)))
+}
+
+/// The priors of all sets, one for each parameter: that of the first set that has one.
+pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
+    let mut all: Vec<Prior> = Vec::new();
+    for member in members {
+        for prior in &member.curve.priors {
+            let param = member.params[prior.param];
+            if all.iter().all(|other| other.param != param) {
+                all.push(Prior { param, ..*prior });
+            }
+        }
+    }
+    all
 }
 
 /// Typical sizes of all parameters, NaN where they are not known.

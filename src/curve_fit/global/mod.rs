@@ -172,7 +172,11 @@ impl JointLayout {
         let begun = Instant::now();
         let first = &self.members[0].curve;
         let whole = layout::overview_of(points)?;
-        if whole.used < self.free.len() && !first.underdetermined {
+        let priors = layout::priors_of_all(&self.members);
+        for (set, member) in self.members.iter().enumerate() {
+            member.curve.check_priors(whole.absolute).map_err(in_set(set))?;
+        }
+        if whole.used + priors.len() < self.free.len() && !first.underdetermined {
             let parameters = self.free.len();
             return Err(Error::TooFewPoints { points: whole.used, parameters });
         }
@@ -235,6 +239,7 @@ impl JointLayout {
             fixed: (0..self.names.len()).map(|i| !self.free.contains(&i)).collect(),
             ties,
             derived: &[],
+            priors: &priors,
             unused,
             loss: first.loss,
             options: &first.options,

@@ -173,7 +173,8 @@ impl<'f> StreamFit<'f> {
         let surveyed = passes.survey(self.evaluated(), &mut first, enough);
         surveyed.map_err(|fault| self.refused(fault))?;
         let used = passes.overview()?.used;
-        if used < free && !self.asked.curve.underdetermined {
+        self.asked.curve.check_priors(passes.overview()?.absolute)?;
+        if used + self.asked.curve.priors.len() < free && !self.asked.curve.underdetermined {
             return Err(Error::TooFewPoints { points: used, parameters: free });
         }
         if self.start.get().is_none() {
@@ -306,6 +307,7 @@ impl<'f> StreamFit<'f> {
             fixed: curve.fixed_or_equal(free),
             ties: ready.ties.clone(),
             derived: &curve.derived,
+            priors: &curve.priors,
             unused: unused.clone(),
             loss: curve.loss,
             options: &self.options,

@@ -19,6 +19,7 @@ use crate::data::points::Points;
 use crate::data::sigma::is_deviation;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
+use crate::fit::priors::Prior;
 use crate::fit::search::Rules;
 use crate::observe::span;
 use crate::solver::cancel::CancelToken;
@@ -50,6 +51,7 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) unused: &'a [bool],
     /// Typical sizes of the parameters, NaN where they are not known.
     pub(crate) scales: &'a [f64],
+    pub(crate) priors: &'a [Prior],
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
     pub(crate) options: &'a Options,

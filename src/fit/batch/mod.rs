@@ -30,6 +30,8 @@ pub struct BatchFit {
     pub(crate) names: Vec<String>,
     pub(crate) fixed: Vec<bool>,
     pub(crate) arrays: Arrays,
+    /// How many parameters had a prior.
+    pub(crate) priors: usize,
     pub(crate) seconds: f64,
     pub(crate) threads: usize,
     pub(crate) made: Made,
@@ -273,7 +275,7 @@ impl<'a> BatchFitView<'a> {
 
     /// Points minus rank, at least 0.
     pub fn degrees_of_freedom(&self) -> usize {
-        self.points().saturating_sub(self.rank())
+        (self.points() + self.batch.priors).saturating_sub(self.rank())
     }
 
     /// Accepted steps.

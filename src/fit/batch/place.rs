@@ -70,7 +70,9 @@ fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
         Some(points) => Some(points),
         None => (0..data.n_fits()).map(|fit| data.range(fit).len()).max(),
     };
-    let what = if request.prepared.free.len() > MOST_PARAMETERS {
+    let what = if !request.priors.is_empty() {
+        "a batch with priors"
+    } else if request.prepared.free.len() > MOST_PARAMETERS {
         "a batch with more than 16 free parameters"
     } else if request.options.max_time.is_some() {
         "a batch with a limit of time"

@@ -50,8 +50,8 @@ impl<'a> SimdFits<'a> {
         let (data, prepared) = (request.data, request.prepared);
         let two_stages = request.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
-        // Each lane would have its own closest points.
-        let shifted = !data.x_sigma.is_exact();
+        // Each lane would have its own closest points, and rows beside those of its points.
+        let shifted = !data.x_sigma.is_exact() || !request.priors.is_empty();
         if two_stages
             || shifted
             || long

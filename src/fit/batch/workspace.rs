@@ -8,6 +8,7 @@ use super::status::FitStatus;
 use crate::backend::cpu::{Cpu, Scratch};
 use crate::data::points::Points;
 use crate::data::values::Values;
+use crate::fit::priors::WithPriors;
 use crate::fit::search::{PointSource, View, Visit, Workspace};
 use crate::solver::outcome::Failure;
 use crate::solver::patience::{Patience, Stopper};
@@ -43,9 +44,13 @@ impl PointSource for OneFit<'_, '_> {
         let stopper = request.cancel.map(|token| token as &dyn Stopper);
         let cpu = cpu.within(Patience { until: view.until, stopper });
         let mut cpu = if request.is_wide() { cpu.on_one_thread() } else { cpu };
-        let done = work(&mut cpu);
-        self.scratch.set(cpu.into_scratch());
-        done
+        if request.priors.is_empty() || view.plain {
+            let done = work(&mut cpu);
+            self.scratch.set(cpu.into_scratch());
+            return done;
+        }
+        let free = &request.prepared.free;
+        work(&mut *WithPriors::of(Box::new(cpu), request.priors, free, points.units.row))
     }
 }
 
@@ -145,7 +150,8 @@ impl<'a> FitWorkspace<'a> {
         points: &Points<'_>,
     ) -> Result<(), FitStatus> {
         let problem = &mut self.space.problem;
-        if points.used < problem.free.len() && !request.underdetermined {
+        let rows = points.used + request.priors.len();
+        if rows < problem.free.len() && !request.underdetermined {
             return Err(FitStatus::TooFewPoints { points: points.used });
         }
         problem.square = points.summary.square;

@@ -1,0 +1,79 @@
+//! What is said of parameters before a fit.
+
+use super::CurveFit;
+use crate::error::{Error, Result, TieError};
+use crate::fit::priors::Prior;
+
+/// The part of its mean that a prior's standard deviation must exceed: below it, rounding of the parameter would
+/// cost as much as the points do.
+const NARROWEST: f64 = 1e-12;
+
+impl CurveFit {
+    /// What is known of a parameter before the fit: that it is `mean`, with the standard deviation `sigma` of a normal
+    /// distribution. The fit takes that for a measurement of the parameter: ((p − mean)/sigma)² is added to
+    /// chi-square, and errors, correlations and degrees of freedom follow. Said again it takes the place of
+    /// what was said before.
+    ///
+    /// A prior is weighed against the points, so that their errors must be known: an absolute
+    /// [`Sigma`](crate::Sigma), or counts. Losses leave priors alone.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, Sigma};
+    /// let (t, y) = ([0.0, 1.0, 2.0, 3.0], [2.1, 1.3, 0.7, 0.5]);
+    /// let decay = CurveFit::parse("a*exp(-k*t)", ["t"])?.prior("k", 0.5, 0.02);
+    /// let data = Data::new(&t, &y)?.sigma(Sigma::Constant(0.1))?;
+    /// let fit = decay.fit(data, [("a", 2.0), ("k", 1.0)])?;
+    /// assert!(fit.std_error("k").unwrap() < 0.02);
+    /// assert_eq!(fit.degrees_of_freedom(), 3); // four points, a prior, two parameters
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the fit begins: [`Error::BadOption`] for a mean that is not finite, or a sigma that is not positive and
+    /// finite, or so small that rounding of the mean hides it: then [`fix`](CurveFit::fix) says what is meant;
+    /// [`Error::UnsuitedSigma`] if the errors of the points are not known; [`Error::Tie`] for a tied parameter.
+    #[must_use]
+    pub fn prior(mut self, name: &str, mean: f64, sigma: f64) -> CurveFit {
+        let Some(param) = self.find(name) else { return self };
+        let least = NARROWEST * mean.abs();
+        let wrong = |name, value, requirement| Error::BadOption { name, value, requirement };
+        if !mean.is_finite() {
+            self.refuse(wrong("mean of a prior", mean, "finite"));
+        } else if !(sigma > least && sigma.is_finite()) {
+            let requirement =
+                "positive, finite and above 1e-12 of the mean; else fix the parameter";
+            self.refuse(wrong("sigma of a prior", sigma, requirement));
+        } else {
+            self.priors.retain(|prior| prior.param != param);
+            self.priors.push(Prior { param, mean, sigma });
+            self.priors.sort_by_key(|prior| prior.param);
+        }
+        self
+    }
+
+    /// Whether priors can be weighed against points whose errors are known or, if not `absolute`, only in
+    /// proportion.
+    pub(super) fn check_priors(&self, absolute: bool) -> Result<()> {
+        if let Some(prior) = self.priors.iter().find(|prior| self.is_tied(prior.param)) {
+            let name = &self.names[prior.param];
+            let tie = self.ties.iter().find(|tie| tie.name == *name);
+            let text = tie.map_or("", |tie| &tie.text);
+            let (besides, remedy) = ("has a prior", "leave one of them out");
+            return Err(TieError::besides(name, text, besides, remedy).into());
+        }
+        if self.priors.is_empty() || absolute {
+            return Ok(());
+        }
+        Err(Error::UnsuitedSigma {
+            given: "Unknown or Relative",
+            entry: "a fit with priors",
+            remedy: "a prior is weighed against the points: say their errors with Sigma::Constant or Sigma::Absolute",
+        })
+    }
+
+    /// The mean of parameter `i`'s prior, if it has one, inside the bounds.
+    pub(super) fn expected(&self, i: usize) -> Option<f64> {
+        let prior = self.priors.iter().find(|prior| prior.param == i)?;
+        Some(self.inside(i, prior.mean))
+    }
+}
