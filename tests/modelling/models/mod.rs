@@ -2,9 +2,11 @@
 
 mod compose;
 mod errors;
+mod lmfit;
 mod partials;
 mod rates;
 mod relations;
+mod splines;
 mod starts;
 mod sums;
 mod truths;
