@@ -2,6 +2,7 @@
 
 mod batch;
 mod cancel;
+mod components;
 pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
@@ -35,6 +36,7 @@ use crate::fit::placement::Uploaded;
 use crate::fit::placement::{GivenDevice, PlacementRequest};
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::ties::{Tie, Ties};
@@ -163,6 +165,8 @@ pub struct CurveFit {
     derived: Vec<(String, Expression)>,
     /// Parameters that follow from others.
     ties: Vec<Tie>,
+    /// The terms of a sum of models of the library.
+    components: Arc<[ComponentModel]>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -210,6 +214,7 @@ impl CurveFit {
             guess: None,
             derived: Vec::new(),
             ties: Vec::new(),
+            components: Arc::default(),
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -407,6 +412,7 @@ impl CurveFit {
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
+            components: self.components.clone(),
             derived: &self.derived,
             unused,
             loss: self.loss,

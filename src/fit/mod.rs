@@ -4,6 +4,7 @@ mod approach;
 pub(crate) mod bands;
 pub(crate) mod batch;
 pub(crate) mod compare;
+pub(crate) mod components;
 pub(crate) mod covariance;
 pub(crate) mod diagnostics;
 pub(crate) mod distributions;
@@ -39,6 +40,7 @@ use crate::data::sigma::Spread;
 use crate::data::{Data, expect_columns};
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
@@ -68,6 +70,8 @@ pub struct Fit {
     /// Tied ones included.
     pub(crate) fixed: Vec<bool>,
     pub(crate) ties: Arc<Ties>,
+    /// The terms of the model, if it is known as a sum.
+    pub(crate) components: Arc<[ComponentModel]>,
     pub(crate) derived: Vec<Derived>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,

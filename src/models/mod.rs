@@ -26,6 +26,7 @@ pub(crate) mod library;
 mod model;
 mod parse;
 mod start;
+mod terms;
 
 pub use library::background::{constant, linear, quadratic};
 pub use library::decays::{

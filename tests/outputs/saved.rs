@@ -4,6 +4,7 @@
 
 use crate::support::tree;
 use dualfit::error::{NameError, SavedError};
+use dualfit::models;
 use dualfit::program::Program;
 use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma};
 use proptest::prelude::*;
@@ -37,6 +38,11 @@ fn fits() -> Vec<Fit> {
             .unwrap(),
         decay().tie("c", "a/5").fit(data(), [1.0, 1.0, 1.0]).unwrap(),
         CurveFit::parse("(a + b)*x", ["x"]).unwrap().fit(data(), [1.0, 1.0]).unwrap(),
+        CurveFit::from(models::exponential("e_") + models::linear("bg_"))
+            .fix("bg_slope")
+            .tie("bg_intercept", "e_amplitude/5")
+            .fit(data(), [("bg_slope", 0.0)])
+            .unwrap(),
         decay()
             .fit(
                 Data::new(&x[..3], &y[..3]).unwrap().sigma(Sigma::Constant(0.1)).unwrap(),
@@ -64,6 +70,11 @@ fn a_saved_fit_predicts_and_prints_the_same() {
         let bands = [&fit, &again]
             .map(|fit| fit.confidence_band(&x[..50], 0.95).map(|band| bits(&band.upper)));
         assert_eq!(bands[0], bands[1]);
+        let components = [&fit, &again].map(|fit| {
+            let all = fit.components(&x[..50]).unwrap().into_iter();
+            all.map(|c| (c.name, bits(&c.values), bits(&c.std_errors))).collect::<Vec<_>>()
+        });
+        assert_eq!(components[0], components[1]);
         assert_eq!(fit.stats(), again.stats());
         assert_eq!(again.to_json().unwrap(), text);
         // And through serde itself.

@@ -305,6 +305,7 @@ impl<'f> StreamFit<'f> {
             bounds: &curve.bounds,
             fixed: curve.fixed_or_equal(free),
             ties: ready.ties.clone(),
+            components: curve.components.clone(),
             derived: &curve.derived,
             unused: unused.clone(),
             loss: curve.loss,

@@ -1,5 +1,6 @@
 //! The library of models: every model's partials, start, areas and widths, and what is put together.
 
+mod components;
 mod compose;
 mod errors;
 mod lmfit;
