@@ -130,6 +130,34 @@ fn fits_saved_before_a_start_had_its_time_are_read() {
     assert_eq!(read.params(), fit.params());
 }
 
+/// Documents of before have no components; a formula that reaches beyond the model is refused.
+#[test]
+fn components_are_checked() {
+    let sum = fits().into_iter().find(|fit| !fit.components(&[1.0]).unwrap().is_empty()).unwrap();
+    let text = sum.to_json().unwrap();
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut whole: Value = serde_json::from_str(&text).unwrap();
+        change(&mut whole);
+        whole.to_string()
+    };
+    let old = changed(&|whole| drop(whole.as_object_mut().unwrap().remove("components")));
+    let old = Fit::from_json(&old).unwrap();
+    assert!(old.components(&[1.0]).unwrap().is_empty());
+    assert_eq!(old.to_string(), sum.to_string());
+    let place = "the component `e_` of the saved fit".to_owned();
+    for (key, what, count) in [("parameters", "parameter", 4), ("variables", "variable", 1)] {
+        let far = changed(&|whole| whole["components"][0][key][0] = json!(9));
+        let expected = SavedError::Reference { place: place.clone(), what, index: 9, count };
+        assert_eq!(refused(&far), expected);
+    }
+    let short = refused(&changed(&|whole| whole["components"][1]["parameters"] = json!([0])));
+    let what = "parameters of a component";
+    assert_eq!(short, SavedError::Length { what, of: "fit", expected: 2, got: 1 });
+    // A native model has no terms, whatever a document says.
+    let native = Fit::from_json(&changed(&|whole| whole["model"] = Value::Null)).unwrap();
+    assert!(native.components(&[1.0]).unwrap().is_empty());
+}
+
 fn refused(text: &str) -> SavedError {
     match Fit::from_json(text) {
         Err(Error::Saved(error)) => error,
