@@ -30,7 +30,7 @@ type Cubic = [f64; 4];
 /// ```
 /// use dualfit::{CurveFit, Data, Start, models};
 /// let x: Vec<f64> = (0..200).map(|i| 0.1 * f64::from(i)).collect();
-/// let y: Vec<f64> = x.iter().map(|x| (0.4 * x).sin() + 2.0 * (-(x - 7.0f64).powi(2)).exp()).collect();
+/// let y: Vec<f64> = x.iter().map(|x| (0.1 * x).cos() + 2.0 * (-(x - 7.0f64).powi(2)).exp()).collect();
 /// let model = models::spline([0.0, 4.0, 8.0, 12.0, 16.0, 20.0], "bg_")? + models::gaussian("");
 /// let fit = CurveFit::from(model).fit(Data::new(&x, &y)?, Start::Guess)?;
 /// assert!((fit.param("center").unwrap() - 7.0).abs() < 0.01);
