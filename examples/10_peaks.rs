@@ -36,12 +36,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let share = fit.propagate("a_amplitude/(a_amplitude + b_amplitude)")?;
     println!("share of the first peak: {:.4} ± {:.4}\n", share.value, share.std_error);
 
-    // Where the curve is, with a probability of 95 % at each place.
+    // Where the curve is, with a probability of 95 % at each place, and what it is the sum of.
     let at = [20.0, 35.0, 41.5, 47.0, 75.0];
     let band = fit.confidence_band(&at, 0.95)?;
-    println!("energy     curve   95 % band");
+    let parts = fit.components(&at)?;
+    let names: String = parts.iter().map(|part| format!("{:>18}", part.name)).collect();
+    println!("energy     curve   95 % band       {names}");
     for (i, x) in at.iter().enumerate() {
-        println!("{x:>6} {:>9.3}   {:.3} to {:.3}", band.center[i], band.lower[i], band.upper[i]);
+        print!("{x:>6} {:>9.3}   {:>6.3} to {:<6.3}", band.center[i], band.lower[i], band.upper[i]);
+        for part in &parts {
+            print!("{:>10.3} ± {:.3}", part.values[i], part.std_errors[i]);
+        }
+        println!();
     }
 
     println!("\nparameter           fit              truth   off by");

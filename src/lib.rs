@@ -184,6 +184,7 @@ pub mod result {
     pub use crate::fit::bands::new_point::NewPoint;
     pub use crate::fit::batch::BatchFitView;
     pub use crate::fit::compare::{Akaike, FTest};
+    pub use crate::fit::components::Component;
     pub use crate::fit::diagnostics::Diagnostics;
     pub use crate::fit::diagnostics::sequence::RunsTest;
     pub use crate::fit::multi_start::{Optimum, Trial};

@@ -101,6 +101,8 @@ fn of_models() -> Vec<Error> {
         ModelError::BadName { name: own("pi"), model: own("linear") }.into(),
         ModelError::Unknown { name: own("gausian"), nearest: Some("gaussian") }.into(),
         ModelError::NotNestable { outer: own("gaussian2d"), variables: 2 }.into(),
+        ModelError::KnotCount { got: 3, least: 4, most: 100 }.into(),
+        ModelError::BadKnot { index: 2, value: 1.0 }.into(),
         ModelError::TooLarge { what: own("300 models inside each other"), most: 200 }.into(),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod batch;
 mod cancel;
+mod components;
 pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
@@ -38,6 +39,7 @@ use crate::fit::placement::{GivenDevice, PlacementRequest};
 use crate::fit::priors::Prior;
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::ties::Tie;
@@ -169,6 +171,8 @@ pub struct CurveFit {
     ties: Vec<Tie>,
     /// What is known of parameters before a fit.
     priors: Vec<Prior>,
+    /// The terms of a sum of models of the library.
+    components: Arc<[ComponentModel]>,
     /// The first thing wrong with what was said of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
@@ -207,6 +211,7 @@ impl CurveFit {
             derived: Vec::new(),
             ties: Vec::new(),
             priors: Vec::new(),
+            components: Arc::default(),
             refused: None,
             ready: OnceLock::new(),
             #[cfg(test)]
@@ -406,6 +411,7 @@ impl CurveFit {
             bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
+            components: self.components.clone(),
             derived: &self.derived,
             priors: &self.priors,
             unused,

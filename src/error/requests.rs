@@ -153,6 +153,26 @@ pub enum ModelError {
         /// Its independent variables.
         variables: usize,
     },
+    /// A spline of too few or too many knots.
+    #[error("a cubic spline needs {least} to {most} knots, not {got}")]
+    KnotCount {
+        /// Knots given.
+        got: usize,
+        /// The fewest possible.
+        least: usize,
+        /// The most possible.
+        most: usize,
+    },
+    /// A spline's knot that is not finite or not after the one before it.
+    #[error(
+        "the knots of a spline must be finite and rise, and the distances between them must have reciprocals; knot {index} is {value:?}"
+    )]
+    BadKnot {
+        /// Its position among the knots.
+        index: usize,
+        /// Where it is.
+        value: f64,
+    },
     /// Models nested in each other too often, or a formula that would be too long to be read.
     #[error("the composite's formula would be {what}; at most {most} are possible")]
     TooLarge {

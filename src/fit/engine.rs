@@ -12,6 +12,7 @@ use crate::data::loss::Loss;
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result};
 use crate::model::Expression;
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::observe::span;
@@ -49,6 +50,8 @@ pub(crate) struct Request<'a> {
     pub(crate) fixed: Vec<bool>,
     /// Which parameters follow from others; the model has their formulas in place of them.
     pub(crate) ties: Arc<Ties>,
+    /// The terms of the model, if it is known as a sum.
+    pub(crate) components: Arc<[ComponentModel]>,
     /// Names and formulas of quantities that are reported with the fit.
     pub(crate) derived: &'a [(String, Expression)],
     /// Parameters that do not occur in the model.
@@ -155,6 +158,7 @@ impl Request<'_> {
             start: self.start.clone(),
             fixed: self.fixed.clone(),
             ties: self.ties.clone(),
+            components: self.components.clone(),
             derived: Vec::new(),
             priors: self.priors.to_vec(),
             bounds: self.bounds.to_vec(),

@@ -5,6 +5,7 @@ use super::warning::Warning;
 use super::{Fit, warnings};
 use crate::constants::LEAST_PART;
 use crate::data::sigma::Spread;
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::normal::small::fold_rows;
@@ -16,6 +17,7 @@ pub(crate) struct Seen<'a> {
     /// With the formulas of tied parameters in their places.
     pub(crate) model: &'a Model,
     pub(crate) ties: &'a Arc<Ties>,
+    pub(crate) components: &'a Arc<[ComponentModel]>,
     pub(crate) names: &'a [String],
     /// The position of each of the model's parameters among those of the fit.
     pub(crate) params: &'a [usize],
@@ -58,6 +60,7 @@ impl Fit {
             at_bound,
             covariance: self.covariance.restricted(keep, &estimated),
             ties: seen.ties.clone(),
+            components: seen.components.clone(),
             derived: Vec::new(),
             warnings: Vec::new(),
             part: Some(SetOfMany { set, sets, points, rank: self.covariance.rank }),

@@ -5,6 +5,7 @@ pub(crate) mod bands;
 pub(crate) mod batch;
 mod closest;
 pub(crate) mod compare;
+pub(crate) mod components;
 pub(crate) mod covariance;
 pub(crate) mod diagnostics;
 pub(crate) mod distributions;
@@ -41,6 +42,7 @@ use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::solver::bounds::Side;
@@ -71,6 +73,8 @@ pub struct Fit {
     /// Tied ones included.
     pub(crate) fixed: Vec<bool>,
     pub(crate) ties: Arc<Ties>,
+    /// The terms of the model, if it is known as a sum.
+    pub(crate) components: Arc<[ComponentModel]>,
     pub(crate) derived: Vec<Derived>,
     pub(crate) priors: Vec<Prior>,
     pub(crate) bounds: Vec<(f64, f64)>,

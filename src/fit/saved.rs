@@ -17,6 +17,7 @@ use crate::error::names::{check_distinct, check_shown};
 use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
+use crate::model::component::ComponentModel;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
@@ -69,6 +70,18 @@ pub(crate) struct SavedFit {
     stats: Stats,
     #[serde(default)]
     part: Option<SetOfMany>,
+    #[serde(default)]
+    components: Vec<SavedComponent>,
+}
+
+/// A term of a sum, over those of the model's variables and parameters whose positions it has.
+#[derive(Clone, Serialize, Deserialize)]
+struct SavedComponent {
+    name: String,
+    factor: Exact,
+    formula: SavedProgram,
+    variables: Vec<usize>,
+    parameters: Vec<usize>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -132,6 +145,14 @@ impl From<Fit> for SavedFit {
             Model::Traced(program) => Some(SavedProgram::from(Program::clone(&program))),
             Model::Native(_) => None,
         };
+        let component = |component: &ComponentModel| SavedComponent {
+            name: component.name.clone(),
+            factor: Exact(component.factor),
+            formula: component.formula.program().clone().into(),
+            variables: component.columns.clone(),
+            parameters: component.params.clone(),
+        };
+        let components = fit.components.iter().map(component).collect();
         let c = &fit.covariance;
         let weak = c.weak.iter().map(|direction| SavedDirection {
             parts: direction.parts.iter().map(|&(i, change)| (i, Exact(change))).collect(),
@@ -180,6 +201,7 @@ impl From<Fit> for SavedFit {
             warnings: fit.warnings,
             stats: fit.stats,
             part: fit.part,
+            components,
         }
     }
 }
@@ -212,6 +234,10 @@ impl TryFrom<SavedFit> for Fit {
         let ties = saved.ties.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
         let ties = Ties::among(&saved.names, &ties)?;
         check_shown(saved.names.iter().chain(saved.derived.iter().map(|(name, ..)| name)))?;
+        check_shown(saved.components.iter().map(|component| &component.name))?;
+        let component = |component: SavedComponent| component.checked(model.columns(), p);
+        let components =
+            saved.components.into_iter().map(component).collect::<Result<Arc<[_]>>>()?;
         let derived = |(name, value, error): (String, Exact, Exact)| Derived {
             name,
             value: value.0,
@@ -246,6 +272,7 @@ impl TryFrom<SavedFit> for Fit {
             warnings: saved.warnings,
             stats: saved.stats,
             part: saved.part,
+            components,
         })
     }
 }
@@ -254,6 +281,36 @@ fn expect(what: &'static str, got: usize, expected: usize) -> Result<()> {
     match got == expected {
         true => Ok(()),
         false => Err(SavedError::Length { what, of: "fit", expected, got }.into()),
+    }
+}
+
+impl SavedComponent {
+    /// Of a sum of so many variables and parameters.
+    fn checked(self, columns: usize, params: usize) -> Result<ComponentModel> {
+        let SavedComponent { name, factor, formula, variables, parameters } = self;
+        let formula = Program::try_from(formula)?;
+        expect("variables of a component", variables.len(), formula.columns.len())?;
+        expect("parameters of a component", parameters.len(), formula.params.len())?;
+        let below = |what: &'static str, places: &[usize], count: usize| match places
+            .iter()
+            .find(|index| **index >= count)
+        {
+            Some(&index) => {
+                let place = format!("the component `{name}` of the saved fit");
+                Err(SavedError::Reference { place, what, index, count })
+            }
+            None => Ok(()),
+        };
+        below("variable", &variables, columns)?;
+        below("parameter", &parameters, params)?;
+        let formula = Expression::of_program(formula);
+        Ok(ComponentModel {
+            name,
+            factor: factor.0,
+            formula,
+            columns: variables,
+            params: parameters,
+        })
     }
 }
 

@@ -10,6 +10,18 @@ use super::scalar::Scalar;
 pub(crate) struct Expression(pub(super) Program);
 
 impl Expression {
+    /// The program that it is.
+    #[cfg(feature = "serde")]
+    pub(crate) fn program(&self) -> &Program {
+        &self.0
+    }
+
+    /// What [`program`](Expression::program) gave.
+    #[cfg(feature = "serde")]
+    pub(crate) fn of_program(program: Program) -> Expression {
+        Expression(program)
+    }
+
     /// The independent variables, in the order in which they were declared.
     pub(crate) fn variables(&self) -> &[String] {
         &self.0.columns

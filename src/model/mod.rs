@@ -1,6 +1,7 @@
 //! Models: the scalar they are written in, how they are traced, what they become.
 
 pub(crate) mod collect;
+pub(crate) mod component;
 pub(crate) mod dual;
 #[cfg(feature = "serde")]
 pub(crate) mod exact;

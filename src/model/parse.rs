@@ -340,7 +340,7 @@ impl<'a> Parser<'a> {
             Operation::Binary(Binary::Min | Binary::Max) => {
                 (count >= 2, "two or more arguments".into())
             }
-            Operation::Binary(_) => (count == 2, "2 arguments".into()),
+            Operation::Binary(_) | Operation::Two(_) => (count == 2, "2 arguments".into()),
             Operation::Three(_, what) => (count == 3, of(what)),
             _ => (count == 3, of("condition, value where it holds, value elsewhere")),
         };

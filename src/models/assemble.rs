@@ -30,13 +30,7 @@ impl Assembled {
     /// [`Error::Model`] or [`Error::Parse`], if the composite makes no sense.
     pub(super) fn of(model: &Model) -> Result<Assembled> {
         check_names(model)?;
-        let whole = model.folded(
-            |leaf| PartialFormula::leaf(leaf),
-            PartialFormula::number,
-            PartialFormula::join,
-        )?;
-        let PartialFormula { formula, variables, .. } =
-            whole.unwrap_or_else(|| PartialFormula::number_text("0", 3));
+        let PartialFormula { formula, variables, .. } = PartialFormula::of(model)?;
         let parameters = model.parameters();
         let taken = parameters.iter().find(|name| variables.contains(name));
         if let Some(name) = taken {
@@ -52,6 +46,16 @@ impl Assembled {
     pub(super) fn start(&self, points: &Observations) -> Vec<f64> {
         self.tree.start(&self.variables, points)
     }
+}
+
+/// The formula of a part of a composite in which all names are right.
+///
+/// # Errors
+/// None for a part of a model whose formula was assembled.
+pub(super) fn expression(part: &Model) -> Result<Expression> {
+    let PartialFormula { formula, variables, .. } = PartialFormula::of(part)?;
+    let declared: Vec<&str> = variables.iter().map(String::as_str).collect();
+    Expression::parse(&formula, &declared)
 }
 
 /// Every parameter and derived quantity has a name of its own that a formula may contain.
@@ -91,6 +95,15 @@ struct PartialFormula {
 }
 
 impl PartialFormula {
+    fn of(model: &Model) -> Result<PartialFormula> {
+        let whole = model.folded(
+            |leaf| PartialFormula::leaf(leaf),
+            PartialFormula::number,
+            PartialFormula::join,
+        )?;
+        Ok(whole.unwrap_or_else(|| PartialFormula::number_text("0", 3)))
+    }
+
     fn leaf(leaf: &Leaf) -> PartialFormula {
         let formula = leaf.prefixed(&leaf.formula);
         PartialFormula {

@@ -15,8 +15,9 @@ pub(super) type StartEstimate = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
 pub(crate) struct Leaf {
     /// What it is called in messages: `gaussian`, or the formula of a user's.
     pub(super) name: String,
-    /// What stands before the prefix where the model is written as text: a polynomial's degree.
-    pub(super) argument: Option<usize>,
+    /// What stands before the prefix where the model is written as text: a polynomial's degree, a
+    /// spline's knots.
+    pub(super) argument: Option<String>,
     pub(super) prefix: String,
     pub(super) expression: Expression,
     pub(super) formula: String,
@@ -136,7 +137,7 @@ impl fmt::Debug for Leaf {
 /// As [`models::parse`](super::parse) reads it, for models of the library.
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.argument, self.estimate.is_some()) {
+        match (&self.argument, self.estimate.is_some()) {
             (Some(argument), _) if self.prefix.is_empty() => write!(f, "{}({argument})", self.name),
             (Some(argument), _) => write!(f, "{}({argument}, {})", self.name, self.prefix),
             _ if self.name == self.formula => write!(f, "({})", self.prefixed(&self.formula)),

@@ -26,6 +26,7 @@ pub(crate) mod library;
 mod model;
 mod parse;
 mod start;
+mod terms;
 
 pub use library::background::{constant, linear, quadratic};
 pub use library::decays::{
@@ -40,16 +41,19 @@ pub use library::polynomial::polynomial;
 pub use library::relaxation::{
     inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
 };
-pub use library::resonances::{breit_wigner, damped_oscillator};
+pub use library::resonances::{breit_wigner, damped_harmonic_oscillator, damped_oscillator};
 pub use library::saturation::{freundlich, langmuir, michaelis_menten};
 pub use library::skewed_peaks::{
-    doniach, exponential_gaussian, lognormal, skewed_gaussian, split_lorentzian,
+    doniach, exponential_gaussian, lognormal, pearson4, skewed_gaussian, skewed_voigt,
+    split_lorentzian,
 };
+pub use library::spline::spline;
 pub use library::steps::{
-    rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf, step_linear,
-    step_logistic,
+    rectangle_atan, rectangle_erf, rectangle_linear, rectangle_logistic, step_atan, step_erf,
+    step_linear, step_logistic,
 };
 pub use library::surfaces::{gaussian2d, gaussian2d_elliptic, gaussian2d_rotated};
+pub use library::thermal::{bose_einstein, fermi_dirac};
 pub use library::tracers::{bet, fcs_diffusion, ivim};
 pub use library::waves::{damped_sine, sine};
 pub use library::{by_name, names};

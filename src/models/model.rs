@@ -140,7 +140,7 @@ impl Model {
         self.join(inner, Joint::Nest)
     }
 
-    fn join(mut self, mut other: Model, joint: Joint) -> Model {
+    pub(super) fn join(mut self, mut other: Model, joint: Joint) -> Model {
         self.steps.append(&mut other.steps);
         self.steps.push(CompositeStep::Join(joint));
         self
@@ -231,7 +231,7 @@ impl Model {
     pub fn curve(&self) -> Result<CurveFit> {
         let assembled = Assembled::of(self)?;
         let mut curve = CurveFit::of_expression(&assembled.expression, self.parameters())?;
-        curve = curve.bounds(self.bounds());
+        curve = curve.sum_of(self.terms()?).bounds(self.bounds());
         for (name, formula) in self.derived() {
             curve = curve.derive(&name, &formula);
         }

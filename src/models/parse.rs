@@ -5,11 +5,11 @@
 //! sum       = product { ( "+" | "-" ) product } ;
 //! product   = factor { ( "*" | "/" ) factor } ;
 //! factor    = [ "-" ] operand [ "of" factor ] ;         (* nesting: the value inside is the variable *)
-//! operand   = number | "(" sum ")" | model [ "(" [ degree "," ] [ prefix ] ")" ] ;
+//! operand   = number | "(" sum ")" | model [ "(" { [ "-" ] number "," } [ prefix ] ")" ] ;
 //! ```
 
 use super::model::Model;
-use super::{by_name, polynomial};
+use super::{by_name, polynomial, spline};
 use crate::error::{Error, Result};
 use crate::model::parse::fault::{FormulaFault, quote};
 use crate::model::parse::tokens::{Token, TokenKind, Tokens};
@@ -50,6 +50,23 @@ struct CompositeParser<'a> {
     tokens: Tokens<'a>,
     current: Token<'a>,
     depth: usize,
+}
+
+/// A number before the prefix.
+struct Argument {
+    value: f64,
+    /// The same as a whole number, if it was written as one.
+    whole: Option<i32>,
+    column: usize,
+}
+
+impl Argument {
+    fn as_degree(&self) -> Parsed<usize> {
+        match self.whole.and_then(|degree| usize::try_from(degree).ok()) {
+            Some(degree) => Ok(degree),
+            None => FormulaFault::at(self.column, "expected a whole number as degree"),
+        }
+    }
 }
 
 type Parsed<T> = std::result::Result<T, Box<FormulaFault>>;
@@ -114,15 +131,22 @@ impl<'a> CompositeParser<'a> {
             }
             (TokenKind::Name, name) => {
                 self.advance()?;
-                let (degree, prefix) = self.arguments()?;
-                let model = match (name, degree) {
-                    ("polynomial", Some(degree)) => polynomial(degree, ""),
-                    ("polynomial", None) => {
+                let (numbers, prefix) = self.arguments()?;
+                let model = match (name, &numbers[..]) {
+                    ("polynomial", [degree]) => polynomial(degree.as_degree()?, ""),
+                    ("polynomial", _) => {
                         let message =
                             "`polynomial` needs a degree: polynomial(3) or polynomial(3, bg_)";
                         return FormulaFault::at(token.column, message);
                     }
-                    (_, Some(_)) => {
+                    ("spline", []) => {
+                        let message = "`spline` needs its knots: spline(0, 2.5, 5, 10) or spline(0, 2.5, 5, 10, bg_)";
+                        return FormulaFault::at(token.column, message);
+                    }
+                    ("spline", knots) => {
+                        spline(knots.iter().map(|knot| knot.value).collect::<Vec<_>>(), "")
+                    }
+                    (_, [_, ..]) => {
                         let message = format!("`{name}` takes a prefix only: {name}(a_)");
                         return FormulaFault::at(token.column, message);
                     }
@@ -137,22 +161,30 @@ impl<'a> CompositeParser<'a> {
         }
     }
 
-    /// The degree and the prefix in the parentheses behind a model's name.
-    fn arguments(&mut self) -> Parsed<(Option<usize>, &'a str)> {
-        let (mut degree, mut prefix) = (None, "");
+    /// The numbers and the prefix in the parentheses behind a model's name.
+    fn arguments(&mut self) -> Parsed<(Vec<Argument>, &'a str)> {
+        let (mut numbers, mut prefix) = (Vec::new(), "");
         if self.current.text != "(" {
-            return Ok((degree, prefix));
+            return Ok((numbers, prefix));
         }
         self.advance()?;
-        if let TokenKind::Number(_, whole) = self.current.kind {
-            degree = whole.and_then(|degree| usize::try_from(degree).ok());
-            if degree.is_none() {
-                return self.unexpected("expected a whole number as degree");
+        while self.current.text == "-" || matches!(self.current.kind, TokenKind::Number(..)) {
+            let column = self.current.column;
+            let negative = self.current.text == "-";
+            if negative {
+                self.advance()?;
             }
+            let TokenKind::Number(value, whole) = self.current.kind else {
+                return self.unexpected("expected a number");
+            };
             self.advance()?;
+            numbers.push(match negative {
+                true => Argument { value: -value, whole: None, column },
+                false => Argument { value, whole, column },
+            });
             if self.current.text != "," {
                 self.close()?;
-                return Ok((degree, prefix));
+                return Ok((numbers, prefix));
             }
             self.advance()?;
         }
@@ -161,7 +193,7 @@ impl<'a> CompositeParser<'a> {
             self.advance()?;
         }
         self.close()?;
-        Ok((degree, prefix))
+        Ok((numbers, prefix))
     }
 
     fn after<T>(&mut self, next: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {

@@ -29,8 +29,12 @@ pub(super) const PARTS: [Color; 5] =
 pub(super) const CONTOURS: [Color; 4] =
     [(0, 114, 178), (86, 180, 233), (0, 158, 115), (230, 159, 0)];
 
+/// Marks and gaps of lines for parts, in pixels: of the first five, of the next five, and so on.
+pub(super) const DASHES: [&[f64]; 3] = [&[6.0, 3.0], &[1.5, 2.5], &[8.0, 2.5, 1.5, 2.5]];
+
 /// Widths of lines, in pixels.
 pub(super) const LINE: f64 = 1.6;
+pub(super) const PART: f64 = 1.3;
 pub(super) const THIN: f64 = 0.9;
 
 /// Sizes of letters, in pixels.
@@ -139,9 +143,26 @@ impl Canvas {
     }
 
     pub(super) fn path(&mut self, places: &[Place], color: Color, width: f64) {
+        self.dashed_path(places, color, width, &[]);
+    }
+
+    /// `dashes`: lengths of marks and gaps in turn; none for a line without gaps.
+    pub(super) fn dashed_path(
+        &mut self,
+        places: &[Place],
+        color: Color,
+        width: f64,
+        dashes: &[f64],
+    ) {
         if places.len() > 1 {
+            let lengths: Vec<String> =
+                dashes.iter().map(|&length| fine(length).to_string()).collect();
+            let dashes = match lengths.is_empty() {
+                true => String::new(),
+                false => format!(" stroke-dasharray=\"{}\"", lengths.join(" ")),
+            };
             self.marks += &format!(
-                "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" points=\"{}\"/>\n",
+                "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dashes} points=\"{}\"/>\n",
                 hex(color),
                 fine(width),
                 points(places)
@@ -150,18 +171,25 @@ impl Canvas {
     }
 
     /// A curve within an area; it is cut where it leaves it and where a place is not finite.
-    pub(super) fn curve(&mut self, area: &Area, places: &[Place], color: Color, width: f64) {
+    pub(super) fn curve(
+        &mut self,
+        area: &Area,
+        places: &[Place],
+        color: Color,
+        width: f64,
+        dashes: &[f64],
+    ) {
         let mut piece: Vec<Place> = Vec::new();
         for pair in places.windows(2) {
             let finite = pair.iter().all(|p| p.0.is_finite() && p.1.is_finite());
             let inside = area.clip(pair[0], pair[1]).filter(|_| finite);
             if inside.is_none_or(|(from, _)| piece.last() != Some(&from)) {
-                self.path(&simplified(&std::mem::take(&mut piece)), color, width);
+                self.dashed_path(&simplified(&std::mem::take(&mut piece)), color, width, dashes);
                 piece.extend(inside.map(|(from, _)| from));
             }
             piece.extend(inside.map(|(_, to)| to));
         }
-        self.path(&simplified(&piece), color, width);
+        self.dashed_path(&simplified(&piece), color, width, dashes);
     }
 
     /// What lies between two curves over the same abscissas, within an area.

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::{
-    Anchor, Area, Canvas, Color, ERROR_BAR, INK, LABEL, LINE, POINT, Place, THIN, TICK, TITLE,
+    Anchor, Area, Canvas, Color, ERROR_BAR, INK, LABEL, LINE, PART, POINT, Place, THIN, TICK, TITLE,
 };
 use super::legend::{self, Entry};
 use crate::error::PlotError;
@@ -37,6 +37,12 @@ pub(super) enum Mark {
         points: Vec<(f64, f64)>,
         color: Color,
         width: f64,
+    },
+    /// The same with gaps.
+    Dashed {
+        points: Vec<(f64, f64)>,
+        color: Color,
+        dashes: &'static [f64],
     },
     /// What lies between two curves over the same abscissas.
     Band {
@@ -75,7 +81,9 @@ impl Mark {
     /// The places that a legend should not cover.
     fn places(&self, frame: &Frame) -> Vec<Place> {
         match self {
-            Mark::Line { points, .. } | Mark::Cloud { points } => frame.places(points),
+            Mark::Line { points, .. } | Mark::Dashed { points, .. } | Mark::Cloud { points } => {
+                frame.places(points)
+            }
             Mark::Band { lower, upper, .. } => [frame.places(lower), frame.places(upper)].concat(),
             Mark::Disc { at, .. } | Mark::Cross { at } => frame.places(&[*at]),
         }
@@ -85,7 +93,10 @@ impl Mark {
         let area = &frame.area;
         match self {
             Mark::Line { points, color, width } => {
-                canvas.curve(area, &frame.places(points), *color, *width);
+                canvas.curve(area, &frame.places(points), *color, *width, &[]);
+            }
+            Mark::Dashed { points, color, dashes } => {
+                canvas.curve(area, &frame.places(points), *color, PART, dashes);
             }
             Mark::Band { lower, upper, color } => {
                 canvas.between(area, &frame.places(lower), &frame.places(upper), *color);
@@ -100,8 +111,8 @@ impl Mark {
             }
             Mark::Cross { at } => {
                 let (x, y) = frame.place(*at);
-                canvas.curve(area, &[(x - 5.0, y), (x + 5.0, y)], POINT, LINE);
-                canvas.curve(area, &[(x, y - 5.0), (x, y + 5.0)], POINT, LINE);
+                canvas.curve(area, &[(x - 5.0, y), (x + 5.0, y)], POINT, LINE, &[]);
+                canvas.curve(area, &[(x, y - 5.0), (x, y + 5.0)], POINT, LINE, &[]);
             }
             Mark::Cloud { points } => {
                 let width = area.width().max(1.0) as usize;

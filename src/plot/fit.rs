@@ -1,7 +1,9 @@
 //! The data of a fit with its curve, bands and residuals.
 
 use super::axis::Axis;
-use super::canvas::{BAND, CURVE, Canvas, Color, ERROR_BAR, FAINT, LINE, PARTS, PREDICTION, THIN};
+use super::canvas::{
+    BAND, CURVE, Canvas, Color, DASHES, ERROR_BAR, FAINT, LINE, PARTS, PREDICTION, THIN,
+};
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
 use crate::data::Data;
@@ -11,6 +13,7 @@ use crate::error::{PlotError, Result};
 use crate::fit::Fit;
 use crate::fit::bands::Band;
 use crate::fit::bands::new_point::NewPoint;
+use crate::fit::components::Component;
 use std::path::Path;
 
 /// Points of the curve.
@@ -37,6 +40,7 @@ pub struct FitPlot<'a> {
     residuals: bool,
     legend: bool,
     parts: Vec<FurtherCurve>,
+    components: bool,
 }
 
 /// A further curve.
@@ -73,6 +77,7 @@ impl<'a> FitPlot<'a> {
             residuals: false,
             legend: true,
             parts: Vec::new(),
+            components: false,
         }
     }
 
@@ -147,7 +152,15 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws a further curve, such as one peak of several: values `y` at the abscissas `x`.
+    /// Draws the [components](Fit::components) of a sum of models with dashes, called by their prefixes: each peak and what they
+    /// stand on. A model without components, or of one alone, has none to draw.
+    #[must_use]
+    pub fn components(mut self, components: bool) -> FitPlot<'a> {
+        self.components = components;
+        self
+    }
+
+    /// Draws a further curve: values `y` at the abscissas `x`.
     #[must_use]
     pub fn component(mut self, name: &str, x: &[f64], y: &[f64]) -> FitPlot<'a> {
         self.parts.push(FurtherCurve { name: name.into(), x: x.to_vec(), y: y.to_vec() });
@@ -190,13 +203,24 @@ impl<'a> FitPlot<'a> {
         let sigma = points.sigma.as_deref();
         let error = |i: usize| sigma.map_or(0.0, |sigma| sigma[i]);
         let ends = |i: usize| [points.y[i], points.y[i] - error(i), points.y[i] + error(i)];
-        let heights = indices().flat_map(ends).chain(curve.iter().copied());
-        let y = Axis::around(heights, self.log.1, 0.06);
+        let heights = || indices().flat_map(ends).chain(curve.iter().copied());
+        let components = self.components_over(&grid)?;
+        // The tails of a peak go to 0, and a logarithmic axis with them.
+        let least = heights().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
+        let of_parts = components.iter().chain(&self.parts).flat_map(|part| &part.y).copied();
+        let of_parts = of_parts.filter(|y| !self.log.1 || *y >= least);
+        let y = Axis::around(heights().chain(of_parts), self.log.1, 0.06);
         let over = |x: &[f64], y: &[f64]| x.iter().copied().zip(y.iter().copied()).collect();
         let mut marks = Vec::new();
         for (part, &color) in self.parts.iter().zip(PARTS.iter().cycle()) {
             marks.push(Mark::Line { points: over(&part.x, &part.y), color, width: LINE });
             legend.push(Entry::new(LegendMark::Line(color), part.name.as_str()));
+        }
+        for (i, part) in components.iter().enumerate() {
+            let color = PARTS[i % PARTS.len()];
+            let dashes = DASHES[i / PARTS.len() % DASHES.len()];
+            marks.push(Mark::Dashed { points: over(&part.x, &part.y), color, dashes });
+            legend.push(Entry::new(LegendMark::Dashed(color, dashes), part.name.as_str()));
         }
         let mut add = |band: Band, color: Color, level: f64, of: &str| {
             let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
@@ -221,6 +245,19 @@ impl<'a> FitPlot<'a> {
         let (title, x_label) = (self.title.clone(), self.x_label.clone());
         let legend = if self.legend { legend } else { Vec::new() };
         Ok(Chart { title, x, x_label, panels, legend }.draw(self.size)?)
+    }
+
+    /// The components of a sum, if they are asked for, as curves called by their prefixes.
+    fn components_over(&self, grid: &[f64]) -> Result<Vec<FurtherCurve>> {
+        let all = if self.components { self.fit.components(grid)? } else { Vec::new() };
+        let curve = |component: Component| {
+            let name = match component.name.trim_end_matches('_') {
+                "" => component.name.clone(),
+                name => name.to_owned(),
+            };
+            FurtherCurve { name, x: grid.to_vec(), y: component.values }
+        };
+        Ok(if all.len() > 1 { all.into_iter().map(curve).collect() } else { Vec::new() })
     }
 
     fn points(&self) -> Result<DrawnPoints> {

@@ -1,6 +1,6 @@
 //! Which mark means what, where no data are.
 
-use super::canvas::{Anchor, Area, Canvas, Color, LINE, POINT, Place, TICK, text_width};
+use super::canvas::{Anchor, Area, Canvas, Color, LINE, PART, POINT, Place, TICK, text_width};
 
 /// A mark and what it means.
 #[derive(Clone, Debug)]
@@ -15,6 +15,7 @@ pub(super) enum LegendMark {
     Point,
     Hollow,
     Line(Color),
+    Dashed(Color, &'static [f64]),
     Area(Color),
 }
 
@@ -38,6 +39,9 @@ impl Entry {
             LegendMark::Point => canvas.disc(middle, 2.6, POINT),
             LegendMark::Hollow => canvas.ring(middle, 2.6, POINT),
             LegendMark::Line(color) => canvas.path(&[(x, y), (x + 22.0, y)], color, LINE),
+            LegendMark::Dashed(color, dashes) => {
+                canvas.dashed_path(&[(x, y), (x + 22.0, y)], color, PART, dashes);
+            }
             LegendMark::Area(color) => {
                 let area = Area { left: x, right: x + 22.0, top: y - 5.0, bottom: y + 5.0 };
                 canvas.rectangle(&area, color);

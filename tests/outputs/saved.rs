@@ -4,6 +4,7 @@
 
 use crate::support::tree;
 use dualfit::error::{NameError, SavedError};
+use dualfit::models;
 use dualfit::program::Program;
 use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma};
 use proptest::prelude::*;
@@ -37,6 +38,11 @@ fn fits() -> Vec<Fit> {
             .unwrap(),
         decay().tie("c", "a/5").fit(data(), [1.0, 1.0, 1.0]).unwrap(),
         CurveFit::parse("(a + b)*x", ["x"]).unwrap().fit(data(), [1.0, 1.0]).unwrap(),
+        CurveFit::from(models::exponential("e_") + models::linear("bg_"))
+            .fix("bg_slope")
+            .tie("bg_intercept", "e_amplitude/5")
+            .fit(data(), [("bg_slope", 0.0)])
+            .unwrap(),
         decay()
             .fit(
                 Data::new(&x[..3], &y[..3]).unwrap().sigma(Sigma::Constant(0.1)).unwrap(),
@@ -64,6 +70,11 @@ fn a_saved_fit_predicts_and_prints_the_same() {
         let bands = [&fit, &again]
             .map(|fit| fit.confidence_band(&x[..50], 0.95).map(|band| bits(&band.upper)));
         assert_eq!(bands[0], bands[1]);
+        let components = [&fit, &again].map(|fit| {
+            let all = fit.components(&x[..50]).unwrap().into_iter();
+            all.map(|c| (c.name, bits(&c.values), bits(&c.std_errors))).collect::<Vec<_>>()
+        });
+        assert_eq!(components[0], components[1]);
         assert_eq!(fit.stats(), again.stats());
         assert_eq!(again.to_json().unwrap(), text);
         // And through serde itself.
@@ -117,6 +128,34 @@ fn fits_saved_before_a_start_had_its_time_are_read() {
     let read = Fit::from_json(&old.to_string()).unwrap();
     assert_eq!(read.stats().start_seconds, 0.0);
     assert_eq!(read.params(), fit.params());
+}
+
+/// Documents of before have no components; a formula that reaches beyond the model is refused.
+#[test]
+fn components_are_checked() {
+    let sum = fits().into_iter().find(|fit| !fit.components(&[1.0]).unwrap().is_empty()).unwrap();
+    let text = sum.to_json().unwrap();
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut whole: Value = serde_json::from_str(&text).unwrap();
+        change(&mut whole);
+        whole.to_string()
+    };
+    let old = changed(&|whole| drop(whole.as_object_mut().unwrap().remove("components")));
+    let old = Fit::from_json(&old).unwrap();
+    assert!(old.components(&[1.0]).unwrap().is_empty());
+    assert_eq!(old.to_string(), sum.to_string());
+    let place = "the component `e_` of the saved fit".to_owned();
+    for (key, what, count) in [("parameters", "parameter", 4), ("variables", "variable", 1)] {
+        let far = changed(&|whole| whole["components"][0][key][0] = json!(9));
+        let expected = SavedError::Reference { place: place.clone(), what, index: 9, count };
+        assert_eq!(refused(&far), expected);
+    }
+    let short = refused(&changed(&|whole| whole["components"][1]["parameters"] = json!([0])));
+    let what = "parameters of a component";
+    assert_eq!(short, SavedError::Length { what, of: "fit", expected: 2, got: 1 });
+    // A native model has no terms, whatever a document says.
+    let native = Fit::from_json(&changed(&|whole| whole["model"] = Value::Null)).unwrap();
+    assert!(native.components(&[1.0]).unwrap().is_empty());
 }
 
 fn refused(text: &str) -> SavedError {

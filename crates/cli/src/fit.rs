@@ -3,7 +3,7 @@
 use crate::arguments::FitArguments;
 use crate::json::{document, printed};
 use crate::model::Model;
-use crate::output::{explain, print, put};
+use crate::output::{explain, note, print, put};
 use crate::points::{Points, Roles};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
 use crate::report::{self, Intervals};
@@ -58,6 +58,11 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
             false => print(&report)?,
         }
     }
+    if asked.components && fit.components(vec![&[0.0; 0][..]; points.x.len()])?.len() < 2 {
+        note(
+            "--components: the model is no sum of models of the library, so there are none to show",
+        );
+    }
     if let Some(path) = &asked.plot {
         written::picture(path, &points, &fit, asked)?;
     }
@@ -66,7 +71,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         put(path, text.as_bytes())?;
     }
     if let Some(path) = &asked.residuals {
-        written::residuals(path, &points, &fit, asked.band)?;
+        written::residuals(path, &points, &fit, asked)?;
     }
     Ok(exit_code(&fit, token.is_cancelled()))
 }
@@ -80,6 +85,9 @@ fn check(asked: &FitArguments) -> Outcome<bool> {
         return Err(Refusal::usage(format!(
             "--band {level}: say where to, with --plot or --residuals"
         )));
+    }
+    if asked.components && asked.plot.is_none() && asked.residuals.is_none() {
+        return Err(Refusal::usage("--components: say where to, with --plot or --residuals"));
     }
     let outputs = [
         ("--plot", plot),

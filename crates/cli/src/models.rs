@@ -5,8 +5,11 @@ use crate::refusal::{DONE, Outcome};
 use crate::words::significant;
 use dualfit::models;
 
-/// The model that needs a degree, of which no list has a formula.
-const POLYNOMIAL: [&str; 2] = ["polynomial(n)", "c0 + c1*x + … + cn*x^n"];
+/// The models that need numbers, of which no list has a formula.
+const OF_NUMBERS: [[&str; 2]; 2] = [
+    ["polynomial(n)", "c0 + c1*x + … + cn*x^n"],
+    ["spline(x0, …, xn)", "s0*B0(x) + … + sn*Bn(x), cubic B-splines with knots at x0, …, xn"],
+];
 
 pub(crate) fn run(asked: Option<&str>) -> Outcome<u8> {
     print(&match asked {
@@ -17,7 +20,7 @@ pub(crate) fn run(asked: Option<&str>) -> Outcome<u8> {
 }
 
 fn list() -> Outcome<String> {
-    let mut rows = vec![POLYNOMIAL.map(String::from).into()];
+    let mut rows: Vec<(String, String)> = OF_NUMBERS.map(|row| row.map(String::from).into()).into();
     for name in models::names() {
         rows.push((name.into(), models::by_name(name)?.formula()?));
     }

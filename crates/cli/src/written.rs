@@ -21,6 +21,7 @@ pub(crate) fn picture(
     let x = roles.x.first().map_or_else(String::new, |&column| table.called(column));
     let mut plot = FitPlot::new(fit, &data).x_label(&x).y_label(&table.called(roles.y));
     plot = plot.residuals(true).log_x(asked.log_x).log_y(asked.log_y);
+    plot = plot.components(asked.components);
     if let Some(level) = asked.band {
         plot = plot.band(level);
     }
@@ -37,17 +38,19 @@ pub(crate) fn picture(
 }
 
 /// CSV with a row per point: its independent variables, y, sigma if there is one, the model's value, the
-/// residual, y minus that value, and the ends of the curve's confidence band if its level is given.
+/// residual, y minus that value, the ends of the curve's confidence band if its level is given, and the
+/// components of a sum if they are asked for.
 pub(crate) fn residuals(
     path: &Path,
     points: &Points<'_>,
     fit: &Fit,
-    band: Option<f64>,
+    asked: &FitArguments,
 ) -> Outcome<()> {
     let Points { roles, .. } = points;
     let x = || points.x.iter().map(Vec::as_slice).collect::<Vec<&[f64]>>();
     let (model, residuals) = (fit.predict(x())?, fit.residuals(&points.data()?)?);
-    let band = band.map(|level| fit.confidence_band(x(), level)).transpose()?;
+    let band = asked.band.map(|level| fit.confidence_band(x(), level)).transpose()?;
+    let components = if asked.components { fit.components(x())? } else { Vec::new() };
 
     let name = |column: usize, what: &str| match points.table.has_name(column) {
         true => points.table.names[column].clone(),
@@ -63,6 +66,10 @@ pub(crate) fn residuals(
     if let Some(band) = &band {
         columns.push(("band_lower".into(), &band.lower));
         columns.push(("band_upper".into(), &band.upper));
+    }
+    for component in &components {
+        let name = component.name.trim_end_matches('_');
+        columns.push((format!("component_{name}"), &component.values));
     }
     let header: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
     let row = |row: usize| columns.iter().map(|(_, values)| format!("{:?}", values[row])).collect();

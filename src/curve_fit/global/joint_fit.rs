@@ -5,6 +5,7 @@ use crate::fit::Fit;
 use crate::fit::marginal::Seen;
 use crate::fit::significant::significant;
 use crate::model::Expression;
+use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use std::fmt;
@@ -26,6 +27,7 @@ pub(super) struct SetView {
     /// With the formulas of tied parameters in their places.
     pub(super) model: Model,
     pub(super) ties: Arc<Ties>,
+    pub(super) components: Arc<[ComponentModel]>,
     pub(super) names: Vec<String>,
     pub(super) params: Vec<usize>,
     pub(super) derived: Vec<(String, Expression)>,
@@ -54,11 +56,21 @@ impl JointFit {
     /// and what is made of them are those of the joint fit, since no degrees of freedom belong to a set; the
     /// report says so.
     pub fn set(&self, index: usize) -> Option<Fit> {
-        let SetView { model, ties, names, params, points, spread, .. } = self.views.get(index)?;
+        let SetView { model, ties, components, names, params, points, spread, .. } =
+            self.views.get(index)?;
         let (set, sets) = (index + 1, self.views.len());
         let (points, spread) = (*points, *spread);
-        let mut fit =
-            self.fit.restricted(&Seen { model, ties, names, params, set, sets, points, spread });
+        let mut fit = self.fit.restricted(&Seen {
+            model,
+            ties,
+            components,
+            names,
+            params,
+            set,
+            sets,
+            points,
+            spread,
+        });
         fit.derive(&self.views[index].derived).ok()?;
         Some(fit)
     }

@@ -238,6 +238,7 @@ impl JointLayout {
             bounds: &self.bounds,
             fixed: (0..self.names.len()).map(|i| !self.free.contains(&i)).collect(),
             ties,
+            components: Arc::default(),
             derived: &[],
             priors: &priors,
             unused,
@@ -258,6 +259,7 @@ impl JointLayout {
         let view = |((member, ready), points): ((&SetMember, &Arc<Ready>), &Points<'_>)| SetView {
             model: ready.model.clone(),
             ties: ready.ties.clone(),
+            components: member.curve.components.clone(),
             names: member.curve.names.clone(),
             params: member.params.clone(),
             derived: member.curve.derived.clone(),

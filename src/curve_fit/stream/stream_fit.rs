@@ -306,6 +306,7 @@ impl<'f> StreamFit<'f> {
             bounds: &curve.bounds,
             fixed: curve.fixed_or_equal(free),
             ties: ready.ties.clone(),
+            components: curve.components.clone(),
             derived: &curve.derived,
             priors: &curve.priors,
             unused: unused.clone(),

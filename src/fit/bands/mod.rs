@@ -14,6 +14,7 @@ use crate::data::columns::Columns;
 use crate::data::columns::expect_columns;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
+use crate::model::native::Model;
 use new_point::NewPoint;
 
 /// A band about a curve; one value per point in each array.
@@ -126,7 +127,7 @@ impl Fit {
         let n = columns.first().map_or(0, Values::len);
         expect_columns(&columns, n)?;
         self.check_model()?;
-        let found = self.linearised(&columns, n, |i, value, gradient| {
+        let found = self.linearised(&self.model, &columns, n, |i, value, gradient| {
             (value, deviation(i, value, self.covariance.error_of(gradient)))
         })?;
         let (center, std_errors): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
@@ -138,10 +139,11 @@ impl Fit {
         Ok(Band { center, std_errors, lower, upper, level })
     }
 
-    /// What `each` makes of the index, the value and the partials by the estimated parameters at every
-    /// point; partials by the others are 0.
+    /// What `each` makes of the index, the value of `model` and its partials by the estimated parameters at
+    /// every point; partials by the others are 0.
     pub(crate) fn linearised<R: Clone + Default + Send>(
         &self,
+        model: &Model,
         columns: &[Values<'_>],
         n: usize,
         each: impl Fn(usize, f64, &[f64]) -> R + Sync,
@@ -150,7 +152,7 @@ impl Fit {
         // Tied parameters have units, too, but the model has their formulas in their places.
         let by = |&k: &usize| units[k] != 0.0 && !self.fixed[k];
         let by: Vec<usize> = (0..units.len()).filter(by).collect();
-        let Fit { model, params, bounds, start, .. } = self;
+        let Fit { params, bounds, start, .. } = self;
         At { model, params, by: &by, bounds, start }.map(columns, n, each)
     }
 }

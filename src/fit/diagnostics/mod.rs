@@ -100,31 +100,37 @@ impl Fit {
         if let Some(closest) = self.closest_of(points)? {
             let fitted = self.predict(points.columns.to_vec())?;
             let columns: Vec<Values<'_>> = closest.x.iter().map(|x| Values::F64(x)).collect();
-            return self.linearised(&columns, points.len(), |i, _, gradient| {
+            return self.linearised(&self.model, &columns, points.len(), |i, _, gradient| {
                 let root = factor * closest.factor[i] * length(unscaled, gradient);
                 (points.y.at(i) - fitted[i], -factor * closest.distance[i], root * root)
             });
         }
         let Some(correlation) = &points.correlation else {
-            return self.linearised(&points.columns, points.len(), |i, value, gradient| {
-                let residual = points.y.at(i) - value;
-                let weight = match self.estimator {
-                    Estimator::Poisson => 1.0 / value.sqrt(),
-                    Estimator::LeastSquares => factor * points.weight(i),
-                };
-                let root = weight * length(unscaled, gradient);
-                (residual, residual * weight, root * root)
-            });
+            return self.linearised(
+                &self.model,
+                &points.columns,
+                points.len(),
+                |i, value, gradient| {
+                    let residual = points.y.at(i) - value;
+                    let weight = match self.estimator {
+                        Estimator::Poisson => 1.0 / value.sqrt(),
+                        Estimator::LeastSquares => factor * points.weight(i),
+                    };
+                    let root = weight * length(unscaled, gradient);
+                    (residual, residual * weight, root * root)
+                },
+            );
         };
         // Each row of L⁻¹J is one of all points.
         let unit = self.row_unit;
-        let all = self.linearised(&points.columns, points.len(), |i, value, gradient| {
-            let along = |c: usize| -> f64 {
-                unscaled.column(c).iter().zip(gradient).map(|(a, g)| a * g * unit).sum()
-            };
-            let residual = points.y.at(i) - value;
-            (residual, (0..unscaled.ncols()).map(along).collect::<Vec<f64>>())
-        })?;
+        let all =
+            self.linearised(&self.model, &points.columns, points.len(), |i, value, gradient| {
+                let along = |c: usize| -> f64 {
+                    unscaled.column(c).iter().zip(gradient).map(|(a, g)| a * g * unit).sum()
+                };
+                let residual = points.y.at(i) - value;
+                (residual, (0..unscaled.ncols()).map(along).collect::<Vec<f64>>())
+            })?;
         let whitened = |of: &dyn Fn(usize) -> f64| {
             let mut column: Vec<f64> = correlation.index.iter().map(|&i| of(i)).collect();
             correlation.whiten(&mut column);

@@ -16,8 +16,10 @@ pub(crate) mod relaxation;
 pub(crate) mod resonances;
 pub(crate) mod saturation;
 pub(crate) mod skewed_peaks;
+pub(crate) mod spline;
 pub(crate) mod steps;
 pub(crate) mod surfaces;
+pub(crate) mod thermal;
 pub(crate) mod tracers;
 pub(crate) mod waves;
 
@@ -41,11 +43,14 @@ pub(crate) static ALL: &[&Definition] = &[
     &peaks::STUDENTS_T,
     &skewed_peaks::EXPONENTIAL_GAUSSIAN,
     &skewed_peaks::SKEWED_GAUSSIAN,
+    &skewed_peaks::SKEWED_VOIGT,
+    &skewed_peaks::PEARSON4,
     &skewed_peaks::LOGNORMAL,
     &skewed_peaks::SPLIT_LORENTZIAN,
     &skewed_peaks::DONIACH,
     &resonances::BREIT_WIGNER,
     &resonances::DAMPED_OSCILLATOR,
+    &resonances::DAMPED_HARMONIC_OSCILLATOR,
     &waves::SINE,
     &waves::DAMPED_SINE,
     &steps::STEP_LINEAR,
@@ -55,6 +60,7 @@ pub(crate) static ALL: &[&Definition] = &[
     &steps::RECTANGLE_LINEAR,
     &steps::RECTANGLE_ERF,
     &steps::RECTANGLE_LOGISTIC,
+    &steps::RECTANGLE_ATAN,
     &surfaces::GAUSSIAN2D,
     &surfaces::GAUSSIAN2D_ELLIPTIC,
     &surfaces::GAUSSIAN2D_ROTATED,
@@ -81,6 +87,8 @@ pub(crate) static ALL: &[&Definition] = &[
     &relaxation::VARIABLE_FLIP_ANGLE,
     &physics::ARRHENIUS,
     &physics::PLANCK,
+    &thermal::FERMI_DIRAC,
+    &thermal::BOSE_EINSTEIN,
     &physics::LENNARD_JONES,
     &physics::MORSE,
     &tracers::IVIM,
@@ -91,7 +99,7 @@ pub(crate) static ALL: &[&Definition] = &[
 ];
 
 /// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there
-/// is `polynomial`, which needs a degree.
+/// are `polynomial`, which needs a degree, and `spline`, which needs knots.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|definition| definition.name).collect()
 }

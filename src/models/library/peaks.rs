@@ -68,13 +68,8 @@ define! {
     estimate |points| {
         let [center, half, gauss, lorentz] = mixed(points);
         let (gauss, lorentz) = (gauss * half * (PI / LN_2).sqrt(), lorentz * PI * half);
-        // The widths of a pseudo-Voigt's two parts, from its fraction (P. Thompson, D. E. Cox and
-        // J. B. Hastings, J. Appl. Cryst. 20, 1987).
-        let n = lorentz / (gauss + lorentz);
-        let of_lorentz = 0.72928 * n + 0.19289 * n * n + 0.07783 * n * n * n;
-        let of_gauss = (1.0 - 0.74417 * n - 0.24781 * n * n - 0.00810 * n * n * n).max(1e-3).sqrt();
-        let sigma = half * of_gauss / (2.0 * LN_2).sqrt();
-        vec![gauss + lorentz, center, sigma, half * of_lorentz]
+        let (sigma, gamma) = parts_of_voigt(half, gauss, lorentz);
+        vec![gauss + lorentz, center, sigma, gamma]
     }
 }
 
@@ -204,6 +199,16 @@ pub(super) fn mixed(points: &Observations) -> [f64; 4] {
     let share = if sum == 0.0 { 0.5 } else { (found.factors[1] / sum).clamp(0.02, 0.98) };
     let height = sum * window.y_unit;
     [center, half, height * (1.0 - share), height * share]
+}
+
+/// σ and γ of the Voigt profile that is like a Gaussian and a Lorentzian of one half width with these
+/// areas (P. Thompson, D. E. Cox and J. B. Hastings, J. Appl. Cryst. 20, 1987).
+pub(super) fn parts_of_voigt(half: f64, gauss: f64, lorentz: f64) -> (f64, f64) {
+    let sum = gauss + lorentz;
+    let n = if sum == 0.0 { 0.5 } else { (lorentz / sum).clamp(0.0, 1.0) };
+    let of_lorentz = 0.72928 * n + 0.19289 * n * n + 0.07783 * n * n * n;
+    let of_gauss = (1.0 - 0.74417 * n - 0.24781 * n * n - 0.00810 * n * n * n).max(1e-3).sqrt();
+    (half * of_gauss / (2.0 * LN_2).sqrt(), half * of_lorentz)
 }
 
 /// Center, scale, exponent and height of (1 + u²)^−m.

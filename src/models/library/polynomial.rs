@@ -30,7 +30,7 @@ pub fn polynomial(degree: usize, prefix: impl AsRef<str>) -> Result<Model> {
     let formula = (0..=degree).map(term).collect::<Vec<_>>().join(" + ");
     let mut leaf = Leaf::of(Expression::parse(&formula, &["x"])?, &formula);
     leaf.name = "polynomial".to_owned();
-    leaf.argument = Some(degree);
+    leaf.argument = Some(degree.to_string());
     leaf.prefix = prefix.as_ref().to_owned();
     leaf.kind = ModelKind::Background;
     leaf.estimate = Some(Arc::new(move |points| polynomial_fit(points, degree)));

@@ -1,7 +1,9 @@
 //! What follows from the parameters is what it says: each derived quantity against the curve itself,
 //! by bisection, differences and quadrature.
 
-use super::{decays, diode, dose, growth, physics, relaxation, saturation, tracers};
+use super::{
+    decays, diode, dose, growth, physics, relaxation, resonances, saturation, thermal, tracers,
+};
 use crate::model::Expression;
 use crate::models::definition::Definition;
 
@@ -248,4 +250,33 @@ fn of_tracers() {
     focus.says("at_zero", focus.at(0.0));
     let layers = curve(&tracers::BET, &[3.0, 80.0]);
     layers.says("completed", layers.reaches(3.0, 0.01, 0.5));
+}
+
+#[test]
+fn of_thermal_equilibrium() {
+    // The Boltzmann constant over the elementary charge.
+    let kelvin = 1.380649e-23 / 1.602176634e-19;
+    let edge = curve(&thermal::FERMI_DIRAC, &[3.0, 5.0, 0.025]);
+    edge.says("fall", edge.reaches(0.3, 4.0, 6.0) - edge.reaches(2.7, 4.0, 6.0));
+    edge.says("temperature_ev", 0.025 / kelvin);
+    let modes = curve(&thermal::BOSE_EINSTEIN, &[3.0, 5.0, 0.025]);
+    modes.says("temperature_ev", 0.025 / kelvin);
+    // One quantum more has exp(1) times as many, that of the ground state included.
+    let more = |x: f64| modes.at(x) + 3.0;
+    assert!((more(5.1) / modes.at(5.1) - (0.1_f64 / 0.025).exp()).abs() < 1e-10);
+
+    let phonon = curve(&resonances::DAMPED_HARMONIC_OSCILLATOR, &[2.0, 5.0, 0.8, 3.0]);
+    phonon.says("balance", phonon.at(5.0) / phonon.at(-5.0));
+    // What is left without the thermal factor has the response of an oscillator, x/((Ω² − x²)² + (Ωx/Q)²).
+    let (undamped, quality) = (phonon.derived("undamped"), phonon.derived("quality"));
+    let response = |x: f64| {
+        let width = undamped * x / quality;
+        x / ((undamped * undamped - x * x).powi(2) + width * width)
+    };
+    let bare = |x: f64| phonon.at(x) * (1.0 - (-x / 3.0).exp());
+    for x in [-7.0, -0.3, 0.2, 4.0, 11.0] {
+        let ratio = bare(x) / response(x) * response(5.0) / bare(5.0);
+        assert!((ratio - 1.0).abs() < 1e-12, "{ratio} at {x}");
+    }
+    assert!((phonon.at(1e-9) - phonon.at(0.0)).abs() < 1e-9);
 }

@@ -3,6 +3,7 @@
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
+use std::f64::consts::PI;
 
 /// Points in which shapes are compared.
 const MOST: usize = 400;
@@ -70,6 +71,45 @@ define! {
         });
         let [center, sigma] = found.at;
         vec![found.factors[0] * sketch.y_unit, center * sketch.x_unit, sigma]
+    }
+}
+
+define! {
+    /// The spectrum of a damped oscillator in thermal equilibrium over the energy or frequency x, lost by the probe for x > 0 and
+    /// gained for x < 0: as of phonons seen by neutrons. Two Lorentzians at ±`center`, their difference times the factor of detailed
+    /// balance 1/(1 − exp(−x/gamma)). At x = 0 it has its limit.
+    damped_harmonic_oscillator DAMPED_HARMONIC_OSCILLATOR ["x"] Peak
+    formula "4*amplitude*sigma*center/pi*if(x == 0, gamma, -x*bose(-x/gamma))"
+        "/(((x - center)^2 + sigma^2)*((x + center)^2 + sigma^2))"
+    parameters {
+        amplitude: any "the area of either Lorentzian, in units of y times x",
+        center: positive "the position of the Lorentzians, ±`center`",
+        sigma: width "the half width at half maximum of each",
+        gamma: width "the thermal energy kT, in units of x",
+    }
+    derived {
+        undamped = "hypot(center, sigma)" "the frequency of the undamped oscillator",
+        quality = "hypot(center, sigma)/(2*sigma)" "the quality factor",
+        balance = "exp(center/gamma)" "the value at `center` over that at −`center`",
+    }
+    estimate |points| {
+        let sketch = Sketch::of(points, MOST / 2);
+        let (low, high) = sketch.ends();
+        let far = low.abs().max(high.abs());
+        let axes = [
+            SearchAxis::linear(0.02 * far, far, 40),
+            SearchAxis::logarithmic(0.01 * far, far, 9),
+            SearchAxis::logarithmic(0.03 * far, 10.0 * far, 6),
+        ];
+        // In units of `far` all is of size 1.
+        let found = search(&sketch, axes, 1, |&[center, sigma, gamma], x, out| {
+            let thermal = if x == 0.0 { gamma } else { -x / (-x / gamma).exp_m1() };
+            let [left, right] = [x + center, x - center].map(|d| d * d + sigma * sigma);
+            out[0] = sigma * center * thermal / (left * right);
+        });
+        let unit = sketch.x_unit;
+        let [center, sigma, gamma] = found.at.map(|v| v * unit);
+        vec![found.factors[0] * sketch.y_unit * PI / 4.0 * unit, center, sigma, gamma]
     }
 }
 

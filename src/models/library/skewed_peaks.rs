@@ -1,12 +1,12 @@
 //! Peaks whose sides differ.
 
-use super::peaks::widths;
+use super::peaks::{parts_of_voigt, widths};
 use crate::model::scalar::Scalar;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
-use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI, SQRT_2};
 
 /// Half widths of either side to which a peak is compared with a shape.
 const REACH: f64 = 4.0;
@@ -83,6 +83,100 @@ define! {
         let (x, y) = (window.x_unit, window.y_unit);
         let area = found.factors[0] * y * sigma * x * (2.0 * PI).sqrt();
         vec![area, center * x, sigma * x, gamma]
+    }
+}
+
+define! {
+    /// Voigt's profile times a cumulative normal distribution: a line with a tail of any size on one side. `skew`
+    /// is the [`skewed_gaussian`]'s `gamma`.
+    skewed_voigt SKEWED_VOIGT ["x"] Peak
+    formula "amplitude*voigt(x - center, sigma, gamma)"
+        "*erfc(-skew*(x - center)/(sigma*sqrt(2)))"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the position of Voigt's profile; not of the maximum unless `skew` is 0",
+        sigma: width "the standard deviation of the Gaussian",
+        gamma: positive "the half width at half maximum of the Lorentzian",
+        skew: any "the skewness: positive with a long tail on the right, 0 for Voigt's profile",
+    }
+    derived {}
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(2.0 * REACH);
+        let axes = [
+            between_sides(&window, &peak, 13),
+            widths(&window, peak.left.max(peak.right)),
+            SearchAxis::linear(-5.0, 5.0, 11),
+        ];
+        // A Gaussian and a Lorentzian of one half width, both skewed.
+        let found = search(&window, axes, 2, |&[center, half, skew], x, out| {
+            let u = (x - center) / half;
+            let side = Scalar::erfc(-skew * u);
+            out.copy_from_slice(&[(-LN_2 * u * u).exp() * side, side / (1.0 + u * u)]);
+        });
+        let [center, half, skew] = found.at;
+        let [gauss, lorentz] = [(PI / LN_2).sqrt(), PI].map(|area| area * half * window.x_unit);
+        let (gauss, lorentz) = (gauss * found.factors[0], lorentz * found.factors[1]);
+        let half = half * window.x_unit;
+        let (sigma, gamma) = parts_of_voigt(half, gauss, lorentz);
+        let skew = skew * sigma * SQRT_2 / half;
+        vec![(gauss + lorentz) * window.y_unit, center * window.x_unit, sigma, gamma, skew]
+    }
+}
+
+define! {
+    /// Pearson's type IV (K. Pearson, Phil. Trans. R. Soc. A 186, 1895): [`pearson7`](super::peaks::pearson7)
+    /// with tails that differ.
+    pearson4 PEARSON4 ["x"] Peak
+    formula "amplitude/(sigma*sqrt(pi))*exp(2*ln_gamma_re(expon, skew/2) - ln_gamma(expon)"
+        " - ln_gamma(expon - 0.5) - expon*log1p(((x - center)/sigma)^2)"
+        " - skew*atan((x - center)/sigma))"
+    parameters {
+        amplitude: any "the area, in units of y times x",
+        center: any "the position for `skew` = 0; the maximum is at `mode`",
+        sigma: width "the scale of x",
+        expon: between(0.501, 1000.0) "the exponent; the area is infinite at 0.5",
+        skew: between(-1000.0, 1000.0) "the asymmetry: positive with a long tail on the left",
+    }
+    derived {
+        mode = "center - sigma*skew/(2*expon)" "the position of the maximum",
+        height = "amplitude/(sigma*sqrt(pi))*exp(2*ln_gamma_re(expon, skew/2) - ln_gamma(expon) \
+            - ln_gamma(expon - 0.5) - expon*log1p((skew/(2*expon))^2) + skew*atan(skew/(2*expon)))"
+            "the value at the maximum",
+    }
+    estimate |points| {
+        let peak = Peak::of(points);
+        let window = peak.skewed_window(2.0 * REACH);
+        let half = window.x_unit.recip() * (peak.left + peak.right) / 2.0;
+        let top = window.x_unit.recip() * peak.center;
+        let axes = [
+            SearchAxis::linear(top - 0.5 * half, top + 0.5 * half, 7),
+            widths(&window, (peak.left + peak.right) / 2.0),
+            SearchAxis::logarithmic(0.7, 20.0, 7),
+            SearchAxis::linear(-2.0, 2.0, 9),
+        ];
+        // t is skew/(2·expon): the maximum is at u = −t, and about it the curve is 1 + t² times as wide.
+        let scale_of = |half: f64, m: f64, t: f64| {
+            half / ((2.0_f64.powf(1.0 / m) - 1.0) * (1.0 + t * t)).sqrt()
+        };
+        let found = search(&window, axes, 1, |&[mode, half, m, t], x, out| {
+            let u = (x - mode) / scale_of(half, m, t) - t;
+            let log = ((1.0 + u * u) / (1.0 + t * t)).ln() + 2.0 * t * (u.atan() + t.atan());
+            out[0] = (-m * log).exp();
+        });
+        let ([mode, half, m, t], unit) = (found.at, window.x_unit);
+        let sigma = scale_of(half, m, t) * unit;
+        // ∫ (1 + u²)^−m exp(−2mt atan u) du over its largest value, by 200 steps in atan u.
+        let angle = |i: u32| PI * ((f64::from(i) + 0.5) / 200.0 - 0.5);
+        let part = |i: u32| {
+            let a = angle(i);
+            let cosine = a.cos();
+            let log = -(1.0 + t * t).ln() + 2.0 * t * (a + t.atan());
+            cosine.powf(2.0 * m - 2.0) * (-m * log).exp() * PI / 200.0
+        };
+        let area: f64 = (0..200).map(part).sum();
+        let amplitude = found.factors[0] * window.y_unit * area * sigma;
+        vec![amplitude, mode * unit + sigma * t, sigma, m, 2.0 * m * t]
     }
 }
 

@@ -40,6 +40,7 @@ macro_rules! define_rectangle {
         $(#[doc = $text:literal])+
         $name:ident $constant:ident $form:ident
         formula $($formula:literal)+
+        derived { $($quantity:ident = $value:literal $said:literal)? }
     ) => {
         define! {
             $(#[doc = $text])+
@@ -54,7 +55,7 @@ macro_rules! define_rectangle {
             }
             derived {
                 midpoint = "(center1 + center2)/2" "the middle",
-                area = "amplitude*(center2 - center1)" "the area, in units of y times x",
+                $($quantity = $value $said,)?
             }
             estimate |points| rectangle(points, $form)
         }
@@ -98,18 +99,29 @@ define_rectangle! {
     rectangle_linear RECTANGLE_LINEAR RAMP
     formula "amplitude*(clamp((x - center1)/sigma1 + 0.5, 0, 1)"
         " - clamp((x - center2)/sigma2 + 0.5, 0, 1))"
+    derived { area = "amplitude*(center2 - center1)" "the area, in units of y times x" }
 }
 
 define_rectangle! {
     /// Up and down again along error functions.
     rectangle_erf RECTANGLE_ERF ERROR_FUNCTION
     formula "amplitude*(erf((x - center1)/sigma1) - erf((x - center2)/sigma2))/2"
+    derived { area = "amplitude*(center2 - center1)" "the area, in units of y times x" }
 }
 
 define_rectangle! {
     /// Up and down again along logistic functions.
     rectangle_logistic RECTANGLE_LOGISTIC LOGISTIC
     formula "amplitude*(tanh((x - center1)/(2*sigma1)) - tanh((x - center2)/(2*sigma2)))/2"
+    derived { area = "amplitude*(center2 - center1)" "the area, in units of y times x" }
+}
+
+define_rectangle! {
+    /// Up and down again along arc tangents. Its tails fall as 1/x, so that it has no area unless both slopes
+    /// are equally wide.
+    rectangle_atan RECTANGLE_ATAN ARC_TANGENT
+    formula "amplitude*(atan((x - center1)/sigma1) - atan((x - center2)/sigma2))/pi"
+    derived {}
 }
 
 /// How a step goes from 0 to 1 over u = (x − center)/sigma.

@@ -39,8 +39,13 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue, params: &mut [f64
             subtract(&mut left, *sign, &term.values(points, params));
         }
     }
+    // What peaks stand on shows itself where none stands, too.
+    let below_peaks = has(ModelKind::Peak) && !has(ModelKind::Step) && curves.len() == 1;
     for (i, (sign, term)) in curves.iter().enumerate() {
-        let part = last_points(points, 1.0 / (curves.len() - i) as f64);
+        let part = match below_peaks {
+            true => quiet.clone(),
+            false => last_points(points, 1.0 / (curves.len() - i) as f64),
+        };
         find_in(points, &left, *sign, Some(&part), term, params);
         subtract(&mut left, *sign, &term.values(points, params));
     }

@@ -1,10 +1,13 @@
 //! The library of models: every model's partials, start, areas and widths, and what is put together.
 
+mod components;
 mod compose;
 mod errors;
+mod lmfit;
 mod partials;
 mod rates;
 mod relations;
+mod splines;
 mod starts;
 mod sums;
 mod truths;

@@ -199,6 +199,26 @@ pub(crate) static HERE: &[Truth] = &[
         },
     },
     Truth {
+        name: "fermi_dirac",
+        draw: |rng| {
+            let (middle, width) = (between(rng, -5.0, 5.0), log_between(rng, 0.01, 100.0));
+            let x = spread(rng, middle - width, middle + width);
+            let center = middle + width * between(rng, -0.5, 0.5);
+            let height = sign(rng) * log_between(rng, 0.1, 100.0);
+            (vec![x], vec![height, center, width * between(rng, 0.03, 0.25)])
+        },
+    },
+    Truth {
+        name: "bose_einstein",
+        draw: |rng| {
+            let (center, kt) = (between(rng, -2.0, 2.0), log_between(rng, 0.1, 10.0));
+            let low = center + kt * between(rng, 0.1, 0.3);
+            let height = sign(rng) * log_between(rng, 0.1, 100.0);
+            let high = low + kt * between(rng, 3.0, 5.0);
+            (vec![spread(rng, low, high)], vec![height, center, kt])
+        },
+    },
+    Truth {
         name: "lennard_jones",
         draw: |rng| {
             let sigma = between(rng, 2.0, 4.0);

@@ -65,7 +65,7 @@ fn close(name: &str, what: &str, stated: f64, found: f64, tolerance: f64) {
 }
 
 /// Models of one peak whose `amplitude` is the area, and how well the quadrature knows it.
-const AREAS: [(&str, f64); 9] = [
+const AREAS: [(&str, f64); 11] = [
     ("gaussian", 1e-10),
     ("lorentzian", 1e-9),
     ("voigt", 1e-9),
@@ -73,6 +73,8 @@ const AREAS: [(&str, f64); 9] = [
     ("pearson7", 1e-6),
     ("exponential_gaussian", 1e-9),
     ("skewed_gaussian", 1e-9),
+    ("skewed_voigt", 1e-8),
+    ("pearson4", 1e-6),
     ("split_lorentzian", 1e-9),
     ("students_t", 1e-6),
 ];

@@ -15,7 +15,14 @@ fn two(rng: &mut StdRng) -> (Vec<f64>, Vec<f64>) {
     (spread(rng, 0.0, 20.0), vec![share * amplitude, fast, amplitude, slow])
 }
 
-const SUMS: [(&str, Draw); 6] = [
+/// Of each its area over its width and the height of the background, its place among 0 to 20, and its width.
+fn two_peaks(rng: &mut StdRng) -> [[f64; 3]; 2] {
+    let mut peak =
+        |low, high| [between(rng, 2.0, 4.0), between(rng, low, high), between(rng, 0.6, 1.2)];
+    [peak(5.0, 8.5), peak(12.0, 15.0)]
+}
+
+const SUMS: [(&str, Draw); 8] = [
     ("exponential + constant", |rng| {
         let height = log_between(rng, 0.1, 100.0);
         let offset = height * between(rng, -5.0, 5.0);
@@ -36,6 +43,18 @@ const SUMS: [(&str, Draw); 6] = [
         let (rate, middle) = (log_between(rng, 0.8, 5.0), between(rng, 3.0, 7.0));
         let params = vec![log_between(rng, 0.1, 100.0), rate, middle, between(rng, -3.0, 3.0)];
         (spread(rng, 0.0, 10.0), params)
+    }),
+    ("gaussian(a_) + gaussian(b_) + exponential", |rng| {
+        let (peaks, height) = (two_peaks(rng), log_between(rng, 0.1, 100.0));
+        let background = [between(rng, 0.5, 2.0) * height, log_between(rng, 3.0, 20.0)];
+        let peaks = peaks.map(|[share, center, sigma]| [share * height * sigma, center, sigma]);
+        (spread(rng, 0.0, 20.0), [&peaks[0][..], &peaks[1], &background].concat())
+    }),
+    ("gaussian(a_) + gaussian(b_) + power_law", |rng| {
+        let (peaks, height) = (two_peaks(rng), log_between(rng, 0.1, 100.0));
+        let background = [between(rng, 0.5, 2.0) * height, -between(rng, 0.3, 1.5)];
+        let peaks = peaks.map(|[share, center, sigma]| [share * height * sigma, center, sigma]);
+        (spread(rng, 0.5, 20.0), [&peaks[0][..], &peaks[1], &background].concat())
     }),
     ("diode + constant", |rng| {
         let (nvt, i0) = (between(rng, 0.025, 0.06), log_between(rng, 1e-15, 1e-8));

@@ -159,6 +159,24 @@ pub(crate) static HERE: &[Truth] = &[
         },
     },
     Truth {
+        name: "skewed_voigt",
+        draw: |rng| {
+            let (x, center, sigma) = peak(rng, 0.1, 0.2);
+            let (gamma, skew) =
+                (sigma * between(rng, 0.3, 1.5), sign(rng) * between(rng, 1.0, 4.0));
+            (vec![x], vec![size(rng), center, sigma, gamma, skew])
+        },
+    },
+    Truth {
+        name: "pearson4",
+        draw: |rng| {
+            let (x, center, half) = peak(rng, 0.07, 0.15);
+            let (expon, tilt) = (between(rng, 1.0, 3.0), sign(rng) * between(rng, 0.2, 1.0));
+            let sigma = half / ((2_f64.powf(1.0 / expon) - 1.0) * (1.0 + tilt * tilt)).sqrt();
+            (vec![x], vec![size(rng), center, sigma, expon, 2.0 * expon * tilt])
+        },
+    },
+    Truth {
         name: "lognormal",
         draw: |rng| {
             let scale = log_between(rng, 0.1, 1000.0);
@@ -197,6 +215,15 @@ pub(crate) static HERE: &[Truth] = &[
         },
     },
     Truth {
+        name: "damped_harmonic_oscillator",
+        draw: |rng| {
+            let center = log_between(rng, 0.1, 1000.0);
+            let x = spread(rng, -2.0 * center, 2.0 * center);
+            let (sigma, gamma) = (between(rng, 0.08, 0.4), between(rng, 0.7, 4.0));
+            (vec![x], vec![size(rng), center, sigma * center, gamma * center])
+        },
+    },
+    Truth {
         name: "sine",
         draw: |rng| {
             let scale = log_between(rng, 0.01, 100.0);
@@ -223,6 +250,7 @@ pub(crate) static HERE: &[Truth] = &[
     Truth { name: "rectangle_linear", draw: rectangle },
     Truth { name: "rectangle_erf", draw: rectangle },
     Truth { name: "rectangle_logistic", draw: rectangle },
+    Truth { name: "rectangle_atan", draw: rectangle },
     Truth {
         name: "gaussian2d",
         draw: |rng| {

@@ -7,7 +7,7 @@ mod picture;
 use dualfit::error::PlotError;
 use dualfit::plot::{ContourPlot, FitPlot, MapPlot, ProfilePlot};
 use dualfit::result::ContourOptions;
-use dualfit::{CurveFit, Data, Error, Fit, Sigma};
+use dualfit::{CurveFit, Data, Error, Fit, Sigma, models};
 use picture::Picture;
 use std::f64::consts::TAU;
 use std::path::PathBuf;
@@ -109,6 +109,52 @@ fn bands_lie_where_the_axes_say() {
         let off = |end: f64| (cy - up.place(end)).abs();
         assert!(off(band.lower[0]).min(off(band.upper[0])) < 3.0 * NEAR, "{cx} {cy}");
     }
+}
+
+/// Each term of a sum is a dashed line where the fit says that it is, called by its prefix, and the axes go as far as
+/// they do.
+#[test]
+fn components_lie_where_the_axes_say() {
+    let x: Vec<f64> = (0..120).map(|i| 0.1 * f64::from(i)).collect();
+    let bell = |x: f64, c: f64| (-(x - c).powi(2)).exp();
+    let y: Vec<f64> = x.iter().map(|&x| 3.0 * bell(x, 4.0) + 40.0 - 39.0 * bell(x, 8.0)).collect();
+    let data = Data::new(&x, &y).unwrap();
+    let model = models::parse("gaussian(a_) - gaussian(b_) + constant(bg_)").unwrap();
+    let fit =
+        CurveFit::from(model).fit(data.clone(), [5.0, 4.0, 0.7, 70.0, 8.0, 0.7, 40.0]).unwrap();
+    let plot = FitPlot::new(&fit, &data).components(true);
+    let svg = plot.to_svg().unwrap();
+    let dashed: Vec<&str> = svg.lines().filter(|line| line.contains("stroke-dasharray")).collect();
+    assert_eq!(dashed.len(), 3 + 3, "lines and their samples");
+    let picture = Picture::of(&svg);
+    for name in ["a", "b", "bg"] {
+        assert!(picture.texts.iter().any(|text| text.text == name), "{name}");
+    }
+    let plain = plot.clone().legend(false).to_svg().unwrap();
+    let picture = Picture::of(&plain);
+    let (across, up) = (picture.across(false), picture.up(false));
+    for (i, pen) in ["#0072B2 13", "#009E73 13", "#CC79A7 13"].into_iter().enumerate() {
+        let line = picture.line(pen);
+        assert!(line.len() > 1, "{pen}");
+        for (cx, cy) in line {
+            let value = |cx: f64| fit.components(&[across.value(cx)]).unwrap()[i].values[0];
+            let slack = (up.place(value(cx + 2.0)) - up.place(value(cx - 2.0))).abs();
+            assert!((cy - up.place(value(cx))).abs() < NEAR + slack, "{pen}: {cx} {cy}");
+        }
+    }
+    // The second one goes down to −39, where no point is.
+    let deepest = picture.line("#009E73 13").into_iter().map(|(_, cy)| up.value(cy));
+    assert!(deepest.fold(0.0, f64::min) < -38.9);
+
+    // Tails of a peak do not stretch a logarithmic axis, and one piece has no parts.
+    let [tails, none] = [true, false].map(|on| plot.clone().components(on).log_y(true));
+    let axis = |plot: FitPlot<'_>| Picture::of(&plot.legend(false).to_svg().unwrap()).up(true);
+    assert!((axis(tails).place(1.0) - axis(none).place(1.0)).abs() < NEAR);
+    let (x, y) = points(60);
+    let data = Data::new(&x, &y).unwrap();
+    let fit = self::fit(&data);
+    let of = |on: bool| FitPlot::new(&fit, &data).components(on).to_svg().unwrap();
+    assert_eq!(of(true), of(false));
 }
 
 /// y − model, as [`Fit::residuals`] has it: above zero where the point is above the curve.

@@ -122,6 +122,9 @@ pub(crate) struct FitArguments {
     /// residuals.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) band: Option<f64>,
+    /// Adds each model of a sum by itself, each peak and what they stand on, to the picture and the residuals.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) components: bool,
     /// Draws the points, the curve and the residuals: .svg or .png.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) plot: Option<PathBuf>,

@@ -295,6 +295,38 @@ fn pictures_are_drawn_in_two_formats() {
 }
 
 #[test]
+fn components_are_drawn_and_written() {
+    let rows = (0..60).map(|i| 0.2 * f64::from(i));
+    let rows = rows.map(|x| format!("{x},{}\n", 3.0 * (-(x - 5.0).powi(2) / 2.0).exp() + 0.2 * x));
+    let place = Place::with("p.csv", format!("energy,counts\n{}", rows.collect::<String>()));
+    let fit = ["fit", "p.csv", "-m", "gaussian(g_) + linear(bg_)"];
+    let files = ["--components", "--plot", "p.svg", "--residuals", "r.csv"];
+    let run = place.run(&[&fit[..], &files].concat());
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+    let svg = place.read("p.svg");
+    assert_eq!(svg.matches("stroke-dasharray").count(), 4, "two lines and their samples");
+    assert!(svg.contains(">g</text>") && svg.contains(">bg</text>"), "{svg}");
+    let table = place.read("r.csv");
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("energy,counts,model,residual,component_g,component_bg"));
+    for line in lines {
+        let row: Vec<f64> = line.split(',').map(|value| value.parse().unwrap()).collect();
+        assert!((row[4] + row[5] - row[2]).abs() < 1e-12, "{line}");
+        assert!((row[5] - 0.2 * row[0]).abs() < 1e-6, "{line}");
+    }
+    let run = place.run(&[&fit[..], &["--components"]].concat());
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (2, "error: --components: say where to, with --plot or --residuals\n")
+    );
+    let run =
+        place.run(&["fit", "p.csv", "-m", "s*energy + o", "--components", "--residuals", "r.csv"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.err.contains("no sum of models of the library"), "{run:?}");
+    assert!(place.read("r.csv").starts_with("energy,counts,model,residual\n"));
+}
+
+#[test]
 fn axes_of_pictures_are_logarithmic_where_that_is_said() {
     let place = decay();
     let drawn = |axis: &[&str]| {

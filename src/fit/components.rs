@@ -1,0 +1,65 @@
+//! The terms of a fitted sum, each by itself.
+
+use super::Fit;
+use crate::data::columns::Columns;
+use crate::data::columns::expect_columns;
+use crate::data::values::Values;
+use crate::error::{Error, Result};
+use crate::model::component::ComponentModel;
+use crate::model::native::Model;
+
+/// A term of a fitted sum of models, such as one peak of a spectrum; one value per point in each array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// The prefix of the model, `g_`; where that is empty the model's name, and where two terms have the same
+    /// prefix both together. A product, a quotient or a nested model has the text of its models.
+    pub name: String,
+    /// The values, with their sign in the sum: those of all components add up to the curve.
+    pub values: Vec<f64>,
+    /// Standard errors of the values, from the covariance of all parameters, as those of a
+    /// [`Band`](crate::result::Band): infinite where they depend on what the data leave undetermined, NaN where there is no error to
+    /// give. The errors of components do not add up to that of the curve, in which they mostly cancel.
+    pub std_errors: Vec<f64>,
+}
+
+impl Fit {
+    /// The terms of the outermost sum of a composite of [`models`](crate::models) at the points `x`, one column per variable as in
+    /// [`Data::new`](crate::Data::new), in the order in which they were written. What is multiplied, divided or nested is
+    /// one term; a number before a sum is a factor of each. Tied parameters count as what they follow.
+    ///
+    /// A model of one part has itself as its only component. One that was not made of models of the library, a closure or a formula, and the
+    /// stacked model of a joint fit have none; ask [`JointFit::set`](crate::JointFit::set) of those.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, Start, models};
+    /// let x: Vec<f64> = (0..120).map(|i| 0.1 * f64::from(i)).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 3.0 * (-(x - 5.0f64).powi(2)).exp() + 0.2 * x + 1.0).collect();
+    /// let model = models::gaussian("peak_") + models::linear("bg_");
+    /// let fit = CurveFit::from(model).fit(Data::new(&x, &y)?, Start::Guess)?;
+    /// let parts = fit.components(&[5.0])?;
+    /// assert_eq!([&*parts[0].name, &*parts[1].name], ["peak_", "bg_"]);
+    /// assert!((parts[0].values[0] - 3.0).abs() < 1e-6 && (parts[1].values[0] - 2.0).abs() < 1e-6);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model.
+    pub fn components<'a>(&self, x: impl Columns<'a>) -> Result<Vec<Component>> {
+        let columns = x.columns()?;
+        if columns.len() != self.model.columns() {
+            return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
+        }
+        let n = columns.first().map_or(0, Values::len);
+        expect_columns(&columns, n)?;
+        let Model::Traced(whole) = &self.model else { return Ok(Vec::new()) };
+        let component = |component: &ComponentModel| {
+            let model = component.within(whole, &self.ties)?;
+            let found = self.linearised(&model, &columns, n, |_, value, gradient| {
+                (value, self.covariance.error_of(gradient))
+            })?;
+            let (values, std_errors) = found.into_iter().unzip();
+            Ok(Component { name: component.name.clone(), values, std_errors })
+        };
+        self.components.iter().map(component).collect()
+    }
+}

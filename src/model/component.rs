@@ -1,0 +1,56 @@
+//! A term of the sum that a model is.
+
+use super::expression::Expression;
+use super::native::Model;
+use super::program::Program;
+use super::ties::Ties;
+use super::var::Var;
+use crate::error::Result;
+use std::sync::Arc;
+
+/// One term of a sum of models, over some of its variables and parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentModel {
+    pub(crate) name: String,
+    /// What it is multiplied by in the sum: its sign, and numbers before parentheses.
+    pub(crate) factor: f64,
+    pub(crate) formula: Expression,
+    /// The variable of the sum that each variable of the formula is.
+    pub(crate) columns: Vec<usize>,
+    /// The parameter of the sum that each parameter of the formula is.
+    pub(crate) params: Vec<usize>,
+}
+
+impl ComponentModel {
+    /// `None` if the sum, whose names are given, lacks one of the formula's.
+    pub(crate) fn new(
+        name: String,
+        factor: f64,
+        formula: Expression,
+        columns: &[String],
+        params: &[String],
+    ) -> Option<ComponentModel> {
+        let places = |own: &[String], all: &[String]| -> Option<Vec<usize>> {
+            own.iter().map(|name| all.iter().position(|known| known == name)).collect()
+        };
+        let columns = places(formula.variables(), columns)?;
+        let params = places(formula.parameters(), params)?;
+        Some(ComponentModel { name, factor, formula, columns, params })
+    }
+
+    /// As a model of all variables and parameters of the `sum`, with the formulas of tied parameters in their places.
+    ///
+    /// # Errors
+    /// None in practice: replaying a program cannot panic.
+    pub(crate) fn within(&self, sum: &Program, ties: &Ties) -> Result<Model> {
+        let program = sum.rewritten(|x, p| {
+            let mut p = p.to_vec();
+            ties.complete(&mut p);
+            let x: Vec<Var> = self.columns.iter().map(|&i| x[i]).collect();
+            let p: Vec<Var> = self.params.iter().map(|&i| p[i]).collect();
+            let value = self.formula.evaluate(&x, &p);
+            if self.factor == 1.0 { value } else { value * self.factor }
+        })?;
+        Ok(Model::Traced(Arc::new(program)))
+    }
+}
