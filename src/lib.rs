@@ -92,6 +92,14 @@
 //! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, of which none
 //! is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+/// The version whose matrices this crate takes and returns.
+pub use nalgebra;
+/// The version whose arrays are data.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+
 // Suites that the crate's own tests share with those in `tests/` name the crate as users do.
 #[cfg(test)]
 extern crate self as dualfit;
