@@ -247,6 +247,8 @@ mod guide {
     struct GlobalFits;
     #[doc = include_str!("../docs/guide/cpu_or_gpu.md")]
     struct CpuOrGpu;
+    #[doc = include_str!("../docs/guide/tour.md")]
+    struct Tour;
     #[doc = include_str!("../docs/guide/not_converging.md")]
     struct NotConverging;
     #[doc = include_str!("../docs/guide/error_bars.md")]

@@ -1,5 +1,5 @@
 //! The numbered lessons in `examples/` are short, run to their ends, and end with the truth; the report
-//! in the README is the one that the first prints, and its pictures are those that two of them draw.
+//! in the README is the one that the first prints, and the pictures of the tour are those that two of them draw.
 //! What is no lesson is a tool, which runs everywhere.
 //!
 //! `cargo test` builds the examples and puts them beside this test's own folder.
@@ -156,12 +156,12 @@ fn the_guide_shows_what_the_lessons_print() {
 #[test]
 fn the_pictures_shown_are_those_that_the_lessons_draw() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = fs::read_to_string(root.join("README.md")).expect("README.md");
+    let tour = fs::read_to_string(root.join("docs/guide/tour.md")).expect("tour.md");
     for (lesson, names) in DRAWN {
         let drawn = tempfile::tempdir().expect("a folder for pictures");
         run_with(lesson, drawn.path(), &[]);
         for name in names {
-            assert!(readme.contains(&format!("(docs/pictures/{name})")), "README.md lacks {name}");
+            assert!(tour.contains(&format!("(../pictures/{name})")), "the tour lacks {name}");
             let shown = root.join("docs/pictures").join(name);
             let bytes = fs::metadata(&shown).expect(name).len();
             assert!(bytes < 200_000, "{name} has {bytes} bytes");
