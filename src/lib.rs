@@ -86,7 +86,7 @@
 //! | One parameter in several data sets? | [`GlobalFit`] |
 //! | How far is it, how do I stop it? | [`CurveFit::observe`], [`CancelToken`] |
 //! | Where did the time go? | [`Fit::stats`] |
-//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`]; pictures with the feature `plot` |
+//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; pictures with the feature `plot` |
 //! | How is it kept? | as JSON, with the feature `serde` |
 //!
 //! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, of which none
@@ -200,6 +200,7 @@ pub mod result {
     pub use crate::fit::propagated::Propagated;
     pub use crate::fit::stats::Stats;
     pub use crate::fit::stream::stats::StreamStats;
+    pub use crate::fit::table::ParameterTable;
     pub use crate::solver::bounds::Side;
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a saved program or fit.
+//! What can be wrong with what was saved: a program, a fit, or what is made of fits.
 
 /// Why something cannot be saved, or what was saved cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,7 +7,7 @@ pub enum SavedError {
     /// The text is no JSON, or something is missing in it or of another kind.
     #[error("the saved {what} cannot be read: {message}; save it again")]
     Malformed {
-        /// `program` or `fit`.
+        /// `program`, `fit`, `batch`, `joint fit`, `profile` or `set of optima`.
         what: &'static str,
         /// What the reader said, with line and column.
         message: String,
@@ -17,7 +17,7 @@ pub enum SavedError {
         "the saved {what} has version {found}, but only version {known} can be read here; use the version of dualfit that wrote it"
     )]
     Version {
-        /// `program` or `fit`.
+        /// `program`, `fit`, `batch`, `joint fit`, `profile` or `set of optima`.
         what: &'static str,
         /// The version that it has.
         found: u32,
@@ -53,7 +53,7 @@ pub enum SavedError {
     Length {
         /// The array.
         what: &'static str,
-        /// `program` or `fit`.
+        /// `program`, `fit`, `batch`, `joint fit`, `profile` or `set of optima`.
         of: &'static str,
         /// The length that it must have.
         expected: usize,

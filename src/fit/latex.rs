@@ -84,7 +84,7 @@ impl Fit {
     }
 
     /// Why there is no error, if there is none.
-    fn remark(&self, i: usize) -> Option<&'static str> {
+    pub(super) fn remark(&self, i: usize) -> Option<&'static str> {
         match (self.fixed[i], self.at_bound[i]) {
             (true, _) => Some("fixed"),
             (_, Some(Side::Lower)) => Some("at lower bound"),

@@ -23,13 +23,14 @@ pub(crate) mod report;
 mod restart;
 mod rounding;
 #[cfg(feature = "serde")]
-mod saved;
+pub(crate) mod saved;
 pub(crate) mod search;
 pub(crate) mod significant;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod supply;
+pub(crate) mod table;
 mod tied;
 pub(crate) mod variable_projection;
 pub(crate) mod warning;

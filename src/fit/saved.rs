@@ -14,14 +14,13 @@ use super::warning::Warning;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
 use crate::error::names::{check_distinct, check_shown};
-use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
-use crate::model::saved::{SavedProgram, check_version, read, write};
+use crate::model::saved::{SavedProgram, check_index, check_version, expect, read, write};
 use crate::model::ties::{Tie, Ties};
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
@@ -43,8 +42,7 @@ pub(crate) struct SavedFit {
     start: Vec<Exact>,
     params: Vec<Exact>,
     fixed: Vec<bool>,
-    /// Names of tied parameters and the formulas that they follow.
-    ties: Vec<(String, String)>,
+    ties: SavedTies,
     /// Names, values and errors of derived quantities.
     derived: Vec<(String, Exact, Exact)>,
     bounds: Vec<(Exact, Exact)>,
@@ -76,13 +74,17 @@ pub(crate) struct SavedFit {
 
 /// A term of a sum, over those of the model's variables and parameters whose positions it has.
 #[derive(Clone, Serialize, Deserialize)]
-struct SavedComponent {
+pub(crate) struct SavedComponent {
     name: String,
     factor: Exact,
     formula: SavedProgram,
     variables: Vec<usize>,
     parameters: Vec<usize>,
 }
+
+/// Names of tied parameters and the formulas that they follow.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct SavedTies(Vec<(String, String)>);
 
 #[derive(Clone, Serialize, Deserialize)]
 struct SavedCovariance {
@@ -140,19 +142,7 @@ impl Fit {
 
 impl From<Fit> for SavedFit {
     fn from(fit: Fit) -> SavedFit {
-        let variables = fit.model.columns();
-        let model = match fit.model {
-            Model::Traced(program) => Some(SavedProgram::from(Program::clone(&program))),
-            Model::Native(_) => None,
-        };
-        let component = |component: &ComponentModel| SavedComponent {
-            name: component.name.clone(),
-            factor: Exact(component.factor),
-            formula: component.formula.program().clone().into(),
-            variables: component.columns.clone(),
-            parameters: component.params.clone(),
-        };
-        let components = fit.components.iter().map(component).collect();
+        let components = fit.components.iter().map(SavedComponent::of).collect();
         let c = &fit.covariance;
         let weak = c.weak.iter().map(|direction| SavedDirection {
             parts: direction.parts.iter().map(|&(i, change)| (i, Exact(change))).collect(),
@@ -174,13 +164,13 @@ impl From<Fit> for SavedFit {
         let derived = derived.map(|d| (d.name, Exact(d.value), Exact(d.std_error)));
         SavedFit {
             version: VERSION,
-            model,
-            variables,
+            model: program_of(&fit.model),
+            variables: fit.model.columns(),
             names: fit.names,
             start: exact(&fit.start),
             params: exact(&fit.params),
             fixed: fit.fixed,
-            ties: fit.ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect(),
+            ties: SavedTies::of(&fit.ties),
             derived: derived.collect(),
             bounds: fit.bounds.iter().map(|&(low, high)| (Exact(low), Exact(high))).collect(),
             at_bound: fit.at_bound,
@@ -212,27 +202,16 @@ impl TryFrom<SavedFit> for Fit {
         check_version("fit", saved.version, VERSION)?;
         let p = saved.names.len();
         check_distinct(&saved.names)?;
-        let model = match saved.model {
-            Some(program) => Model::Traced(Arc::new(program.try_into()?)),
-            None => Model::Native(Native::lost(saved.variables, p)),
-        };
-        if let Model::Traced(program) = &model {
-            expect("parameters of the program", program.params.len(), p)?;
-        }
-        expect("start", saved.start.len(), p)?;
-        expect("params", saved.params.len(), p)?;
-        expect("fixed", saved.fixed.len(), p)?;
-        expect("bounds", saved.bounds.len(), p)?;
-        expect("at_bound", saved.at_bound.len(), p)?;
+        let model = model_of(saved.model, saved.variables, p)?;
+        expect("fit", "start", saved.start.len(), p)?;
+        expect("fit", "params", saved.params.len(), p)?;
+        expect("fit", "fixed", saved.fixed.len(), p)?;
+        expect("fit", "bounds", saved.bounds.len(), p)?;
+        expect("fit", "at_bound", saved.at_bound.len(), p)?;
         if let Some(prior) = saved.priors.iter().find(|prior| prior.param >= p) {
-            expect("the parameter of a prior", prior.param, p)?;
+            expect("fit", "the parameter of a prior", prior.param, p)?;
         }
-        let tie = |(name, text): (String, String)| -> Result<Tie> {
-            let expression = Expression::parse(&text, &[])?;
-            Ok(Tie { name, text, expression })
-        };
-        let ties = saved.ties.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
-        let ties = Ties::among(&saved.names, &ties)?;
+        let ties = saved.ties.checked(&saved.names)?;
         check_shown(saved.names.iter().chain(saved.derived.iter().map(|(name, ..)| name)))?;
         check_shown(saved.components.iter().map(|component| &component.name))?;
         let component = |component: SavedComponent| component.checked(model.columns(), p);
@@ -277,29 +256,60 @@ impl TryFrom<SavedFit> for Fit {
     }
 }
 
-fn expect(what: &'static str, got: usize, expected: usize) -> Result<()> {
-    match got == expected {
-        true => Ok(()),
-        false => Err(SavedError::Length { what, of: "fit", expected, got }.into()),
+/// What is saved of a model: nothing of a native one.
+pub(crate) fn program_of(model: &Model) -> Option<SavedProgram> {
+    match model {
+        Model::Traced(program) => Some(SavedProgram::from(Program::clone(program))),
+        Model::Native(_) => None,
+    }
+}
+
+/// The model of `p` parameters that was saved; of a native one what stands for it, of so many `variables`.
+pub(crate) fn model_of(program: Option<SavedProgram>, variables: usize, p: usize) -> Result<Model> {
+    let Some(program) = program else {
+        return Ok(Model::Native(Native::lost(variables, p)));
+    };
+    let program = Program::try_from(program)?;
+    expect("fit", "parameters of the program", program.params.len(), p)?;
+    Ok(Model::Traced(Arc::new(program)))
+}
+
+impl SavedTies {
+    pub(crate) fn of(ties: &Ties) -> SavedTies {
+        SavedTies(ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect())
+    }
+
+    /// Of the parameters `names`.
+    pub(crate) fn checked(self, names: &[String]) -> Result<Ties> {
+        let tie = |(name, text): (String, String)| -> Result<Tie> {
+            let expression = Expression::parse(&text, &[])?;
+            Ok(Tie { name, text, expression })
+        };
+        let ties = self.0.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
+        Ties::among(names, &ties)
     }
 }
 
 impl SavedComponent {
+    pub(crate) fn of(component: &ComponentModel) -> SavedComponent {
+        SavedComponent {
+            name: component.name.clone(),
+            factor: Exact(component.factor),
+            formula: component.formula.program().clone().into(),
+            variables: component.columns.clone(),
+            parameters: component.params.clone(),
+        }
+    }
+
     /// Of a sum of so many variables and parameters.
-    fn checked(self, columns: usize, params: usize) -> Result<ComponentModel> {
+    pub(crate) fn checked(self, columns: usize, params: usize) -> Result<ComponentModel> {
         let SavedComponent { name, factor, formula, variables, parameters } = self;
         let formula = Program::try_from(formula)?;
-        expect("variables of a component", variables.len(), formula.columns.len())?;
-        expect("parameters of a component", parameters.len(), formula.params.len())?;
-        let below = |what: &'static str, places: &[usize], count: usize| match places
-            .iter()
-            .find(|index| **index >= count)
-        {
-            Some(&index) => {
-                let place = format!("the component `{name}` of the saved fit");
-                Err(SavedError::Reference { place, what, index, count })
-            }
-            None => Ok(()),
+        expect("fit", "variables of a component", variables.len(), formula.columns.len())?;
+        expect("fit", "parameters of a component", parameters.len(), formula.params.len())?;
+        let place = "a component of the saved fit";
+        let below = |what, places: &[usize], count| {
+            places.iter().try_for_each(|&index| check_index(place, what, index, count))
         };
         below("variable", &variables, columns)?;
         below("parameter", &parameters, params)?;
@@ -317,19 +327,15 @@ impl SavedComponent {
 impl SavedCovariance {
     /// Of `p` parameters: all of the fit, or a `part` of them, in directions of all.
     fn checked(self, p: usize, part: Option<SetOfMany>) -> Result<Covariance> {
-        expect("errors", self.errors.len(), p)?;
-        expect("units", self.units.len(), p)?;
+        expect("fit", "errors", self.errors.len(), p)?;
+        expect("fit", "units", self.units.len(), p)?;
         let undetermined = self.null.columns;
         let determined = part.map_or(self.rank, |part| part.rank);
         let own = if part.is_some() { self.rank } else { determined.saturating_add(undetermined) };
-        expect("directions of the covariance", own.max(p), p)?;
+        expect("fit", "directions of the covariance", own.max(p), p)?;
         let direction = |saved: SavedDirection| -> Result<Direction> {
             for &(index, _) in &saved.parts {
-                if index >= p {
-                    let place = "a weak direction of the saved fit".into();
-                    let what = "parameter";
-                    return Err(SavedError::Reference { place, what, index, count: p }.into());
-                }
+                check_index("a weak direction of the saved fit", "parameter", index, p)?;
             }
             let parts = saved.parts.iter().map(|(i, change)| (*i, change.0)).collect();
             Ok(Direction { parts, undetermined: saved.undetermined })
@@ -356,9 +362,9 @@ impl Matrix {
     }
 
     fn checked(self, what: &'static str, rows: usize, columns: usize) -> Result<DMatrix<f64>> {
-        expect(what, self.rows, rows)?;
-        expect(what, self.columns, columns)?;
-        expect(what, self.values.len(), rows.saturating_mul(columns))?;
+        expect("fit", what, self.rows, rows)?;
+        expect("fit", what, self.columns, columns)?;
+        expect("fit", what, self.values.len(), rows.saturating_mul(columns))?;
         Ok(DMatrix::from_row_slice(rows, columns, &plain(&self.values)))
     }
 }

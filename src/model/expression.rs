@@ -7,7 +7,7 @@ use super::scalar::Scalar;
 /// [`parse`](Expression::parse). The result has the bits of the closure that says the same: operands are
 /// taken in the order in which they were written, and nothing is reassociated.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Expression(pub(super) Program);
+pub(crate) struct Expression(pub(crate) Program);
 
 impl Expression {
     /// The program that it is.

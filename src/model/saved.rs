@@ -63,6 +63,34 @@ pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Resul
     }
 }
 
+/// # Errors
+/// [`SavedError::Length`] unless `what` of the saved `of` has as many values as it must have.
+pub(crate) fn expect(
+    of: &'static str,
+    what: &'static str,
+    got: usize,
+    expected: usize,
+) -> Result<()> {
+    match got == expected {
+        true => Ok(()),
+        false => Err(SavedError::Length { what, of, expected, got }.into()),
+    }
+}
+
+/// # Errors
+/// [`SavedError::Reference`] unless `index` is one of `count` of `what`; `place` is where it is said.
+pub(crate) fn check_index(
+    place: &'static str,
+    what: &'static str,
+    index: usize,
+    count: usize,
+) -> Result<()> {
+    match index < count {
+        true => Ok(()),
+        false => Err(SavedError::Reference { place: place.into(), what, index, count }.into()),
+    }
+}
+
 impl Program {
     /// The program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
     /// last bit. Any other format of `serde` will do as well.

@@ -1,8 +1,10 @@
-//! What is made of fits: pictures, LaTeX, saved fits and programs.
+//! What is made of fits: pictures, LaTeX, tables, what is saved.
 
+mod kept;
 mod latex;
 mod plots;
 mod saved;
+mod tables;
 
 #[cfg(feature = "serde")]
 #[path = "../support"]

@@ -4,6 +4,7 @@ use crate::data::sigma::Spread;
 use crate::fit::Fit;
 use crate::fit::marginal::Seen;
 use crate::fit::significant::significant;
+use crate::fit::table::ParameterTable;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
@@ -15,6 +16,11 @@ use std::sync::Arc;
 ///
 /// `Display` prints the report of the joint fit and each set's chi-square.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "super::saved::SavedJointFit", into = "super::saved::SavedJointFit")
+)]
 pub struct JointFit {
     pub(super) fit: Fit,
     pub(super) chi_squares: Vec<f64>,
@@ -79,6 +85,11 @@ impl JointFit {
     /// joint fit's [`chi_square`](Fit::chi_square).
     pub fn chi_squares(&self) -> &[f64] {
         &self.chi_squares
+    }
+
+    /// The parameters of all sets as a table, as [`Fit::table`] makes it; that of one set is its view's.
+    pub fn table(&self) -> ParameterTable {
+        self.fit.table()
     }
 
     /// Whether the fit converged; see [`Fit::converged`].

@@ -3,6 +3,8 @@
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
+#[cfg(feature = "serde")]
+mod saved;
 mod start;
 mod supply;
 

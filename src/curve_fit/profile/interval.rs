@@ -5,6 +5,7 @@ use super::walk::ProfileNode;
 
 /// Why an interval ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ProfileEnd {
     /// The profile reaches the level there.

@@ -11,6 +11,8 @@ pub(crate) mod contour;
 mod contour_lines;
 pub(crate) mod interval;
 mod refits;
+#[cfg(feature = "serde")]
+mod saved;
 mod scattered;
 mod walk;
 
@@ -32,6 +34,11 @@ const USUAL_LEVEL: f64 = 0.999;
 
 /// The profile of a parameter, from refits at values on both sides of the best one.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "saved::SavedProfile", into = "saved::SavedProfile")
+)]
 pub struct Profile {
     name: String,
     /// Ascending in the parameter; one of them is the best fit.

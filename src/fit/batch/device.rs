@@ -55,6 +55,7 @@ pub(crate) struct BatchOnDevice<'a> {
 
 /// How a batch went on a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeviceRun {
     /// Launches, each for a chunk of the fits.
     pub(crate) chunks: usize,

@@ -6,9 +6,12 @@ pub(crate) mod engine;
 mod errors;
 mod pipeline;
 pub(crate) mod place;
+#[cfg(feature = "serde")]
+mod saved;
 mod simd_batch;
 pub(crate) mod status;
 mod summary;
+mod table;
 mod tied;
 mod workspace;
 
@@ -26,6 +29,8 @@ use std::fmt;
 /// Numbers of a fit that was not made (see [`FitStatus`]) are NaN, its parameters too: no start is
 /// handed back as a result.
 #[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "saved::SavedBatch", into = "saved::SavedBatch"))]
 pub struct BatchFit {
     pub(crate) names: Vec<String>,
     pub(crate) fixed: Vec<bool>,
@@ -39,6 +44,7 @@ pub struct BatchFit {
 
 /// Where a batch was made.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Made {
     /// One sentence.
     pub(crate) reason: String,

@@ -12,6 +12,7 @@ use std::fmt;
 /// [`Fit`](crate::Fit) that ended in the same way. From there on it could not be made, for reasons that
 /// are errors for a single fit; its numbers are NaN. No fit touches its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum FitStatus {
     /// A minimum was found, by this test.

@@ -1,0 +1,136 @@
+//! A joint fit as it is saved: the fit of all sets, and of each set its model and where its parameters are.
+
+use super::joint_fit::{JointFit, SetView};
+use crate::data::sigma::Spread;
+use crate::error::names::{check_distinct, check_shown, position};
+use crate::error::saved::SavedError;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::fit::saved::{SavedComponent, SavedFit, SavedTies, model_of, program_of};
+use crate::model::Expression;
+use crate::model::exact::{Exact, exact, plain};
+use crate::model::saved::{SavedProgram, check_index, check_version, expect, read, write};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const VERSION: u32 = 1;
+
+/// The mirror of a joint fit.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename = "JointFit")]
+pub(super) struct SavedJointFit {
+    version: u32,
+    fit: SavedFit,
+    chi_squares: Vec<Exact>,
+    sets: Vec<SavedSet>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct SavedSet {
+    /// Nothing for a native model, of which the number of variables is kept.
+    model: Option<SavedProgram>,
+    variables: usize,
+    ties: SavedTies,
+    components: Vec<SavedComponent>,
+    names: Vec<String>,
+    /// The position of each parameter among those of all sets.
+    params: Vec<usize>,
+    /// Names and formulas of derived quantities.
+    derived: Vec<(String, SavedProgram)>,
+    points: usize,
+    spread: Spread,
+}
+
+impl JointFit {
+    /// The joint fit as JSON, all numbers to the last bit, with the sets' models: what
+    /// [`from_json`](JointFit::from_json) makes of it has the same views of its sets and prints the same report. Of
+    /// native models, as for [`Fit::to_json`], everything is kept but the model. `JointFit` implements the traits of
+    /// `serde`, so that other formats do as well.
+    ///
+    /// # Errors
+    /// None in practice: every joint fit can be written.
+    pub fn to_json(&self) -> Result<String> {
+        write(&SavedJointFit::from(self.clone()), "joint fit")
+    }
+
+    /// The joint fit that [`to_json`](JointFit::to_json) wrote.
+    ///
+    /// # Errors
+    /// [`Error::Saved`] for text that is no such fit, a version that is not known, arrays of wrong lengths, sets
+    /// with parameters that the fit does not have, or damaged programs.
+    pub fn from_json(text: &str) -> Result<JointFit> {
+        read::<SavedJointFit>(text, "joint fit", VERSION)?.try_into()
+    }
+}
+
+impl From<JointFit> for SavedJointFit {
+    fn from(joint: JointFit) -> SavedJointFit {
+        let formula = |(name, Expression(program)): (String, Expression)| (name, program.into());
+        let set = |view: SetView| SavedSet {
+            model: program_of(&view.model),
+            variables: view.model.columns(),
+            ties: SavedTies::of(&view.ties),
+            components: view.components.iter().map(SavedComponent::of).collect(),
+            names: view.names,
+            params: view.params,
+            derived: view.derived.into_iter().map(formula).collect(),
+            points: view.points,
+            spread: view.spread,
+        };
+        SavedJointFit {
+            version: VERSION,
+            fit: joint.fit.into(),
+            chi_squares: exact(&joint.chi_squares),
+            sets: joint.views.into_iter().map(set).collect(),
+        }
+    }
+}
+
+impl TryFrom<SavedJointFit> for JointFit {
+    type Error = Error;
+    fn try_from(saved: SavedJointFit) -> Result<JointFit> {
+        check_version("joint fit", saved.version, VERSION)?;
+        let fit: Fit = saved.fit.try_into()?;
+        expect("joint fit", "sets", saved.sets.len(), saved.chi_squares.len().max(1))?;
+        // What a set sees is made of them by decompositions, which want numbers.
+        if !fit.covariance.null.iter().all(|part| part.is_finite()) {
+            let message = "the directions that the data leave open are not finite".into();
+            return Err(SavedError::Malformed { what: "joint fit", message }.into());
+        }
+        let set = |saved| view(saved, &fit);
+        let views = saved.sets.into_iter().map(set).collect::<Result<_>>()?;
+        Ok(JointFit { chi_squares: plain(&saved.chi_squares), views, fit })
+    }
+}
+
+/// What is kept of a set, for a joint fit that it belongs to.
+fn view(saved: SavedSet, fit: &Fit) -> Result<SetView> {
+    let SavedSet { model, variables, ties, components, names, params, derived, .. } = saved;
+    let (points, spread) = (saved.points, saved.spread);
+    check_distinct(&names)?;
+    expect("joint fit", "params of a set", params.len(), names.len())?;
+    for (i, &k) in params.iter().enumerate() {
+        check_index("a set of the saved joint fit", "parameter", k, fit.names().len())?;
+        if params[..i].contains(&k) {
+            let message = format!("two parameters of a set are parameter {k} of the joint fit");
+            return Err(SavedError::Malformed { what: "joint fit", message }.into());
+        }
+    }
+    let model = model_of(model, variables, names.len())?;
+    // The joint fit's model has the set as a further variable.
+    let with_set = model.columns().saturating_add(1);
+    expect("joint fit", "variables of a set", with_set, fit.model.columns())?;
+    let formula = |(name, program): (String, SavedProgram)| -> Result<(String, Expression)> {
+        let formula = Expression(program.try_into()?);
+        for parameter in formula.parameters() {
+            position(&names, parameter, "save the joint fit again")?;
+        }
+        Ok((name, formula))
+    };
+    let derived = derived.into_iter().map(formula).collect::<Result<Vec<_>>>()?;
+    check_shown(names.iter().chain(derived.iter().map(|(name, _)| name)))?;
+    let ties = Arc::new(ties.checked(&names)?);
+    let component = |saved: SavedComponent| saved.checked(variables, names.len());
+    let components = components.into_iter().map(component).collect::<Result<_>>()?;
+    Ok(SetView { model, ties, components, names, params, derived, points, spread })
+}

@@ -1,0 +1,38 @@
+//! A batch as a table: one row for each fit.
+
+use super::BatchFit;
+use crate::fit::table::{ParameterTable, TableCell};
+
+impl BatchFit {
+    /// All fits as a table, one row each: its number, how it ended, each parameter and, under the parameter's name
+    /// with ` std. error` behind it, its standard error, the cost, and the points that count. Numbers of fits that
+    /// were not made are NaN.
+    ///
+    /// ```
+    /// use dualfit::{BatchData, CurveFit};
+    /// let (x, y) = ([0.0, 1.0, 2.0], [1.0, 3.0, 5.5, 2.0, 2.1, 1.9]);
+    /// let line = CurveFit::new(|x, [a, b]| a + b * x).names(["offset", "slope"]);
+    /// let batch = line.fit_batch(BatchData::shared(&x, &y)?, [0.0, 1.0])?;
+    /// let table = batch.table().to_string();
+    /// assert!(table.starts_with("fit  status     offset  offset std. error   slope  slope std. error"));
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn table(&self) -> ParameterTable {
+        let mut heads = vec!["fit".to_owned(), "status".to_owned()];
+        heads.extend(
+            self.names.iter().flat_map(|name| [name.clone(), format!("{name} std. error")]),
+        );
+        heads.extend(["cost".to_owned(), "points".to_owned()]);
+        let row = |fit: super::BatchFitView<'_>| {
+            let mut row = Vec::with_capacity(heads.len());
+            row.extend([TableCell::Count(fit.index()), TableCell::Words(fit.status().kind())]);
+            for (&value, &error) in fit.params().iter().zip(fit.std_errors()) {
+                row.extend([TableCell::Value(value, error), TableCell::Error(error)]);
+            }
+            row.extend([TableCell::Plain(fit.cost()), TableCell::Count(fit.points())]);
+            row
+        };
+        let rows = self.iter().map(row).collect();
+        ParameterTable::new(heads, rows)
+    }
+}

@@ -1,0 +1,274 @@
+//! A fit's parameters as a table for other programs: text, CSV, Markdown, HTML.
+
+use super::Fit;
+use super::significant::significant;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Parameters with their errors as a table, one row for each: what [`Fit::table`], [`JointFit::table`] and
+/// [`BatchFit::table`] make. `Display` prints it as aligned text.
+///
+/// Numbers of [`csv`](ParameterTable::csv) have all digits. Everywhere else an error has two significant digits and
+/// the value ends where its error does.
+///
+/// [`JointFit::table`]: crate::JointFit::table
+/// [`BatchFit::table`]: crate::BatchFit::table
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterTable {
+    heads: Vec<String>,
+    rows: Vec<Vec<TableCell>>,
+}
+
+/// What stands in a cell; it decides how many digits are shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TableCell {
+    /// Nothing.
+    Empty,
+    Text(String),
+    /// A few words of this crate.
+    Words(&'static str),
+    Count(usize),
+    /// A value, and its standard error.
+    Value(f64, f64),
+    Error(f64),
+    /// An error as a part of its value: a percentage where people read it, else a fraction.
+    Relative(f64),
+    /// A number without an error.
+    Plain(f64),
+}
+
+/// Digits of a value without a usable error, and of a plain number.
+const DIGITS: usize = 8;
+const PLAIN_DIGITS: usize = 6;
+/// Digits of a value at most, however small its error.
+const MOST_DIGITS: i32 = 17;
+
+impl ParameterTable {
+    /// Each row has as many cells as there are heads.
+    pub(crate) fn new(heads: Vec<String>, rows: Vec<Vec<TableCell>>) -> ParameterTable {
+        ParameterTable { heads, rows }
+    }
+
+    /// As comma-separated values (RFC 4180) with a row of heads: numbers with all digits, so that they read back as
+    /// the same bits; relative errors as fractions; what is not finite as `inf` or `NaN`. Needs the feature `csv`.
+    #[cfg(feature = "csv")]
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let mut written = writer.write_record(&self.heads);
+        for row in &self.rows {
+            written = written.and_then(|()| writer.write_record(row.iter().map(TableCell::exact)));
+        }
+        // All rows have one length, and memory takes what is written.
+        let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// As a table of Markdown (GitHub's pipes), numbers to the right.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = line(self.heads.iter().map(|head| in_markdown(head)).collect());
+        let side = |column: usize| if self.is_numeric(column) { "---:" } else { "---" };
+        text += &line((0..self.heads.len()).map(|column| side(column).to_owned()).collect());
+        for row in &self.rows {
+            text += &line(row.iter().map(|cell| in_markdown(&cell.shown())).collect());
+        }
+        text
+    }
+
+    /// As a `<table>` of HTML, which is well-formed XML too; cells with numbers have the class `number`.
+    pub fn html(&self) -> String {
+        let mut text = String::from("<table>\n<thead>\n<tr>");
+        for head in &self.heads {
+            text += &format!("<th>{}</th>", in_html(head));
+        }
+        text += "</tr>\n</thead>\n<tbody>\n";
+        for row in &self.rows {
+            text += "<tr>";
+            for cell in row {
+                let class = if cell.is_number() { " class=\"number\"" } else { "" };
+                text += &format!("<td{class}>{}</td>", in_html(&cell.shown()));
+            }
+            text += "</tr>\n";
+        }
+        text + "</tbody>\n</table>\n"
+    }
+
+    /// Whether a column has numbers, and nothing else but gaps.
+    fn is_numeric(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().map(|row| &row[column]);
+        let filled = |cell: &TableCell| *cell != TableCell::Empty;
+        cells.clone().any(filled) && cells.all(|cell| !filled(cell) || cell.is_number())
+    }
+}
+
+impl fmt::Display for ParameterTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let heads: Vec<String> = self.heads.iter().map(|head| on_a_line(head)).collect();
+        let shown = |row: &Vec<TableCell>| row.iter().map(|c| on_a_line(&c.shown())).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(shown).collect();
+        let right: Vec<bool> = (0..heads.len()).map(|column| self.is_numeric(column)).collect();
+        let wide = |column: usize| {
+            let cells = rows.iter().map(|row| &row[column]).chain([&heads[column]]);
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..heads.len()).map(wide).collect();
+        for (i, row) in std::iter::once(&heads).chain(&rows).enumerate() {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let gap = " ".repeat(widths[column] - cell.chars().count());
+                let (before, after) =
+                    if right[column] { (gap.as_str(), "") } else { ("", gap.as_str()) };
+                line += &format!("{}{before}{cell}{after}", if column == 0 { "" } else { "  " });
+            }
+            write!(f, "{}{}", if i == 0 { "" } else { "\n" }, line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl TableCell {
+    fn is_number(&self) -> bool {
+        !matches!(self, TableCell::Empty | TableCell::Text(_) | TableCell::Words(_))
+    }
+
+    /// With all digits.
+    #[cfg(feature = "csv")]
+    fn exact(&self) -> String {
+        match self {
+            TableCell::Value(number, _)
+            | TableCell::Error(number)
+            | TableCell::Relative(number)
+            | TableCell::Plain(number) => match number.abs() {
+                0.0 => "0".into(),
+                size if (1e-5..1e16).contains(&size) || !size.is_finite() => number.to_string(),
+                _ => format!("{number:e}"),
+            },
+            other => other.shown().into_owned(),
+        }
+    }
+
+    /// With the digits that mean something; nothing for what is not known.
+    fn shown(&self) -> Cow<'_, str> {
+        Cow::Owned(match self {
+            TableCell::Empty => String::new(),
+            TableCell::Text(text) => return Cow::Borrowed(text),
+            TableCell::Words(words) => return Cow::Borrowed(words),
+            TableCell::Count(count) => count.to_string(),
+            TableCell::Value(value, error) => significant(*value, digits_of(*value, *error)),
+            TableCell::Error(error) if *error == 0.0 || error.is_nan() => String::new(),
+            TableCell::Error(error) => significant(*error, 2),
+            TableCell::Relative(part) => format!("{} %", significant(100.0 * part, 3)),
+            TableCell::Plain(number) => trimmed(&significant(*number, PLAIN_DIGITS)),
+        })
+    }
+}
+
+/// Significant digits of a value that end with the second one of its error.
+fn digits_of(value: f64, error: f64) -> usize {
+    let place = |number: f64, digits: usize| -> Option<i32> {
+        format!("{number:.*e}", digits - 1).split_once('e')?.1.parse().ok()
+    };
+    let usable = error > 0.0 && error.is_finite() && value != 0.0 && value.is_finite();
+    match (usable, place(value.abs(), 2), place(error, 2)) {
+        (true, Some(first), Some(last)) => (first - last + 2).clamp(1, MOST_DIGITS) as usize,
+        _ => DIGITS,
+    }
+}
+
+/// Without zeros at the end.
+fn trimmed(text: &str) -> String {
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// A cell of text or Markdown is one line.
+fn on_a_line(text: &str) -> String {
+    text.replace("\r\n", " ").replace(['\r', '\n'], " ")
+}
+
+/// Letters that Markdown, or HTML within it, takes for marks, with what stands for them.
+fn in_markdown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in on_a_line(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '~' | '$' | '#' | '!' => {
+                escaped.extend(['\\', c]);
+            }
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn in_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+impl Fit {
+    /// The parameters, and below them the derived quantities, as a table: name, value, standard error, relative
+    /// error, start, and in words what is not as usual: `fixed`, `tied: 2*a`, `at lower bound`, `undetermined`,
+    /// `error unknown`, `derived`.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * x + 0.3 + 0.1 * (9.0 * x).sin()).collect();
+    /// let fit = dualfit::CurveFit::parse("slope*x + offset", ["x"])?
+    ///     .fit(dualfit::Data::new(&x, &y)?, [1.0, 0.0])?;
+    /// assert_eq!(fit.table().markdown(), "\
+    /// | parameter | value | std. error | relative | start | note |
+    /// | --- | ---: | ---: | ---: | ---: | --- |
+    /// | slope | 1.9953 | 0.0070 | 0.350 % | 1 |  |
+    /// | offset | 0.318 | 0.020 | 6.25 % | 0 |  |
+    /// ");
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn table(&self) -> ParameterTable {
+        let heads = ["parameter", "value", "std. error", "relative", "start", "note"];
+        let mut rows = Vec::with_capacity(self.names.len() + self.derived.len());
+        for (i, name) in self.names.iter().enumerate() {
+            let (value, error) = (self.params[i], self.covariance.errors[i]);
+            let note = match (self.ties.formula(i), self.remark(i)) {
+                (Some(formula), _) => TableCell::Text(format!("tied: {formula}")),
+                (None, Some(remark)) => TableCell::Words(remark),
+                (None, None) => TableCell::Empty,
+            };
+            rows.push(row(name, (value, error), TableCell::Plain(self.start[i]), note));
+        }
+        for derived in &self.derived {
+            let found = (derived.value, derived.std_error);
+            rows.push(row(&derived.name, found, TableCell::Empty, TableCell::Words("derived")));
+        }
+        ParameterTable::new(heads.map(str::to_owned).to_vec(), rows)
+    }
+}
+
+fn row(
+    name: &str,
+    (value, error): (f64, f64),
+    start: TableCell,
+    note: TableCell,
+) -> Vec<TableCell> {
+    let part = error / value.abs();
+    let relative = match part > 0.0 && part.is_finite() {
+        true => TableCell::Relative(part),
+        false => TableCell::Empty,
+    };
+    let name = TableCell::Text(name.to_owned());
+    vec![name, TableCell::Value(value, error), TableCell::Error(error), relative, start, note]
+}
