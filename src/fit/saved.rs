@@ -307,9 +307,9 @@ impl SavedComponent {
         let formula = Program::try_from(formula)?;
         expect("fit", "variables of a component", variables.len(), formula.columns.len())?;
         expect("fit", "parameters of a component", parameters.len(), formula.params.len())?;
-        let place = "a component of the saved fit";
+        let place = format!("the component `{name}` of the saved fit");
         let below = |what, places: &[usize], count| {
-            places.iter().try_for_each(|&index| check_index(place, what, index, count))
+            places.iter().try_for_each(|&index| check_index(&place, what, index, count))
         };
         below("variable", &variables, columns)?;
         below("parameter", &parameters, params)?;

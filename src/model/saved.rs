@@ -80,7 +80,7 @@ pub(crate) fn expect(
 /// # Errors
 /// [`SavedError::Reference`] unless `index` is one of `count` of `what`; `place` is where it is said.
 pub(crate) fn check_index(
-    place: &'static str,
+    place: &str,
     what: &'static str,
     index: usize,
     count: usize,
