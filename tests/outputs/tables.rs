@@ -2,8 +2,10 @@
 //! GitHub's Markdown.
 
 #[cfg(feature = "csv")]
+use dualfit::BatchData;
+#[cfg(feature = "csv")]
 use dualfit::result::ParameterTable;
-use dualfit::{BatchData, CurveFit, Data, Fit, GlobalFit};
+use dualfit::{CurveFit, Data, Fit, GlobalFit};
 
 fn points() -> (Vec<f64>, Vec<f64>) {
     let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
