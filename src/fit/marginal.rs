@@ -1,6 +1,7 @@
 //! A fit as one of several sets sees it, which knows only some of its parameters.
 
 use super::covariance::{Covariance, Direction};
+use super::priors::Prior;
 use super::warning::Warning;
 use super::{Fit, warnings};
 use crate::constants::LEAST_PART;
@@ -40,6 +41,9 @@ pub(crate) struct SetOfMany {
     pub(crate) points: usize,
     /// Directions that the data determine in the space of the parameters of all sets.
     pub(crate) rank: usize,
+    /// Priors of the parameters of all sets.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) priors: usize,
 }
 
 impl Fit {
@@ -63,12 +67,28 @@ impl Fit {
             components: seen.components.clone(),
             derived: Vec::new(),
             warnings: Vec::new(),
-            part: Some(SetOfMany { set, sets, points, rank: self.covariance.rank }),
+            priors: self.priors_of(keep),
+            part: Some(SetOfMany {
+                set,
+                sets,
+                points,
+                rank: self.covariance.rank,
+                priors: self.priors.len(),
+            }),
             spread,
             ..self.clone()
         };
         fit.warnings = self.warnings_of(&fit, keep);
         fit
+    }
+
+    /// The priors of the parameters at the positions `keep`, by their positions among these.
+    fn priors_of(&self, keep: &[usize]) -> Vec<Prior> {
+        let own = |prior: &Prior| {
+            let param = keep.iter().position(|&k| k == prior.param)?;
+            Some(Prior { param, ..*prior })
+        };
+        self.priors.iter().filter_map(own).collect()
     }
 
     /// The warnings that concern a set, under the names of its parameters.

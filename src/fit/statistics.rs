@@ -45,7 +45,8 @@ impl Fit {
     /// estimated parameters, less the directions that the data do not determine; of a set's fit in a
     /// [`JointFit`](crate::JointFit) it is that of all sets here, as points are.
     pub fn degrees_of_freedom(&self) -> usize {
-        (self.points + self.priors.len()).saturating_sub(self.fitted_rank())
+        let priors = self.part.map_or(self.priors.len(), |part| part.priors);
+        (self.points + priors).saturating_sub(self.fitted_rank())
     }
 
     /// The rank that points and chi-square belong to.

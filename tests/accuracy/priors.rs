@@ -91,6 +91,18 @@ fn every_entry_knows_priors() {
         [data(), Data::new(&TIMES, &stack[8..]).unwrap().sigma(Sigma::Constant(SIGMA)).unwrap()];
     let joint = GlobalFit::new(&curve).share(["k"]).fit(twice, [1.0, 1.0, 2.0]).unwrap();
     assert_eq!(joint.fit().degrees_of_freedom(), 16 + 1 - 3);
+    // A set sees the priors of its own parameters, and all of them count.
+    let own = [data(), data()];
+    let own = GlobalFit::new(&with(&[(0, 2.2, 0.05), (1, 0.47, 0.02)]))
+        .fit(own, [1.0, 1.0, 1.0, 1.0])
+        .unwrap();
+    for (set, name) in [(0, "k_1"), (1, "k_2")] {
+        let view = own.set(set).unwrap();
+        assert_eq!(view.priors(), [("a", 2.2, 0.05), ("k", 0.47, 0.02)]);
+        assert_eq!(view.degrees_of_freedom(), own.fit().degrees_of_freedom());
+        assert!(view.to_string().contains("prior of k: 0.47"), "{view}");
+        assert!(own.fit().priors().iter().any(|prior| prior.0 == name));
+    }
     // Alone in a joint fit it is the fit.
     let alone = GlobalFit::new(&curve).fit([data()], [1.0, 1.0]).unwrap();
     same(alone.fit(), &expected, 1e-6);
