@@ -6,7 +6,6 @@ use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
-use crate::model::native::Model;
 
 impl Fit {
     /// The points of the fitted curve that are closest to those of `data`, in units of the errors of x and y:
@@ -22,22 +21,17 @@ impl Fit {
             return Err(Error::ColumnCount { expected, got });
         }
         let points = Points::validate(data)?;
-        let given = |c: &Values<'_>| (0..c.len()).map(|i| c.at(i)).collect();
         match self.closest_of(&points)? {
             Some(closest) => Ok(closest.x),
-            None => Ok(points.columns.iter().map(given).collect()),
+            None => Ok(points.columns.iter().map(Values::to_f64).collect()),
         }
     }
 
     /// The closest points, unless every x is exact.
     pub(super) fn closest_of(&self, points: &Points<'_>) -> Result<Option<Closest>> {
-        match &self.model {
-            _ if points.x_sigma.is_exact() => Ok(None),
-            Model::Traced(program) => closest_points(program, points, &self.params).map(Some),
-            Model::Native(_) => {
-                let remedy = "write it as a closure over `Var`, which is traced";
-                Err(Error::ModelKind { what: "x_sigma", remedy })
-            }
+        match points.x_sigma.is_exact() {
+            true => Ok(None),
+            false => closest_points(&self.model, points, &self.params).map(Some),
         }
     }
 }

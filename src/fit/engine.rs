@@ -203,10 +203,13 @@ impl Request<'_> {
         let patience = Patience { until: view.until, stopper };
         let (model, on_one_thread) = (self.prepared, self.on_one_thread);
         let options = EvaluatorOptions { model, view, patience, on_one_thread };
-        // Other units are those of plain points, which only lead to a start.
-        let priors = if view.plain { &[][..] } else { self.priors };
         let points = self.supply.evaluator(&options)?;
-        Ok(WithPriors::of(points, priors, &self.prepared.free, self.points.units.row))
+        // Plain points, which only lead to a start, have other units.
+        if self.priors.is_empty() || view.plain {
+            return Ok(points);
+        }
+        let (priors, free) = (self.priors, &*self.prepared.free);
+        Ok(Box::new(WithPriors { points, priors, free, row_unit: self.points.units.row }))
     }
 
     pub(super) fn problem(&self) -> Problem {

@@ -10,6 +10,7 @@ use crate::normal::{Normal, RFactor, pair};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
+use std::ops::DerefMut;
 
 /// A normal prior.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,12 +22,13 @@ pub(crate) struct Prior {
 }
 
 /// Points, and priors of the parameters.
-pub(crate) struct WithPriors<'e> {
-    points: Box<dyn Evaluator + 'e>,
-    priors: &'e [Prior],
+pub(crate) struct WithPriors<'e, P> {
+    /// What holds the evaluator of the points.
+    pub(crate) points: P,
+    pub(crate) priors: &'e [Prior],
     /// Positions of the free parameters.
-    free: &'e [usize],
-    row_unit: f64,
+    pub(crate) free: &'e [usize],
+    pub(crate) row_unit: f64,
 }
 
 /// A prior's row: the column of its parameter, if that is free, with the partial in column units, and the residual
@@ -36,20 +38,7 @@ struct Row {
     residual: f64,
 }
 
-impl<'e> WithPriors<'e> {
-    /// The points alone, if there are no priors.
-    pub(crate) fn of(
-        points: Box<dyn Evaluator + 'e>,
-        priors: &'e [Prior],
-        free: &'e [usize],
-        row_unit: f64,
-    ) -> Box<dyn Evaluator + 'e> {
-        match priors.is_empty() {
-            true => points,
-            false => Box::new(WithPriors { points, priors, free, row_unit }),
-        }
-    }
-
+impl<P> WithPriors<'_, P> {
     fn rows(&self, params: &[f64], columns: &[f64]) -> impl Iterator<Item = Row> {
         self.priors.iter().map(move |prior| {
             let weight = self.row_unit / prior.sigma;
@@ -62,7 +51,7 @@ impl<'e> WithPriors<'e> {
     }
 }
 
-impl Evaluator for WithPriors<'_> {
+impl<'p, P: DerefMut<Target = dyn Evaluator + 'p>> Evaluator for WithPriors<'_, P> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         self.points.normal(params, columns, out)?;
         let n = out.n;

@@ -96,7 +96,8 @@ impl Program {
     pub(crate) fn with_slopes(&self, by: &[usize]) -> Result<Program> {
         type Second = Dual<Dual<Var, 1>, 1>;
         self.record(Vec::new(), |x, p| {
-            let params: Vec<Second> = p.iter().map(|&v| constant(v)).collect();
+            let params: Vec<Second> =
+                p.iter().map(|&v| Dual::constant(Dual::constant(v))).collect();
             let twice = |k: usize, l: usize| {
                 let column = |(i, &v): (usize, &Var)| {
                     let inner = Dual::variable(v, usize::from(i != k));
@@ -248,11 +249,6 @@ impl<S: Scalar> Computed<S> {
             Computed::Mask(m) => m,
         }
     }
-}
-
-/// A value that depends on nothing, twice.
-fn constant(v: Var) -> Dual<Dual<Var, 1>, 1> {
-    Dual::constant(Dual::constant(v))
 }
 
 /// `x` for one independent variable, `x0, x1, …` for several.

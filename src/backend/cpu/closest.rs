@@ -15,8 +15,8 @@ use super::kernels::{self, Kernels};
 use super::machine::{BLOCK, Block, Inputs, Machine, Uniforms, copy};
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::error::Result;
-use crate::model::program::Program;
+use crate::error::{Error, Result};
+use crate::model::native::Model;
 use crate::normal::small::{cholesky, solve_upper, solve_upper_transposed};
 
 /// A step below this part of the distance, and of the errors of x, is the last one: the next would be the
@@ -34,8 +34,14 @@ pub(crate) struct SlopeCode {
 }
 
 impl SlopeCode {
-    pub(crate) fn new(model: &Program, inexact: Vec<usize>) -> Result<SlopeCode> {
-        let code = Code::compile(&model.with_slopes(&inexact)?);
+    /// # Errors
+    /// [`Error::ModelKind`] for a native model, whose slopes are not known.
+    pub(super) fn new(model: &Model, inexact: Vec<usize>) -> Result<SlopeCode> {
+        let Model::Traced(program) = model else {
+            let remedy = "write it as a closure over `Var`, which is traced";
+            return Err(Error::ModelKind { what: "x_sigma", remedy });
+        };
+        let code = Code::compile(&program.with_slopes(&inexact)?);
         Ok(SlopeCode { inexact, code })
     }
 
@@ -88,9 +94,9 @@ pub(super) struct ClosestPoints {
 /// The closest points of all points given, masked ones included.
 ///
 /// # Errors
-/// None in practice.
+/// [`Error::ModelKind`] for a native model.
 pub(crate) fn closest_points(
-    model: &Program,
+    model: &Model,
     points: &Points<'_>,
     params: &[f64],
 ) -> Result<Closest> {
@@ -299,7 +305,7 @@ impl Point<'_> {
     }
 
     /// Sets the next step: Newton's where the distance is convex, else the one for which f is linear. `second`:
-    /// the second derivatives of f over σ, in the order of [`Program::with_slopes`].
+    /// the second derivatives of f over σ, in the order of `Program::with_slopes`.
     fn next_step(
         &mut self,
         residual: f64,

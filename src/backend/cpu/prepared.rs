@@ -2,7 +2,7 @@
 
 use super::closest::SlopeCode;
 use super::code::{Code, Operand};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
 use crate::solver::outcome::Fault;
@@ -64,13 +64,9 @@ impl Prepared {
     /// For data whose independent variables `inexact` have errors. `model`: as it was prepared.
     ///
     /// # Errors
-    /// [`Error::ModelKind`] for a native model, whose slopes are not known.
+    /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model, whose slopes are not known.
     pub(crate) fn with_errors_in_x(&self, model: &Model, inexact: Vec<usize>) -> Result<Prepared> {
-        let Model::Traced(program) = model else {
-            let remedy = "write it as a closure over `Var`, which is traced";
-            return Err(Error::ModelKind { what: "x_sigma", remedy });
-        };
-        let slopes = Some(Arc::new(SlopeCode::new(program, inexact)?));
+        let slopes = Some(Arc::new(SlopeCode::new(model, inexact)?));
         Ok(Prepared { slopes, ..self.clone() })
     }
 

@@ -156,7 +156,10 @@ impl BlockRows {
                 true
             }
         };
-        weigh_residual(kernels, rule, weighted, residual, factor, robust, sums)
+        if weighted {
+            weigh_residual(residual, factor);
+        }
+        correct(kernels, rule, weighted, residual, factor, robust, sums)
     }
 
     /// As [`residual`](BlockRows::residual), of fits side by side.
@@ -188,9 +191,10 @@ impl BlockRows {
         kernels.binary(Binary::Sub, value, target.y, residual);
         if let Some(weights) = target.weights {
             factor.copy_from_slice(weights);
+            weigh_residual(residual, factor);
         }
         let (rule, weighted) = ((target.loss, target.floor), target.weights.is_some());
-        weigh_residual(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
+        correct(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
     }
 
     /// The sums of the lanes of `k` columns, each by itself.
@@ -280,24 +284,13 @@ impl BlockRows {
     }
 }
 
-/// Multiplies residuals by the factors of their rows, if they are weighted, and corrects both for the
-/// loss, whose sums grow. Returns whether the rows have a factor other than 1.
-fn weigh_residual(
-    kernels: &Kernels,
-    rule: (Loss, f64),
-    weighted: bool,
-    residual: &mut [f64],
-    factor: &mut [f64],
-    robust: &mut [f64],
-    sums: &mut RobustSums,
-) -> bool {
-    if weighted {
-        residual.iter_mut().zip(factor.iter()).for_each(|(r, w)| *r *= w);
-    }
-    correct(kernels, rule, weighted, residual, factor, robust, sums)
+/// Multiplies residuals by the factors of their rows.
+fn weigh_residual(residual: &mut [f64], factor: &[f64]) {
+    residual.iter_mut().zip(factor).for_each(|(r, w)| *r *= w);
 }
 
-/// Corrects weighted residuals and the factors of their rows for the loss, as [`weigh_residual`].
+/// Corrects weighted residuals and the factors of their rows for the loss, whose sums grow. `weighted`: whether
+/// rows have a factor. Returns whether they have one other than 1 now.
 fn correct(
     kernels: &Kernels,
     (loss, floor): (Loss, f64),

@@ -10,6 +10,7 @@ use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::fit::priors::WithPriors;
 use crate::fit::search::{PointSource, View, Visit, Workspace};
+use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Failure;
 use crate::solver::patience::{Patience, Stopper};
 use crate::solver::task::Problem;
@@ -44,13 +45,17 @@ impl PointSource for OneFit<'_, '_> {
         let stopper = request.cancel.map(|token| token as &dyn Stopper);
         let cpu = cpu.within(Patience { until: view.until, stopper });
         let mut cpu = if request.is_wide() { cpu.on_one_thread() } else { cpu };
-        if request.priors.is_empty() || view.plain {
-            let done = work(&mut cpu);
-            self.scratch.set(cpu.into_scratch());
-            return done;
-        }
-        let free = &request.prepared.free;
-        work(&mut *WithPriors::of(Box::new(cpu), request.priors, free, points.units.row))
+        let done = match request.priors.is_empty() || view.plain {
+            true => work(&mut cpu),
+            false => work(&mut WithPriors {
+                points: &mut cpu as &mut dyn Evaluator,
+                priors: request.priors,
+                free: &request.prepared.free,
+                row_unit: points.units.row,
+            }),
+        };
+        self.scratch.set(cpu.into_scratch());
+        done
     }
 }
 
