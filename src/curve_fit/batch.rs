@@ -76,10 +76,7 @@ impl CurveFit {
         }
         data.x_sigma.check_beside(data.sigma)?;
         self.check_priors(data.sigma.is_absolute() || self.estimator == Estimator::Poisson)?;
-        if data.columns.len() != model.columns() {
-            let (expected, got) = (model.columns(), data.columns.len());
-            return Err(Error::ColumnCount { expected, got });
-        }
+        model.expect_columns(data.columns.len())?;
         let fits = data.n_fits();
         starts.check(fits, self.names.len())?;
         if let Some(start) = starts.of_all(self.names.len()) {

@@ -370,10 +370,7 @@ impl CurveFit {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
         self.check_start(start)?;
-        if columns != model.columns() {
-            return Err(Error::ColumnCount { expected: model.columns(), got: columns });
-        }
-        Ok(())
+        model.expect_columns(columns)
     }
 
     /// What `answer` makes of the request for a fit. `given`: a device to use, with the points if they

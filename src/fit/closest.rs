@@ -5,7 +5,7 @@ use crate::backend::cpu::closest::{Closest, closest_points};
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl Fit {
     /// The points of the fitted curve that are closest to those of `data`, in units of the errors of x and y:
@@ -13,13 +13,10 @@ impl Fit {
     /// [`x_sigma`](Data::x_sigma) they are x itself. [`predict`](Fit::predict) has y there.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`] if the data have another number of columns than the model, what is wrong with the
-    /// data, [`Error::ModelKind`] for a native model of data with errors in x.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, what is wrong with the
+    /// data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
     pub fn closest(&self, data: &Data<'_>) -> Result<Vec<Vec<f64>>> {
-        if data.columns.len() != self.model.columns() {
-            let (expected, got) = (self.model.columns(), data.columns.len());
-            return Err(Error::ColumnCount { expected, got });
-        }
+        self.model.expect_columns(data.columns.len())?;
         let points = Points::validate(data)?;
         match self.closest_of(&points)? {
             Some(closest) => Ok(closest.x),

@@ -2,9 +2,7 @@
 
 use super::Fit;
 use crate::data::columns::Columns;
-use crate::data::columns::expect_columns;
-use crate::data::values::Values;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 
@@ -43,14 +41,10 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the columns do not fit the model.
     pub fn components<'a>(&self, x: impl Columns<'a>) -> Result<Vec<Component>> {
         let columns = x.columns()?;
-        if columns.len() != self.model.columns() {
-            return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
-        }
-        let n = columns.first().map_or(0, Values::len);
-        expect_columns(&columns, n)?;
+        let n = self.points_in(&columns)?;
         let Model::Traced(whole) = &self.model else { return Ok(Vec::new()) };
         let component = |component: &ComponentModel| {
             let model = component.within(whole, &self.ties)?;

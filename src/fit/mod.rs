@@ -41,8 +41,9 @@ use crate::data::Data;
 use crate::data::columns::{Columns, expect_columns};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
+use crate::data::values::Values;
+use crate::error::Result;
 use crate::error::saved::SavedError;
-use crate::error::{Error, Result};
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -226,25 +227,32 @@ impl Fit {
     /// point.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`] or [`Error::LengthMismatch`] if the columns do not fit the model,
-    /// [`Error::ModelPanicked`] if a native model panics, [`SavedError::NoModel`] if the fit was saved
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the columns do not fit the model,
+    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if a native model panics, [`SavedError::NoModel`] if the fit was saved
     /// without such a model.
     pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
         let columns = x.columns()?;
-        if columns.len() != self.model.columns() {
-            return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
-        }
-        let n = columns.first().map_or(0, |c| c.len());
-        expect_columns(&columns, n)?;
+        let n = self.points_in(&columns)?;
         self.check_model()?;
         predict::values(&self.model, &columns, n, &self.params)
+    }
+
+    /// How many points such columns are.
+    ///
+    /// # Errors
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if they do not fit the model.
+    fn points_in(&self, columns: &[Values<'_>]) -> Result<usize> {
+        self.model.expect_columns(columns.len())?;
+        let n = columns.first().map_or(0, Values::len);
+        expect_columns(columns, n)?;
+        Ok(n)
     }
 
     /// Residuals y − model at the points of `data`, in the units of y, masked and missing ones
     /// included (NaN where they are not finite).
     ///
     /// # Errors
-    /// [`Error::ColumnCount`] if the data have another number of columns than the model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model.
     pub fn residuals(&self, data: &Data<'_>) -> Result<Vec<f64>> {
         let model = self.predict(data.columns.clone())?;
         Ok(model.iter().enumerate().map(|(i, f)| data.y.at(i) - f).collect())

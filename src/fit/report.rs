@@ -3,7 +3,7 @@
 use super::Fit;
 use super::marginal::SetOfMany;
 use super::propagated::Derived;
-use super::significant::significant;
+use super::significant::{significant, trimmed};
 use crate::data::loss::Estimator;
 use std::fmt;
 
@@ -217,14 +217,5 @@ fn error_cell(error: f64) -> String {
         e if e.is_finite() => format!("± {:>12}", significant(e, 4)),
         f64::INFINITY => format!("  {:>12}", "undetermined"),
         _ => format!("  {:>12}", "unknown"),
-    }
-}
-
-/// `value` with at most six significant digits and no zeros at the end.
-fn trimmed(value: f64) -> String {
-    let text = significant(value, 6);
-    match text.contains('.') && !text.contains('e') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
     }
 }

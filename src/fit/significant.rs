@@ -18,6 +18,15 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
+/// `value` with six significant digits at most, without zeros at the end.
+pub(super) fn trimmed(value: f64) -> String {
+    let text = significant(value, 6);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::significant;

@@ -1,7 +1,7 @@
 //! A fit's parameters as a table for other programs: text, CSV, Markdown, HTML.
 
 use super::Fit;
-use super::significant::significant;
+use super::significant::{significant, trimmed};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -37,9 +37,8 @@ pub(crate) enum TableCell {
     Plain(f64),
 }
 
-/// Digits of a value without a usable error, and of a plain number.
+/// Digits of a value without a usable error.
 const DIGITS: usize = 8;
-const PLAIN_DIGITS: usize = 6;
 /// Digits of a value at most, however small its error.
 const MOST_DIGITS: i32 = 17;
 
@@ -158,7 +157,7 @@ impl TableCell {
             TableCell::Error(error) if *error == 0.0 || error.is_nan() => String::new(),
             TableCell::Error(error) => significant(*error, 2),
             TableCell::Relative(part) => format!("{} %", significant(100.0 * part, 3)),
-            TableCell::Plain(number) => trimmed(&significant(*number, PLAIN_DIGITS)),
+            TableCell::Plain(number) => trimmed(*number),
         })
     }
 }
@@ -172,14 +171,6 @@ fn digits_of(value: f64, error: f64) -> usize {
     match (usable, place(value.abs(), 2), place(error, 2)) {
         (true, Some(first), Some(last)) => (first - last + 2).clamp(1, MOST_DIGITS) as usize,
         _ => DIGITS,
-    }
-}
-
-/// Without zeros at the end.
-fn trimmed(text: &str) -> String {
-    match text.contains('.') && !text.contains('e') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! at once.
 
 use super::program::Program;
+use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -174,6 +175,13 @@ impl Model {
             Model::Traced(program) => program.columns.len(),
             Model::Native(native) => native.columns,
         }
+    }
+
+    /// # Errors
+    /// [`Error::ColumnCount`] for another number of independent variables than the model has.
+    pub(crate) fn expect_columns(&self, got: usize) -> Result<()> {
+        let expected = self.columns();
+        if got == expected { Ok(()) } else { Err(Error::ColumnCount { expected, got }) }
     }
 }
 

@@ -155,12 +155,8 @@ impl JointLayout {
     fn validate<'a>(&self, data: &'a [Data<'_>]) -> Result<Vec<Points<'a>>> {
         let each = self.members.iter().zip(data).enumerate();
         each.map(|(set, (member, data))| {
-            let expected = member.model()?.columns();
-            let check = || match data.columns.len() {
-                got if got != expected => Err(Error::ColumnCount { expected, got }),
-                _ => member.curve.validate(data),
-            };
-            check().map_err(in_set(set))
+            let fits = member.model()?.expect_columns(data.columns.len());
+            fits.and_then(|()| member.curve.validate(data)).map_err(in_set(set))
         })
         .collect()
     }

@@ -11,9 +11,8 @@ use super::Fit;
 use super::distributions::{check_level, half_width, joint};
 use crate::backend::cpu::linearised::At;
 use crate::data::columns::Columns;
-use crate::data::columns::expect_columns;
 use crate::data::values::Values;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::native::Model;
 use new_point::NewPoint;
 
@@ -93,7 +92,7 @@ impl Fit {
     /// [`UncertaintyError::NewPointUnknown`](crate::error::UncertaintyError::NewPointUnknown) if the fit does
     /// not know what [`NewPoint::Fitted`] asks for,
     /// [`UncertaintyError::NewPointSigma`](crate::error::UncertaintyError::NewPointSigma) for a deviation that is
-    /// not positive, [`Error::LengthMismatch`] for another number of them than points.
+    /// not positive, [`Error::LengthMismatch`](crate::Error::LengthMismatch) for another number of them than points.
     pub fn prediction_band<'a>(
         &self,
         x: impl Columns<'a>,
@@ -121,11 +120,7 @@ impl Fit {
         width: f64,
         deviation: &(dyn Fn(usize, f64, f64) -> f64 + Sync),
     ) -> Result<Band> {
-        if columns.len() != self.model.columns() {
-            return Err(Error::ColumnCount { expected: self.model.columns(), got: columns.len() });
-        }
-        let n = columns.first().map_or(0, Values::len);
-        expect_columns(&columns, n)?;
+        let n = self.points_in(&columns)?;
         self.check_model()?;
         let found = self.linearised(&self.model, &columns, n, |i, value, gradient| {
             (value, deviation(i, value, self.covariance.error_of(gradient)))

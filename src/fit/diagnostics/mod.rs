@@ -74,10 +74,7 @@ impl Fit {
     /// [`UncertaintyError::OtherFit`] if another number of points counts than was fitted,
     /// and as [`predict`](Fit::predict) and [`CurveFit::fit`](crate::CurveFit::fit) for the data.
     pub fn diagnostics(&self, data: &Data<'_>) -> Result<Diagnostics> {
-        if data.columns.len() != self.model.columns() {
-            let (expected, got) = (self.model.columns(), data.columns.len());
-            return Err(crate::Error::ColumnCount { expected, got });
-        }
+        self.model.expect_columns(data.columns.len())?;
         let mut points = Points::validate(data)?;
         if self.estimator == Estimator::Poisson {
             points.count_events()?;
