@@ -5,15 +5,15 @@
 
 /// A module for each page.
 macro_rules! pages {
-    ($($(#[$when:meta])? $name:ident: $file:literal;)*) => {$(
+    ($($name:ident: $file:literal;)*) => {$(
         #[doc = include_str!("guide_links.md")]
-        $(#[$when])?
         #[doc = include_str!($file)]
         pub mod $name {}
     )*};
 }
 
 pages! {
+    tour: "../docs/guide/tour.md";
     choosing: "../docs/guide/choosing.md";
     global_fits: "../docs/guide/global_fits.md";
     models: "../docs/guide/models.md";
@@ -26,6 +26,8 @@ pages! {
     cpu_or_gpu: "../docs/guide/cpu_or_gpu.md";
     performance: "../docs/guide/performance.md";
     coming_from: "../docs/guide/coming_from.md";
+    lessons: "../docs/guide/lessons.md";
+    accuracy: "../docs/guide/accuracy.md";
     numerics: "../docs/guide/numerics.md";
     mathematics: "../docs/mathematics.md";
     benchmarks: "../docs/benchmarks.md";

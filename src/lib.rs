@@ -89,8 +89,8 @@
 //! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; pictures with the feature `plot` |
 //! | How is it kept? | as JSON, with the feature `serde` |
 //!
-//! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, of which none
-//! is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
+//! Pictures, JSON, files, bars, spans and arrays of other crates are behind
+//! [features](guide#features-of-the-crate), of which none is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -233,8 +233,8 @@ impl Fit {
     /// assert_eq!(fit.table().markdown(), "\
     /// | parameter | value | std. error | relative | start | note |
     /// | --- | ---: | ---: | ---: | ---: | --- |
-    /// | slope | 1.9953 | 0.0070 | 0.350 % | 1 |  |
-    /// | offset | 0.318 | 0.020 | 6.25 % | 0 |  |
+    /// | slope | 1.9953 | 0.0070 | 0.349 % | 1 |  |
+    /// | offset | 0.312 | 0.020 | 6.35 % | 0 |  |
     /// ");
     /// # Ok::<(), dualfit::Error>(())
     /// ```

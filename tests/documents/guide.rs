@@ -120,8 +120,13 @@ fn pages_of_the_library() -> Vec<PathBuf> {
 
 /// Labels and targets of the link definitions in a text.
 fn definitions(text: &str) -> Vec<(&str, &str)> {
-    let found = text.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
-    found.collect()
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let label = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+        let target = label.and_then(|(label, rest)| Some((label, rest.strip_prefix(": ")?)));
+        found.extend(target);
+    }
+    found
 }
 
 #[test]
@@ -183,6 +188,33 @@ fn links_of_the_guide_lead_somewhere_in_the_library_too() {
     let unused: Vec<_> =
         known.iter().filter(|(label, _)| !used.iter().any(|u| u == label)).collect();
     assert!(unused.is_empty(), "src/guide_links.md has, beyond the pages, {unused:?}");
+}
+
+/// Registries show the README without the files beside it: its links lead to pages of the published guide that there are.
+#[test]
+fn links_of_the_readme_lead_into_the_guide() {
+    let text = read("README.md");
+    let mut pages = 0;
+    for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        if link.starts_with("docs/pictures/") {
+            assert!(root().join(link).exists(), "no {link}");
+            continue;
+        }
+        let page = link.strip_prefix("https://docs.rs/dualfit/latest/dualfit/guide/");
+        let page = page.unwrap_or_else(|| panic!("{link} leads nowhere where the README is shown"));
+        let (page, fragment) = page.split_once('#').unwrap_or((page, ""));
+        let file = match page.trim_end_matches('/') {
+            "" => "docs/guide/README.md".to_owned(),
+            name @ ("mathematics" | "benchmarks") => format!("docs/{name}.md"),
+            name => format!("docs/guide/{name}.md"),
+        };
+        let there = read(&file);
+        let headings = there.lines().filter(|line| line.starts_with('#')).map(anchor);
+        assert!(fragment.is_empty() || headings.into_iter().any(|a| a == fragment), "no {link}");
+        pages += 1;
+    }
+    assert!(pages >= 10, "only {pages} links");
+    assert!(text.lines().count() <= 235, "the README is to be read at once");
 }
 
 /// What `Cargo.toml` takes into the package: each picture and lesson that the published guide shows.
