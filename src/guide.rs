@@ -5,7 +5,8 @@
 
 /// A module for each page.
 macro_rules! pages {
-    ($($name:ident: $file:literal;)*) => {$(
+    ($($(#[$when:meta])? $name:ident: $file:literal;)*) => {$(
+        $(#[$when])?
         #[doc = include_str!("guide_links.md")]
         #[doc = include_str!($file)]
         pub mod $name {}
@@ -21,7 +22,10 @@ pages! {
     error_bars: "../docs/guide/error_bars.md";
     checking: "../docs/guide/checking.md";
     r_squared: "../docs/guide/r_squared.md";
+    // Its code needs the feature.
+    #[cfg(any(not(doctest), feature = "plot"))]
     figures: "../docs/guide/figures.md";
+    #[cfg(any(not(doctest), feature = "serde"))]
     saving: "../docs/guide/saving.md";
     cpu_or_gpu: "../docs/guide/cpu_or_gpu.md";
     performance: "../docs/guide/performance.md";
