@@ -13,9 +13,9 @@
 //! # Ok::<(), dualfit::Error>(())
 //! ```
 //!
-//! This page follows a fit from the model to the result and says at each step what there is. The guide
-//! in `docs/guide` answers questions: which call for which task, why a fit does not converge, what the
-//! error bars mean, what is called what in SciPy, lmfit, Gpufit and MATLAB.
+//! This page follows a fit from the model to the result and says at each step what there is. The [`guide`]
+//! answers questions: which call for which task, why a fit does not converge, what the error bars mean,
+//! what is called what in SciPy, lmfit, Gpufit and MATLAB.
 //!
 //! # The model
 //!
@@ -89,16 +89,10 @@
 //! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; pictures with the feature `plot` |
 //! | How is it kept? | as JSON, with the feature `serde` |
 //!
-//! Pictures, JSON, files, bars, spans and arrays of other crates are behind features, of which none
-//! is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
+//! Pictures, JSON, files, bars, spans and arrays of other crates are behind [features](guide#features-of-the-crate), of
+//! which none is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-
-/// The version whose matrices this crate takes and returns.
-pub use nalgebra;
-/// The version whose arrays are data.
-#[cfg(feature = "ndarray")]
-pub use ndarray;
 
 // Suites that the crate's own tests share with those in `tests/` name the crate as users do.
 #[cfg(test)]
@@ -117,6 +111,10 @@ mod curve_fit;
 mod data;
 pub mod error;
 mod fit;
+#[cfg(doc)]
+#[doc = include_str!("guide_links.md")]
+#[doc = include_str!("../docs/guide/README.md")]
+pub mod guide;
 mod math;
 mod model;
 pub mod models;
@@ -159,6 +157,12 @@ pub use solver::cancel::CancelToken;
 pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
+
+/// The version of that crate whose matrices [`Fit::covariance`] gives.
+pub use nalgebra;
+/// The version of that crate whose arrays are data.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 
 /// Arrays as data: what [`Data`] and [`BatchData`] take for x and y, and what a guess is given.
 pub mod arrays {
@@ -238,41 +242,6 @@ pub mod shared {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// So is the guide's: `cargo test --doc --all-features guide`.
-#[cfg(doctest)]
-mod guide {
-    #[doc = include_str!("../docs/guide/choosing.md")]
-    struct Choosing;
-    #[doc = include_str!("../docs/guide/global_fits.md")]
-    struct GlobalFits;
-    #[doc = include_str!("../docs/guide/cpu_or_gpu.md")]
-    struct CpuOrGpu;
-    #[doc = include_str!("../docs/guide/tour.md")]
-    struct Tour;
-    #[doc = include_str!("../docs/guide/not_converging.md")]
-    struct NotConverging;
-    #[doc = include_str!("../docs/guide/error_bars.md")]
-    struct ErrorBars;
-    #[doc = include_str!("../docs/guide/checking.md")]
-    struct Checking;
-    #[doc = include_str!("../docs/guide/r_squared.md")]
-    struct RSquared;
-    #[doc = include_str!("../docs/guide/coming_from.md")]
-    struct ComingFrom;
-    #[doc = include_str!("../docs/guide/models.md")]
-    struct Models;
-    #[cfg(feature = "plot")]
-    #[doc = include_str!("../docs/guide/figures.md")]
-    struct Figures;
-    #[cfg(feature = "serde")]
-    #[doc = include_str!("../docs/guide/saving.md")]
-    struct Saving;
-    #[doc = include_str!("../docs/guide/performance.md")]
-    struct Performance;
-    #[doc = include_str!("../docs/guide/numerics.md")]
-    struct Numerics;
-}
 
 /// What cannot be asked does not compile: a start of another length than the model has parameters,
 ///

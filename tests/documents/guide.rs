@@ -1,5 +1,5 @@
-//! The guide is whole: every page is in its index and among the doc tests, its links lead somewhere, and its
-//! table of models is the library.
+//! The guide is whole: every page is in its index and in the library, its links lead somewhere in both, and its table of
+//! models is the library.
 
 use dualfit::models::{self, Model};
 use std::fs;
@@ -71,12 +71,13 @@ fn the_table_of_models_is_the_library() {
 }
 
 #[test]
-fn every_page_is_in_the_index_and_among_the_doc_tests() {
-    let (index, library) = (read("docs/guide/README.md"), read("src/lib.rs"));
+fn every_page_is_in_the_index_and_in_the_library() {
+    let (index, library) = (read("docs/guide/README.md"), read("src/guide.rs"));
     for page in pages() {
-        assert!(index.contains(&format!("({page})")), "docs/guide/README.md lacks {page}");
-        let include = format!("include_str!(\"../docs/guide/{page}\")");
-        assert!(library.contains(&include), "src/lib.rs lacks {include}");
+        assert!(index.contains(&format!("][{page}]")), "docs/guide/README.md lacks {page}");
+        let name = page.trim_end_matches(".md");
+        let module = format!("    {name}: \"../docs/guide/{page}\";");
+        assert!(library.contains(&module), "src/guide.rs lacks {module}");
     }
 }
 
@@ -107,14 +108,34 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
+/// The pages of the module `guide`, by path.
+fn pages_of_the_library() -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> =
+        pages().iter().map(|page| Path::new("docs/guide").join(page)).collect();
+    all.extend(
+        ["docs/guide/README.md", "docs/mathematics.md", "docs/benchmarks.md"].map(PathBuf::from),
+    );
+    all
+}
+
+/// Labels and targets of the link definitions in a text.
+fn definitions(text: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let label = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+        let target = label.and_then(|(label, rest)| Some((label, rest.strip_prefix(": ")?)));
+        found.extend(target);
+    }
+    found
+}
+
 #[test]
 fn links_lead_somewhere() {
-    let mut texts: Vec<PathBuf> =
-        pages().iter().map(|page| Path::new("docs/guide").join(page)).collect();
-    texts.push("docs/guide/README.md".into());
-    for path in texts {
+    for path in pages_of_the_library() {
         let text = read(&path);
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        let inline = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let defined = definitions(&text);
+        for link in inline.chain(defined.iter().map(|(_, target)| *target)) {
             if link.starts_with("http") {
                 continue;
             }
@@ -131,6 +152,78 @@ fn links_lead_somewhere() {
                 assert!(found, "{}: no heading for {link}", path.display());
             }
         }
+    }
+}
+
+/// A relative link leads nowhere among the pages that rustdoc makes. Each is a reference there, called as its target, and
+/// `src/guide_links.md` says what the target is in the library.
+#[test]
+fn links_of_the_guide_lead_somewhere_in_the_library_too() {
+    let links = read("src/guide_links.md");
+    let known = definitions(&links);
+    let mut used = Vec::new();
+    for path in pages_of_the_library() {
+        let text = read(&path);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let is_fine = link.starts_with("http") || link.starts_with('#');
+            assert!(is_fine, "{}: write [text][{link}] and define it", path.display());
+        }
+        for (label, target) in definitions(&text) {
+            assert_eq!(label, target, "{}", path.display());
+            assert!(text.contains(&format!("][{label}]")), "{}: {label} is unused", path.display());
+            let there = known.iter().find(|(known, _)| *known == label);
+            let (_, there) = there.unwrap_or_else(|| panic!("src/guide_links.md lacks {label}"));
+            if there.starts_with("crate::guide::") {
+                let page = label.rsplit('/').next().unwrap().replacen(".md", "", 1);
+                assert_eq!(*there, format!("crate::guide::{page}"));
+            }
+            used.push(label.to_owned());
+        }
+    }
+    let unused: Vec<_> =
+        known.iter().filter(|(label, _)| !used.iter().any(|u| u == label)).collect();
+    assert!(unused.is_empty(), "src/guide_links.md has, beyond the pages, {unused:?}");
+}
+
+/// Registries show the README without the files beside it: its links lead to pages of the published guide that there are.
+#[test]
+fn links_of_the_readme_lead_into_the_guide() {
+    let text = read("README.md");
+    let mut pages = 0;
+    for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        if link.starts_with("docs/pictures/") {
+            assert!(root().join(link).exists(), "no {link}");
+            continue;
+        }
+        let page = link.strip_prefix("https://docs.rs/dualfit/latest/dualfit/guide/");
+        let page = page.unwrap_or_else(|| panic!("{link} leads nowhere where the README is shown"));
+        let (page, fragment) = page.split_once('#').unwrap_or((page, ""));
+        let file = match page.trim_end_matches('/') {
+            "" => "docs/guide/README.md".to_owned(),
+            name @ ("mathematics" | "benchmarks") => format!("docs/{name}.md"),
+            name => format!("docs/guide/{name}.md"),
+        };
+        let there = read(&file);
+        let headings = there.lines().filter(|line| line.starts_with('#')).map(anchor);
+        assert!(fragment.is_empty() || headings.into_iter().any(|a| a == fragment), "no {link}");
+        pages += 1;
+    }
+    assert!(pages >= 10, "only {pages} links");
+    assert!(text.lines().count() <= 235, "the README is to be read at once");
+}
+
+/// What `Cargo.toml` takes into the package: each picture and lesson that the published guide shows.
+#[test]
+fn what_the_published_guide_shows_is_published() {
+    let manifest = read("Cargo.toml");
+    let links = read("src/guide_links.md");
+    let files = links.lines().filter_map(|line| line.split_once("/latest/source/"));
+    for (_, file) in files.filter(|(_, file)| !file.ends_with('/')) {
+        let folder = file.rsplit_once('/').unwrap().0;
+        let extension = file.rsplit_once('.').unwrap().1;
+        let taken = manifest.contains(&format!("\"/{file}\""))
+            || manifest.contains(&format!("\"/{folder}/*.{extension}\""));
+        assert!(taken && root().join(file).exists(), "{file} is not published");
     }
 }
 

@@ -1,0 +1,38 @@
+// The guide: the pages of `docs/guide`, and those that they lead to. Their code is compiled and run by the tests.
+//
+// Links between pages are reference links, `[text][models.md]`, whose definitions at the end of a page are for readers
+// of the files. `guide_links.md` comes before each page and defines them for these pages; the first definition counts.
+
+/// A module for each page.
+macro_rules! pages {
+    ($($(#[$when:meta])? $name:ident: $file:literal;)*) => {$(
+        $(#[$when])?
+        #[doc = include_str!("guide_links.md")]
+        #[doc = include_str!($file)]
+        pub mod $name {}
+    )*};
+}
+
+pages! {
+    tour: "../docs/guide/tour.md";
+    choosing: "../docs/guide/choosing.md";
+    global_fits: "../docs/guide/global_fits.md";
+    models: "../docs/guide/models.md";
+    not_converging: "../docs/guide/not_converging.md";
+    error_bars: "../docs/guide/error_bars.md";
+    checking: "../docs/guide/checking.md";
+    r_squared: "../docs/guide/r_squared.md";
+    // Its code needs the feature.
+    #[cfg(any(not(doctest), feature = "plot"))]
+    figures: "../docs/guide/figures.md";
+    #[cfg(any(not(doctest), feature = "serde"))]
+    saving: "../docs/guide/saving.md";
+    cpu_or_gpu: "../docs/guide/cpu_or_gpu.md";
+    performance: "../docs/guide/performance.md";
+    coming_from: "../docs/guide/coming_from.md";
+    lessons: "../docs/guide/lessons.md";
+    accuracy: "../docs/guide/accuracy.md";
+    numerics: "../docs/guide/numerics.md";
+    mathematics: "../docs/mathematics.md";
+    benchmarks: "../docs/benchmarks.md";
+}
