@@ -41,8 +41,8 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     prepare_lanes(g, s.trial.params, bench.common);
 #pragma unroll 1
     for (i64 i = g.rank; i < span.points; i += g.size) {
-        Term row[K], cost, weight;
-        row_at(batch, span, i, bench.common, s.floor, row, cost, weight);
+        Term row[K], cost, influence[INFLUENCES];
+        row_at(batch, span, i, bench.common, s.floor, row, cost, influence);
 #pragma unroll
         for (int j = 0; j < FREE; ++j) wrong |= row[j] != 0.0 && product(s.trial.sums, j, j) == 0.0;
     }

@@ -102,7 +102,7 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
 
 // The largest cost of so many points that are at most a scale away, as `Loss::bulk`.
 __device__ __forceinline__ double bulk_of(const Batch& batch, i64 points) {
-    if (LOSS != SOFT_L1 && LOSS != HUBER) return INFINITE;
+    if (!LOSS_GROWS) return INFINITE;
     const double scale = batch.data.loss_scale;
     return 0.5 * double(points) * (scale * scale);
 }

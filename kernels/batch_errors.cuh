@@ -71,11 +71,18 @@ struct Known {
     double row_error;  // the standard deviation of a row
 };
 
-// The standard deviation of a row: known, or from the scatter about the fit.
-__device__ __forceinline__ double row_error(const Batch& batch, const State& s, int rank) {
+// The standard deviation of a row: known, or from the scatter about the fit, as `Influence::row_error`.
+__device__ __forceinline__ double row_error(const Batch& batch, const Bench& bench, int rank) {
     if (batch.absolute) return 1.0;
+    const State& s = bench.state;
     const i64 degrees = s.points_counted - rank;
-    return degrees > 0 ? sqrt(2.0 * cost_of(s.present) / double(degrees)) : NOT_A_NUMBER;
+    if (degrees <= 0) return NOT_A_NUMBER;
+    if constexpr (!WEIGHS) return sqrt(2.0 * cost_of(s.present) / double(degrees));
+    const double n = double(s.points_counted), slope = bench.influence[2] / n;
+    if (!(slope > 0.0)) return NOT_A_NUMBER;
+    const double variance = fmax(bench.influence[3] / n / (slope * slope) - 1.0, 0.0);
+    const double scale = (1.0 + double(rank) / n * variance) * (bench.influence[1] / double(degrees)) / slope;
+    return sqrt(scale * (bench.influence[4] / bench.influence[2]));
 }
 
 // Writes the covariance matrix with the covariance of kept parameters i >= j from `of(i, j)`; NaN where a bound
@@ -94,24 +101,26 @@ __device__ __forceinline__ void write_covariance(Group g, const State& s, unsign
 }
 
 // By the inverse of the well-conditioned factor in w.r. `covariance`: PARAMS * PARAMS numbers, or null.
-__device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, const State& s, unsigned kept,
-                                                Scratch& w, double* covariance) {
+__device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, Bench& bench, unsigned kept,
+                                                double* covariance) {
+    Scratch& w = bench.scratch;
     const int m = count(kept);
-    const Known known = {kept, m, row_error(batch, s, m)};
+    const Known known = {kept, m, row_error(batch, bench, m)};
     invert(g, w.r, m, w.room);
     const double* inverse = w.room;
     each(g, m, [&](int i) { w.part[i] = sqrt(rows_product(inverse, m, i, i)) * known.row_error; });
     g.sync();
     if (covariance != nullptr)
-        write_covariance(g, s, kept, covariance, [&](int i, int j) {
+        write_covariance(g, bench.state, kept, covariance, [&](int i, int j) {
             return rows_product(inverse, m, i, j) * known.row_error * known.row_error;
         });
     return known;
 }
 
 // By the singular values of the kept columns of the factor in s.r, as in `fit/covariance.rs`.
-__device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batch, const State& s, unsigned kept,
-                                                      Bench& bench, double* covariance) {
+__device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batch, Bench& bench, unsigned kept,
+                                                      double* covariance) {
+    const State& s = bench.state;
     Scratch& w = bench.scratch;
     const Spectrum& spectrum = bench.spectrum;
     const int m = count(kept);
@@ -128,7 +137,7 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
     int rank = 0;
 #pragma unroll 1
     for (int k = 0; found && k < m; ++k) rank += spectrum.sigma[k] > least;
-    const Known known = {kept, rank, row_error(batch, s, rank)};
+    const Known known = {kept, rank, row_error(batch, bench, rank)};
     // The inner product of rows i and j of V / sigma.
     const auto inner = [&](int i, int j) {
         double sum = 0.0;
@@ -178,8 +187,8 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     reduced_model(g, s, kept, w);
     double* covariance = out.covariances ? out.covariances + span.fit * PARAMS * PARAMS : nullptr;
     const Known known = is_well_conditioned(w.r, count(kept))
-        ? errors_by_inverse(g, batch, s, kept, w, covariance)
-        : errors_by_decomposition(g, batch, s, kept, bench, covariance);
+        ? errors_by_inverse(g, batch, bench, kept, covariance)
+        : errors_by_decomposition(g, batch, bench, kept, covariance);
     double *params = out.params + span.fit * PARAMS, *errors = out.errors + span.fit * PARAMS;
     each(g, PARAMS, [&](int k) {
         const int j = free_position(s, k);
@@ -199,7 +208,7 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
         counts[5] = unsigned(known.rank);
         counts[6] = low;
         counts[7] = high;
-        const unsigned long long weight = __double_as_longlong(WEIGHS ? bench.factor[1] : 0.0);
+        const unsigned long long weight = __double_as_longlong(WEIGHS ? bench.influence[0] : 0.0);
         counts[8] = unsigned(weight);
         counts[9] = unsigned(weight >> 32);
     }

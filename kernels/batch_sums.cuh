@@ -12,8 +12,7 @@ constexpr int TILE = tile_rows();
 // Odd, so that numbers of different columns are in different banks.
 constexpr int PITCH = TILE + 1;
 
-// Weighted rows: column j of row i at rows[j * PITCH + i], and the costs of the points or, for a factor, which has
-// no use for them, their weights.
+// Weighted rows: column j of row i at rows[j * PITCH + i], and the costs of the points.
 struct Tile {
     double rows[K * PITCH];
     double costs[TILE];
@@ -28,6 +27,7 @@ struct Bench {
         Tile tile;
     };
     double factor[K * K];
+    double influence[INFLUENCES];
     Spectrum spectrum;
     Common common;
 };
@@ -41,19 +41,19 @@ __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Com
     g.sync();
 }
 
-// The row, the cost and the weight of point i; false, with zeros, if it is beyond the last or does not count.
+// The row, the cost and the influence of point i; false, with zeros, if it is beyond the last or does not count.
 __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64 i, const Common& common, double floor,
-                                       Term* row, Term& cost, Term& weight) {
-    weight = 0;
+                                       Term* row, Term& cost, Term* influence) {
+    for (int m = 0; m < INFLUENCES; ++m) influence[m] = 0;
     if (i < span.points && (span.whole || is_masked_in(batch, span, i))) {
         const Point point = point_at(batch, span, i);
         if (span.whole || is_usable(batch, span, i, point)) {
             if constexpr (LOSS == POISSON) {
                 Data data = batch.data;
                 data.loss_scale = span.darkest;
-                weighted_row(point, data, common, floor, row, cost, weight);
+                weighted_row(point, data, common, floor, row, cost, influence);
             } else {
-                weighted_row(point, batch.data, common, floor, row, cost, weight);
+                weighted_row(point, batch.data, common, floor, row, cost, influence);
             }
             return true;
         }
@@ -72,8 +72,8 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
     for (int m = 0; m < SUMS; ++m) sums[m] = 0.0;
 #pragma unroll 1
     for (i64 i = g.rank; i < span.points; i += g.size) {
-        Term row[K], cost, weight;
-        if (!row_at(batch, span, i, common, floor, row, cost, weight)) continue;
+        Term row[K], cost, influence[INFLUENCES];
+        if (!row_at(batch, span, i, common, floor, row, cost, influence)) continue;
         add_row(row, sums);
         if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
     }
@@ -84,17 +84,19 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
         if (m < share.count) out[share.first + m] = sums[m];
 }
 
-// Writes the rows from point `first` on to the tile, zeros beyond the last.
-template <bool WEIGHTS>
+// Writes the rows from point `first` on to the tile, zeros beyond the last. `sums`: what the points of the calling
+// lane are added to.
 __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Span& span, i64 first, double floor,
-                                          const Common& common, Tile& tile) {
+                                          const Common& common, Tile& tile, double* sums) {
     g.sync();
     each(g, TILE, [&](int i) {
-        Term row[K], cost, weight;
-        row_at(batch, span, first + i, common, floor, row, cost, weight);
+        Term row[K], cost, influence[INFLUENCES];
+        row_at(batch, span, first + i, common, floor, row, cost, influence);
 #pragma unroll
         for (int j = 0; j < K; ++j) tile.rows[j * PITCH + i] = row[j];
-        tile.costs[i] = WEIGHTS ? weight : LOSS == LINEAR ? 0.0 : cost;
+        tile.costs[i] = LOSS == LINEAR ? 0.0 : cost;
+        if constexpr (WEIGHS)
+            for (int m = 0; m < INFLUENCES; ++m) sums[m] += influence[m];
     });
     g.sync();
 }
@@ -104,9 +106,10 @@ __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Spa
 __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const Span& span, double floor,
                                              Bench& bench, double* out) {
     fill(g, out, SUMS, 0.0);
+    double influence[INFLUENCES] = {};
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
-        fill_tile<false>(g, batch, span, first, floor, bench.common, bench.tile);
+        fill_tile(g, batch, span, first, floor, bench.common, bench.tile, influence);
         const double* rows = bench.tile.rows;
         each(g, SUMMED, [&](int m) {
             const GroupPair at = group_pair(m < PRODUCTS ? m : 0);
@@ -133,21 +136,23 @@ __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& sp
     if (LOSS == LINEAR) set(g, out[PRODUCTS], 0.5 * out[PRODUCTS - 1]);
 }
 
-// The triangular factor of the rows of a fit at `params`, into bench.factor, and below its diagonal, in row 1 of
-// column 0, the sum of the points' weights.
+// The triangular factor of the rows of a fit at `params`, into bench.factor, and the sums of their influence.
 __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                         Bench& bench) {
     prepare_lanes(g, params, bench.common);
     fill(g, bench.factor, K * K, 0.0);
-    double weight = 0.0;
+    double sums[INFLUENCES] = {};
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
-        fill_tile<WEIGHS>(g, batch, span, first, 0.0, bench.common, bench.tile);
-        if (WEIGHS && g.rank == 0) {
-#pragma unroll 1
-            for (int i = 0; i < TILE; ++i) weight += bench.tile.costs[i];
-        }
+        fill_tile(g, batch, span, first, 0.0, bench.common, bench.tile, sums);
         fold_rows(g, bench.factor, K, bench.tile.rows, PITCH, TILE);
     }
-    set(g, bench.factor[1], weight);
+    if constexpr (WEIGHS) {
+        Share share = {0, INFLUENCES};
+        halve<INFLUENCES, Group::size / 2>(g.rank, sums, share, [g](double sum, int other) { return g.from(sum, other); });
+#pragma unroll
+        for (int m = 0; m < (INFLUENCES + Group::size - 1) / Group::size; ++m)
+            if (m < share.count) bench.influence[share.first + m] = sums[m];
+        g.sync();
+    }
 }

@@ -14,7 +14,7 @@ __device__ constexpr Folding folding() {
     const int room = 44000 - (int)sizeof(Common);
     for (int warps = WARPS; warps > 1; warps /= 2)
         for (int rows = 8; rows >= (warps > 2 ? 2 : 1); rows /= 2)
-            if (warps * (32 * rows * K + PRODUCTS + 1) * (int)sizeof(double) <= room) return {rows, warps};
+            if (warps * (32 * rows * K + PRODUCTS + INFLUENCES) * (int)sizeof(double) <= room) return {rows, warps};
     return {1, 1};
 }
 
@@ -25,7 +25,7 @@ constexpr int FOLD_ROWS = 32 * LANE_ROWS;
 // Where a warp folds: the factor, packed as the products are, and the rows that are folded next,
 // column j at rows + j * FOLD_ROWS.
 struct Fold {
-    double weight;  // of all points that were folded
+    double influence[INFLUENCES];  // of all points that were folded
     double r[PRODUCTS];
     double rows[K * FOLD_ROWS];
 };
@@ -129,7 +129,7 @@ __device__ __noinline__ void fold(Fold& fold) {
 
 __device__ __forceinline__ void clear(Fold& fold) {
     for (int m = threadIdx.x & 31; m < PRODUCTS; m += 32) fold.r[m] = 0.0;
-    if ((threadIdx.x & 31) == 0) fold.weight = 0.0;
+    for (int m = threadIdx.x & 31; m < INFLUENCES; m += 32) fold.influence[m] = 0.0;
 }
 
 // Folds the rows of `count` factors, element (i, j) of factor f by `at(f, i, j)`, i <= j. The calling
@@ -149,11 +149,11 @@ __device__ __forceinline__ void fold_factors(Fold& into, i64 count, int start, i
     }
 }
 
-// Where the sum of the weights lies among the numbers of a factor: below the diagonal, in row 1 of column 0.
-constexpr int WEIGHT = 1;
+// Numbers of a factor: K * K column-major, zeros below the diagonal, then the influence of the points.
+constexpr int FACTOR_NUMBERS = K * K + INFLUENCES;
 
-// Folds the factors of the block's other warps into that of the first, and writes it to `out`, K * K
-// numbers column-major, with the sum of the weights. All threads call; `out` may be read after a barrier.
+// Folds the factors of the block's other warps into that of the first, and writes it to `out`, FACTOR_NUMBERS.
+// All threads call; `out` may be read after a barrier.
 __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
     __syncthreads();
     if (threadIdx.x >= 32) return;
@@ -163,18 +163,17 @@ __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
         const int i = m % K, j = m / K;
         out[m] = i <= j ? folds[0].r[packed(i, j)] : 0.0;
     }
-    __syncwarp();
-    if (threadIdx.x != 0) return;
-    double weight = 0.0;
-    for (int f = 0; f < FOLDING_WARPS; ++f) weight += folds[f].weight;
-    out[WEIGHT] = weight;
+    for (int m = threadIdx.x; m < INFLUENCES; m += 32) {
+        double total = 0.0;
+        for (int f = 0; f < FOLDING_WARPS; ++f) total += folds[f].influence[m];
+        out[K * K + m] = total;
+    }
 }
 
 // Folds the rows of all points of the grid. True in exactly one block, the last to arrive, where
-// `out` (K * K numbers, column-major, zeros below the diagonal but for the sum of the weights) is
-// complete and visible to all threads of the block.
+// `out` is complete and visible to all threads of the block.
 //
-// Arguments as those of normal_pass, but `partial` has room for gridDim.x * K * K numbers. The last
+// Arguments as those of normal_pass, but `partial` has room for gridDim.x * FACTOR_NUMBERS numbers. The last
 // block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
 __device__ bool factor_pass(
     const Data& data, const double* params, const double* columns, double floor, double* partial,
@@ -187,38 +186,43 @@ __device__ bool factor_pass(
         Fold& own = folds[warp];
         clear(own);
         const i64 stride = (i64)gridDim.x * FOLDING_WARPS * FOLD_ROWS;
-        double weights = 0.0;
+        double sums[INFLUENCES] = {};
         i64 base = ((i64)blockIdx.x * FOLDING_WARPS + warp) * FOLD_ROWS;
         for (; base < data.points; base += stride) {
 #pragma unroll 1
             for (int q = 0; q < LANE_ROWS; ++q) {
                 const i64 i = base + 32 * q + lane;
-                Term row[K], cost, weight = 0;
+                Term row[K], cost, influence[INFLUENCES] = {};
                 if (i < data.points) {
-                    weighted_row(load_point(data, i), data, common, floor, row, cost, weight);
+                    weighted_row(load_point(data, i), data, common, floor, row, cost, influence);
                 } else {
 #pragma unroll
                     for (int j = 0; j < K; ++j) row[j] = 0;
                 }
 #pragma unroll
                 for (int j = 0; j < K; ++j) own.rows[j * FOLD_ROWS + 32 * q + lane] = row[j];
-                weights += weight;
+#pragma unroll
+                for (int m = 0; m < INFLUENCES; ++m) sums[m] += influence[m];
             }
             fold(own);
         }
         if constexpr (WEIGHS) {
-            weights = warp_total(weights);
-            if (lane == 0) own.weight = weights;
+#pragma unroll
+            for (int m = 0; m < INFLUENCES; ++m) {
+                const double total = warp_total(sums[m]);
+                if (lane == 0) own.influence[m] = total;
+            }
         }
     }
-    fold_warps(folds, partial + (i64)blockIdx.x * K * K);
+    fold_warps(folds, partial + (i64)blockIdx.x * FACTOR_NUMBERS);
     if (!arrives_last(ticket, gridDim.x)) return false;
     if (warp < FOLDING_WARPS) {
         clear(folds[warp]);
-        const auto at = [partial](i64 f, int i, int j) { return partial[f * K * K + j * K + i]; };
+        const auto at = [partial](i64 f, int i, int j) { return partial[f * FACTOR_NUMBERS + j * K + i]; };
         fold_factors(folds[warp], gridDim.x, warp, FOLDING_WARPS, at);
-        if (warp == 0 && lane == 0)
-            for (i64 b = 0; b < gridDim.x; ++b) folds[0].weight += partial[b * K * K + WEIGHT];
+        if (warp == 0)
+            for (int m = lane; m < INFLUENCES; m += 32)
+                for (i64 b = 0; b < gridDim.x; ++b) folds[0].influence[m] += partial[b * FACTOR_NUMBERS + K * K + m];
     }
     fold_warps(folds, out);
     __syncthreads();
@@ -227,7 +231,7 @@ __device__ bool factor_pass(
 
 // Entry point. Launch: THREADS threads, any number of blocks.
 //
-// The triangular factor of [J r] at `params`: `out` receives K * K numbers (see factor_pass).
+// The triangular factor of [J r] at `params`: `out` receives FACTOR_NUMBERS (see factor_pass).
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) factor(
     Data data, const double* params, const double* columns, double floor, double* partial,
     unsigned* ticket, double* out) {

@@ -4,13 +4,28 @@
 // (Triggs et al. 2000). Where rho' + 2 z rho'' is less than floor * rho' that takes its place, and
 // never less than 2^-52.
 
+// Sums over the points under a robust loss, with psi = rho' r and its derivative psi' = rho' + 2 z rho'', as
+// `Influence` in `src/normal/influence.rs`: of rho', by which a point counts, of psi^2, psi' and psi'^2, and of the
+// squares of the rows' factors.
+constexpr int INFLUENCES = 5;
+
 // rho, rho' and rho' + 2 z rho''.
 struct LossTerms {
     Term rho, gradient, curvature;
 };
 
-__device__ __forceinline__ LossTerms loss_terms(Term z) {
-    const Term one = 1;
+// At a residual over the scale of the loss.
+__device__ __forceinline__ LossTerms loss_terms(Term u) {
+#ifdef CUSTOM_LOSS
+    real numbers[custom_loss::UNIFORMS], out[3];
+    const real x[1] = {(real)u};
+    custom_loss::model_uniforms(nullptr, numbers);
+    custom_loss::model_point(numbers, x, out);
+    // rho, d rho / du and its derivative; at 0 the quotient is its limit.
+    const Term curvature = Term(0.5) * (Term)out[2];
+    return {(Term)out[0], u == Term(0) ? curvature : Term(0.5) * (Term)out[1] / u, curvature};
+#else
+    const Term one = 1, z = u * u;
     LossTerms at = {z, one, one};
     if constexpr (LOSS == SOFT_L1) {
         Term t = one + z, root = sqrt(t);
@@ -35,29 +50,34 @@ __device__ __forceinline__ LossTerms loss_terms(Term z) {
         at.gradient = t;
         at.curvature = (one - 3 * z * z) * t * t;
     } else if constexpr (LOSS == TUKEY) {
-        Term within = z < one ? z : one, u = one - within;
+        Term within = z < one ? z : one, rest = one - within;
         // (1 - u^3) / 3, which would lose the digits of a small z.
-        at.rho = within * (u + within * within / 3);
-        at.gradient = u * u;
-        at.curvature = u * (one - 5 * z);
+        at.rho = within * (rest + within * within / 3);
+        at.gradient = rest * rest;
+        at.curvature = rest * (one - 5 * z);
     }
     return at;
+#endif
 }
 
-// Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2, `weight` rho', by
-// which the point counts. `floor`: the least share of the gradient's weight that the row keeps.
-__device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost, Term& weight) {
+// Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2, `influence` the
+// INFLUENCES. `floor`: the least share of the gradient's weight that the row keeps.
+__device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost, Term* influence) {
     const Term least_square = 2.220446049250313e-16;
-    Term z = (r / scale) * (r / scale);
-    LossTerms at = loss_terms(z);
+    LossTerms at = loss_terms(r / scale);
     Term least = floor * at.gradient;
     Term square = at.curvature > least ? at.curvature : least;
     square = square > least_square ? square : least_square;
     Term s = sqrt(square);
     cost = Term(0.5) * scale * scale * at.rho;
-    weight = at.gradient;
+    const Term psi = r * at.gradient;
+    influence[0] = at.gradient;
+    influence[1] = psi * psi;
+    influence[2] = at.curvature;
+    influence[3] = at.curvature * at.curvature;
+    influence[4] = square;
     // A residual that is not a number stays one here: the comparisons above would lose it.
-    r = r * at.gradient / s;
+    r = psi / s;
     return s;
 }
 

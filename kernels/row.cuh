@@ -2,7 +2,7 @@
 
 // What is summed over the points: a linear cost is half of the last product.
 constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
-// Whether points count by the weights of a loss.
+// Whether points count by the influence that a loss leaves them.
 constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;
 
 // What all points of a pass share, in shared memory. `u`: the model's numbers that do not depend on
@@ -33,10 +33,10 @@ __device__ __forceinline__ Point load_point(const Data& data, i64 i) {
     return point;
 }
 
-// `row`: K numbers. `cost`: the point's loss, left alone where the loss is linear. `weight`: how much the point
-// counts, left alone where there is no loss.
+// `row`: K numbers. `cost`: the point's loss, left alone where the loss is linear. `influence`: INFLUENCES numbers,
+// left alone where there is no loss.
 __device__ __forceinline__ void weighted_row(
-    const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost, Term& weight) {
+    const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost, Term* influence) {
     real out[K];
     model_point(common.u, point.x, out);
     Term residual = ((Term)out[0] - point.y) * point.weight;
@@ -48,7 +48,7 @@ __device__ __forceinline__ void weighted_row(
         residual *= kept;
         cost *= kept;
     } else if constexpr (LOSS != LINEAR) {
-        factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost, weight);
+        factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost, influence);
     }
 #pragma unroll
     for (int j = 0; j < FREE; ++j) row[j] = (Term)out[1 + j] * factor * common.columns[j];
@@ -57,8 +57,8 @@ __device__ __forceinline__ void weighted_row(
 
 __device__ __forceinline__ void weighted_row(
     const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost) {
-    Term weight;
-    weighted_row(point, data, common, floor, row, cost, weight);
+    Term influence[INFLUENCES];
+    weighted_row(point, data, common, floor, row, cost, influence);
 }
 
 // Adds the products of the numbers of a row.

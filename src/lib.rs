@@ -138,6 +138,7 @@ pub use curve_fit::{CurveFit, curve_fit, least_squares};
 pub use data::batch::{BatchData, Starts};
 pub use data::loss::Estimator;
 pub use data::loss::Loss;
+pub use data::loss_formula::LossFormula;
 pub use data::sigma::Sigma;
 pub use data::start::Start;
 pub use data::stream::Stream;

@@ -1,7 +1,9 @@
 //! How residuals count: what y is taken for, robust losses, and how far a fit under one of them may begin.
 
+use super::loss_formula::LossFormula;
 use crate::constants::FAR;
 use crate::error::{Error, Result};
+use crate::model::var::Var;
 use serde::{Deserialize, Serialize};
 
 /// The loss of a weighted residual r (in units of σ where one is given, else in units of y). A fit
@@ -22,8 +24,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// Small residuals count alike under every loss: ρ(z) = z + O(z²). The covariance comes from the
 /// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as
-/// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) the outliers' loss is part of the scatter
-/// that scales it and widens the error bars, as in SciPy; say sigma if you know it.
+/// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) and [`Sigma::Relative`](crate::Sigma::Relative) it is
+/// a sandwich, scaled by how far the points pull (Huber, Robust Statistics, 1981, section 7.6), so that it does not depend on
+/// how far away the outliers are; SciPy takes the loss for squares there, which makes errors too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Loss {
@@ -55,6 +58,13 @@ pub enum Loss {
         /// Residual from which on a point is left out.
         scale: f64,
     },
+    /// One of the caller's own: see [`custom`](Loss::custom).
+    Custom {
+        /// Residual of which the formula has multiples.
+        scale: f64,
+        /// ρ by the residual over the scale.
+        formula: LossFormula,
+    },
 }
 
 impl Loss {
@@ -69,6 +79,38 @@ impl Loss {
         ]
     }
 
+    /// A loss by its formula ρ(u), with u = r/C the residual, model − y over sigma, over the `scale`. The closure is
+    /// traced once, like a model, and differentiated exactly; it may treat the two sides differently. A fit
+    /// minimises ½ Σ C² ρ(u). SciPy's functions of z = (r/C)² are those of `u*u` here.
+    ///
+    /// ρ must be 0 at 0 and about u² near it on one side at least, so that small residuals count as they do in
+    /// least squares and errors of parameters are what they are under other losses. It must not fall where |u|
+    /// grows, and may be flat.
+    ///
+    /// A fit with a loss that pulls less on points that are far away begins with [`Loss::Cauchy`].
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a scale that is not positive and finite, and for a formula that is not as said
+    /// above; [`Error::ModelPanicked`] and [`Error::ForeignVariable`] as for models.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, Loss};
+    /// // Welsch's loss, and a line below peaks: points above it count a hundredth of those below.
+    /// let welsch = Loss::custom(2.985, |u| 1.0 - (-(u * u)).exp())?;
+    /// assert_eq!(welsch.scale(), Some(2.985));
+    /// let below = Loss::custom(1.0, |u| u * u * u.lt(0.0).select(0.01, 1.0))?;
+    /// let x: Vec<f64> = (0..200).map(f64::from).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 3.0 + 0.1 * x + 40.0 * (-((x - 80.0) / 6.0).powi(2)).exp()).collect();
+    /// let line = CurveFit::new(|x, [a, b]| a + b * x).loss(below);
+    /// let fit = line.fit(Data::new(&x, &y)?, [0.0, 0.0])?;
+    /// assert!((fit.params()[1] - 0.1).abs() < 0.01);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn custom(scale: f64, formula: impl FnOnce(Var) -> Var) -> Result<Loss> {
+        let loss = Loss::Custom { scale, formula: LossFormula::trace(formula)? };
+        loss.validate().map(|()| loss)
+    }
+
     /// The scale C, or `None` for least squares.
     pub fn scale(self) -> Option<f64> {
         match self {
@@ -77,7 +119,25 @@ impl Loss {
             | Loss::Huber { scale }
             | Loss::Cauchy { scale }
             | Loss::Arctan { scale }
-            | Loss::Tukey { scale } => Some(scale),
+            | Loss::Tukey { scale }
+            | Loss::Custom { scale, .. } => Some(scale),
+        }
+    }
+
+    /// The formula of a loss of the caller's own.
+    pub(crate) fn formula(self) -> Option<LossFormula> {
+        match self {
+            Loss::Custom { formula, .. } => Some(formula),
+            _ => None,
+        }
+    }
+
+    /// Whether the cost of an outlier grows with its residual, though its pull does not shrink.
+    pub(crate) fn grows(self) -> bool {
+        match self {
+            Loss::SoftL1 { .. } | Loss::Huber { .. } => true,
+            Loss::Custom { formula, .. } => !formula.redescends(),
+            _ => false,
         }
     }
 
@@ -86,10 +146,8 @@ impl Loss {
     /// that; it tells neither how far the other points are nor how well their cost is known, and a part of
     /// it is no tolerance. Under other losses, and under none, all of the cost counts: infinite.
     pub(crate) fn bulk(self, points: usize, unit: f64) -> f64 {
-        match self {
-            Loss::SoftL1 { scale } | Loss::Huber { scale } => {
-                0.5 * points as f64 * (scale * unit).powi(2)
-            }
+        match self.scale() {
+            Some(scale) if self.grows() => 0.5 * points as f64 * (scale * unit).powi(2),
             _ => f64::INFINITY,
         }
     }
@@ -118,6 +176,7 @@ impl Loss {
             Loss::Cauchy { .. } => "Cauchy",
             Loss::Arctan { .. } => "arctan",
             Loss::Tukey { .. } => "Tukey",
+            Loss::Custom { .. } => "custom",
         }
     }
 }
@@ -126,7 +185,11 @@ impl Loss {
     /// Whether a point pulls the less the farther it is. Where nearly all points are far, as they are from a
     /// bad start, such a loss is flat or has a minimum at every few points that the model can pass through.
     pub(crate) fn redescends(self) -> bool {
-        matches!(self, Loss::Cauchy { .. } | Loss::Arctan { .. } | Loss::Tukey { .. })
+        match self {
+            Loss::Cauchy { .. } | Loss::Arctan { .. } | Loss::Tukey { .. } => true,
+            Loss::Custom { formula, .. } => formula.redescends(),
+            _ => false,
+        }
     }
 
     /// The loss whose minimum is the start for this one, if it is not the caller's: that of the same
@@ -134,6 +197,9 @@ impl Loss {
     pub(crate) fn first(self) -> Option<Loss> {
         match self {
             Loss::Arctan { scale } | Loss::Tukey { scale } => Some(Loss::Cauchy { scale }),
+            Loss::Custom { scale, formula } => {
+                formula.redescends().then_some(Loss::Cauchy { scale })
+            }
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ pub(crate) mod columns;
 pub(crate) mod correlated;
 mod heaviest;
 pub(crate) mod loss;
+pub(crate) mod loss_formula;
 pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;

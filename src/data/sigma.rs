@@ -12,7 +12,8 @@ use nalgebra::DMatrix;
 #[non_exhaustive]
 pub enum Sigma<'a> {
     /// Nothing is known but that all points of a fit have the same error, which the scatter about that fit
-    /// measures: the covariance is scaled by the reduced chi-square.
+    /// measures: the covariance is scaled by the reduced chi-square, under a robust
+    /// [loss](crate::Loss) by how far the points pull.
     #[default]
     Unknown,
     /// One standard deviation in the units of y for all points; the covariance is not scaled.

@@ -4,7 +4,7 @@
 use super::covariance::{Covariance, CovarianceInputs, kept};
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
-use crate::normal::{RFactor, Spectrum};
+use crate::normal::{Influence, RFactor, Spectrum};
 use crate::solver::bounds::{Limits, Side};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::levels::{inside, last_step, sharpened};
@@ -165,12 +165,12 @@ impl End {
                 // The last normal equations must do.
                 Err(Fault::Stopped(stop)) => {
                     self.model.write_factor(&mut self.factor);
-                    (self.stopped, self.factor.weight) = (Some(stop), f64::NAN);
+                    (self.stopped, self.factor.influence) = (Some(stop), Influence::UNKNOWN);
                 }
                 Err(fault) => return Err(fault.into()),
             }
             if problem.loss != Loss::Linear {
-                self.weight = self.factor.weight;
+                self.weight = self.factor.influence.weight;
             }
         }
         self.find_held(problem, outcome);

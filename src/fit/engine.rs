@@ -133,6 +133,7 @@ impl Request<'_> {
         let free = &space.problem.free;
         let mut covariance = end.covariance(free, &outcome.columns, sizes, &row_error);
         covariance.tie(&self.ties, &params);
+        let cost_unit = space.cost_unit(points.absolute, covariance.rank);
         let mut at_bound = vec![None; self.names.len()];
         free.iter().zip(&end.sides).for_each(|(&k, &side)| at_bound[k] = side);
         let stats = self.stats(evaluator, outcome, end.passes, [solving, begun.elapsed()]);
@@ -147,6 +148,7 @@ impl Request<'_> {
             estimator: points.estimator,
             cost: outcome.cost,
             row_unit: points.units.row,
+            cost_unit,
             scatter: points.summary.scatter,
             points: points.used,
             omitted: points.omitted,

@@ -91,6 +91,9 @@ pub struct Fit {
     /// In row units.
     pub(crate) cost: f64,
     pub(crate) row_unit: f64,
+    /// By what twice a rise of the cost is divided to be compared with χ², in squares of row units; NaN where
+    /// that is not known.
+    pub(crate) cost_unit: f64,
     /// How many points count, by their weights; NaN if that is not known.
     pub(crate) weight: f64,
     /// Σ(w(y − mean))², in row units.

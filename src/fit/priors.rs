@@ -91,6 +91,10 @@ impl<'p, P: DerefMut<Target = dyn Evaluator + 'p>> Evaluator for WithPriors<'_, 
         Ok(())
     }
 
+    fn expect_below(&mut self, cost: f64) {
+        self.points.expect_below(cost);
+    }
+
     fn threads(&self) -> usize {
         self.points.threads()
     }

@@ -4,7 +4,7 @@ use super::Fit;
 use super::marginal::SetOfMany;
 use super::propagated::Derived;
 use super::significant::{significant, trimmed};
-use crate::data::loss::Estimator;
+use crate::data::loss::{Estimator, Loss};
 use std::fmt;
 
 /// Correlations below this are not worth a line.
@@ -136,6 +136,9 @@ impl Fit {
         let errors = match self.scaled {
             _ if self.estimator == Estimator::Poisson => {
                 "Poisson maximum likelihood; standard errors follow from the Fisher information"
+            }
+            true if self.loss != Loss::Linear => {
+                "standard errors are scaled by how far the points pull"
             }
             true => "standard errors are scaled by the scatter of the residuals",
             false => "standard errors follow from the given sigma alone",

@@ -54,6 +54,7 @@ pub(crate) struct SavedFit {
     scaled: bool,
     cost: Exact,
     row_unit: Exact,
+    cost_unit: Exact,
     scatter: Exact,
     points: usize,
     /// Not there in documents of before.
@@ -181,6 +182,7 @@ impl From<Fit> for SavedFit {
             scaled: fit.scaled,
             cost: Exact(fit.cost),
             row_unit: Exact(fit.row_unit),
+            cost_unit: Exact(fit.cost_unit),
             scatter: Exact(fit.scatter),
             points: fit.points,
             priors: fit.priors.clone(),
@@ -241,6 +243,7 @@ impl TryFrom<SavedFit> for Fit {
             scaled: saved.scaled,
             cost: saved.cost.0,
             row_unit: saved.row_unit.0,
+            cost_unit: saved.cost_unit.0,
             scatter: saved.scatter.0,
             points: saved.points,
             priors: saved.priors,

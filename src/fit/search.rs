@@ -10,7 +10,7 @@ use super::end::End;
 use crate::backend::cuda::source::Arithmetic;
 use crate::constants::FAR;
 use crate::data::loss::{Loss, distance};
-use crate::normal::{Normal, Summary};
+use crate::normal::{Influence, Normal, Summary};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::minimise::Minimiser;
 use crate::solver::observe::Observer;
@@ -142,12 +142,23 @@ impl Workspace {
     /// The standard deviation of a row, by the rank; directions that the data do not determine take no degree of
     /// freedom. `absolute`: whether it follows from what is known of y's alone.
     pub(crate) fn row_error(&self, absolute: bool) -> impl Fn(usize) -> f64 {
-        let (unit, points, cost) =
-            (self.problem.row_unit, self.problem.points, self.outcome().cost);
-        move |rank| match points.saturating_sub(rank) {
-            _ if absolute => unit,
-            0 => f64::NAN,
-            degrees => (2.0 * cost / degrees as f64).sqrt(),
+        let (unit, points) = (self.problem.row_unit, self.problem.points);
+        let influence = self.influence();
+        move |rank| if absolute { unit } else { influence.row_error(points, rank) }
+    }
+
+    /// By what twice a rise of the cost is divided to be compared with χ².
+    pub(crate) fn cost_unit(&self, absolute: bool, rank: usize) -> f64 {
+        match absolute {
+            true => self.problem.row_unit * self.problem.row_unit,
+            false => self.influence().scale(self.problem.points, rank),
+        }
+    }
+
+    fn influence(&self) -> Influence {
+        match self.problem.loss {
+            Loss::Linear => Influence::of_squares(self.problem.points, 2.0 * self.outcome().cost),
+            _ => self.end.factor.influence,
         }
     }
 

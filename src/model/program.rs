@@ -161,8 +161,7 @@ impl Program {
         self.replay(x, p)
     }
 
-    /// All outputs at one point, the value first: what the interpreter is held to.
-    #[cfg(test)]
+    /// All outputs at one point, the value first.
     pub(crate) fn outputs(&self, x: &[f64], p: &[f64]) -> Vec<f64> {
         let slots = self.run(x, p);
         self.outputs.iter().map(|&o| slots[o as usize].value()).collect()

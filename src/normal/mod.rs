@@ -1,6 +1,7 @@
 //! Summaries of the data that the solver works on. Two summaries of parts merge into that of the
 //! whole, so threads, chunks and devices are one operation at different scales.
 
+mod influence;
 pub(crate) mod small;
 mod spectrum;
 mod summaries;
@@ -15,6 +16,7 @@ pub(crate) trait Summary: Send {
     fn is_finite(&self) -> bool;
 }
 
+pub(crate) use influence::Influence;
 pub(crate) use spectrum::Spectrum;
 pub(crate) use summaries::Grouped;
 pub(crate) use summaries::{Normal, pair};

@@ -2,6 +2,7 @@
 //! rows; and groups of pieces, merged in one order.
 
 use super::Summary;
+use super::influence::Influence;
 use super::small::{fold_rows, rotate_in};
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +89,8 @@ pub(crate) struct RFactor {
     pub(crate) n: usize,
     /// (n + 1) × (n + 1), column-major.
     pub(crate) r: Vec<f64>,
-    /// What the points count together under a robust loss, the sum of ρ'; 0 under others.
-    pub(crate) weight: f64,
+    /// What a robust loss makes of the points; zeros without one.
+    pub(crate) influence: Influence,
 }
 
 impl RFactor {
@@ -100,7 +101,7 @@ impl RFactor {
 
     /// Of no points, for `n` free parameters.
     pub(crate) fn zero(n: usize) -> RFactor {
-        RFactor { n, r: vec![0.0; (n + 1) * (n + 1)], weight: 0.0 }
+        RFactor { n, r: vec![0.0; (n + 1) * (n + 1)], influence: Influence::default() }
     }
 
     /// Rij of the factor of J, or with j = n of Qᵀr.
@@ -132,12 +133,12 @@ pub(crate) fn heaviest_first(rows: &[f64], k: usize) -> Vec<f64> {
 impl Summary for RFactor {
     fn clear(&mut self) {
         self.r.fill(0.0);
-        self.weight = 0.0;
+        self.influence = Influence::default();
     }
 
     fn merge(&mut self, other: &mut RFactor) {
         let k = self.n + 1;
-        self.weight += other.weight;
+        self.influence.add(&other.influence, 1.0);
         fold_rows(&mut self.r, k, &mut other.r, k, k);
     }
 

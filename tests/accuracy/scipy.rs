@@ -54,12 +54,50 @@ fn run(case: &Case) -> Fit {
     model.fit(data, &case.start).expect(&case.name)
 }
 
+/// ρ' and ρ' + 2zρ'' by the definitions of the losses.
+fn slopes(loss: scipy::Loss, r: f64) -> [f64; 2] {
+    use scipy::Loss::*;
+    let z = (r / self::loss(loss).scale().unwrap_or(1.0)).powi(2);
+    let (first, second) = match loss {
+        Linear => (1.0, 0.0),
+        SoftL1 { .. } => ((1.0 + z).powf(-0.5), -0.5 * (1.0 + z).powf(-1.5)),
+        Huber { .. } if z <= 1.0 => (1.0, 0.0),
+        Huber { .. } => (z.powf(-0.5), -0.5 * z.powf(-1.5)),
+        Cauchy { .. } => (1.0 / (1.0 + z), -(1.0 + z).powi(-2)),
+        Arctan { .. } => (1.0 / (1.0 + z * z), -2.0 * z * (1.0 + z * z).powi(-2)),
+        Tukey { .. } if z < 1.0 => ((1.0 - z).powi(2), -2.0 * (1.0 - z)),
+        Tukey { .. } => (0.0, 0.0),
+    };
+    [first, first + 2.0 * z * second]
+}
+
+/// s² of the sandwich, by its formula (docs/mathematics.md, section 8).
+fn sandwich(case: &Case, fit: &Fit) -> f64 {
+    let columns: Vec<&[f64]> = case.x.iter().map(Vec::as_slice).collect();
+    let curve = fit.predict(columns).expect("a curve");
+    let (n, p) = (case.y.len() as f64, free(case).len() as f64);
+    let mut means = [0.0; 4];
+    for (f, y) in curve.iter().zip(&case.y) {
+        let [first, slope] = slopes(case.loss, f - y);
+        let added = [(first * (f - y)).powi(2), slope, slope * slope, slope.max(0.0)];
+        means.iter_mut().zip(added).for_each(|(mean, value)| *mean += value / n);
+    }
+    let [pull, slope, square, kept] = means;
+    let k = 1.0 + p / n * (square - slope * slope) / (slope * slope);
+    k * pull * n / (n - p) * kept / (slope * slope)
+}
+
 /// The covariance that SciPy would report. A covariance matrix of y is always absolute here, so that of
-/// a matrix known up to a factor is rescaled as SciPy's `absolute_sigma=False` does.
+/// a matrix known up to a factor is rescaled as SciPy's `absolute_sigma=False` does. Under a robust loss SciPy scales
+/// by the loss in place of squares.
 fn covariance(case: &Case, fit: &Fit) -> DMatrix<f64> {
     match case.errors {
         Errors::Matrix { absolute: false, .. } => {
             fit.covariance() * fit.reduced_chi_square().expect("degrees of freedom")
+        }
+        Errors::Unknown if case.loss != scipy::Loss::Linear => {
+            let scipy = fit.reduced_chi_square().expect("degrees of freedom");
+            fit.covariance() * (scipy / sandwich(case, fit))
         }
         _ => fit.covariance().clone(),
     }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 13] = [
+const LESSONS: [&str; 15] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -22,6 +22,8 @@ const LESSONS: [&str; 13] = [
     "11_global_fit",
     "12_intervals",
     "13_ode",
+    "14_errors_in_x",
+    "15_convolution",
 ];
 
 /// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.

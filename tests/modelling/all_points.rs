@@ -152,7 +152,7 @@ fn fits_do_not_depend_on_threads_and_turns() {
     assert_eq!(usual, pool.install(|| bits(arrays().fit(&data, START).unwrap())));
 }
 
-/// One call at a rejected trial, one more for each free parameter elsewhere.
+/// One call at a rejected trial, one more for each free parameter elsewhere; for each set of a joint fit.
 #[test]
 fn rejected_trials_cost_one_call() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -163,15 +163,29 @@ fn rejected_trials_cost_one_call() {
     });
     let (x, y) = data(500);
     // From here some steps are far too long.
-    let fit = model.fit(Data::new(&x, &y).unwrap(), [-300.0, 40.0, 1000.0]).unwrap();
-    assert!(fit.converged(), "{}", fit.termination());
-    let (evaluations, iterations) = (fit.evaluations(), fit.stats().iterations);
-    let all = calls.load(Ordering::Relaxed);
-    println!("{all} calls, {evaluations} evaluations, {iterations} iterations");
-    // Central ones, twice as many, at the start and for the last digits.
-    let most = evaluations + 3 * iterations + 6 * 4;
-    assert!(all <= most, "{all} calls, not {most} at most, for {evaluations} evaluations");
-    assert!(iterations + 6 < evaluations, "{evaluations}: few trials were rejected");
+    let start = [-300.0, 40.0, 1000.0];
+    let part = |range: std::ops::Range<usize>| Data::new(&x[range.clone()], &y[range]).unwrap();
+    let joint = |sets: Vec<Data<'_>>| {
+        let shared = GlobalFit::new(&model).share(["p0", "p1", "p2"]);
+        shared.fit(sets, start).unwrap().fit().clone()
+    };
+    for sets in 0..3 {
+        calls.store(0, Ordering::Relaxed);
+        let fit = match sets {
+            0 => model.fit(part(0..500), start).unwrap(),
+            1 => joint(vec![part(0..500)]),
+            _ => joint(vec![part(0..250), part(250..500)]),
+        };
+        assert!(fit.converged(), "{}", fit.termination());
+        let (evaluations, iterations) = (fit.evaluations(), fit.stats().iterations);
+        let all = calls.load(Ordering::Relaxed);
+        println!("{sets} sets: {all} calls, {evaluations} evaluations, {iterations} iterations");
+        // Central ones, twice as many, at the start and for the last digits.
+        let most = evaluations + 3 * iterations + 6 * 4;
+        let most = most * sets.max(1);
+        assert!(all <= most, "{all} calls, not {most} at most, for {evaluations} evaluations");
+        assert!(iterations + 6 < evaluations, "{evaluations}: few trials were rejected");
+    }
 }
 
 #[test]

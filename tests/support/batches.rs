@@ -208,7 +208,8 @@ pub fn losses_bounds_and_fixed_parameters(place: Place<'_>) {
     for fitter in fitters {
         check(&fitter, &data, START, 3, place);
     }
-    for loss in Loss::robust(2.0) {
+    let welsch = Loss::custom(2.0, |u| -(-(u * u)).exp_m1()).unwrap();
+    for loss in Loss::robust(2.0).into_iter().chain([welsch]) {
         check(&decay().loss(loss), &data, START, 3, place);
         let far = check(&decay().loss(loss), &data, [1500.0, 0.7, 300.0], 30, place);
         assert!(far.effective_points().iter().all(|&counting| counting > 20.0), "{loss:?}: {far}");

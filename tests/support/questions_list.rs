@@ -189,7 +189,8 @@ fn weights() -> Vec<Question> {
 fn losses() -> Vec<Question> {
     let mut all = Vec::new();
     for scale in [0.05, 0.5] {
-        for loss in Loss::robust(scale) {
+        let welsch = Loss::custom(scale, |u| -(-(u * u)).exp_m1()).expect("a loss");
+        for loss in Loss::robust(scale).into_iter().chain([welsch]) {
             let (x, mut y) = decays(60);
             y.iter_mut().step_by(9).for_each(|y| *y += 2.0);
             all.push(ask(&format!("a decay under {loss:?}"), decay().loss(loss), (x, y), &DECAY));

@@ -7,6 +7,7 @@ mod code;
 mod gram;
 pub(crate) mod kernels;
 pub(crate) mod linearised;
+mod loss_rows;
 mod machine;
 mod points_alone;
 mod poisson;
@@ -380,5 +381,6 @@ fn in_row_units(loss: Loss, unit: f64) -> Loss {
         Loss::Cauchy { scale } => Loss::Cauchy { scale: scale * unit },
         Loss::Arctan { scale } => Loss::Arctan { scale: scale * unit },
         Loss::Tukey { scale } => Loss::Tukey { scale: scale * unit },
+        Loss::Custom { scale, formula } => Loss::Custom { scale: scale * unit, formula },
     }
 }

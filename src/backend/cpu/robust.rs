@@ -7,9 +7,10 @@
 //! step. Factors of the Jacobian have the floor 0, as SciPy does: those that give the covariance, and
 //! those that ill-conditioned problems iterate with.
 
-use super::gram::LANES;
+use super::gram::{LANES, collapse};
 use crate::data::loss::Loss;
 use crate::math::lane;
+use crate::normal::Influence;
 
 /// The smallest square of a row factor.
 const LEAST: f64 = f64::EPSILON;
@@ -19,14 +20,31 @@ const LEAST: f64 = f64::EPSILON;
 pub(super) struct RobustSums {
     /// Of the loss, ½C²ρ.
     pub(super) costs: [f64; LANES],
-    /// Of ρ', by which a point counts. Counts of events leave it alone.
-    pub(super) weights: [f64; LANES],
+    /// Those of an [`Influence`]; counts of events leave them alone.
+    influence: [[f64; LANES]; Influence::SUMS],
+}
+
+impl RobustSums {
+    /// What the loss makes of all points.
+    pub(super) fn influence(&self) -> Influence {
+        let mut sums = [0.0; Influence::SUMS];
+        collapse(self.influence.as_flattened(), &mut sums);
+        Influence::of(sums)
+    }
+
+    #[inline(always)]
+    fn add(&mut self, l: usize, cost: f64, influence: &Influence) {
+        self.costs[l] += cost;
+        for (sums, value) in self.influence.iter_mut().zip(influence.sums()) {
+            sums[l] += value;
+        }
+    }
 }
 
 /// ρ, ρ' and ρ' + 2zρ'' at z.
 type LossTerms = (f64, f64, f64);
 
-/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and weights to `sums`. Both slices have
+/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and influences to `sums`. Both slices have
 /// one value per point of the block.
 #[inline(always)]
 pub(super) fn correct(
@@ -37,7 +55,8 @@ pub(super) fn correct(
     sums: &mut RobustSums,
 ) {
     match loss {
-        Loss::Linear => row.fill(1.0),
+        // One of the caller's own takes the way of `custom_loss.rs`.
+        Loss::Linear | Loss::Custom { .. } => row.fill(1.0),
         Loss::SoftL1 { scale } => each(scale, floor, residual, row, sums, |z| {
             let t = 1.0 + z;
             let root = t.sqrt();
@@ -69,6 +88,25 @@ pub(super) fn correct(
     }
 }
 
+/// As [`correct`] for the loss of which `terms` has ρ, dρ/du and d²ρ/du² at the residuals over the scale.
+pub(super) fn by_formula(
+    (scale, floor): (f64, f64),
+    [value, first, second]: [&[f64]; 3],
+    residual: &mut [f64],
+    row: &mut [f64],
+    sums: &mut RobustSums,
+) {
+    let half_square = 0.5 * scale * scale;
+    for (i, (r, s)) in residual.iter_mut().zip(row).enumerate() {
+        let (u, curvature) = (*r / scale, 0.5 * second[i]);
+        // At a residual of 0 the quotient is its limit.
+        let gradient = if u == 0.0 { curvature } else { 0.5 * first[i] / u };
+        let terms = (value[i], gradient, curvature);
+        let (rho, influence) = point(scale, floor, r, s, &|_| terms);
+        sums.add(i % LANES, half_square * rho, &influence);
+    }
+}
+
 #[inline(always)]
 fn each(
     scale: f64,
@@ -83,19 +121,17 @@ fn each(
     let (s_groups, s_rest) = row.as_chunks_mut::<LANES>();
     for (r, s) in r_groups.iter_mut().zip(s_groups) {
         for l in 0..LANES {
-            let at = point(scale, floor, &mut r[l], &mut s[l], &terms);
-            sums.costs[l] += half_square * at.0;
-            sums.weights[l] += at.1;
+            let (rho, influence) = point(scale, floor, &mut r[l], &mut s[l], &terms);
+            sums.add(l, half_square * rho, &influence);
         }
     }
     for (l, (r, s)) in r_rest.iter_mut().zip(s_rest).enumerate() {
-        let at = point(scale, floor, r, s, &terms);
-        sums.costs[l] += half_square * at.0;
-        sums.weights[l] += at.1;
+        let (rho, influence) = point(scale, floor, r, s, &terms);
+        sums.add(l, half_square * rho, &influence);
     }
 }
 
-/// Corrects one point, and returns ρ and ρ'.
+/// Corrects one point, and returns ρ and the rest of what is added up.
 #[inline(always)]
 fn point(
     scale: f64,
@@ -103,14 +139,15 @@ fn point(
     r: &mut f64,
     s: &mut f64,
     terms: &impl Fn(f64) -> LossTerms,
-) -> (f64, f64) {
+) -> (f64, Influence) {
     let z = (*r / scale) * (*r / scale);
     let (rho, gradient, curvature) = terms(z);
     let least = floor * gradient;
     let square = if curvature > least { curvature } else { least };
     let square = if square > LEAST { square } else { LEAST };
     *s = square.sqrt();
+    let psi = *r * gradient;
     // A residual that is not a number must stay one: the comparisons above would lose it.
-    *r = *r * gradient / *s;
-    (rho, gradient)
+    *r = psi / *s;
+    (rho, Influence::of([gradient, psi * psi, curvature, curvature * curvature, square]))
 }

@@ -4,6 +4,7 @@ use super::closest::BlockPoints;
 use super::code::Operand;
 use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
+use super::loss_rows::LossRows;
 use super::machine::{BLOCK, Block, Machine, Register, lanes, register};
 use super::robust::RobustSums;
 use crate::data::loss::{Estimator, Loss};
@@ -11,7 +12,7 @@ use crate::data::points::Points;
 use crate::data::sigma::Weights;
 use crate::data::values::Values;
 use crate::model::op::Binary;
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::{Influence, Normal, RFactor, pair};
 
 /// From one column of the matrix that is folded to the next: not a power of two, so that columns do
 /// not compete for the same cache sets.
@@ -26,14 +27,12 @@ pub(super) struct BlockRows {
     columns: Vec<Register>,
     /// The factor of each row, where rows are weighted.
     factor: Register,
-    /// The factor that the loss adds.
-    robust: Register,
     response: Register,
     lanes: Vec<f64>,
     /// Of each column, the points beyond the last eight of a block.
     rests: Vec<[f64; LANES]>,
     matrix: Vec<f64>,
-    robust_sums: RobustSums,
+    loss: LossRows,
 }
 
 /// A block's model values and partials.
@@ -79,7 +78,8 @@ impl BlockRows {
     /// Makes room for `k` columns, residual included.
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
-        for needed in [&mut self.factor, &mut self.robust, &mut self.response] {
+        self.loss.reserve();
+        for needed in [&mut self.factor, &mut self.response] {
             *needed = needed.take().or_else(register);
         }
         self.lanes.resize(self.lanes.len().max(LANES * pair(0, k)), 0.0);
@@ -89,7 +89,7 @@ impl BlockRows {
     /// Forgets the sums of the chunk before.
     pub(super) fn clear(&mut self) {
         self.lanes.fill(0.0);
-        self.robust_sums = RobustSums::default();
+        self.loss.sums = RobustSums::default();
     }
 
     /// Sets the last column to the weighted, robustly corrected residual, `value` − y, and the factor
@@ -104,19 +104,17 @@ impl BlockRows {
     ) -> bool {
         let points = weighting.points;
         let n = value.len();
-        let (Some(residual), Some(factor), Some(robust), Some(response)) =
-            (&mut self.columns[k - 1], &mut self.factor, &mut self.robust, &mut self.response)
+        let (Some(residual), Some(factor), Some(response)) =
+            (&mut self.columns[k - 1], &mut self.factor, &mut self.response)
         else {
             return false;
         };
-        let (residual, factor, robust) =
-            (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
+        let (residual, factor) = (&mut residual.0[..n], &mut factor.0[..n]);
         let rule = (weighting.loss, weighting.floor);
-        let sums = &mut self.robust_sums;
         if let Some(distances) = distances {
             residual.copy_from_slice(distances.distance);
             factor.copy_from_slice(distances.factor);
-            return correct(kernels, rule, true, residual, factor, robust, sums);
+            return self.loss.correct(kernels, rule, true, residual, factor);
         }
         let y: &[f64] = match (points.y, block) {
             (Values::F64(v), Block::Run(start)) => &v[start..start + n],
@@ -130,7 +128,7 @@ impl BlockRows {
         };
         if points.estimator == Estimator::Poisson {
             let darkest = [points.darkest(); LANES];
-            kernels.poisson(&darkest, [value, y], residual, factor, sums);
+            kernels.poisson(&darkest, [value, y], residual, factor, &mut self.loss.sums);
             return true;
         }
         kernels.binary(Binary::Sub, value, y, residual);
@@ -159,7 +157,7 @@ impl BlockRows {
         if weighted {
             weigh_residual(residual, factor);
         }
-        correct(kernels, rule, weighted, residual, factor, robust, sums)
+        self.loss.correct(kernels, rule, weighted, residual, factor)
     }
 
     /// As [`residual`](BlockRows::residual), of fits side by side.
@@ -171,20 +169,17 @@ impl BlockRows {
         k: usize,
     ) -> bool {
         let n = value.len();
-        let (Some(residual), Some(factor), Some(robust)) =
-            (&mut self.columns[k - 1], &mut self.factor, &mut self.robust)
-        else {
+        let (Some(residual), Some(factor)) = (&mut self.columns[k - 1], &mut self.factor) else {
             return false;
         };
-        let (residual, factor, robust) =
-            (&mut residual.0[..n], &mut factor.0[..n], &mut robust.0[..n]);
+        let (residual, factor) = (&mut residual.0[..n], &mut factor.0[..n]);
         if target.estimator == Estimator::Poisson {
             kernels.poisson(
                 target.darkest,
                 [value, target.y],
                 residual,
                 factor,
-                &mut self.robust_sums,
+                &mut self.loss.sums,
             );
             return true;
         }
@@ -194,14 +189,14 @@ impl BlockRows {
             weigh_residual(residual, factor);
         }
         let (rule, weighted) = ((target.loss, target.floor), target.weights.is_some());
-        correct(kernels, rule, weighted, residual, factor, robust, &mut self.robust_sums)
+        self.loss.correct(kernels, rule, weighted, residual, factor)
     }
 
     /// The sums of the lanes of `k` columns, each by itself.
     pub(super) fn lanes_into(&self, k: usize, sums: &mut Vec<f64>, costs: &mut [f64; LANES]) {
         sums.clear();
         sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
-        *costs = self.robust_sums.costs;
+        *costs = self.loss.sums.costs;
     }
 
     /// Adds the block's products to the sums of the chunk.
@@ -289,28 +284,6 @@ fn weigh_residual(residual: &mut [f64], factor: &[f64]) {
     residual.iter_mut().zip(factor).for_each(|(r, w)| *r *= w);
 }
 
-/// Corrects weighted residuals and the factors of their rows for the loss, whose sums grow. `weighted`: whether
-/// rows have a factor. Returns whether they have one other than 1 now.
-fn correct(
-    kernels: &Kernels,
-    (loss, floor): (Loss, f64),
-    weighted: bool,
-    residual: &mut [f64],
-    factor: &mut [f64],
-    robust: &mut [f64],
-    sums: &mut RobustSums,
-) -> bool {
-    if loss == Loss::Linear {
-        return weighted;
-    }
-    kernels.robust(loss, floor, residual, robust, sums);
-    match weighted {
-        true => factor.iter_mut().zip(robust.iter()).for_each(|(f, s)| *f *= s),
-        false => factor.copy_from_slice(robust),
-    }
-    true
-}
-
 /// out = partial · row factor · column factor
 fn weigh(kernels: &Kernels, partial: &[f64], factor: Option<&[f64]>, scale: f64, out: &mut [f64]) {
     match factor {
@@ -331,16 +304,14 @@ impl BlockRows {
             true => 0.5 * out.products[pair(n, n)],
             false => {
                 let mut total = [0.0];
-                collapse(&self.robust_sums.costs, &mut total);
+                collapse(&self.loss.sums.costs, &mut total);
                 total[0]
             }
         };
     }
 
-    /// The sum of the weights ρ' of the chunk's points.
-    pub(super) fn weight(&self) -> f64 {
-        let mut total = [0.0];
-        collapse(&self.robust_sums.weights, &mut total);
-        total[0]
+    /// What a robust loss makes of the chunk's points.
+    pub(super) fn influence(&self) -> Influence {
+        self.loss.sums.influence()
     }
 }

@@ -109,7 +109,7 @@ impl Cpu<'_> {
                     let view = BlockValues { machine, points, outputs };
                     rows.fold(kernels, &weighting, &view, factor);
                 });
-                factor.weight = worker.rows.weight();
+                factor.influence = worker.rows.influence();
                 done
             })?;
             Ok(merge(&mut factors))

@@ -185,7 +185,8 @@ impl Sums {
 
 /// Least squares and the robust losses.
 fn losses() -> impl Iterator<Item = Loss> {
-    [Loss::Linear].into_iter().chain(Loss::robust(0.7))
+    let welsch = Loss::custom(0.7, |u| 1.0 - (-(u * u)).exp()).expect("a loss");
+    [Loss::Linear, welsch].into_iter().chain(Loss::robust(0.7))
 }
 
 fn decay() -> Program {
@@ -249,6 +250,8 @@ fn rho(loss: Loss, z: f64) -> [f64; 3] {
             [(1.0 - u.powi(3)) / 3.0, u * u, -2.0 * u]
         }
         Loss::Tukey { .. } => [1.0 / 3.0, 0.0, 0.0],
+        // Welsch's.
+        Loss::Custom { .. } => [-(-z).exp_m1(), (-z).exp(), -(-z).exp()],
     }
 }
 
@@ -281,7 +284,7 @@ fn sums_are_those_of_the_definition() {
         for loss in losses() {
             let (normal, factor) = sums(&points, loss, kernels::detect(), n);
             // Row by row: the gradient, the cost, and JᵀJ with the factors of either floor.
-            let (mut cost, mut gradient, mut counting) = (0.0, [0.0; 3], 0.0);
+            let (mut cost, mut gradient, mut influence) = (0.0, [0.0; 3], [0.0; 5]);
             let mut products = [[[0.0; 3]; 3]; 2];
             for i in points.kept() {
                 let outputs = program.outputs(&[data.columns[0].at(i)], &PARAMETERS);
@@ -292,7 +295,11 @@ fn sums_are_those_of_the_definition() {
                 let [value, first, second] = rho(loss, z);
                 let curvature = first + 2.0 * z * second;
                 cost += 0.5 * c * c * value;
-                counting += if loss == Loss::Linear { 0.0 } else { first };
+                let square = curvature.max(f64::EPSILON);
+                let added = [first, (first * r).powi(2), curvature, curvature.powi(2), square];
+                if loss != Loss::Linear {
+                    influence.iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
+                }
                 let row: [f64; 3] = std::array::from_fn(|j| outputs[1 + j] * weight * SCALES[j]);
                 for j in 0..3 {
                     gradient[j] += first * row[j] * r;
@@ -306,8 +313,9 @@ fn sums_are_those_of_the_definition() {
             }
             let near = |a: f64, b: f64, size: f64| (a - b).abs() <= 1e-11 * size;
             assert!(near(normal.cost, cost, cost), "{kind} {loss:?}: {} {cost}", normal.cost);
-            let found = factor.weight;
-            assert!(near(found, counting, counting), "{kind} {loss:?}: {found} {counting}");
+            for (found, sum) in factor.influence.sums().into_iter().zip(influence) {
+                assert!(near(found, sum, influence[0].max(sum)), "{kind} {loss:?}: {found} {sum}");
+            }
             for j in 0..3 {
                 let size = (products[0][j][j] * 2.0 * cost).sqrt();
                 let found = normal.products[pair(j, 3)];

@@ -5,6 +5,7 @@
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;
+use super::loss_rows::FormulaMachine;
 use super::machine::BLOCK;
 use super::robust::RobustSums;
 use super::rows::STRIDE;
@@ -12,7 +13,7 @@ use super::sums::Worker;
 use super::{Cpu, ITERATION_FLOOR, Pass};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
-use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::normal::{Influence, Normal, RFactor, Summary, pair};
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
@@ -26,14 +27,21 @@ pub(crate) struct Whitened<'a> {
     row: Vec<f64>,
     cost: f64,
     /// The sum of the weights ρ'.
-    weight: f64,
+    influence: Influence,
 }
 
 impl<'a> Whitened<'a> {
     pub(crate) fn new(inner: Cpu<'a>, correlation: &'a Correlation) -> Self {
         let n = correlation.index.len();
         let columns = vec![vec![0.0; n]; inner.model.outputs()];
-        Whitened { inner, correlation, columns, row: vec![1.0; n], cost: 0.0, weight: 0.0 }
+        Whitened {
+            inner,
+            correlation,
+            columns,
+            row: vec![1.0; n],
+            cost: 0.0,
+            influence: Influence::default(),
+        }
     }
 
     /// Fills the columns at `params`: whitened, scaled, corrected for the loss.
@@ -84,18 +92,14 @@ impl<'a> Whitened<'a> {
         }
         let mut sums = RobustSums::default();
         let (partials, residual) = self.columns.split_at_mut(k - 1);
-        self.inner.kernels.robust(
-            self.inner.loss,
-            floor,
-            &mut residual[0],
-            &mut self.row,
-            &mut sums,
-        );
+        let rule = (self.inner.loss, floor);
+        let formulas = &mut FormulaMachine::default();
+        formulas.correct(self.inner.kernels, rule, &mut residual[0], &mut self.row, &mut sums);
         for column in partials {
             column.iter_mut().zip(&self.row).for_each(|(v, s)| *v *= s);
         }
         self.cost = sums.costs.iter().sum();
-        self.weight = sums.weights.iter().sum();
+        self.influence = sums.influence();
     }
 }
 
@@ -114,7 +118,7 @@ impl Evaluator for Whitened<'_> {
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         self.evaluate(params, columns, 0.0)?;
         out.clear();
-        out.weight = self.weight;
+        out.influence = self.influence;
         let (n, k) = (self.row.len(), self.columns.len());
         let mut rows = vec![0.0; STRIDE * k];
         for start in (0..n).step_by(BLOCK) {

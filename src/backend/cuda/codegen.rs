@@ -84,6 +84,16 @@ pub(super) fn generate(
     Generated { uniforms: model.stored.len().max(1), text }
 }
 
+/// Writes `model_uniforms` and `model_point` of a program of one variable and no parameter, with the number
+/// UNIFORMS, for a namespace of their own.
+pub(super) fn generate_formula(program: &Program, arithmetic: Arithmetic) -> String {
+    let model = PrintedModel::new(program, arithmetic);
+    let mut text = format!("constexpr int UNIFORMS = {};\n", model.stored.len().max(1));
+    model.uniforms(&mut text);
+    model.point(&mut text);
+    text
+}
+
 /// How many numbers `model_uniforms` gives.
 pub(super) fn uniforms(program: &Program, arithmetic: Arithmetic) -> usize {
     PrintedModel::new(program, arithmetic).stored.len().max(1)
@@ -190,9 +200,10 @@ impl<'a> PrintedModel<'a> {
             }
         }
         for (k, &output) in self.program.outputs.iter().enumerate() {
-            let label = match k.checked_sub(1).map(|j| self.program.partials[j]) {
+            let label = match k.checked_sub(1).map(|j| self.program.partials.get(j)) {
                 None => "value".to_owned(),
-                Some(p) => format!("d/d {}", comment(&self.program.params[p])),
+                Some(None) => "by the variable".to_owned(),
+                Some(Some(&p)) => format!("d/d {}", comment(&self.program.params[p])),
             };
             line(text, &format!("    out[{k}] = {};  // {label}", scope.value(output)));
         }

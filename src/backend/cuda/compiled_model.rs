@@ -6,13 +6,14 @@ use super::driver::DriverError;
 use super::interface::Rule;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
 use crate::data::loss::{Estimator, Loss};
+use crate::data::loss_formula::LossFormula;
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 use crate::threads;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a text depends on beside the program: types of columns and response, loss, arithmetic.
-type TextKey = (Vec<Storage>, Storage, Rule, Arithmetic);
+type TextKey = (Vec<Storage>, Storage, (Rule, Option<LossFormula>), Arithmetic);
 
 /// A way in which data and losses come, for which a model has kernels of its own.
 #[derive(Clone)]
@@ -88,7 +89,8 @@ impl CompiledModel {
     fn texts(&self, variant: &Variant) -> Arc<Texts> {
         let Variant { storages: (columns, response), rule: (loss, estimator), arithmetic } =
             variant.clone();
-        let kind = (columns.clone(), response, Rule::of(loss, estimator), arithmetic);
+        let rule = (Rule::of(loss, estimator), loss.formula());
+        let kind = (columns.clone(), response, rule, arithmetic);
         let mut printed = threads::lock(&self.texts);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();

@@ -9,7 +9,7 @@ use super::interface::{GRAM_COLUMNS, sums};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
 use crate::backend::cpu::ITERATION_FLOOR;
-use crate::normal::{Normal, RFactor, Summary, pair};
+use crate::normal::{Influence, Normal, RFactor, Summary, pair};
 use std::sync::Arc;
 
 /// What a pass sums up.
@@ -41,10 +41,9 @@ impl Summed for RFactor {
     const KIND: PassKind = PassKind::Factor;
 
     fn add_numbers(&mut self, numbers: &[f64]) {
-        let mut r = numbers[..self.r.len()].to_vec();
-        // Below the diagonal lies the sum of the weights; without parameters there is no room for it.
-        let weight = r.get_mut(1).map_or(0.0, std::mem::take);
-        self.merge(&mut RFactor { n: self.n, r, weight });
+        let (r, sums) = numbers.split_at(self.r.len());
+        let influence = sums.first_chunk().map_or(Influence::UNKNOWN, |&sums| Influence::of(sums));
+        self.merge(&mut RFactor { n: self.n, r: r.to_vec(), influence });
     }
 }
 
@@ -67,7 +66,7 @@ pub(super) struct DevicePasses {
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
 fn width(free: usize) -> usize {
     let (k, sums) = (free + 1, sums(free));
-    if free <= FEW_PARAMETERS { sums.max(k * k) } else { sums }
+    if free <= FEW_PARAMETERS { sums.max(k * k + Influence::SUMS) } else { sums }
 }
 
 impl DevicePasses {

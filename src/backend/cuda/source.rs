@@ -137,11 +137,17 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
         Node::Binary(op, ..) => op.facts().cuda_file,
         _ => None,
     };
-    let needed: Vec<&str> = spec.program.nodes.iter().filter_map(file).collect();
+    let formula = spec.loss.formula().map(|formula| formula.program());
+    let nodes = spec.program.nodes.iter().chain(formula.into_iter().flat_map(|f| &f.nodes));
+    let needed: Vec<&str> = nodes.filter_map(file).collect();
     let needed = FUNCTIONS.iter().filter(|(name, _)| needed.contains(name));
     include(&mut text, &needed.copied().collect::<Vec<_>>());
     text.push_str("#line 1 \"model\"\n");
     text.push_str(&model.text);
+    if let Some(formula) = formula {
+        let formula = codegen::generate_formula(formula, spec.arithmetic);
+        text.push_str(&format!("#define CUSTOM_LOSS\nnamespace custom_loss {{\n{formula}}}\n"));
+    }
     text
 }
 
@@ -150,11 +156,13 @@ fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
     let (estimator, real) = (spec.estimator, spec.arithmetic.real());
     let loss = Rule::of(spec.loss, estimator) as usize;
     let name = if estimator == Estimator::Poisson { "counts" } else { spec.loss.name() };
+    let grows = spec.loss.grows();
     let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
     format!(
         "[[maybe_unused]] constexpr int UNIFORMS = {uniforms};
 [[maybe_unused]] constexpr int THREADS = {THREADS};
 [[maybe_unused]] constexpr int LOSS = {loss};  // {name}
+[[maybe_unused]] constexpr bool LOSS_GROWS = {grows};
 [[maybe_unused]] constexpr bool COMPENSATED = {compensated};
 typedef {real} real;
 "

@@ -54,7 +54,7 @@ pub(crate) enum Sums {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PassCache {
     pub(crate) results: Vec<(PassKey, PassResult)>,
-    pub(crate) unfinished: Option<Unfinished>,
+    pub(crate) unfinished: Option<Box<Unfinished>>,
 }
 
 impl PassCache {
@@ -76,7 +76,7 @@ impl PassCache {
     pub(crate) fn begin<S: PassSum>(&mut self, key: &PassKey) -> (Grouped<S>, u64) {
         let stopped = self.unfinished.take_if(|stopped| stopped.key == *key);
         let anew = || (Grouped::new(S::empty(key.columns.len())), 0);
-        stopped.and_then(S::resumed).unwrap_or_else(anew)
+        stopped.and_then(|stopped| S::resumed(*stopped)).unwrap_or_else(anew)
     }
 }
 

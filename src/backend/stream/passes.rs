@@ -236,7 +236,7 @@ impl<'a> Passes<'a> {
         if let Err(Fault::Stopped(stop)) = outcome {
             self.stopped = Some(stop);
             let (key, sums) = (key.clone(), S::unfinished(sums));
-            self.cache.unfinished = Some(Unfinished { key, sums, next });
+            self.cache.unfinished = Some(Box::new(Unfinished { key, sums, next }));
             self.keep()?;
             return outcome;
         }

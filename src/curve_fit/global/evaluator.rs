@@ -24,6 +24,8 @@ pub(super) struct SetEvaluator<'e> {
 /// All sets.
 pub(super) struct JointEvaluator<'e> {
     pub(super) parts: Vec<SetEvaluator<'e>>,
+    /// The cost from which on the next normal equations need no products.
+    pub(super) worthless: f64,
 }
 
 impl SetEvaluator<'_> {
@@ -55,7 +57,7 @@ impl SetEvaluator<'_> {
                 spread[column * rows + i] = factor.at(i, j) * self.factor;
             }
         }
-        out.weight += factor.weight;
+        out.influence.add(&factor.influence, self.factor);
         fold_rows(&mut out.r, k, &mut spread, rows, rows);
     }
 }
@@ -81,9 +83,14 @@ fn with_set(set: usize, x: Vec<f64>) -> Vec<f64> {
 impl Evaluator for JointEvaluator<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         out.clear();
+        let worthless = std::mem::replace(&mut self.worthless, f64::INFINITY);
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
-            let SetEvaluator { evaluator, own, columns, normal, .. } = part;
+            let SetEvaluator { evaluator, own, columns, normal, factor, .. } = part;
+            // What the sets before leave of it.
+            if worthless < f64::INFINITY {
+                evaluator.expect_below((worthless - out.cost) / (*factor * *factor));
+            }
             evaluator.normal(own, columns, normal).map_err(|f| Self::joint(f, set, params))?;
             part.add_normal(out);
         }
@@ -118,6 +125,10 @@ impl Evaluator for JointEvaluator<'_> {
             }
         }
         Ok(())
+    }
+
+    fn expect_below(&mut self, cost: f64) {
+        self.worthless = cost;
     }
 
     fn threads(&self) -> usize {

@@ -82,7 +82,7 @@ impl Supply for JointSupply<'_> {
             })
         };
         let parts = self.sets.iter().map(part).collect::<Result<Vec<_>>>()?;
-        Ok(Box::new(JointEvaluator { parts }))
+        Ok(Box::new(JointEvaluator { parts, worthless: f64::INFINITY }))
     }
 
     fn rough_arithmetic(&self) -> Arithmetic {

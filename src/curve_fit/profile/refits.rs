@@ -68,10 +68,7 @@ impl<'a> Refits<'a> {
         }
         let settled = free.fit(data.clone(), &fit.params)?;
         let best = if settled.cost <= fit.cost { settled } else { fit.clone() };
-        let unit = match fit.scatter_freedom() {
-            Some(dof) => 2.0 * fit.cost / dof,
-            None => fit.row_unit * fit.row_unit,
-        };
+        let unit = fit.cost_unit;
         if !(unit > 0.0 && unit.is_finite()) {
             let name =
                 positions.iter().map(|&k| curve.names[k].as_str()).collect::<Vec<_>>().join(", ");

@@ -82,7 +82,7 @@ mod tests {
     use crate::data::loss::Estimator;
     use crate::data::loss::Loss;
     use crate::data::sample::Sample;
-    use crate::normal::{Grouped, Normal, RFactor};
+    use crate::normal::{Grouped, Influence, Normal, RFactor};
     use proptest::prelude::*;
 
     /// Numbers whose bits a format may lose: NaN with a payload and a sign, −0, a subnormal.
@@ -100,7 +100,7 @@ mod tests {
             columns: vec![1.0; 4],
         };
         let normal = Normal { n: 1, products: vec![1.0, -0.0, f64::NAN], cost: 7.0 };
-        let factor = RFactor { n: 1, r: odd(), weight: 0.0 };
+        let factor = RFactor { n: 1, r: odd(), influence: Influence::default() };
         let unfinished = Unfinished {
             key: key.clone(),
             sums: Sums::Normal(Grouped::new(normal.clone())),
@@ -112,7 +112,7 @@ mod tests {
             overview: Overview::unknown(Estimator::Poisson),
             distinct: 3,
             opening: Cow::Owned(SubsampleStart::none(100, "none was asked for")),
-            cache: Cow::Owned(PassCache { results, unfinished: Some(unfinished) }),
+            cache: Cow::Owned(PassCache { results, unfinished: Some(Box::new(unfinished)) }),
         }
     }
 

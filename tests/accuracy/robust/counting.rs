@@ -1,6 +1,6 @@
 //! Fits in which few points count.
 
-use super::support::{LOSSES, Points, START, TRUTH, decay};
+use super::support::{Points, START, TRUTH, decay, losses};
 use dualfit::{Data, Fit, Loss, Termination, Warning};
 
 fn few(fit: &Fit) -> Option<f64> {
@@ -31,7 +31,7 @@ fn a_scale_below_the_noise_is_said() {
                 assert!(more || beyond, "{what} {:?}", fit.termination());
             }
         }
-        let plain = decay().loss(LOSSES[5]).fit(points.data(), START).unwrap();
+        let plain = decay().loss(losses()[7]).fit(points.data(), START).unwrap();
         assert!(plain.converged() && plain.warnings().is_empty(), "{plain}");
     }
 }
@@ -57,7 +57,7 @@ fn least_squares_count_every_point_and_fixed_parameters_change_nothing() {
     let points = Points::new(4, 0.05, Some(7));
     let squares = decay().fit(points.data(), START).unwrap();
     assert_eq!(squares.effective_points(), 60.0);
-    for loss in LOSSES {
+    for loss in losses() {
         let fit = decay().loss(loss).fit(points.data(), START).unwrap();
         let all = decay().loss(loss).fix("a").fix("b").fix("c");
         let [a, b, c] = [0, 1, 2].map(|i| fit.params()[i]);
@@ -70,7 +70,7 @@ fn least_squares_count_every_point_and_fixed_parameters_change_nothing() {
 #[test]
 fn the_report_says_how_many_count() {
     let points = Points::new(4, 0.05, Some(7));
-    let fit = decay().loss(LOSSES[5]).fit(points.data(), START).unwrap();
+    let fit = decay().loss(losses()[7]).fit(points.data(), START).unwrap();
     let counting = format!("count as {:.2}", fit.effective_points());
     assert!(fit.to_string().contains(&counting), "{fit}");
 }
@@ -79,7 +79,7 @@ fn the_report_says_how_many_count() {
 #[test]
 fn the_saved_fit_says_how_many_count() {
     let points = Points::new(4, 0.05, Some(7));
-    let fit = decay().loss(LOSSES[5]).fit(points.data(), START).unwrap();
+    let fit = decay().loss(losses()[7]).fit(points.data(), START).unwrap();
     let saved = fit.to_json().unwrap();
     assert_eq!(Fit::from_json(&saved).unwrap().effective_points(), fit.effective_points());
     // A document without the number.

@@ -1,13 +1,13 @@
 //! Every entry goes the same way from a far start.
 
-use super::support::{LOSSES, Points, START, decay};
+use super::support::{Points, START, decay, losses};
 use dualfit::source::SliceSource;
 use dualfit::{BatchData, GlobalFit, Loss, MultiStart, Sigma, Stream};
 
 #[test]
 fn all_entries_end_alike() {
     for sigma in [0.1, 1e-4, 1e-8] {
-        for loss in LOSSES {
+        for loss in losses() {
             let none = loss == Loss::Linear;
             let outliers = |each| if none { None } else { Some(each) };
             let points = Points::new(11, sigma, outliers(6));

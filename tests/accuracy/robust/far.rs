@@ -1,14 +1,14 @@
 //! Residuals at the start from about the loss's scale to 1e10 times it.
 
 use super::reweighted::Reweighted;
-use super::support::{LOSSES, Points, START, decay};
+use super::support::{Points, START, decay, losses, welsch};
 use dualfit::{Data, Loss, Options, Termination};
 
 /// The minimum beside the truth, however far the start is in scales, with outliers, also under a loss
 /// that grows without end, whose cost is the outliers' alone.
 #[test]
 fn a_far_start_leads_to_the_minimum_of_the_good_points() {
-    for loss in LOSSES {
+    for loss in losses() {
         for exponent in 0..=10 {
             let outliers = match loss {
                 Loss::Linear => None,
@@ -41,13 +41,14 @@ fn a_far_start_leads_to_the_minimum_of_the_good_points() {
 #[test]
 fn no_unit_of_y_changes_the_way() {
     let points = Points::new(5, 1e-6, Some(5));
-    for loss in &LOSSES[3..] {
+    for &loss in &losses()[4..] {
         let scale = loss.scale().unwrap() * points.sigma;
         let fit = |unit: f64| {
             let y: Vec<f64> = points.y.iter().map(|y| y * unit).collect();
             let loss = match loss {
                 Loss::Cauchy { .. } => Loss::Cauchy { scale: scale * unit },
                 Loss::Arctan { .. } => Loss::Arctan { scale: scale * unit },
+                Loss::Custom { .. } => welsch(scale * unit),
                 _ => Loss::Tukey { scale: scale * unit },
             };
             let start = [START[0] * unit, START[1], START[2] * unit];
@@ -70,10 +71,10 @@ fn no_unit_of_y_changes_the_way() {
 #[test]
 fn limits_end_the_way() {
     let points = Points::new(1, 1e-8, Some(6));
-    for loss in &LOSSES[3..] {
+    for &loss in &losses()[4..] {
         for most in [1, 2, 3, 5, 8, 13, 21] {
             let options = Options::default().max_evaluations(most);
-            let fit = decay().loss(*loss).options(options).fit(points.data(), START).unwrap();
+            let fit = decay().loss(loss).options(options).fit(points.data(), START).unwrap();
             let what = format!("{loss:?} {most}: {:?}", fit.termination());
             assert!(fit.evaluations() <= most, "{what} after {}", fit.evaluations());
             // A single evaluation tells that nothing counts there, and nothing else.

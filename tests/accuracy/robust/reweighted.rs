@@ -2,7 +2,7 @@
 //! every one of the losses no step raises the cost, whatever the start, so that from beside the truth it
 //! ends in the minimum there.
 
-use super::support::{Points, TRUTH};
+use super::support::{Points, TRUTH, log_cosh, welsch};
 use dualfit::Loss;
 use nalgebra::{Matrix3, Vector3};
 
@@ -26,6 +26,10 @@ fn rho(loss: Loss, r: f64) -> (f64, f64) {
         Loss::Arctan { .. } => (z.atan(), 1.0 / (1.0 + z * z)),
         Loss::Tukey { .. } if z < 1.0 => ((1.0 - (1.0 - z).powi(3)) / 3.0, (1.0 - z).powi(2)),
         Loss::Tukey { .. } => (1.0 / 3.0, 0.0),
+        other if other == welsch(2.985) => (1.0 - (-z).exp(), (-z).exp()),
+        other if other == log_cosh(1.205) && z > 0.0 => {
+            (2.0 * z.sqrt().cosh().ln(), z.sqrt().tanh() / z.sqrt())
+        }
         other => panic!("a new loss: {other:?}"),
     }
 }

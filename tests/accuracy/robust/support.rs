@@ -1,6 +1,6 @@
 //! Decays with outliers, and the losses.
 
-use dualfit::{CurveFit, Data, Loss, Sigma};
+use dualfit::{CurveFit, Data, Loss, Sigma, Var};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -9,14 +9,31 @@ pub(crate) const TRUTH: [f64; 3] = [2.0, 0.7, 0.5];
 /// Residuals of about 0.5.
 pub(crate) const START: [f64; 3] = [1.0, 1.1, 0.2];
 
-pub(crate) const LOSSES: [Loss; 6] = [
-    Loss::Linear,
-    Loss::SoftL1 { scale: 1.345 },
-    Loss::Huber { scale: 1.345 },
-    Loss::Cauchy { scale: 2.385 },
-    Loss::Arctan { scale: 3.0 },
-    Loss::Tukey { scale: 4.685 },
-];
+/// The last three leave points out.
+pub(crate) fn losses() -> [Loss; 8] {
+    [
+        Loss::Linear,
+        Loss::SoftL1 { scale: 1.345 },
+        Loss::Huber { scale: 1.345 },
+        log_cosh(1.205),
+        Loss::Cauchy { scale: 2.385 },
+        Loss::Arctan { scale: 3.0 },
+        welsch(2.985),
+        Loss::Tukey { scale: 4.685 },
+    ]
+}
+
+/// Welsch's loss, as a formula.
+pub(crate) fn welsch(scale: f64) -> Loss {
+    Loss::custom(scale, |u| -(-(u * u)).exp_m1()).expect("a loss")
+}
+
+/// 2 ln cosh u, which pulls with a constant force from far away.
+pub(crate) fn log_cosh(scale: f64) -> Loss {
+    let formula =
+        |u: Var| 2.0 * (u.abs() + (-2.0 * u.abs()).exp().ln_1p() - std::f64::consts::LN_2);
+    Loss::custom(scale, formula).expect("a loss")
+}
 
 pub(crate) fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).names(["a", "b", "c"])

@@ -3,6 +3,7 @@
 use super::super::codegen;
 use super::super::interface::{Layout, ScratchLayout, words};
 use super::super::source::{self, ROWS, SOLVER, Spec, Storage, include, kernels};
+use crate::normal::Influence;
 use std::fmt::Write;
 
 /// What fits of a batch add to the solver.
@@ -56,7 +57,7 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
     let k = spec.free + 1;
     let uniforms = codegen::uniforms(spec.program, spec.arithmetic);
     let factor_and_spectrum = 2 * k * k;
-    8 * (solver + factor_and_spectrum + uniforms + spec.free)
+    8 * (solver + factor_and_spectrum + Influence::SUMS + uniforms + spec.free)
 }
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.

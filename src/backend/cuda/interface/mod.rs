@@ -138,6 +138,8 @@ codes! {
         Cauchy,
         Arctan,
         Tukey,
+        /// The caller's own.
+        Custom,
         /// By the likelihood of counts.
         Poisson,
     }
@@ -165,6 +167,7 @@ impl Rule {
             Loss::Cauchy { .. } => Rule::Cauchy,
             Loss::Arctan { .. } => Rule::Arctan,
             Loss::Tukey { .. } => Rule::Tukey,
+            Loss::Custom { .. } => Rule::Custom,
         }
     }
 }

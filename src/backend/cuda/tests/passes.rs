@@ -5,7 +5,7 @@ use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, THREADS, translation_unit};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
-use crate::normal::pair;
+use crate::normal::{Influence, pair};
 
 /// Sizes around those of warps, blocks and tiles.
 pub(super) const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 127, 128, 129, 255, 257, 1000, 4099];
@@ -157,7 +157,8 @@ impl Passes {
 
     /// R, column-major.
     pub(super) fn factor(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
-        self.pass("factor", (self.free + 1) * (self.free + 1), blocks, at, floor)
+        let k = self.free + 1;
+        self.pass("factor", k * k + Influence::SUMS, blocks, at, floor)
     }
 
     /// The sums by `rows` and `gram`, `chunk` points at a time.

@@ -12,7 +12,7 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Sigma;
 use crate::model::program::Program;
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::{Influence, Normal, RFactor, pair};
 use crate::solver::evaluator::Evaluator;
 
 const ROBUST: [Loss; 5] = Loss::robust(0.7);
@@ -149,6 +149,8 @@ fn rho(loss: Loss, z: f64) -> [f64; 3] {
             [(1.0 - u.powi(3)) / 3.0, u * u, -2.0 * u]
         }
         Loss::Tukey { .. } => [1.0 / 3.0, 0.0, 0.0],
+        // Welsch's.
+        Loss::Custom { .. } => [-(-z).exp_m1(), (-z).exp(), -(-z).exp()],
     }
 }
 
@@ -183,21 +185,33 @@ fn by_definition(
     sums
 }
 
-/// The sum of ρ' by the definition.
-fn weight_by_definition(program: &Program, sample: &Sample, loss: Loss, params: &[f64]) -> f64 {
+/// What a loss makes of the points, by the definition.
+fn influence_by_definition(
+    program: &Program,
+    sample: &Sample,
+    loss: Loss,
+    params: &[f64],
+) -> [f64; Influence::SUMS] {
     let c = loss.scale().unwrap_or(1.0);
-    let weight = |i: usize| {
+    let mut sums = [0.0; Influence::SUMS];
+    for i in 0..sample.y.len() {
         let outputs = program.outputs(&[sample.x[i]], params);
-        let r = (outputs[0] - sample.y[i]) * sample.weight(i) / c;
-        rho(loss, r * r)[1]
-    };
-    (0..sample.y.len()).map(weight).sum()
+        let r = (outputs[0] - sample.y[i]) * sample.weight(i);
+        let z = (r / c).powi(2);
+        let [_, first, second] = rho(loss, z);
+        let (psi, slope) = (first * r, first + 2.0 * z * second);
+        let added = [first, psi * psi, slope, slope * slope, slope.max(f64::EPSILON)];
+        sums.iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
+    }
+    sums
 }
 
 /// Every loss with either floor, in registers and in tiles.
 #[test]
 fn losses_are_those_of_the_definition() {
-    for (n, losses) in [(3, &ROBUST[..]), (9, &ROBUST[2..3])] {
+    let mut robust = ROBUST.to_vec();
+    robust.push(Loss::custom(0.7, |u| 1.0 - (-(u * u)).exp()).expect("a loss"));
+    for (n, losses) in [(3, &robust[..]), (9, &robust[2..3]), (9, &robust[5..])] {
         let program = if n == 3 { decay() } else { exponentials(n) };
         let (params, columns) = parameters(n);
         let at = (params.as_slice(), columns.as_slice());
@@ -215,9 +229,14 @@ fn losses_are_those_of_the_definition() {
                     let error = difference(&device.normal(blocks, at, 0.1), &normal, n + 1);
                     assert!(error <= 1e-12, "{loss:?} {n} {size}: {error:e}");
                     let found = device.factor(blocks, at, 0.0);
-                    let weight = weight_by_definition(&program, &sample, loss, at.0);
-                    let error = (found[1] / weight - 1.0).abs();
-                    assert!(error <= 1e-12, "{loss:?} {n} {size}: weights {error:e}");
+                    let exact = influence_by_definition(&program, &sample, loss, at.0);
+                    let sums = &found[(n + 1) * (n + 1)..];
+                    let near =
+                        |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(exact[0]);
+                    assert!(
+                        sums.iter().zip(&exact).all(near),
+                        "{loss:?} {n} {size}: {sums:?} {exact:?}"
+                    );
                     let found = squared(&found, n + 1);
                     let error = difference(&found, &squared(&factor, n + 1), n + 1);
                     assert!(error <= 1e-11, "{loss:?} {n} {size}: {error:e}");

@@ -1,0 +1,127 @@
+//! What a loss makes of the rows of a block. A loss of the caller's own is a formula, which runs as models do.
+
+use super::code::Code;
+use super::kernels::Kernels;
+use super::machine::{BLOCK, Block, Inputs, Machine, Register, Uniforms, lanes, register};
+use super::robust::{self, RobustSums};
+use crate::data::loss::Loss;
+use crate::data::loss_formula::LossFormula;
+use crate::data::values::Values;
+use crate::threads;
+use std::sync::{Arc, Mutex};
+
+/// The corrections of a block's rows, and their sums over a chunk.
+#[derive(Default)]
+pub(super) struct LossRows {
+    pub(super) sums: RobustSums,
+    /// The factor that the loss adds to each row.
+    row: Register,
+    formulas: FormulaMachine,
+}
+
+impl LossRows {
+    pub(super) fn reserve(&mut self) {
+        self.row = self.row.take().or_else(register);
+    }
+
+    /// Corrects weighted residuals and the factors of their rows. `weighted`: whether rows have a factor. Returns
+    /// whether they have one other than 1 now.
+    pub(super) fn correct(
+        &mut self,
+        kernels: &Kernels,
+        rule: (Loss, f64),
+        weighted: bool,
+        residual: &mut [f64],
+        factor: &mut [f64],
+    ) -> bool {
+        let Some(row) = self.row.as_mut().filter(|_| rule.0 != Loss::Linear) else {
+            return weighted;
+        };
+        let row = &mut row.0[..residual.len()];
+        self.formulas.correct(kernels, rule, residual, row, &mut self.sums);
+        match weighted {
+            true => factor.iter_mut().zip(row.iter()).for_each(|(f, s)| *f *= s),
+            false => factor.copy_from_slice(row),
+        }
+        true
+    }
+}
+
+/// A formula's code and the numbers that are the same at every point.
+struct Compiled {
+    of: LossFormula,
+    code: Code,
+    uniforms: Vec<f64>,
+}
+
+/// Of all formulas that were met; there are as many as formulas.
+static COMPILED: Mutex<Vec<Arc<Compiled>>> = Mutex::new(Vec::new());
+
+impl Compiled {
+    fn of(formula: LossFormula) -> Arc<Compiled> {
+        let mut known = threads::lock(&COMPILED);
+        if let Some(compiled) = known.iter().find(|compiled| compiled.of == formula) {
+            return compiled.clone();
+        }
+        let (code, mut uniforms) = (Code::compile(formula.program()), Vec::new());
+        code.uniforms(&[], &mut uniforms);
+        let compiled = Arc::new(Compiled { of: formula, code, uniforms });
+        known.push(compiled.clone());
+        compiled
+    }
+}
+
+/// What a worker needs to evaluate a formula.
+#[derive(Default)]
+pub(super) struct FormulaMachine {
+    compiled: Option<Arc<Compiled>>,
+    machine: Machine,
+    /// Residuals over the scale.
+    ratios: Register,
+}
+
+impl FormulaMachine {
+    /// Corrects any number of residuals, as [`Kernels::robust`] does.
+    pub(super) fn correct(
+        &mut self,
+        kernels: &Kernels,
+        (loss, floor): (Loss, f64),
+        residual: &mut [f64],
+        row: &mut [f64],
+        sums: &mut RobustSums,
+    ) {
+        let Loss::Custom { scale, formula } = loss else {
+            return kernels.robust(loss, floor, residual, row, sums);
+        };
+        let compiled = match self.compiled.take() {
+            Some(compiled) if compiled.of == formula => compiled,
+            _ => Compiled::of(formula),
+        };
+        for (residual, row) in residual.chunks_mut(BLOCK).zip(row.chunks_mut(BLOCK)) {
+            self.block(kernels, &compiled, (scale, floor), residual, row, sums);
+        }
+        self.compiled = Some(compiled);
+    }
+
+    fn block(
+        &mut self,
+        kernels: &Kernels,
+        Compiled { code, uniforms, .. }: &Compiled,
+        (scale, floor): (f64, f64),
+        residual: &mut [f64],
+        row: &mut [f64],
+        sums: &mut RobustSums,
+    ) {
+        self.ratios = self.ratios.take().or_else(register);
+        let ratios = self.ratios.iter_mut().flat_map(|ratios| &mut ratios.0);
+        ratios.zip(residual.iter()).for_each(|(u, r)| *u = r / scale);
+        let columns = [Values::F64(lanes(&self.ratios, residual.len()))];
+        let uniforms = Uniforms::OfOne(uniforms);
+        let inputs = Inputs::new(&columns, Block::Run(0), residual.len());
+        self.machine.reserve(code.registers, columns.len());
+        self.machine.broadcast(code, uniforms);
+        self.machine.run(code, kernels, uniforms, &inputs);
+        let output = |k: usize| self.machine.source(code.outputs[k], &inputs);
+        robust::by_formula((scale, floor), [0, 1, 2].map(output), residual, row, sums);
+    }
+}

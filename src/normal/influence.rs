@@ -1,0 +1,108 @@
+//! What a robust loss makes of the scatter of the points.
+
+use serde::{Deserialize, Serialize};
+
+/// Sums over the points under a robust loss, with ψ = ρ'r, the influence of a residual r, and its derivative
+/// ψ' = ρ' + 2zρ''.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Influence {
+    /// Of ρ', by which a point counts.
+    pub(crate) weight: f64,
+    /// Of ψ², in squares of row units.
+    pub(crate) squares: f64,
+    /// Of ψ'.
+    pub(crate) slopes: f64,
+    /// Of ψ'².
+    pub(crate) slope_squares: f64,
+    /// Of the squares of the factors of rows, which are ψ' where it is positive.
+    pub(crate) row_squares: f64,
+}
+
+impl Influence {
+    /// How many sums there are.
+    pub(crate) const SUMS: usize = 5;
+
+    /// Where it is not known.
+    pub(crate) const UNKNOWN: Influence = Influence::of([f64::NAN; Influence::SUMS]);
+
+    pub(crate) const fn of(sums: [f64; Influence::SUMS]) -> Influence {
+        let [weight, squares, slopes, slope_squares, row_squares] = sums;
+        Influence { weight, squares, slopes, slope_squares, row_squares }
+    }
+
+    /// Without a loss.
+    pub(crate) fn of_squares(points: usize, squares: f64) -> Influence {
+        let n = points as f64;
+        Influence::of([n, squares, n, n, n])
+    }
+
+    pub(crate) fn sums(&self) -> [f64; Influence::SUMS] {
+        [self.weight, self.squares, self.slopes, self.slope_squares, self.row_squares]
+    }
+
+    /// Adds the sums of other points, whose row units are `unit` of these.
+    pub(crate) fn add(&mut self, other: &Influence, unit: f64) {
+        self.weight += other.weight;
+        self.squares += other.squares * unit * unit;
+        self.slopes += other.slopes;
+        self.slope_squares += other.slope_squares;
+        self.row_squares += other.row_squares;
+    }
+
+    /// By what twice the rise of the cost is divided to be compared with χ², in squares of row units: for
+    /// `points` points of which a fit determines `rank` directions. NaN where that cannot be known: without a
+    /// degree of freedom, and where the points pull, all together, away from the minimum.
+    ///
+    /// It is K·Σψ²/(n − p)/ψ̄' with K = 1 + p/n·var ψ'/ψ̄'² (Huber, Robust Statistics, 1981, section 7.6; of tests
+    /// Schrader and Hettmansperger, Biometrika 67, 1980). Without a loss that is the sum of squares over n − p.
+    pub(crate) fn scale(&self, points: usize, rank: usize) -> f64 {
+        let (n, degrees) = (points as f64, points.saturating_sub(rank) as f64);
+        let slope = self.slopes / n;
+        let variance = (self.slope_squares / n / (slope * slope) - 1.0).max(0.0);
+        match slope > 0.0 && degrees > 0.0 {
+            true => (1.0 + rank as f64 / n * variance) * (self.squares / degrees) / slope,
+            false => f64::NAN,
+        }
+    }
+
+    /// The standard deviation of a row: the covariance is its square times (JᵀWJ)⁻¹ with the squares of the
+    /// factors of rows in W, of which ψ̄' is not the mean where ψ' is negative.
+    pub(crate) fn row_error(&self, points: usize, rank: usize) -> f64 {
+        (self.scale(points, rank) * (self.row_squares / self.slopes)).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Influence;
+
+    /// Of least squares, ψ = r and ψ' = 1, whatever the number of parameters.
+    #[test]
+    fn without_a_loss_it_is_the_scatter_of_the_residuals() {
+        let squares = Influence::of_squares(20, 45.0);
+        assert_eq!(squares.row_error(20, 5), 3.0f64.sqrt());
+        assert_eq!(squares.scale(20, 5), 3.0);
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_no_number() {
+        let good = [20.0, 45.0, 15.0, 14.0, 15.0];
+        assert!(Influence::of(good).row_error(20, 3).is_finite());
+        assert!(Influence::of(good).row_error(20, 20).is_nan());
+        for slopes in [0.0, -3.0, f64::NAN] {
+            let sums = Influence { slopes, ..Influence::of(good) };
+            assert!(sums.row_error(20, 3).is_nan(), "{slopes}");
+        }
+    }
+
+    /// Sets whose rows are in other units add up to the same error in theirs.
+    #[test]
+    fn units_of_rows_do_not_matter() {
+        let (one, two) = ([9.0, 4.0, 8.0, 8.0, 8.5], [7.0, 6.0, 5.0, 5.5, 6.0]);
+        let mut plain = Influence::of(one);
+        plain.add(&Influence::of(two), 1.0);
+        let mut other = Influence::of(one);
+        other.add(&Influence { squares: 6.0 / 64.0, ..Influence::of(two) }, 8.0);
+        assert_eq!(plain, other);
+    }
+}
