@@ -7,6 +7,7 @@ pub(crate) mod columns;
 pub(crate) mod correlated;
 mod heaviest;
 pub(crate) mod loss;
+pub(crate) mod moment;
 pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;
@@ -17,6 +18,7 @@ pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
+pub(crate) mod table;
 pub(crate) mod validate_stream;
 
 pub(crate) mod values;
