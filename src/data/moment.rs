@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-const SECOND: i128 = 1_000_000_000;
-
 /// A date, a time of day, or both: the first value of a column of them, from which the others are counted.
 ///
 /// `Display` writes it as ISO 8601 does, in UTC if its offset from that is known.
@@ -45,10 +43,15 @@ impl Moment {
     }
 }
 
-/// Whole seconds and their fraction apart: what a double holds is exact.
+/// The nearest double, wherever one of these units counts them in 53 bits: division rounds once.
 fn seconds(nanoseconds: i128) -> f64 {
-    let (whole, rest) = (nanoseconds / SECOND, nanoseconds % SECOND);
-    whole as f64 + rest as f64 / SECOND as f64
+    const UNITS: [(i128, f64); 4] =
+        [(1, 1e9), (1_000, 1e6), (1_000_000, 1e3), (1_000_000_000, 1.0)];
+    let exact = |(unit, _): &&(i128, f64)| {
+        nanoseconds % unit == 0 && (nanoseconds / unit).unsigned_abs() <= 1 << 53
+    };
+    let (unit, per_second) = UNITS.iter().find(exact).unwrap_or(&UNITS[0]);
+    (nanoseconds / unit) as f64 / per_second
 }
 
 /// Whether a text is written as dates or times are: digits between two of the same `-`, `/` or `.`, or around `:`.
@@ -99,18 +102,25 @@ mod calendar {
             let since_1970 = |moment: DateTime| {
                 Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond())
             };
-            let day: DateTime = Date::constant(1970, 1, 1).into();
-            let has_date = text.split(':').next().is_some_and(|before| before.contains('-'));
-            let (clock, nanoseconds) = match (has_date, text.contains(':')) {
-                (true, false) => (Clock::Calendar, since_1970(text.parse::<Date>().ok()?.into())?),
-                (false, _) => {
-                    let time = text.parse::<Time>().ok()?;
-                    (Clock::OfDay, since_1970(day.date().to_datetime(time))?)
+            let (date, time) = match text.split_once([' ', 'T', 't']) {
+                Some((date, time)) => (Some(date), Some(time)),
+                None if text.contains(':') => (None, Some(&text[..])),
+                None => (Some(&text[..]), None),
+            };
+            let has_zone = time.is_some_and(|time| time.contains(['+', '-', 'Z', 'z', '[']));
+            let (clock, nanoseconds) = match (date, time) {
+                (Some(_), Some(_)) if has_zone => {
+                    (Clock::Universal, text.parse::<Timestamp>().ok()?.as_nanosecond())
                 }
-                (true, true) => match text.parse::<Timestamp>() {
-                    Ok(instant) => (Clock::Universal, instant.as_nanosecond()),
-                    Err(_) => (Clock::Local, since_1970(text.parse().ok()?)?),
-                },
+                (Some(_), Some(_)) => (Clock::Local, since_1970(text.parse().ok()?)?),
+                (Some(date), None) => {
+                    (Clock::Calendar, since_1970(date.parse::<Date>().ok()?.into())?)
+                }
+                (None, Some(time)) if !has_zone => {
+                    let time = time.parse::<Time>().ok()?;
+                    (Clock::OfDay, since_1970(Date::constant(1970, 1, 1).to_datetime(time))?)
+                }
+                _ => return None,
             };
             Some(Moment { clock, nanoseconds })
         }

@@ -1,6 +1,7 @@
 //! `dualfit fit`: one model, one table, one fit.
 
 use crate::arguments::FitArguments;
+use crate::batch::groups;
 use crate::json::{document, printed};
 use crate::model::Model;
 use crate::output::{explain, note, print, put};
@@ -13,6 +14,9 @@ use crate::{destinations, written};
 use dualfit::{Fit, MultiStart, Termination};
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
+    if let Some(column) = &asked.by {
+        return groups::run(asked, column);
+    }
     let on_stdout = check(asked)?;
     let table = Table::open(&asked.file, &asked.table)?;
     let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;

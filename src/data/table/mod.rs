@@ -218,15 +218,18 @@ impl Table {
             wrong.is_none() && wants(&times)
         })?;
         let Some((text, fault)) = wrong else { return Ok(times) };
-        let place = self.place(times.seconds.len() as u64, column);
-        let name = self.names()[column].clone();
-        Err(match fault {
-            Some(fault) => TableError::Time { place, column: name, text, fault }.into(),
+        let (row, column_name) = (times.seconds.len() as u64, self.names()[column].clone());
+        if let Some(fault) = fault {
+            let place = self.place(row, column);
+            return Err(TableError::Time { place, column: column_name, text, fault }.into());
+        }
+        let words = format!("holds words, as \"{text}\"; choose columns of numbers");
+        Err(Error::Source(match self.line(row, column) {
+            Some(line) => SourceError::new(line, format!("column \"{column_name}\" {words}")),
             None => {
-                let what = format!("column \"{name}\" holds words, as \"{text}\"");
-                SourceError::new(place, format!("{what}; choose columns of numbers")).into()
+                SourceError::new(&self.file.place, format!("it {words}")).in_column(column_name)
             }
-        })
+        }))
     }
 
     /// The values of a column as text, spaces around them left out: words as they are, numbers and times as the file
