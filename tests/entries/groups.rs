@@ -68,7 +68,7 @@ fn one_group_is_the_table() {
     let fit = decay().fit(&whole, [1.0, 1.0]).unwrap();
     for set in [&set, &whole] {
         let batch = decay().fit_batch(set.batch().unwrap(), [1.0, 1.0]).unwrap();
-        assert_eq!((batch.len(), batch.fit(0).params()), (1, fit.params()));
+        assert_eq!((batch.n_fits(), batch.fit(0).params()), (1, fit.params()));
     }
     assert_eq!(table.groups("id").unwrap().rows(1), &[] as &[usize]);
 }
@@ -81,7 +81,7 @@ fn a_group_that_cannot_be_fitted_harms_no_other() {
     let batch = decay().fit_batch(set.batch().unwrap(), [1.0, 1.0]).unwrap();
     let statuses = batch.statuses();
     assert!(batch.fit(0).converged());
-    assert_eq!(statuses[1], FitStatus::TooFewPoints);
+    assert_eq!(statuses[1], FitStatus::TooFewPoints { points: 1 });
     assert_eq!(statuses[2], FitStatus::BadData { point: 1 });
     let omitting = set.clone().missing(Missing::Omit);
     assert!(decay().fit_batch(omitting.batch().unwrap(), [1.0, 1.0]).unwrap().fit(2).converged());

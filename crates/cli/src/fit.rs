@@ -19,7 +19,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     }
     let on_stdout = check(asked)?;
     let table = Table::open(&asked.file, &asked.table)?;
-    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref(), None)?;
     roles.hint_at_errors(&table);
     let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
     let points = Points::take(&table, roles, &asked.table)?;

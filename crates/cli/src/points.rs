@@ -17,20 +17,28 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    /// The independent variables and sigma; x is the first column unless something else is said.
+    /// The independent variables and sigma; x is the first column, or the second beside groups of the first, unless
+    /// something else is said. `by`: the column of groups.
     pub(crate) fn of_points(
         table: &Table,
         asked: &TableArguments,
+        by: Option<usize>,
     ) -> Outcome<(Vec<usize>, Option<usize>)> {
-        let x = asked.x.as_deref().map_or(Ok(vec![0]), |names| table.find_all(names))?;
+        let first = usize::from(by == Some(0));
+        let x = asked.x.as_deref().map_or(Ok(vec![first]), |names| table.find_all(names))?;
         let sigma = asked.sigma.as_deref().map(|name| table.find(name)).transpose()?;
         Ok((x, sigma))
     }
 
     /// With one response; the first column that is not yet used, if none is said.
-    pub(crate) fn choose(table: &Table, asked: &TableArguments, y: Option<&str>) -> Outcome<Roles> {
-        let (x, sigma) = Roles::of_points(table, asked)?;
-        let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
+    pub(crate) fn choose(
+        table: &Table,
+        asked: &TableArguments,
+        y: Option<&str>,
+        by: Option<usize>,
+    ) -> Outcome<Roles> {
+        let (x, sigma) = Roles::of_points(table, asked, by)?;
+        let free = |column: &usize| !x.contains(column) && ![sigma, by].contains(&Some(*column));
         let y = match y {
             Some(name) => table.find(name)?,
             None => (0..table.names.len()).find(free).ok_or_else(|| {

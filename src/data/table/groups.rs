@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// let decay = CurveFit::new(|t, [a, rate]| a * (-rate * t).exp()).names(["a", "rate"]);
 /// let each = decay.fit_batch(set.batch()?, [1.0, 1.0])?; // every group by itself
 /// let joint = GlobalFit::new(&decay).share(["rate"]).fit(set.each(), [1.0, 1.0, 1.0])?; // one rate for all
-/// assert_eq!((each.len(), joint.sets()), (2, 2));
+/// assert_eq!((each.n_fits(), joint.sets()), (2, 2));
 /// # }
 /// # Ok::<(), dualfit::Error>(())
 /// ```

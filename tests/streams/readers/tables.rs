@@ -187,7 +187,7 @@ fn a_set_is_the_data_that_its_columns_are() {
     assert!(matches!(set.clone().mask(vec![true]), Err(Error::LengthMismatch { .. })));
     assert!(matches!(set.clone().sigma(-1.0), Err(Error::BadOption { .. })));
     assert!(matches!(set.x_sigma_column(["sx", "s"]), Err(Error::LengthMismatch { .. })));
-    let plane = CurveFit::new(|[x, z], [a, b, c]| a + b * x + c * z);
+    let plane = CurveFit::multivariate(|[x, z], [a, b, c]| a + b * x + c * z);
     let set = table.data(["x", "z"], "y").unwrap().missing(Missing::Omit);
     assert!(plane.fit(&set, [0.0; 3]).unwrap().converged());
 }

@@ -107,7 +107,8 @@ pub(crate) struct FitArguments {
     /// The response, a column by name or number from 1 [default: the second].
     #[arg(long, value_name = "COLUMN", help_heading = "Columns and points")]
     pub(crate) y: Option<String>,
-    /// Fits each group of rows by itself: those with the same value in a column, such as the number of a run.
+    /// Fits each group of rows by itself: those with the same value in a column, such as the number of a run. x and y
+    /// are then the first columns beside it, unless something else is said.
     #[arg(long, value_name = "COLUMN", help_heading = "Columns and points", conflicts_with_all = OF_ONE_FIT)]
     pub(crate) by: Option<String>,
     /// Fits all groups together: these parameters have one value for all of them.

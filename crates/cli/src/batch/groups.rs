@@ -21,7 +21,7 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     let begun = Instant::now();
     let table = Table::open(&asked.file, &asked.table)?;
     let by = table.find(column)?;
-    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref(), Some(by))?;
     roles.hint_at_errors(&table);
     let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
     model.curve = model.curve.cancel_token(stop_on_interrupt());

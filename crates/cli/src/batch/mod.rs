@@ -51,7 +51,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let (mut first, mut tasks) = (None, Vec::new());
     for (path, table) in asked.files.iter().zip(&tables) {
         let chosen = table.as_ref().map_err(Clone::clone).and_then(|table| {
-            let (x, sigma) = Roles::of_points(table, &asked.table)?;
+            let (x, sigma) = Roles::of_points(table, &asked.table, None)?;
             let columns = responses(table, asked, &x, sigma)?;
             Ok((table, columns, x, sigma))
         });
@@ -108,7 +108,7 @@ fn responses(
 ) -> Outcome<Vec<usize>> {
     let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
     if asked.y.is_empty() && asked.files.len() > 1 {
-        return Ok(vec![Roles::choose(table, &asked.table, None)?.y]);
+        return Ok(vec![Roles::choose(table, &asked.table, None, None)?.y]);
     }
     let mut columns: Vec<usize> = Vec::new();
     let all = [String::from("*")];
