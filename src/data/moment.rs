@@ -14,6 +14,10 @@ pub struct Moment {
 
 /// What a moment is counted on. Moments of different clocks have no distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(any(feature = "csv", feature = "parquet", feature = "arrow")),
+    expect(dead_code, reason = "arrays of NumPy have no times")
+)]
 pub(crate) enum Clock {
     /// Dates with times whose offset from UTC is known.
     Universal,

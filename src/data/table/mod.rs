@@ -246,6 +246,7 @@ impl Table {
                 Cell::Missing => String::new(),
                 Cell::Text(text) => text.to_owned(),
                 Cell::Time(moment) => moment.to_string(),
+                Cell::Whole(number) => number.to_string(),
             });
             true
         })?;
@@ -339,6 +340,7 @@ impl Times {
             Cell::Missing => (None, ""),
             Cell::Text(text) if is_missing(text) => (None, ""),
             Cell::Time(moment) => (Some(moment), ""),
+            Cell::Whole(number) => return Err((number.to_string(), None)),
             Cell::Text(text) => match Moment::parse(text).filter(|_| looks_like_time(text)) {
                 Some(moment) => (Some(moment), text),
                 None if self.first.is_none() && !looks_like_time(text) => {

@@ -213,7 +213,8 @@ impl<G: Groups> Format for Batches<G> {
         each: &mut dyn FnMut(Cell<'_>) -> bool,
     ) -> Result<bool, SourceError> {
         let kind = &self.kinds[column];
-        if refusal(kind).is_none() {
+        let is_exact = matches!(kind, DataType::Int64 | DataType::UInt64);
+        if refusal(kind).is_none() && !is_exact {
             return Ok(false);
         }
         let unread = || {
@@ -277,7 +278,10 @@ fn show<'a>(
         Microsecond => 1_000,
         Nanosecond => 1,
     };
+    let data = array.to_data();
     let (clock, nanoseconds) = match array.data_type() {
+        DataType::Int64 => return cells(&|row| Cell::Whole(data.buffer::<i64>(0)[row].into())),
+        DataType::UInt64 => return cells(&|row| Cell::Whole(data.buffer::<u64>(0)[row].into())),
         Utf8 => return cells(&|row| Cell::Text(array.as_string::<i32>().value(row).trim())),
         LargeUtf8 => return cells(&|row| Cell::Text(array.as_string::<i64>().value(row).trim())),
         Utf8View => return cells(&|row| Cell::Text(array.as_string_view().value(row).trim())),
@@ -289,7 +293,6 @@ fn show<'a>(
         _ => return None,
     };
     // All of them are whole numbers of 4 or of 8 bytes.
-    let data = array.to_data();
     let narrow = matches!(array.data_type(), Date32 | Time32(_));
     let (short, long) = match narrow {
         true => (data.buffer::<i32>(0), &[][..]),

@@ -6,13 +6,18 @@ use crate::data::moment::Moment;
 const MISSING: [&str; 13] =
     ["", "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "---", "?", "missing", "."];
 
-/// A value that is no number.
+/// A value that is no number, or one that a double may not hold.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(any(feature = "parquet", feature = "arrow")),
+    expect(dead_code, reason = "text has words only")
+)]
 pub(crate) enum Cell<'a> {
     Missing,
     /// Words, or what a text table has in its place, without spaces around it.
     Text(&'a str),
     Time(Moment),
+    Whole(i128),
 }
 
 /// Whether a text says that there is no value.

@@ -62,8 +62,8 @@ pub(crate) trait Format: Send {
         Ok(vec![false; columns.len()])
     }
 
-    /// Shows the values of a column of words or times from the first row on, until `each` wants no more. False
-    /// where they are numbers.
+    /// Shows the values of a column of words, times or large whole numbers from the first row on, until `each` wants
+    /// no more. False where doubles hold them.
     ///
     /// # Errors
     /// What is wrong with the rows.
