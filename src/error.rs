@@ -17,6 +17,7 @@ mod quote;
 mod requests;
 pub(crate) mod saved;
 pub(crate) mod source;
+pub(crate) mod table;
 pub(crate) mod uncertainty;
 pub(crate) mod visible;
 
@@ -30,12 +31,13 @@ pub use output::PlotError;
 pub use output::TraceError;
 pub(crate) use quote::short;
 pub use quote::{Named, NamedValues};
-use quote::{end, excerpt, taken_name};
+use quote::{asked, emptied, end, excerpt, taken_name};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
 pub use requests::{GlobalError, ModelError, StartError, TieError};
 pub use saved::SavedError;
 pub use source::SourceError;
+pub use table::TableError;
 pub use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
@@ -422,6 +424,9 @@ pub enum Error {
     /// The points of a stream cannot be read.
     #[error("cannot read the points: {0}")]
     Source(#[from] SourceError),
+    /// A table has not what it is asked for.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A source panicked.
     #[error("the source of the points panicked: {message}; the fit was abandoned")]
     SourcePanicked {
@@ -483,17 +488,6 @@ pub enum Error {
     /// A question about the errors of a fit makes no sense.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),
-}
-
-fn asked(ordinal: Option<usize>) -> String {
-    ordinal.map_or_else(String::new, |ordinal| format!("device {ordinal} was asked for but "))
-}
-
-fn emptied(given: usize, omitted: usize) -> String {
-    match given {
-        0 => "x and y are empty".into(),
-        _ => format!("{omitted} of {given} points were masked or omitted"),
-    }
 }
 
 /// Shorthand for results of this crate.

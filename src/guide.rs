@@ -16,6 +16,8 @@ macro_rules! pages {
 pages! {
     tour: "../docs/guide/tour.md";
     choosing: "../docs/guide/choosing.md";
+    #[cfg(any(not(doctest), feature = "csv"))]
+    tables: "../docs/guide/tables.md";
     global_fits: "../docs/guide/global_fits.md";
     models: "../docs/guide/models.md";
     not_converging: "../docs/guide/not_converging.md";

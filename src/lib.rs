@@ -142,6 +142,7 @@ pub use data::loss_formula::LossFormula;
 pub use data::sigma::Sigma;
 pub use data::start::Start;
 pub use data::stream::Stream;
+pub use data::table::{DataSet, Groups, Table};
 pub use data::{Data, Missing};
 pub use error::{Error, Result};
 pub use fit::Fit;
@@ -211,6 +212,7 @@ pub mod result {
 
 /// Where the points of a [`Stream`] come from: arrays, functions, files, and sources of your own.
 pub mod source {
+    pub use crate::data::moment::Moment;
     #[cfg(feature = "arrow")]
     pub use crate::data::source::arrow::ArrowSource;
     pub use crate::data::source::chain::ChainSource;
@@ -226,14 +228,14 @@ pub mod source {
     pub use crate::data::source::slices::SliceSource;
     pub use crate::data::source::strided::StridedSource;
     pub use crate::data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
+    pub use crate::data::table::ColumnKeys;
 }
 
 /// What the program `dualfit` shares with the library; no part of the interface, and free to change.
 #[doc(hidden)]
 pub mod shared {
-    #[cfg(feature = "csv")]
-    pub use crate::data::source::csv::no_text;
     pub use crate::error::nearest::nearest;
+    pub use crate::error::table::without_unit;
     pub use crate::error::visible::visible;
     pub use crate::fit::significant::significant;
     pub use crate::threads::ready;

@@ -8,6 +8,7 @@ pub(crate) mod correlated;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;
+pub(crate) mod moment;
 pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;
@@ -18,6 +19,7 @@ pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
+pub(crate) mod table;
 pub(crate) mod validate_stream;
 
 pub(crate) mod values;

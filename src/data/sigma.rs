@@ -67,7 +67,7 @@ pub(crate) enum Spread {
 impl Sigma<'_> {
     /// # Errors
     /// [`Error::BadOption`] for a constant that is no standard deviation.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match *self {
             Sigma::Constant(value) if !is_deviation(value) => {
                 let requirement = "a positive, finite standard deviation";

@@ -24,6 +24,11 @@ impl<'a> XSigma<'a> {
         Ok(XSigma { columns })
     }
 
+    /// One column for each independent variable with one value per point, or no column at all.
+    pub(crate) fn of(columns: Vec<Values<'a>>) -> XSigma<'a> {
+        XSigma { columns }
+    }
+
     /// # Errors
     /// [`Error::LengthMismatch`] if a column has none of these lengths, nor one number for all points.
     pub(crate) fn expect(&self, lengths: &[usize], remedy: &'static str) -> Result<()> {

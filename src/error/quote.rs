@@ -66,3 +66,16 @@ pub(super) fn excerpt(text: &str, column: usize) -> String {
     let shown = shown.replace(is_unshowable, " ");
     format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
 }
+
+/// The device that was asked for by its number.
+pub(super) fn asked(ordinal: Option<usize>) -> String {
+    ordinal.map_or_else(String::new, |ordinal| format!("device {ordinal} was asked for but "))
+}
+
+/// Why there are no points.
+pub(super) fn emptied(given: usize, omitted: usize) -> String {
+    match given {
+        0 => "x and y are empty".into(),
+        _ => format!("{omitted} of {given} points were masked or omitted"),
+    }
+}

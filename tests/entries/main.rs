@@ -8,6 +8,8 @@ mod cancel;
 mod contract;
 mod determinism;
 mod global_fit;
+#[cfg(feature = "csv")]
+mod groups;
 mod joint_sets;
 mod multi_start;
 mod nothing_panics;

@@ -1,6 +1,7 @@
 //! `dualfit fit`: one model, one table, one fit.
 
 use crate::arguments::FitArguments;
+use crate::batch::groups;
 use crate::json::{document, printed};
 use crate::model::Model;
 use crate::output::{explain, note, print, put};
@@ -13,9 +14,12 @@ use crate::{destinations, written};
 use dualfit::{Fit, MultiStart, Termination};
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
+    if let Some(column) = &asked.by {
+        return groups::run(asked, column);
+    }
     let on_stdout = check(asked)?;
     let table = Table::open(&asked.file, &asked.table)?;
-    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref())?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref(), None)?;
     roles.hint_at_errors(&table);
     let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
     let points = Points::take(&table, roles, &asked.table)?;

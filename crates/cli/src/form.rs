@@ -4,8 +4,8 @@
 use crate::arguments::words::Range;
 use crate::output::note;
 use crate::refusal::{Outcome, Refusal};
-use crate::table::{Table, without_unit};
-use crate::words::nearest;
+use crate::table::Table;
+use crate::words::{nearest, without_unit};
 use dualfit::{CurveFit, Error, models};
 
 pub(crate) struct Form {

@@ -16,7 +16,7 @@ pub(crate) fn document(
 ) -> Value {
     let Points { table, roles, .. } = points;
     let called = |column: usize| table.called(column);
-    let origin = json!({
+    let mut origin = json!({
         "dualfit": env!("CARGO_PKG_VERSION"),
         "model": formula(model),
         "data": {
@@ -28,6 +28,12 @@ pub(crate) fn document(
             "rows_out_of_range": points.outside,
         },
     });
+    for (&column, name) in roles.x.iter().chain([&roles.y]).map(|column| (column, called(*column)))
+    {
+        if let Some(first) = table.origin(column) {
+            origin["data"]["seconds_since"][name] = first.into();
+        }
+    }
     let document = joined(origin, found(model, fit));
     match intervals {
         None => document,

@@ -4,8 +4,8 @@ use crate::arguments::ModelArguments;
 use crate::arguments::words::{Pairs, Range};
 use crate::form::{Form, check_names, variables_of};
 use crate::refusal::{Outcome, Refusal, misread};
-use crate::table::{Table, without_unit};
-use crate::words::{did_you_mean, listed};
+use crate::table::Table;
+use crate::words::{did_you_mean, listed, without_unit};
 use dualfit::{CurveFit, Estimator, Options, Start};
 
 pub(crate) struct Model {

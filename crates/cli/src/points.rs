@@ -1,11 +1,11 @@
 //! The points that are fitted: columns of a table, without the rows that were to be left out.
 
 use crate::arguments::TableArguments;
-use crate::arguments::words::Pairs;
+use crate::arguments::words::{Pairs, Range};
 use crate::output::note;
 use crate::refusal::{Outcome, Refusal};
-use crate::table::{Table, without_unit};
-use crate::words::counted;
+use crate::table::Table;
+use crate::words::{counted, without_unit};
 use dualfit::{Data, Sigma};
 
 /// Which columns of a table are what, by index.
@@ -17,20 +17,28 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    /// The independent variables and sigma; x is the first column unless something else is said.
+    /// The independent variables and sigma; x is the first column, or the second beside groups of the first, unless
+    /// something else is said. `by`: the column of groups.
     pub(crate) fn of_points(
         table: &Table,
         asked: &TableArguments,
+        by: Option<usize>,
     ) -> Outcome<(Vec<usize>, Option<usize>)> {
-        let x = asked.x.as_deref().map_or(Ok(vec![0]), |names| table.find_all(names))?;
+        let first = usize::from(by == Some(0));
+        let x = asked.x.as_deref().map_or(Ok(vec![first]), |names| table.find_all(names))?;
         let sigma = asked.sigma.as_deref().map(|name| table.find(name)).transpose()?;
         Ok((x, sigma))
     }
 
     /// With one response; the first column that is not yet used, if none is said.
-    pub(crate) fn choose(table: &Table, asked: &TableArguments, y: Option<&str>) -> Outcome<Roles> {
-        let (x, sigma) = Roles::of_points(table, asked)?;
-        let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
+    pub(crate) fn choose(
+        table: &Table,
+        asked: &TableArguments,
+        y: Option<&str>,
+        by: Option<usize>,
+    ) -> Outcome<Roles> {
+        let (x, sigma) = Roles::of_points(table, asked, by)?;
+        let free = |column: &usize| !x.contains(column) && ![sigma, by].contains(&Some(*column));
         let y = match y {
             Some(name) => table.find(name)?,
             None => (0..table.names.len()).find(free).ok_or_else(|| {
@@ -81,12 +89,23 @@ pub(crate) struct Points<'a> {
     pub(crate) outside: usize,
 }
 
-impl<'a> Points<'a> {
-    pub(crate) fn take(
+/// The columns that points are made of, as they are in the table.
+pub(crate) struct Values<'a> {
+    table: &'a Table,
+    roles: Roles,
+    asked: &'a TableArguments,
+    /// Which columns were read: those of the roles in their order, then those of ranges.
+    used: Vec<usize>,
+    columns: Vec<Vec<f64>>,
+    ranges: Vec<(usize, Range)>,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn read(
         table: &'a Table,
         roles: Roles,
-        asked: &TableArguments,
-    ) -> Outcome<Points<'a>> {
+        asked: &'a TableArguments,
+    ) -> Outcome<Values<'a>> {
         let mut used = roles.x.clone();
         used.push(roles.y);
         used.extend(roles.sigma);
@@ -97,10 +116,24 @@ impl<'a> Points<'a> {
             used.push(if alone { roles.x[0] } else { table.find(&name)? });
         }
         let columns = table.columns(&used)?;
+        Ok(Values { table, roles, asked, used, columns, ranges })
+    }
+
+    /// The points of all rows.
+    pub(crate) fn points(&self) -> Outcome<Points<'a>> {
+        self.points_of(0..self.columns[0].len())
+    }
+
+    /// The points of some rows.
+    pub(crate) fn points_of(
+        &self,
+        asked_rows: impl IntoIterator<Item = usize>,
+    ) -> Outcome<Points<'a>> {
+        let Values { table, roles, asked, used, columns, ranges } = self;
         let (y, roles_used) =
             (roles.x.len(), roles.x.len() + 1 + usize::from(roles.sigma.is_some()));
         let (mut rows, mut missing, mut outside, mut first_missing) = (Vec::new(), 0, 0, None);
-        for row in 0..columns[y].len() {
+        for row in asked_rows {
             let value = |at: usize| columns[at][row];
             // An infinite sigma is a point without weight, which is known.
             let known = |at: usize| value(at).is_finite() || (at > y && !value(at).is_nan());
@@ -138,7 +171,19 @@ impl<'a> Points<'a> {
         }
         let (x, y) = ((0..y).map(kept).collect(), kept(y));
         let relative = asked.relative;
+        let roles = roles.clone();
         Ok(Points { table, roles, x, y, sigma, relative, rows, missing, outside })
+    }
+}
+
+impl<'a> Points<'a> {
+    /// Of all rows.
+    pub(crate) fn take(
+        table: &'a Table,
+        roles: Roles,
+        asked: &'a TableArguments,
+    ) -> Outcome<Points<'a>> {
+        Values::read(table, roles, asked)?.points()
     }
 
     /// As the library takes them.

@@ -2,7 +2,7 @@
 
 use crate::output::{TITLE, styled};
 
-pub(crate) use dualfit::shared::{nearest, significant, visible};
+pub(crate) use dualfit::shared::{nearest, significant, visible, without_unit};
 
 /// ` (did you mean "time"?)`, or nothing.
 pub(crate) fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> String {

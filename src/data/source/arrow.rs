@@ -39,9 +39,9 @@ const MAGIC: &[u8; 6] = b"ARROW1";
 /// let source = ArrowSource::open("run7.arrow")?.x(["t"])?.y("signal")?.sigma("error")?;
 /// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ArrowSource {
-    reader: FileSource<Batches<Messages>>,
+    pub(crate) reader: FileSource<Batches<Messages>>,
 }
 
 file_source!(ArrowSource);
@@ -70,10 +70,11 @@ struct Batch {
 }
 
 /// What a file consists of.
-struct Messages {
+#[derive(Clone)]
+pub(crate) struct Messages {
     schema: SchemaRef,
     version: MetadataVersion,
-    batches: Vec<Batch>,
+    batches: Arc<[Batch]>,
 }
 
 fn damaged(file: &DataFile, why: impl std::fmt::Display) -> SourceError {
@@ -142,7 +143,7 @@ impl Messages {
             }
         }
         let (schema, version) = schema.ok_or_else(|| damaged(file, "it has no schema"))?;
-        Ok(Messages { schema, version, batches })
+        Ok(Messages { schema, version, batches: batches.into() })
     }
 
     /// The columns of a batch that are numbered in `columns`.

@@ -26,9 +26,9 @@ const MOST_COLUMNS: u64 = 1 << 16;
 /// let source = NpySource::open_all(["t.npy", "signal.npy"])?;
 /// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NpySource {
-    reader: FileSource<Binary>,
+    pub(crate) reader: FileSource<Binary>,
 }
 
 file_source!(NpySource);

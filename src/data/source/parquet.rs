@@ -37,9 +37,9 @@ const LARGEST_HEADER: usize = 4 << 10;
 /// let source = ParquetSource::open("run7.parquet")?.x(["t"])?.y("signal")?.sigma("error")?;
 /// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ParquetSource {
-    reader: FileSource<Batches<RowGroups>>,
+    pub(crate) reader: FileSource<Batches<RowGroups>>,
 }
 
 file_source!(ParquetSource);
@@ -99,7 +99,8 @@ fn leaves(kind: &DataType, out: &mut Vec<DataType>) {
 }
 
 /// The row groups of a file.
-struct RowGroups(ArrowReaderMetadata);
+#[derive(Clone)]
+pub(crate) struct RowGroups(ArrowReaderMetadata);
 
 impl Groups for RowGroups {
     const NAME: &'static str = "parquet";

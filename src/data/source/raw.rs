@@ -87,7 +87,7 @@ impl RawFile {
 /// let source = RawSource::open([rows])?.x([0])?.y(2)?.sigma(3)?;
 /// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RawSource {
     reader: FileSource<Binary>,
 }

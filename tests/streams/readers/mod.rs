@@ -13,3 +13,5 @@ mod npy;
 mod parquet;
 mod points;
 mod raw;
+#[cfg(feature = "csv")]
+mod tables;

@@ -25,6 +25,10 @@ const THOUSANDS: [(&str, Thousands); 4] = [
     ("apostrophe", Thousands::Apostrophe),
 ];
 
+/// What is told of one fit alone.
+const OF_ONE_FIT: [&str; 8] =
+    ["multi_start", "interval", "profile", "band", "components", "plot", "save", "residuals"];
+
 /// What the program's exit code says.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
@@ -38,6 +42,7 @@ Examples:
   dualfit fit decay.csv --model \"a*exp(-b*x) + c\" --start b=0.5
   dualfit fit decay.csv --x time --y signal --sigma error -m \"a*exp(-time/tau)\" -s tau=3
   dualfit fit spectrum.csv --model \"gaussian(g_) + linear(bg_)\" --interval 0.95
+  dualfit fit runs.csv --by run --model \"a*exp(-k*x)\" --start k=0.1 --share k
   sensor | dualfit fit - --model \"slope*x + offset\" --json";
 
 pub(crate) const BATCH_EXAMPLES: &str = "\
@@ -102,6 +107,19 @@ pub(crate) struct FitArguments {
     /// The response, a column by name or number from 1 [default: the second].
     #[arg(long, value_name = "COLUMN", help_heading = "Columns and points")]
     pub(crate) y: Option<String>,
+    /// Fits each group of rows by itself: those with the same value in a column, such as the number of a run. x and y
+    /// are then the first columns beside it, unless something else is said.
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns and points", conflicts_with_all = OF_ONE_FIT)]
+    pub(crate) by: Option<String>,
+    /// Fits all groups together: these parameters have one value for all of them.
+    #[arg(
+        long,
+        requires = "by",
+        value_delimiter = ',',
+        value_name = "NAME,...",
+        help_heading = "The fit"
+    )]
+    pub(crate) share: Vec<String>,
     #[command(flatten)]
     pub(crate) table: TableArguments,
     /// Starts N fits more, from points spread over the bounds, and reports the best; every free
@@ -111,6 +129,9 @@ pub(crate) struct FitArguments {
     /// Prints one JSON document instead of the report; numbers that are not finite are null.
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
+    /// Writes the results of all groups to a file: .csv or .json.
+    #[arg(long, requires = "by", value_name = "FILE", help_heading = "Results")]
+    pub(crate) out: Option<PathBuf>,
     /// Adds confidence intervals of the parameters, of a probability such as 0.95, from their standard
     /// errors.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]

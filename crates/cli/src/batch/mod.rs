@@ -3,14 +3,14 @@
 //! What is wrong with one table or column is told in its row of the results and harms no other. What is
 //! wrong with the request, its model above all, ends the batch before the first fit.
 
+pub(crate) mod groups;
 mod results;
 
 use crate::arguments::BatchArguments;
 use crate::destinations;
 use crate::model::Model;
-use crate::output::{explain, extension, print, put, put_table};
 use crate::points::{Points, Roles};
-use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
+use crate::refusal::{DONE, Outcome, Refusal, refused_at};
 use crate::table::Table;
 use crate::watch::{clear_progress, counting, stop_on_interrupt};
 use crate::words::visible;
@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) file: String,
     /// The response; empty where not even the table could be read.
     pub(crate) column: String,
+    /// What the rows have in common, if they are a group.
+    pub(crate) group: Option<String>,
     pub(crate) outcome: Outcome<Fit>,
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let (mut first, mut tasks) = (None, Vec::new());
     for (path, table) in asked.files.iter().zip(&tables) {
         let chosen = table.as_ref().map_err(Clone::clone).and_then(|table| {
-            let (x, sigma) = Roles::of_points(table, &asked.table)?;
+            let (x, sigma) = Roles::of_points(table, &asked.table, None)?;
             let columns = responses(table, asked, &x, sigma)?;
             Ok((table, columns, x, sigma))
         });
@@ -57,7 +59,12 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
             Err(refusal) => {
                 let file = visible(&path.display().to_string()).into_owned();
                 let outcome = Err(refusal);
-                tasks.push(Err(Box::new(Entry { file, column: String::new(), outcome })));
+                tasks.push(Err(Box::new(Entry {
+                    file,
+                    column: String::new(),
+                    group: None,
+                    outcome,
+                })));
             }
             Ok((table, columns, x, sigma)) => {
                 let mut model = Model::new(&asked.model, table, &x, &columns)?;
@@ -83,26 +90,13 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     };
     let entries: Vec<Entry> = tasks.into_par_iter().map(fitted).collect();
     clear_progress();
-    // If there is not one fit the first reason is what the user has to know.
-    if entries.iter().all(|entry| entry.outcome.is_err())
-        && let Some(Entry { outcome: Err(refusal), .. }) = entries.first()
-    {
-        return Err(refusal.clone());
-    }
-    let Some(model) = first else { return Ok(DONE) };
+    let Some(model) = first else {
+        // Not one table could be read.
+        return entries.into_iter().find_map(|entry| entry.outcome.err()).map_or(Ok(DONE), Err);
+    };
     let seconds = begun.elapsed().as_secs_f64();
-    let results = Results { model: &model, entries: &entries, seconds };
-    match out {
-        Some(path) if extension(path) == "json" => put(path, results.document().as_bytes())?,
-        Some(path) => put_table(path, &results.header(), results.records())?,
-        None => {}
-    }
-    match asked.json {
-        true => print(&results.document())?,
-        false if on_stdout => explain(&results.table(out)),
-        false => print(&results.table(out))?,
-    }
-    Ok(if results.converged() == entries.len() { DONE } else { NOT_CONVERGED })
+    let results = Results { model: &model, entries: &entries, by: None, joint: None, seconds };
+    results.end(out, asked.json, on_stdout)
 }
 
 /// The columns that are fitted, each once.
@@ -114,7 +108,7 @@ fn responses(
 ) -> Outcome<Vec<usize>> {
     let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
     if asked.y.is_empty() && asked.files.len() > 1 {
-        return Ok(vec![Roles::choose(table, &asked.table, None)?.y]);
+        return Ok(vec![Roles::choose(table, &asked.table, None, None)?.y]);
     }
     let mut columns: Vec<usize> = Vec::new();
     let all = [String::from("*")];
@@ -141,5 +135,5 @@ fn fitted(Task { table, model, roles }: &Task<'_>, asked: &BatchArguments) -> En
         let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
         fit.map_err(|why| refused_at(&why, &points))
     });
-    Entry { file: table.name.clone(), column: table.called(roles.y), outcome }
+    Entry { file: table.name.clone(), column: table.called(roles.y), group: None, outcome }
 }

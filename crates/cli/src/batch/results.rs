@@ -3,9 +3,10 @@
 use super::Entry;
 use crate::json::{formula, found, joined, printed};
 use crate::model::Model;
-use crate::output::{BAD, GOOD, styled};
-use crate::words::{aligned, counted, on_a_line, seconds, significant};
-use dualfit::Fit;
+use crate::output::{BAD, GOOD, explain, extension, print, put, put_table, styled};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome};
+use crate::words::{aligned, counted, on_a_line, seconds, significant, visible};
+use dualfit::{Fit, JointFit};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -15,18 +16,46 @@ const MOST_ROWS: usize = 20;
 pub(crate) struct Results<'a> {
     pub(crate) model: &'a Model,
     pub(crate) entries: &'a [Entry],
+    /// The column that divides rows into groups.
+    pub(crate) by: Option<String>,
+    /// The fit of all groups, of which the entries are views.
+    pub(crate) joint: Option<&'a JointFit>,
     pub(crate) seconds: f64,
 }
 
 impl Results<'_> {
-    pub(crate) fn converged(&self) -> usize {
+    /// Writes and prints them; the exit code.
+    pub(crate) fn end(&self, out: Option<&Path>, json: bool, on_stdout: bool) -> Outcome<u8> {
+        // If there is not one fit the first reason is what the user has to know.
+        if self.entries.iter().all(|entry| entry.outcome.is_err())
+            && let Some(Entry { outcome: Err(refusal), .. }) = self.entries.first()
+        {
+            return Err(refusal.clone());
+        }
+        match out {
+            Some(path) if extension(path) == "json" => put(path, self.document().as_bytes())?,
+            Some(path) => put_table(path, &self.header(), self.records())?,
+            None => {}
+        }
+        match json {
+            true => print(&self.document())?,
+            false if on_stdout => explain(&self.table(out)),
+            false => print(&self.table(out))?,
+        }
+        Ok(if self.converged() == self.entries.len() { DONE } else { NOT_CONVERGED })
+    }
+
+    fn converged(&self) -> usize {
         self.entries.iter().filter(|entry| entry.converged()).count()
     }
 
     /// The document of `dualfit batch --json`.
-    pub(crate) fn document(&self) -> String {
+    fn document(&self) -> String {
         let one = |entry: &Entry| {
-            let origin = json!({ "file": entry.file, "y": entry.column });
+            let mut origin = json!({ "file": entry.file, "y": entry.column });
+            if let Some(group) = &entry.group {
+                origin["group"] = json!(group);
+            }
             joined(
                 origin,
                 match &entry.outcome {
@@ -35,32 +64,40 @@ impl Results<'_> {
                 },
             )
         };
-        printed(&json!({
+        let mut document = json!({
             "dualfit": env!("CARGO_PKG_VERSION"),
             "model": formula(self.model),
             "converged": self.converged(),
             "fits": self.entries.iter().map(one).collect::<Value>(),
-        }))
+        });
+        if let Some(by) = &self.by {
+            document["by"] = json!(by);
+        }
+        if let Some(joint) = self.joint {
+            document["joint"] = found(self.model, joint.fit());
+        }
+        printed(&document)
     }
 
     /// The titles of the CSV.
-    pub(crate) fn header(&self) -> Vec<String> {
+    fn header(&self) -> Vec<String> {
         let last = ["points", "chi_square", "reduced_chi_square", "r_squared", "message"];
         let names = self.model.curve.parameters().iter();
         let pairs = names.flat_map(|name| [name.clone(), format!("{name}_error")]);
-        let first = ["file", "y", "converged"].map(String::from);
-        first.into_iter().chain(pairs).chain(last.map(String::from)).collect()
+        let first = ["file", "y"].into_iter().chain(self.by.is_some().then_some("group"));
+        let first = first.chain(["converged"]).map(String::from);
+        first.chain(pairs).chain(last.map(String::from)).collect()
     }
 
     /// The rows of the CSV, one for each fit; empty fields where there is no number.
-    pub(crate) fn records(&self) -> impl Iterator<Item = Vec<String>> {
+    fn records(&self) -> impl Iterator<Item = Vec<String>> {
         self.entries.iter().map(|entry| record(entry, self.model.curve.parameters().len()))
     }
 
     /// `out`: the file that has all rows, if there is one.
-    pub(crate) fn table(&self, out: Option<&Path>) -> String {
+    fn table(&self, out: Option<&Path>) -> String {
         let names = self.model.curve.parameters();
-        let mut titles = vec![String::from("fit")];
+        let mut titles = vec![self.by.clone().unwrap_or_else(|| "fit".into())];
         for name in names {
             titles.extend([name.clone(), "±".into()]);
         }
@@ -73,10 +110,15 @@ impl Results<'_> {
         let mut columns = self.entries.iter().map(|entry| &entry.column).filter(|c| !c.is_empty());
         let first = columns.next();
         let of_one_column = columns.all(|column| Some(column) == first);
-        let label = |entry: &Entry| match (of_one_table, of_one_column || entry.column.is_empty()) {
-            (true, _) => entry.column.clone(),
-            (_, true) => entry.file.clone(),
-            _ => format!("{}: {}", entry.file, entry.column),
+        let of_column =
+            |entry: &Entry| match (of_one_table, of_one_column || entry.column.is_empty()) {
+                (true, _) => entry.column.clone(),
+                (_, true) => entry.file.clone(),
+                _ => format!("{}: {}", entry.file, entry.column),
+            };
+        let label = |entry: &Entry| match &entry.group {
+            Some(group) => visible(group).into_owned(),
+            None => of_column(entry),
         };
         let rows: Vec<Vec<String>> = self.entries[..shown]
             .iter()
@@ -96,8 +138,13 @@ impl Results<'_> {
         }
         let (converged, all) = (self.converged(), self.entries.len());
         let style = if converged == all { GOOD } else { BAD };
-        let told = styled(style, format!("{converged} of {} converged", counted(all, "fit")));
-        text + &format!("\n{told} in {}\n", seconds(self.seconds))
+        let told = match self.joint {
+            None => format!("{converged} of {} converged", counted(all, "fit")),
+            Some(joint) => {
+                format!("joint fit of {} {}", counted(all, "group"), joint.fit().termination())
+            }
+        };
+        text + &format!("\n{} in {}\n", styled(style, told), seconds(self.seconds))
     }
 }
 
@@ -138,7 +185,9 @@ fn row(label: String, entry: &Entry, parameters: usize) -> Vec<String> {
 fn record(entry: &Entry, parameters: usize) -> Vec<String> {
     let number = |value: f64| if value.is_nan() { String::new() } else { format!("{value:?}") };
     let optional = |value: Option<f64>| value.map_or_else(String::new, number);
-    let mut row = vec![entry.file.clone(), entry.column.clone(), entry.converged().to_string()];
+    let mut row = vec![entry.file.clone(), entry.column.clone()];
+    row.extend(entry.group.clone());
+    row.push(entry.converged().to_string());
     match &entry.outcome {
         Err(refusal) => {
             row.resize(row.len() + 2 * parameters + 4, String::new());

@@ -1,51 +1,40 @@
 //! Columns by name or number, as people give them.
 
-use super::Table;
+use super::{Table, refused};
 use crate::refusal::{Outcome, Refusal};
-use crate::words::{did_you_mean, listed};
+use crate::words::listed;
+use dualfit::Error;
+use dualfit::error::TableError;
 use wildmatch::WildMatch;
 
-/// Whether a column of this number, from 0, and name is meant.
-type Test<'a> = dyn Fn(usize, &str) -> bool + 'a;
-
 impl Table {
-    /// The column that is called so; else the one of that number, from 1; else the one whose name differs
-    /// only in capitals or in a unit behind it, as "time" and "Time (s)".
+    /// The column that is called so; else the one of that number, from 1; else the one that the library finds.
     pub(crate) fn find(&self, asked: &str) -> Outcome<usize> {
         let (names, asked) = (&self.names, asked.trim());
-        let number = asked.parse::<usize>().ok();
-        let tests: [&Test<'_>; 5] = [
-            &|_, name| name == asked,
-            &|column, _| number == Some(column + 1),
-            &|_, name| without_unit(name) == asked,
-            &|_, name| name.eq_ignore_ascii_case(asked),
-            &|_, name| without_unit(name).eq_ignore_ascii_case(asked),
-        ];
-        let passing = |test: &Test<'_>| -> Vec<usize> {
-            (0..names.len()).filter(|&column| test(column, &names[column])).collect()
-        };
-        let mut found = tests.into_iter().map(passing);
-        let found = found.find(|columns| !columns.is_empty()).unwrap_or_default();
-        match (&found[..], number) {
-            ([only], _) => Ok(*only),
-            ([first, second, ..], _) => Err(Refusal::usage(format!(
-                "{}: columns {} and {} are both called \"{asked}\"; choose by number",
-                self.name,
-                first + 1,
-                second + 1
-            ))),
-            ([], Some(number)) => Err(Refusal::usage(format!(
+        let is_name = self.table.has_names() && names.iter().any(|name| name == asked);
+        match asked.parse::<usize>() {
+            Ok(number) if !is_name && (1..=names.len()).contains(&number) => Ok(number - 1),
+            Ok(number) if !is_name => Err(Refusal::usage(format!(
                 "{}: there is no column {number}; the columns are 1 to {}: {}",
                 self.name,
                 names.len(),
                 self.listed()
             ))),
-            ([], None) => Err(Refusal::usage(format!(
-                "{}: there is no column \"{asked}\"{}; the columns are {}",
-                self.name,
-                did_you_mean(asked, names.iter().map(|name| without_unit(name))),
-                self.listed()
-            ))),
+            _ => self.table.find(asked).map_err(|why| match why {
+                Error::Table(TableError::SameName { first, second, .. }) => {
+                    Refusal::usage(format!(
+                        "{}: columns {} and {} are both called \"{asked}\"; choose by number",
+                        self.name,
+                        first + 1,
+                        second + 1
+                    ))
+                }
+                Error::Table(TableError::UnknownColumn { place, name, .. }) => {
+                    let known = names.clone();
+                    Refusal::usage(TableError::UnknownColumn { place, name, known }.to_string())
+                }
+                why => refused(&why, &self.name),
+            }),
         }
     }
 
@@ -92,23 +81,5 @@ impl Table {
 
     fn listed(&self) -> String {
         listed(self.names.iter().map(String::as_str))
-    }
-}
-
-/// `Time` of `Time (s)`, `Time [s]` and `Time / s`.
-pub(crate) fn without_unit(name: &str) -> &str {
-    name.split(['(', '[', '/']).next().map(str::trim).filter(|n| !n.is_empty()).unwrap_or(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_unit;
-
-    #[test]
-    fn units_are_no_part_of_a_name() {
-        for name in ["Time (s)", "Time [s]", "Time / s", "Time"] {
-            assert_eq!(without_unit(name), "Time");
-        }
-        assert_eq!(without_unit("(s)"), "(s)");
     }
 }

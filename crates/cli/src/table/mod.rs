@@ -1,29 +1,22 @@
-//! A table: columns with names, from a text, a NumPy, a Parquet or an Arrow file, which the library reads.
+//! A table, which the library reads, as the command line speaks of it: columns numbered from 1, options for remedies.
 
 mod choice;
-mod input;
-
-pub(crate) use choice::without_unit;
 
 use crate::arguments::TableArguments;
 use crate::output::note;
 use crate::refusal::{FILE, Outcome, Refusal, USAGE};
 use crate::words::visible;
-use dualfit::error::SourceError;
-use dualfit::source::{Chunk, Column};
-use input::{Columns, Input};
+use dualfit::{Error, Groups};
+use std::io;
 use std::path::Path;
 use std::sync::Once;
-
-/// Points read at a time.
-const AT_A_TIME: usize = 1 << 16;
 
 pub(crate) struct Table {
     /// The file as errors and reports name it.
     pub(crate) name: String,
     /// The columns' names; their numbers from 1 where they have none.
     pub(crate) names: Vec<String>,
-    contents: Input,
+    table: dualfit::Table,
     /// What was found out of the numbers, at the first time that they are read.
     told: Once,
 }
@@ -31,79 +24,75 @@ pub(crate) struct Table {
 impl Table {
     /// `-` is text on standard input.
     pub(crate) fn open(path: &Path, asked: &TableArguments) -> Outcome<Table> {
-        let name = match path == Path::new("-") {
-            true => "standard input".into(),
-            false => visible(&path.display().to_string()).into_owned(),
+        let (name, table) = if path == Path::new("-") {
+            let name = String::from("standard input");
+            let table = dualfit::Table::from_reader(&name, io::stdin().lock(), asked.text());
+            (name, table)
+        } else {
+            let name = visible(&path.display().to_string()).into_owned();
+            (name, dualfit::Table::read_with(path, asked.text()))
         };
-        let contents = Input::open(path, &name, asked.text())?;
-        let (names, are_words) = match &contents {
-            Input::Text(source) => {
-                source.notes().iter().for_each(|text| note(as_options(text)));
-                (source.names().to_vec(), source.has_names())
-            }
-            Input::Stored(path, open, have_names) => {
-                (open(path).map_err(|why| refused(&why, &name))?.names(), *have_names)
-            }
+        let table = table.map_err(|why| refused(&why, &name))?;
+        let notes = table.notes([0; 0]).map_err(|why| refused(&why, &name))?;
+        notes.iter().for_each(|text| note(as_options(text)));
+        let called = |(i, name): (usize, &String)| match table.has_names() && !name.is_empty() {
+            true => visible(name).into_owned(),
+            false => (i + 1).to_string(),
         };
-        let called = |(i, name): (usize, &String)| {
-            let words: Vec<&str> = name.split_whitespace().collect();
-            match are_words && !words.is_empty() {
-                true => visible(&words.join(" ")).into_owned(),
-                false => (i + 1).to_string(),
-            }
-        };
-        let names = names.iter().enumerate().map(called).collect();
-        Ok(Table { name, names, contents, told: Once::new() })
+        let names = table.names().iter().enumerate().map(called).collect();
+        Ok(Table { name, names, table, told: Once::new() })
     }
 
     /// The values of columns, NaN where one is missing.
     pub(crate) fn columns(&self, wanted: &[usize]) -> Outcome<Vec<Vec<f64>>> {
-        let failed = |why| refused(&why, &self.name);
-        let source: Box<dyn Columns> = match &self.contents {
-            Input::Text(source) => source.clone(),
-            Input::Stored(path, open, _) => open(path).map_err(failed)?,
-        };
-        // There is such a column, and it holds no numbers.
-        let mut source = source.choose(wanted).map_err(|why| Refusal::usage(why.to_string()))?;
-        let mut chunk = Chunk::new(&source.shape(), 0);
-        while source.read(&mut chunk, AT_A_TIME).map_err(failed)? > 0 {}
-        if chunk.is_empty() {
-            let what = "has a row of names and no numbers below it; give at least one row";
-            return Err(Refusal::file(format!("{}: {what}", self.name)));
-        }
-        if let Input::Text(source) = &self.contents {
-            self.told.call_once(|| {
-                let told = source.notes();
-                let chosen = source.as_ref().clone().x(wanted.iter().copied());
-                let chosen = chosen.and_then(|source| source.y(wanted[0]));
-                let notes = chosen.into_iter().flat_map(|source| source.notes());
-                notes.filter(|text| !told.contains(text)).for_each(|text| note(as_options(&text)));
-            });
-        }
-        Ok(chunk.x.into_iter().map(widened).collect())
+        let columns = self.table.columns(wanted).map_err(|why| refused(&why, &self.name))?;
+        self.told.call_once(|| {
+            let told = self.table.notes([0; 0]).unwrap_or_default();
+            let notes = self.table.notes(wanted).unwrap_or_default();
+            let notes = notes.into_iter().filter(|text| !told.contains(text));
+            notes.for_each(|text| note(as_options(&text)));
+            for (&column, i) in wanted.iter().zip(0..) {
+                if let Some(origin) = self.origin(column).filter(|_| !wanted[..i].contains(&column))
+                {
+                    note(format!("{} is in seconds since {origin}", self.called(column)));
+                }
+            }
+        });
+        Ok(columns)
+    }
+
+    /// The first date or time of a column of them, of which the others are seconds after.
+    pub(crate) fn origin(&self, column: usize) -> Option<String> {
+        Some(self.table.origin(column).ok()??.to_string())
+    }
+
+    /// The rows with the same value in a column.
+    pub(crate) fn groups(&self, column: usize) -> Outcome<Groups> {
+        self.table.groups(column).map_err(|why| refused(&why, &self.name))
     }
 
     /// Where a value stands: `data.csv:17:3`, or `data.npy, row 17, column 3`, both from 1.
     pub(crate) fn place(&self, row: usize, column: usize) -> String {
         let name = self.names.get(column).map_or("?", String::as_str);
-        match &self.contents {
-            Input::Text(source) => source.place_of(row as u64, column),
-            _ => format!("{}, row {}, column {name}", self.name, row + 1),
-        }
+        let elsewhere = || format!("{}, row {}, column {name}", self.name, row + 1);
+        self.table.line(row as u64, column).unwrap_or_else(elsewhere)
     }
 }
 
-fn widened(column: Column) -> Vec<f64> {
-    column.values().to_f64()
-}
-
-/// What the library says of a table. What has a place in a text, or an option that decides, is the user's to
-/// correct; else the file is no table, or damaged.
-fn refused(why: &SourceError, name: &str) -> Refusal {
-    let said = visible(&why.to_string()).into_owned();
+/// What the library says of a table. What has a place in it, or an option that decides, is the user's to correct;
+/// else the file is no table, or damaged.
+fn refused(why: &Error, name: &str) -> Refusal {
+    let (said, is_usage) = match why {
+        Error::Source(why) => {
+            let within = why.place.strip_prefix(name).is_some_and(|rest| !rest.is_empty());
+            (why.to_string(), within || (why.column.is_some() && why.row.is_none()))
+        }
+        Error::Table(_) => (why.to_string(), true),
+        _ => (why.to_string(), false),
+    };
+    let said = visible(&said).into_owned();
     let message = as_options(&said);
-    let is_usage =
-        message != said || why.place.strip_prefix(name).is_some_and(|rest| !rest.is_empty());
+    let is_usage = is_usage || message != said;
     Refusal { message, code: if is_usage { USAGE } else { FILE } }
 }
 

@@ -6,6 +6,7 @@ mod documentation;
 mod errors;
 mod fits;
 mod functions;
+mod groups;
 mod instruments;
 mod options;
 mod streams;

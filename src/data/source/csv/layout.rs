@@ -114,7 +114,7 @@ fn sample(text: &Text, from: u64) -> Result<Vec<u8>, SourceError> {
 }
 
 /// Why bytes are no text, and what to do, if they are none.
-pub fn no_text(bytes: &[u8]) -> Option<&'static str> {
+pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [b'P', b'K', 3, 4, ..] => {
             Some("is a spreadsheet or an archive; export the sheet as CSV, or unpack it")

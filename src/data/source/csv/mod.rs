@@ -7,16 +7,18 @@ mod options;
 mod rows;
 mod sheet;
 
-pub use layout::no_text;
+pub(crate) use layout::no_text;
 pub use options::{CsvOptions, Delimiter, Thousands};
 
+use super::format::cell::{Cell, is_missing};
 use super::format::file::DataFile;
 use super::format::roles::{Roles, Target};
 use super::format::source::{FileSource, Format, file_source};
 use super::{Chunk, Width};
+use crate::data::moment::looks_like_time;
 use crate::error::source::SourceError;
-use numbers::Style;
-use rows::{TableRows, decoded};
+use numbers::{FieldKind, Style};
+use rows::{TableRows, decoded, unquoted};
 use sheet::Sheet;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,9 +38,9 @@ use std::sync::Arc;
 /// let source = CsvSource::open_with("spectrum.txt", CsvOptions::detected())?;
 /// # Ok::<(), dualfit::error::SourceError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CsvSource {
-    reader: FileSource<Csv>,
+    pub(crate) reader: FileSource<Csv>,
 }
 
 file_source!(CsvSource);
@@ -86,37 +88,22 @@ impl CsvSource {
     /// What was found out of the text, and of the numbers of the columns that were chosen, and may be
     /// otherwise, each with its place: `data.csv:2: taken for units`.
     pub fn notes(&self) -> Vec<String> {
-        self.reader.format.sheet.notes(&self.reader.format.styles)
+        self.reader.format.notes()
     }
 
     /// Whether columns have names; they are called by their numbers from 0 if not.
     pub fn has_names(&self) -> bool {
-        self.reader.format.sheet.names.is_some()
+        self.reader.format.has_names()
     }
 
     /// Where a value of a point, counted from 0, stands: `data.csv:17:3`, line and letter as editors open it.
     pub fn place_of(&self, point: u64, column: usize) -> String {
-        let sheet = &self.reader.format.sheet;
-        let row = || {
-            let mut rows = sheet.rows().ok()?;
-            (0..point).try_for_each(|_| sheet.next_row(&mut rows).ok()?.map(drop))?;
-            sheet.next_row(&mut rows).ok()?
-        };
-        // What cannot be read has no place.
-        row().map_or_else(|| sheet.text().file.place(), |near| sheet.text().place(near, column))
-    }
-}
-
-impl Clone for CsvSource {
-    /// Before the first row.
-    fn clone(&self) -> CsvSource {
-        let FileSource { format, roles, .. } = &self.reader;
-        CsvSource { reader: FileSource::new(Csv::of(format.sheet.clone()), roles.clone()) }
+        self.reader.format.place(point, column)
     }
 }
 
 /// A text table whose rows are read.
-struct Csv {
+pub(crate) struct Csv {
     sheet: Arc<Sheet>,
     rows: TableRows,
     /// How the columns of the roles are written.
@@ -126,6 +113,23 @@ struct Csv {
 impl Csv {
     fn of(sheet: Arc<Sheet>) -> Csv {
         Csv { rows: sheet.text().rows(0), sheet, styles: Vec::new() }
+    }
+
+    fn place(&self, row: u64, column: usize) -> String {
+        let sheet = &self.sheet;
+        let near = || {
+            let mut rows = sheet.rows().ok()?;
+            (0..row).try_for_each(|_| sheet.next_row(&mut rows).ok()?.map(drop))?;
+            sheet.next_row(&mut rows).ok()?
+        };
+        // What cannot be read has no place.
+        near().map_or_else(|| sheet.text().file.place(), |near| sheet.text().place(near, column))
+    }
+}
+
+impl Clone for Csv {
+    fn clone(&self) -> Csv {
+        Csv::of(self.sheet.clone())
     }
 }
 
@@ -179,5 +183,46 @@ impl Format for Csv {
     /// Rows are counted, and their fields; they may be no numbers.
     fn skip(&mut self, _next: u64, _count: u64) -> Result<u64, SourceError> {
         Ok(self.sheet.next_row(&mut self.rows)?.map_or(0, |_| 1))
+    }
+
+    fn has_names(&self) -> bool {
+        self.sheet.names.is_some()
+    }
+
+    /// Times, as the first value of a column shows. A column of words is found out where it is read as numbers.
+    fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
+        let mut open: Vec<usize> = (0..columns.len()).collect();
+        let mut found = vec![false; columns.len()];
+        let mut rows = self.sheet.rows()?;
+        while !open.is_empty() && self.sheet.next_row(&mut rows)?.is_some() {
+            open.retain(|&i| {
+                let field = decoded(rows.field(columns[i]));
+                let text = unquoted(&field);
+                found[i] = looks_like_time(text) && FieldKind::of(text) != FieldKind::Number;
+                is_missing(text)
+            });
+        }
+        Ok(found)
+    }
+
+    fn cells(
+        &mut self,
+        _roles: &Roles,
+        column: usize,
+        each: &mut dyn FnMut(Cell<'_>) -> bool,
+    ) -> Result<bool, SourceError> {
+        let mut rows = self.sheet.rows()?;
+        while self.sheet.next_row(&mut rows)?.is_some()
+            && each(Cell::Text(unquoted(&decoded(rows.field(column)))))
+        {}
+        Ok(true)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.sheet.notes(&self.styles)
+    }
+
+    fn line(&self, row: u64, column: usize) -> Option<String> {
+        Some(self.place(row, column))
     }
 }

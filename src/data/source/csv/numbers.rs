@@ -2,11 +2,8 @@
 
 use super::options::{CsvOptions, Thousands};
 use super::rows::unquoted;
+use crate::data::source::format::cell::is_missing;
 use std::borrow::Cow;
-
-/// What stands where a value is missing, in lower case.
-const MISSING: [&str; 13] =
-    ["", "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "---", "?", "missing", "."];
 
 /// What a field looks like before its style is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,11 +124,6 @@ fn plain(text: &str) -> Option<f64> {
     // Fortran's exponents of double precision.
     let begins = text.starts_with(|c: char| digit(c) || "+-.".contains(c));
     begins.then(|| text.replacen(['d', 'D'], "e", 1).parse().ok())?
-}
-
-fn is_missing(text: &str) -> bool {
-    MISSING.iter().any(|word| word.eq_ignore_ascii_case(text))
-        || unsigned(text).eq_ignore_ascii_case("nan")
 }
 
 /// Whether digits stand in groups of three, the first of one to three that do not begin with 0.

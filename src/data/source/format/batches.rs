@@ -1,10 +1,12 @@
 //! Rows that a library decodes in groups to arrays of Arrow: what the readers of Arrow and of Parquet files
 //! have in common.
 
+use super::cell::Cell;
 use super::file::DataFile;
 use super::guard::guarded;
 use super::roles::{Roles, Target};
 use super::source::{FileSource, Format};
+use crate::data::moment::{Clock, Moment};
 use crate::data::source::{Chunk, Width};
 use crate::error::source::SourceError;
 use arrow_array::cast::AsArray;
@@ -14,7 +16,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ use std::sync::Arc;
 pub(crate) type Decoder = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 /// Groups of rows of a file.
-pub(crate) trait Groups: Send {
+pub(crate) trait Groups: Clone + Send {
     /// The format's name.
     const NAME: &'static str;
 
@@ -51,6 +53,14 @@ pub(crate) struct Batches<G> {
     /// Types of the file's columns.
     kinds: Vec<DataType>,
     open: Option<Open>,
+}
+
+impl<G: Groups> Clone for Batches<G> {
+    fn clone(&self) -> Batches<G> {
+        let Batches { file, groups, ends, kinds, .. } = self;
+        let (file, groups) = (file.clone(), groups.clone());
+        Batches { file, groups, ends: ends.clone(), kinds: kinds.clone(), open: None }
+    }
 }
 
 /// What has been decoded, and what decodes the rest of the group.
@@ -191,6 +201,42 @@ impl<G: Groups> Format for Batches<G> {
         let file = self.file.clone();
         guarded(&file, || self.append(roles, next, chunk, most)).map_err(|e| e.at_row(next))
     }
+
+    fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
+        Ok(columns.iter().map(|&column| refusal(&self.kinds[column]).is_some()).collect())
+    }
+
+    fn cells(
+        &mut self,
+        roles: &Roles,
+        column: usize,
+        each: &mut dyn FnMut(Cell<'_>) -> bool,
+    ) -> Result<bool, SourceError> {
+        let kind = &self.kinds[column];
+        let is_exact = matches!(kind, DataType::Int64 | DataType::UInt64);
+        if refusal(kind).is_none() && !is_exact {
+            return Ok(false);
+        }
+        let unread = || {
+            let what = "numbers, text, dates and times can be read: convert it";
+            let error = self.file.error(format!("it has values of type {kind}; {what}"));
+            error.in_column(roles.name(column))
+        };
+        guarded(&self.file, || {
+            for group in 0..self.ends.len() {
+                for batch in self.groups.decode(&self.file, group, 0, &[column])? {
+                    let batch = batch.map_err(|why| self.file.error(said(&why)))?;
+                    let mut arrays = Vec::new();
+                    batch.columns().iter().for_each(|array| flatten(array, None, &mut arrays));
+                    let (array, nulls) = arrays.first().ok_or_else(unread)?;
+                    if !show(array, nulls.as_ref(), each).ok_or_else(unread)? {
+                        return Ok(true);
+                    }
+                }
+            }
+            Ok(true)
+        })
+    }
 }
 
 /// What a library says. What a reader of ours said to it comes back as a part of its text.
@@ -211,6 +257,51 @@ fn refusal(kind: &DataType) -> Option<String> {
             "it has values of type {other}; floating-point numbers and integers can be read: convert it"
         )),
     }
+}
+
+/// Shows the values of an array of words or times until `each` wants no more; whether it wants more. `None` for
+/// an array of another type.
+fn show<'a>(
+    array: &'a ArrayRef,
+    nulls: Option<&NullBuffer>,
+    each: &mut dyn FnMut(Cell<'_>) -> bool,
+) -> Option<bool> {
+    use DataType::{Date32, Date64, LargeUtf8, Time32, Time64, Timestamp, Utf8, Utf8View};
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    let there = |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
+    let mut cells = |cell: &dyn Fn(usize) -> Cell<'a>| {
+        Some((0..array.len()).all(|row| each(if there(row) { cell(row) } else { Cell::Missing })))
+    };
+    let unit = |unit: &TimeUnit| match unit {
+        Second => 1_000_000_000,
+        Millisecond => 1_000_000,
+        Microsecond => 1_000,
+        Nanosecond => 1,
+    };
+    let data = array.to_data();
+    let (clock, nanoseconds) = match array.data_type() {
+        DataType::Int64 => return cells(&|row| Cell::Whole(data.buffer::<i64>(0)[row].into())),
+        DataType::UInt64 => return cells(&|row| Cell::Whole(data.buffer::<u64>(0)[row].into())),
+        Utf8 => return cells(&|row| Cell::Text(array.as_string::<i32>().value(row).trim())),
+        LargeUtf8 => return cells(&|row| Cell::Text(array.as_string::<i64>().value(row).trim())),
+        Utf8View => return cells(&|row| Cell::Text(array.as_string_view().value(row).trim())),
+        Date32 => (Clock::Calendar, 86_400_000_000_000),
+        Date64 => (Clock::Calendar, unit(&Millisecond)),
+        Time32(each) | Time64(each) => (Clock::OfDay, unit(each)),
+        Timestamp(each, None) => (Clock::Local, unit(each)),
+        Timestamp(each, Some(_)) => (Clock::Universal, unit(each)),
+        _ => return None,
+    };
+    // All of them are whole numbers of 4 or of 8 bytes.
+    let narrow = matches!(array.data_type(), Date32 | Time32(_));
+    let (short, long) = match narrow {
+        true => (data.buffer::<i32>(0), &[][..]),
+        false => (&[][..], data.buffer::<i64>(0)),
+    };
+    cells(&|row| {
+        let whole = if narrow { i128::from(short[row]) } else { i128::from(long[row]) };
+        Cell::Time(Moment { clock, nanoseconds: whole * nanoseconds })
+    })
 }
 
 /// The columns within a column, where it is a structure, or itself, and where they have no values. What is

@@ -8,6 +8,7 @@ use super::roles::{Roles, Target};
 use super::source::{FileSource, Format};
 use crate::data::source::chunk::{Chunk, Width};
 use crate::error::source::SourceError;
+use std::sync::Arc;
 
 /// Bytes that are read at a time. They and the values made from them stay in the cache of a core.
 const BLOCK: usize = 256 << 10;
@@ -134,10 +135,11 @@ pub(crate) struct Table {
 }
 
 /// Files of one number of rows side by side.
+#[derive(Clone)]
 pub(crate) struct Binary {
     /// What a fingerprint begins with.
     layout: String,
-    files: Vec<DataFile>,
+    files: Arc<[DataFile]>,
     /// Each with the number of its file.
     fields: Vec<(usize, Field)>,
     points: u64,
@@ -171,6 +173,7 @@ impl Binary {
         }
         let place = files.first().map_or("a list of files".into(), |file| file.place());
         let roles = Roles::numbered(fields.len(), &place)?;
+        let files = files.into();
         let binary = Binary { layout, files, fields, points, buffer: Vec::new() };
         Ok(FileSource::new(binary, roles))
     }
@@ -288,5 +291,9 @@ impl Format for Binary {
             self.read_block(roles, chunk, next, rows)?;
         }
         Ok(rows)
+    }
+
+    fn has_names(&self) -> bool {
+        false
     }
 }

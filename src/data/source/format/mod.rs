@@ -3,6 +3,7 @@
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod batches;
 pub(crate) mod binary;
+pub(crate) mod cell;
 pub(crate) mod file;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod guard;

@@ -8,53 +8,75 @@ pub trait ColumnKey: private::Sealed {}
 
 impl<K: private::Sealed> ColumnKey for K {}
 
+/// How a column was called.
+#[derive(Clone, Copy, Debug)]
+pub enum Key<'a> {
+    /// By its number from 0.
+    Number(usize),
+    /// By its name.
+    Name(&'a str),
+}
+
 mod private {
+    use super::Key;
+
     pub trait Sealed {
-        /// The number of the column among these names; `Err` says what there is instead.
-        fn number_in(&self, names: &[String]) -> Result<usize, String>;
+        fn key(&self) -> Key<'_>;
     }
 
     impl Sealed for usize {
-        fn number_in(&self, names: &[String]) -> Result<usize, String> {
-            if *self < names.len() {
-                return Ok(*self);
-            }
-            Err(format!("there is no column {self}, only {} numbered from 0", names.len()))
+        fn key(&self) -> Key<'_> {
+            Key::Number(*self)
         }
     }
 
     impl Sealed for &str {
-        fn number_in(&self, names: &[String]) -> Result<usize, String> {
-            let mut found = (0..names.len()).filter(|&i| names[i] == *self);
-            match (found.next(), found.next()) {
-                (Some(only), None) => Ok(only),
-                (Some(first), Some(second)) => Err(format!(
-                    "columns {first} and {second} are both called `{self}`; choose by number"
-                )),
-                _ => Err(format!("there is no column `{self}`; there {}", listed(names))),
-            }
+        fn key(&self) -> Key<'_> {
+            Key::Name(self)
         }
     }
 
     impl Sealed for String {
-        fn number_in(&self, names: &[String]) -> Result<usize, String> {
-            self.as_str().number_in(names)
+        fn key(&self) -> Key<'_> {
+            Key::Name(self)
         }
     }
 
     impl Sealed for &String {
-        fn number_in(&self, names: &[String]) -> Result<usize, String> {
-            self.as_str().number_in(names)
+        fn key(&self) -> Key<'_> {
+            Key::Name(self)
         }
     }
+}
 
-    fn listed(names: &[String]) -> String {
-        const MOST: usize = 20;
-        let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
-        let more = names.len().saturating_sub(MOST);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("are: {}{more}", shown.join(", "))
+impl Key<'_> {
+    /// The number of the column among these names; `Err` says what there is instead.
+    fn number_in(self, names: &[String]) -> Result<usize, String> {
+        let asked = match self {
+            Key::Number(number) if number < names.len() => return Ok(number),
+            Key::Number(number) => {
+                let count = names.len();
+                return Err(format!("there is no column {number}, only {count} numbered from 0"));
+            }
+            Key::Name(asked) => asked,
+        };
+        let mut found = (0..names.len()).filter(|&i| names[i] == asked);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(first), Some(second)) => Err(format!(
+                "columns {first} and {second} are both called `{asked}`; choose by number"
+            )),
+            _ => Err(format!("there is no column `{asked}`; there {}", listed(names))),
+        }
     }
+}
+
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 20;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("are: {}{more}", shown.join(", "))
 }
 
 pub(crate) use private::Sealed as Find;
@@ -140,7 +162,7 @@ impl Roles {
     }
 
     pub(crate) fn find(&self, key: &impl Find) -> Result<usize, SourceError> {
-        let found = key.number_in(&self.names);
+        let found = key.key().number_in(&self.names);
         let column = found.map_err(|message| SourceError::new(&self.place, message))?;
         match self.refused.get(column) {
             Some(Some(why)) => Err(SourceError::new(&self.place, why).in_column(self.name(column))),

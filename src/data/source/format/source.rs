@@ -1,6 +1,7 @@
 //! A file as a source: which columns are what, how far it has been read, and what was wrong. Of a format only
 //! that is left which is its own.
 
+use super::cell::Cell;
 use super::file::DataFile;
 use super::roles::Roles;
 use crate::data::source::{Chunk, Shape, Source, Width};
@@ -46,6 +47,43 @@ pub(crate) trait Format: Send {
     /// What is wrong with them.
     fn skip(&mut self, next: u64, count: u64) -> Result<u64, SourceError> {
         Ok(self.points().map_or(0, |points| count.min(points.saturating_sub(next))))
+    }
+
+    /// Whether its columns have names.
+    fn has_names(&self) -> bool {
+        true
+    }
+
+    /// For each column whether it has something else than numbers.
+    ///
+    /// # Errors
+    /// What is wrong with the rows that were looked at.
+    fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
+        Ok(vec![false; columns.len()])
+    }
+
+    /// Shows the values of a column of words, times or large whole numbers from the first row on, until `each` wants
+    /// no more. False where doubles hold them.
+    ///
+    /// # Errors
+    /// What is wrong with the rows.
+    fn cells(
+        &mut self,
+        _roles: &Roles,
+        _column: usize,
+        _each: &mut dyn FnMut(Cell<'_>) -> bool,
+    ) -> Result<bool, SourceError> {
+        Ok(false)
+    }
+
+    /// What was found out and may be otherwise.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The line and the letter of a value, in a text.
+    fn line(&self, _row: u64, _column: usize) -> Option<String> {
+        None
     }
 }
 
@@ -142,6 +180,13 @@ impl<F: Format> fmt::Debug for FileSource<F> {
             .field("files", &self.format.files())
             .field("roles", &self.roles)
             .finish_non_exhaustive()
+    }
+}
+
+impl<F: Format + Clone> Clone for FileSource<F> {
+    /// Before the first row.
+    fn clone(&self) -> FileSource<F> {
+        FileSource::new(self.format.clone(), self.roles.clone())
     }
 }
 

@@ -1,0 +1,73 @@
+//! `dualfit fit --by`: a fit of each group of rows, or one of all groups in which parameters are shared.
+
+use super::Entry;
+use super::results::Results;
+use crate::arguments::FitArguments;
+use crate::destinations;
+use crate::model::Model;
+use crate::points::{Points, Roles, Values};
+use crate::refusal::{Outcome, Refusal, refused_at};
+use crate::table::Table;
+use crate::watch::{clear_progress, counting, stop_on_interrupt};
+use dualfit::error::GlobalError;
+use dualfit::{Error, GlobalFit, JointFit, shared};
+use rayon::prelude::*;
+use std::time::Instant;
+
+pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
+    let out = asked.out.as_deref();
+    destinations::expect_form("--out", out, "the format", ["csv", "json"])?;
+    let on_stdout = destinations::check(&[&asked.file], &[("--out", out)], asked.json)?;
+    let begun = Instant::now();
+    let table = Table::open(&asked.file, &asked.table)?;
+    let by = table.find(column)?;
+    let roles = Roles::choose(&table, &asked.table, asked.y.as_deref(), Some(by))?;
+    roles.hint_at_errors(&table);
+    let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
+    model.curve = model.curve.cancel_token(stop_on_interrupt());
+    let groups = table.groups(by)?;
+    let y = table.called(roles.y);
+    let values = Values::read(&table, roles, &asked.table)?;
+    let points_of = |group| values.points_of(groups.rows(group).iter().copied());
+    let entry = |group: usize, outcome| {
+        let (file, column) = (table.name.clone(), y.clone());
+        Entry { file, column, group: Some(groups.labels()[group].clone()), outcome }
+    };
+    let (entries, joint): (Vec<Entry>, Option<JointFit>) = match &asked.share[..] {
+        [] => {
+            let count = counting(groups.len());
+            shared::ready();
+            let fitted = |group: usize| {
+                let outcome = points_of(group).and_then(|points: Points<'_>| {
+                    let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
+                    fit.map_err(|why| refused_at(&why, &points))
+                });
+                count();
+                entry(group, outcome)
+            };
+            ((0..groups.len()).into_par_iter().map(fitted).collect(), None)
+        }
+        names => {
+            let sets = (0..groups.len()).map(points_of).collect::<Outcome<Vec<_>>>()?;
+            let refused = |why: Error| match &why {
+                Error::Global(GlobalError::InSet { set, error }) => {
+                    let refusal = refused_at(error, &sets[set - 1]);
+                    let message = format!("{}: {}", groups.labels()[set - 1], refusal.message);
+                    Refusal { message, ..refusal }
+                }
+                _ => why.into(),
+            };
+            let data = sets.iter().map(Points::data).collect::<dualfit::Result<Vec<_>>>()?;
+            let joint = GlobalFit::new(&model.curve).share(names);
+            let joint = joint.fit(data, model.start()).map_err(refused)?;
+            let views =
+                (0..groups.len()).filter_map(|group| joint.set(group).map(|fit| (group, fit)));
+            (views.map(|(group, fit)| entry(group, Ok(fit))).collect(), Some(joint))
+        }
+    };
+    clear_progress();
+    let seconds = begun.elapsed().as_secs_f64();
+    let by = Some(table.called(by));
+    let results = Results { model: &model, entries: &entries, by, joint: joint.as_ref(), seconds };
+    results.end(out, asked.json, on_stdout)
+}

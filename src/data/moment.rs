@@ -1,0 +1,165 @@
+//! Dates and times as a table has them.
+
+use std::fmt;
+
+/// A date, a time of day, or both: the first value of a column of them, from which the others are counted.
+///
+/// `Display` writes it as ISO 8601 does, in UTC if its offset from that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    pub(crate) clock: Clock,
+    /// Since 1970-01-01T00:00:00 on that clock, or since midnight.
+    pub(crate) nanoseconds: i128,
+}
+
+/// What a moment is counted on. Moments of different clocks have no distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(any(feature = "csv", feature = "parquet", feature = "arrow")),
+    expect(dead_code, reason = "arrays of NumPy have no times")
+)]
+pub(crate) enum Clock {
+    /// Dates with times whose offset from UTC is known.
+    Universal,
+    /// Dates with times of no time zone.
+    Local,
+    /// Dates alone.
+    Calendar,
+    /// Times of day alone.
+    OfDay,
+}
+
+impl Moment {
+    /// Seconds since 1970-01-01T00:00:00, in UTC if the offset is known, else on the table's own clock; of a
+    /// time of day, since midnight.
+    pub fn seconds(self) -> f64 {
+        seconds(self.nanoseconds)
+    }
+
+    /// Whether its offset from UTC is known, so that it is an instant.
+    pub fn is_universal(self) -> bool {
+        self.clock == Clock::Universal
+    }
+
+    /// Seconds since `first`, a moment of the same clock.
+    pub(crate) fn since(self, first: Moment) -> f64 {
+        seconds(self.nanoseconds - first.nanoseconds)
+    }
+}
+
+/// The nearest double, wherever one of these units counts them in 53 bits: division rounds once.
+fn seconds(nanoseconds: i128) -> f64 {
+    const UNITS: [(i128, f64); 4] =
+        [(1, 1e9), (1_000, 1e6), (1_000_000, 1e3), (1_000_000_000, 1.0)];
+    let exact = |(unit, _): &&(i128, f64)| {
+        nanoseconds % unit == 0 && (nanoseconds / unit).unsigned_abs() <= 1 << 53
+    };
+    let (unit, per_second) = UNITS.iter().find(exact).unwrap_or(&UNITS[0]);
+    (nanoseconds / unit) as f64 / per_second
+}
+
+/// Whether a text is written as dates or times are: digits between two of the same `-`, `/` or `.`, or around `:`.
+/// It may be none.
+pub(crate) fn looks_like_time(text: &str) -> bool {
+    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let parts = |sign| text.split([' ', 'T', 't']).next().unwrap_or_default().split(sign);
+    let is_date = |sign| {
+        let mut parts = parts(sign);
+        let all = |part: &str| {
+            !part.is_empty() && part.len() <= 4 && part.chars().all(|c| digit(Some(c)))
+        };
+        parts.clone().count() == 3 && parts.all(all)
+    };
+    let is_clock = || {
+        text.split_once(':').is_some_and(|(hour, rest)| {
+            digit(text.chars().next()) && digit(hour.chars().last()) && digit(rest.chars().next())
+        })
+    };
+    ['-', '/', '.'].into_iter().any(is_date) || is_clock()
+}
+
+/// What is wrong with a text that looks like a date or a time and is none of ISO 8601, and the remedy.
+pub(crate) fn fault(text: &str) -> &'static str {
+    let date = text.split([' ', 'T', 't']).next().unwrap_or_default();
+    let first = date.split(['-', '/', '.']).next().unwrap_or_default();
+    match first.len() < 4 && !date.contains(':') {
+        true => {
+            "does not say which number is the day and which the month; write 2026-02-01 for the first of February"
+        }
+        false => {
+            "is no date or time of ISO 8601; write 2026-02-01, 18:30:00, 2026-02-01T18:30:00 or, with a time zone, 2026-02-01T18:30:00+01:00"
+        }
+    }
+}
+
+#[cfg(any(feature = "csv", feature = "parquet", feature = "arrow"))]
+mod calendar {
+    use super::{Clock, Moment};
+    use jiff::civil::{Date, DateTime, Time};
+    use jiff::{Timestamp, tz::TimeZone};
+
+    impl Moment {
+        /// As ISO 8601 has it, with `T` or a space before the time; `/` may stand for `-` behind a year.
+        pub(crate) fn parse(text: &str) -> Option<Moment> {
+            let year_first = text.split('/').next().is_some_and(|year| year.len() == 4);
+            let text = if year_first { text.replacen('/', "-", 2) } else { text.to_owned() };
+            let since_1970 = |moment: DateTime| {
+                Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond())
+            };
+            let (date, time) = match text.split_once([' ', 'T', 't']) {
+                Some((date, time)) => (Some(date), Some(time)),
+                None if text.contains(':') => (None, Some(&text[..])),
+                None => (Some(&text[..]), None),
+            };
+            let has_zone = time.is_some_and(|time| time.contains(['+', '-', 'Z', 'z', '[']));
+            let (clock, nanoseconds) = match (date, time) {
+                (Some(_), Some(_)) if has_zone => {
+                    (Clock::Universal, text.parse::<Timestamp>().ok()?.as_nanosecond())
+                }
+                (Some(_), Some(_)) => (Clock::Local, since_1970(text.parse().ok()?)?),
+                (Some(date), None) => {
+                    (Clock::Calendar, since_1970(date.parse::<Date>().ok()?.into())?)
+                }
+                (None, Some(time)) if !has_zone => {
+                    let time = time.parse::<Time>().ok()?;
+                    (Clock::OfDay, since_1970(Date::constant(1970, 1, 1).to_datetime(time))?)
+                }
+                _ => return None,
+            };
+            Some(Moment { clock, nanoseconds })
+        }
+
+        /// In ISO 8601, if it is in years that this has.
+        pub(super) fn written(self) -> Option<String> {
+            let instant = Timestamp::from_nanosecond(self.nanoseconds).ok()?;
+            let moment = TimeZone::UTC.to_datetime(instant);
+            Some(match self.clock {
+                Clock::Universal => instant.to_string(),
+                Clock::Local => moment.to_string(),
+                Clock::Calendar => moment.date().to_string(),
+                Clock::OfDay => moment.time().to_string(),
+            })
+        }
+    }
+}
+
+#[cfg(not(any(feature = "csv", feature = "parquet", feature = "arrow")))]
+impl Moment {
+    /// Without readers of text and times there are none.
+    pub(crate) fn parse(_: &str) -> Option<Moment> {
+        None
+    }
+
+    fn written(self) -> Option<String> {
+        None
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.written() {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "{} s since 1970", self.seconds()),
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! A table of a file: columns by name, of numbers, of times, and of words that divide its rows into groups.
+
+mod columns;
+mod groups;
+mod input;
+mod keys;
+mod set;
+
+pub use groups::Groups;
+pub use keys::ColumnKeys;
+pub use set::DataSet;
+
+use super::moment::{Clock, Moment, fault, looks_like_time};
+#[cfg(feature = "csv")]
+use super::source::csv::CsvOptions;
+use super::source::format::cell::{Cell, is_missing};
+use super::source::format::roles::{ColumnKey, Key};
+use crate::error::Error;
+use crate::error::source::SourceError;
+use crate::error::table::{TableError, without_unit};
+use columns::Columns;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A table: columns with names, from a text (CSV, TSV, other), a NumPy, a Parquet or an Arrow file.
+///
+/// The file's first bytes tell what it is, and its text how it is written: delimiter, preamble, units, decimal
+/// commas ([`CsvOptions::detected`](crate::source::CsvOptions::detected)). Text needs the feature `csv`, Parquet and
+/// Arrow those of their names. Columns are read when they are asked for, so that a table of many costs no more than
+/// those that are used; the file has to stay as it is until then. A clone is the same table.
+///
+/// ```
+/// # #[cfg(feature = "csv")] {
+/// use dualfit::{CurveFit, Table};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("decay.csv");
+/// # std::fs::write(&path, "t,y,s\n0,3.5,0.1\n1,2.0,0.1\n2,1.2,0.1\n3,0.9,0.1\n4,0.6,0.1\n")?;
+/// let set = Table::read(&path)?.data("t", "y")?.sigma_column("s")?;
+/// let fit = CurveFit::new(|t, [a, rate]| a * (-rate * t).exp()).fit(&set, [1.0, 1.0])?;
+/// assert!(fit.converged());
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Table {
+    file: Arc<TableFile>,
+}
+
+struct TableFile {
+    place: String,
+    names: Vec<String>,
+    has_names: bool,
+    /// One that readers are made from.
+    columns: Mutex<Box<dyn Columns>>,
+}
+
+impl Table {
+    /// The table of a file; a pipe may be text.
+    ///
+    /// # Errors
+    /// [`Error::Source`](crate::Error::Source) if the file cannot be read, is damaged, can be read in two ways or has
+    /// not two columns; [`TableError::FeatureOff`] if its format needs a feature that the crate was built without.
+    pub fn read(path: impl AsRef<Path>) -> Result<Table> {
+        #[cfg(feature = "csv")]
+        let options = CsvOptions::detected();
+        #[cfg(not(feature = "csv"))]
+        let options = ();
+        Ok(Table::new(path.as_ref().display().to_string(), input::open(path.as_ref(), options)?))
+    }
+
+    /// The table of a file. `options`: how it is written if it is text, where that is known.
+    ///
+    /// # Errors
+    /// As [`read`](Table::read).
+    #[cfg(feature = "csv")]
+    pub fn read_with(path: impl AsRef<Path>, options: CsvOptions) -> Result<Table> {
+        Ok(Table::new(path.as_ref().display().to_string(), input::open(path.as_ref(), options)?))
+    }
+
+    /// The table of a text that comes from somewhere else, as standard input or bytes in memory, up to 1 GiB.
+    /// `name`: how errors call it.
+    ///
+    /// # Errors
+    /// As [`read`](Table::read).
+    #[cfg(feature = "csv")]
+    pub fn from_reader(name: &str, text: impl std::io::Read, options: CsvOptions) -> Result<Table> {
+        Ok(Table::new(name.into(), input::text_of(name, text, options)?))
+    }
+
+    fn new(place: String, columns: Box<dyn Columns>) -> Table {
+        let on_a_line = |name: &String| name.split_whitespace().collect::<Vec<_>>().join(" ");
+        let names = columns.names().iter().map(on_a_line).collect();
+        let has_names = columns.has_names();
+        Table {
+            file: Arc::new(TableFile { place, names, has_names, columns: Mutex::new(columns) }),
+        }
+    }
+
+    /// The names of the columns, in the file's order; their numbers from 0 where they have none.
+    pub fn names(&self) -> &[String] {
+        &self.file.names
+    }
+
+    /// Whether the columns have names.
+    pub fn has_names(&self) -> bool {
+        self.file.has_names
+    }
+
+    /// The number of a column, from 0: the one called so, or else the only one whose name differs in capitals or in a
+    /// unit behind it, as `time` and `Time (s)`.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownColumn`], [`TableError::ColumnNumber`] or [`TableError::SameName`].
+    pub fn find(&self, key: impl ColumnKey) -> Result<usize> {
+        Ok(self.number_of(key.key())?)
+    }
+
+    fn number_of(&self, key: Key<'_>) -> Result<usize, TableError> {
+        let TableFile { place, names, .. } = &*self.file;
+        let place = place.clone();
+        let asked = match key {
+            Key::Number(number) if number < names.len() => return Ok(number),
+            Key::Number(number) => {
+                return Err(TableError::ColumnNumber { place, number, count: names.len() });
+            }
+            Key::Name(asked) => asked,
+        };
+        let tests: [&dyn Fn(&str) -> bool; 4] = [
+            &|name| name == asked,
+            &|name| without_unit(name) == asked,
+            &|name| name.eq_ignore_ascii_case(asked),
+            &|name| without_unit(name).eq_ignore_ascii_case(asked),
+        ];
+        for test in tests {
+            let mut found = (0..names.len()).filter(|&column| test(&names[column]));
+            match (found.next(), found.next()) {
+                (Some(only), None) => return Ok(only),
+                (Some(first), Some(second)) => {
+                    return Err(TableError::SameName { place, name: asked.into(), first, second });
+                }
+                _ => {}
+            }
+        }
+        Err(TableError::UnknownColumn { place, name: asked.into(), known: names.clone() })
+    }
+
+    fn numbers_of(&self, keys: impl ColumnKeys) -> Result<Vec<usize>> {
+        let numbers: Result<Vec<usize>, TableError> =
+            keys.keys().into_iter().map(|key| self.number_of(key)).collect();
+        Ok(numbers?)
+    }
+
+    /// The values of columns, one for each row, all read at once: numbers, NaN where one is missing; dates and times
+    /// as seconds since the column's first, which [`origin`](Table::origin) tells.
+    ///
+    /// Dates and times in text are those of ISO 8601: `2026-02-01`, `18:30:00`, `2026-02-01 18:30:00`,
+    /// `2026-02-01T18:30:00+01:00`, all of a column of one kind. Seconds between times with an offset are those
+    /// between the instants, whatever the clocks there did; times without one are taken for those of a clock that is
+    /// never changed.
+    ///
+    /// # Errors
+    /// As [`find`](Table::find); [`Error::Source`](crate::Error::Source) with the place of what is no number, or if
+    /// the file has no row or cannot be read; [`Error::SourceChanged`](crate::Error::SourceChanged);
+    /// [`TableError::Time`] for what is no such date or time, may be several, or is of another kind than the first;
+    /// and for times of day without dates that go back, as at midnight.
+    pub fn columns(&self, columns: impl ColumnKeys) -> Result<Vec<Vec<f64>>> {
+        self.values(&self.numbers_of(columns)?)
+    }
+
+    fn values(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>> {
+        let mut reader = self.reader();
+        let other = reader.has_no_numbers(columns)?;
+        let pairs = || columns.iter().zip(&other);
+        let plain: Vec<usize> = pairs().filter(|(_, other)| !**other).map(|(c, _)| *c).collect();
+        let mut plain = reader.numbers(&plain)?.into_iter();
+        let values = pairs().map(|(&column, other)| match other {
+            true => Ok(self.times(&mut *reader, column, |_| true)?.seconds),
+            false => Ok(plain.next().unwrap_or_default()),
+        });
+        let values: Vec<Vec<f64>> = values.collect::<Result<_>>()?;
+        match values.first().is_some_and(Vec::is_empty) {
+            true => {
+                let what = "has a row of names and no numbers below it; give at least one row";
+                Err(SourceError::new(&self.file.place, what).into())
+            }
+            false => Ok(values),
+        }
+    }
+
+    /// The first value of a column of dates or times, from which [`columns`](Table::columns) counts the others;
+    /// `None` for a column of numbers.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn origin(&self, column: impl ColumnKey) -> Result<Option<Moment>> {
+        let column = self.find(column)?;
+        let mut reader = self.reader();
+        match reader.has_no_numbers(&[column])?.contains(&true) {
+            true => Ok(self.times(&mut *reader, column, |times| times.first.is_none())?.first),
+            false => Ok(None),
+        }
+    }
+
+    /// The times of a column, as long as more of them are wanted.
+    fn times(
+        &self,
+        reader: &mut dyn Columns,
+        column: usize,
+        wants: impl Fn(&Times) -> bool,
+    ) -> Result<Times> {
+        let mut times = Times { seconds: Vec::new(), first: None, last: f64::NEG_INFINITY };
+        let mut wrong = None;
+        reader.cells(column, &mut |cell| {
+            wrong = times.add(cell).err();
+            wrong.is_none() && wants(&times)
+        })?;
+        let Some((text, fault)) = wrong else { return Ok(times) };
+        let (row, column_name) = (times.seconds.len() as u64, self.names()[column].clone());
+        if let Some(fault) = fault {
+            let place = self.place(row, column);
+            return Err(TableError::Time { place, column: column_name, text, fault }.into());
+        }
+        let words = format!("holds words, as \"{text}\"; choose columns of numbers");
+        Err(Error::Source(match self.line(row, column) {
+            Some(line) => SourceError::new(line, format!("column \"{column_name}\" {words}")),
+            None => {
+                SourceError::new(&self.file.place, format!("it {words}")).in_column(column_name)
+            }
+        }))
+    }
+
+    /// The values of a column as text, spaces around them left out: words as they are, numbers and times as the file
+    /// writes them if it is text, else in the fewest digits and in ISO 8601; empty where there is none.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn words(&self, column: impl ColumnKey) -> Result<Vec<String>> {
+        let column = self.find(column)?;
+        let mut words = Vec::new();
+        let mut reader = self.reader();
+        let are_cells = reader.cells(column, &mut |cell| {
+            words.push(match cell {
+                Cell::Missing => String::new(),
+                Cell::Text(text) => text.to_owned(),
+                Cell::Time(moment) => moment.to_string(),
+                Cell::Whole(number) => number.to_string(),
+            });
+            true
+        })?;
+        if !are_cells {
+            let numbers = reader.numbers(&[column])?;
+            let written = |v: &f64| if v.is_nan() { String::new() } else { v.to_string() };
+            words = numbers.iter().flatten().map(written).collect();
+        }
+        Ok(words)
+    }
+
+    /// The rows in groups, those of one value in this column each; see [`Groups`].
+    ///
+    /// # Errors
+    /// As [`words`](Table::words); [`TableError::NoGroup`] if a row has no value there: it is empty, `NA`, `NaN` or
+    /// `null`.
+    pub fn groups(&self, column: impl ColumnKey) -> Result<Groups> {
+        const NONE: [&str; 6] = ["", "na", "n/a", "#n/a", "nan", "null"];
+        let column = self.find(column)?;
+        let words = self.words(column)?;
+        let is_none = |word: &String| NONE.iter().any(|none| none.eq_ignore_ascii_case(word));
+        match words.iter().position(is_none) {
+            None => Ok(Groups::new(self, &words)),
+            Some(row) => Err(TableError::NoGroup {
+                place: self.place(row as u64, column),
+                column: self.names()[column].clone(),
+                count: words.iter().filter(|word| is_none(word)).count(),
+            }
+            .into()),
+        }
+    }
+
+    /// The points of a fit: all rows of these columns. `x`: the independent variables, one column or several, as
+    /// `"t"` or `["t", "T"]`; `y`: the response.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn data(&self, x: impl ColumnKeys, y: impl ColumnKey) -> Result<DataSet> {
+        DataSet::new(self, None, &self.numbers_of(x)?, self.find(y)?)
+    }
+
+    /// What was found out of a text, and of the numbers of these columns, and may be otherwise, each with its place:
+    /// `data.csv:2: taken for units`.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn notes(&self, columns: impl ColumnKeys) -> Result<Vec<String>> {
+        Ok(self.reader().notes(&self.numbers_of(columns)?)?)
+    }
+
+    /// Where a value of a text stands, its row counted from 0: `data.csv:17:3`, line and letter as editors open it.
+    /// `None` in other formats.
+    pub fn line(&self, row: u64, column: usize) -> Option<String> {
+        self.reader().line(row, column)
+    }
+
+    fn place(&self, row: u64, column: usize) -> String {
+        let elsewhere =
+            || format!("{}, row {row}, column {}", self.file.place, self.names()[column]);
+        self.line(row, column).unwrap_or_else(elsewhere)
+    }
+
+    fn reader(&self) -> Box<dyn Columns> {
+        self.file.columns.lock().unwrap_or_else(PoisonError::into_inner).again()
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("file", &self.file.place)
+            .field("names", &self.file.names)
+            .finish()
+    }
+}
+
+/// A column of times as it is read.
+struct Times {
+    seconds: Vec<f64>,
+    first: Option<Moment>,
+    /// Of times of day, which may not go back.
+    last: f64,
+}
+
+/// What stands in the way, and what is wrong with it, if it is a time at all.
+type Wrong = (String, Option<&'static str>);
+
+impl Times {
+    fn add(&mut self, cell: Cell<'_>) -> Result<(), Wrong> {
+        let (moment, text) = match cell {
+            Cell::Missing => (None, ""),
+            Cell::Text(text) if is_missing(text) => (None, ""),
+            Cell::Time(moment) => (Some(moment), ""),
+            Cell::Whole(number) => return Err((number.to_string(), None)),
+            Cell::Text(text) => match Moment::parse(text).filter(|_| looks_like_time(text)) {
+                Some(moment) => (Some(moment), text),
+                None if self.first.is_none() && !looks_like_time(text) => {
+                    return Err((text.into(), None));
+                }
+                None => return Err((text.into(), Some(fault(text)))),
+            },
+        };
+        let Some(moment) = moment else {
+            self.seconds.push(f64::NAN);
+            return Ok(());
+        };
+        let wrong = |fault| {
+            let text = if text.is_empty() { moment.to_string() } else { text.into() };
+            Err((text, Some(fault)))
+        };
+        let first = *self.first.get_or_insert(moment);
+        if moment.clock != first.clock {
+            return wrong(
+                "is of another kind than the column's first; write all of a column as dates, as times of day, or as both, and all with an offset from UTC or none",
+            );
+        }
+        let seconds = moment.since(first);
+        if moment.clock == Clock::OfDay && seconds < self.last {
+            return wrong(
+                "is before the time above it, and no date says of which day; write the dates, too, as 2026-02-01T18:30:00",
+            );
+        }
+        self.last = seconds;
+        self.seconds.push(seconds);
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! What a table can be asked for in vain.
+
+use super::nearest::nearest;
+use super::visible::visible;
+
+/// Why a table has no such columns, times or groups. What is wrong with a file or a number in it is a
+/// [`SourceError`](super::SourceError).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The reader of the file's format was left out when the program was built.
+    #[error(
+        "{place}: {format} is read with the feature `{feature}` of the crate: write dualfit = {{ version = \"…\", features = [\"{feature}\"] }} in Cargo.toml"
+    )]
+    FeatureOff {
+        /// The file.
+        place: String,
+        /// Its format.
+        format: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// There is no such column.
+    #[error(
+        "{place}: there is no column \"{}\"{}; the columns are {}",
+        visible(name),
+        meant(name, known),
+        listed(known)
+    )]
+    UnknownColumn {
+        /// The file.
+        place: String,
+        /// The name asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// There are not so many columns.
+    #[error("{place}: there is no column {number}, only {count} numbered from 0")]
+    ColumnNumber {
+        /// The file.
+        place: String,
+        /// The number asked for, from 0.
+        number: usize,
+        /// Columns that there are.
+        count: usize,
+    },
+    /// Several columns have the name.
+    #[error(
+        "{place}: columns {first} and {second}, counted from 0, are both called \"{}\"; choose by number",
+        visible(name)
+    )]
+    SameName {
+        /// The file.
+        place: String,
+        /// The name asked for.
+        name: String,
+        /// The first column of that name, from 0.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// A date or time that can be read in several ways or none, or does not suit those above it.
+    #[error("{place}: \"{}\" in column \"{}\" {fault}", visible(text), visible(column))]
+    Time {
+        /// Where it stands.
+        place: String,
+        /// The column.
+        column: String,
+        /// What stands there.
+        text: String,
+        /// What is wrong with it, and the remedy.
+        fault: &'static str,
+    },
+    /// A row belongs to no group.
+    #[error(
+        "{place}: column \"{}\" has no value ({count} such row(s)), so that the row belongs to no group; write one there, or leave the row out",
+        visible(column)
+    )]
+    NoGroup {
+        /// Where the first of these rows stands.
+        place: String,
+        /// The column.
+        column: String,
+        /// How many such rows there are.
+        count: usize,
+    },
+}
+
+/// ` (did you mean "time"?)`, or nothing.
+fn meant(name: &str, known: &[String]) -> String {
+    nearest(name, known.iter().map(|known| without_unit(known)))
+        .map_or_else(String::new, |meant| format!(" (did you mean \"{}\"?)", visible(meant)))
+}
+
+/// The first twenty names.
+fn listed(known: &[String]) -> String {
+    const MOST: usize = 20;
+    let shown: Vec<_> = known.iter().take(MOST).map(|name| visible(name)).collect();
+    let more = match known.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// `Time` of `Time (s)`, `Time [s]` and `Time / s`.
+pub fn without_unit(name: &str) -> &str {
+    name.split(['(', '[', '/']).next().map(str::trim).filter(|n| !n.is_empty()).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_unit;
+
+    #[test]
+    fn units_are_no_part_of_a_name() {
+        for name in ["Time (s)", "Time [s]", "Time / s", "Time"] {
+            assert_eq!(without_unit(name), "Time");
+        }
+        assert_eq!(without_unit("(s)"), "(s)");
+    }
+}
