@@ -78,7 +78,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`], [`CurveFit::contour`] |
+//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`], [`CurveFit::contour`], [`CurveFit::bootstrap`] |
 //! | Where is the curve, where a new point? | [`Fit::confidence_band`], [`Fit::prediction_band`] |
 //! | What follows from the parameters? | [`CurveFit::derive`], [`Fit::derived`], [`Fit::propagate`] |
 //! | Is the model right? | [`Fit::diagnostics`] |
@@ -128,6 +128,7 @@ mod solver;
 mod threads;
 
 pub use backend::{Backend, Precision};
+pub use curve_fit::bootstrap::Bootstrap;
 pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
@@ -202,6 +203,7 @@ pub mod result {
     pub use crate::fit::multi_start::{Optimum, Trial};
     pub use crate::fit::propagated::Derived;
     pub use crate::fit::propagated::Propagated;
+    pub use crate::fit::replicates::{BootstrapInterval, Replicates, Resample, Resampled};
     pub use crate::fit::stats::Stats;
     pub use crate::fit::stream::stats::StreamStats;
     pub use crate::fit::table::ParameterTable;
