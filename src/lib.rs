@@ -65,7 +65,8 @@
 //!
 //! Moré's trust region (Levenberg-Marquardt) with bounds and robust losses ([`Loss`]). Where squaring J
 //! would cost digits, J itself is factored. [`Options`] has tolerances and limits. A cost with many
-//! minima is searched from many starts ([`CurveFit::multi_start`]).
+//! minima is searched from many starts ([`CurveFit::multi_start`]), or by populations
+//! ([`CurveFit::differential_evolution`]).
 //!
 //! # The result
 //!
@@ -132,6 +133,7 @@ pub use curve_fit::bootstrap::Bootstrap;
 pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
+pub use curve_fit::multi_start::evolution::DifferentialEvolution;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
 pub use curve_fit::stream::curve_fit_large;
