@@ -3,9 +3,6 @@
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 
-/// Values that must lie beyond each end.
-const BEYOND: f64 = 5.0;
-
 /// An interval from a bootstrap, with the standard error of each end that comes from the number of replicates: with
 /// other seeds the ends scatter so. It falls with the root of that number, and says nothing of the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,18 +26,19 @@ pub(super) struct Tail {
 }
 
 /// # Errors
-/// [`UncertaintyError::TooFewReplicates`].
-pub(super) fn interval(
-    values: &[f64],
-    level: f64,
-    [lower, upper]: [Tail; 2],
-) -> Result<BootstrapInterval> {
-    let outside = lower.p.min(1.0 - upper.p);
-    let needed = (BEYOND / outside).ceil();
-    if (values.len() as f64) < needed {
-        let (replicates, needed) = (values.len(), needed as usize);
-        return Err(UncertaintyError::TooFewReplicates { level, replicates, needed }.into());
+/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` of so many values lie outside of `tail`.
+pub(super) fn expect_beyond(beyond: f64, tail: f64, values: usize, level: f64) -> Result<()> {
+    let needed = (beyond / tail).ceil();
+    match (values as f64) < needed {
+        false => Ok(()),
+        true => {
+            let (replicates, needed) = (values, needed as usize);
+            Err(UncertaintyError::TooFewReplicates { level, replicates, needed }.into())
+        }
     }
+}
+
+pub(super) fn interval(values: &[f64], [lower, upper]: [Tail; 2]) -> BootstrapInterval {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     // The quantile moves as far as its neighbours by one standard deviation of p lie apart.
@@ -48,12 +46,12 @@ pub(super) fn interval(
         let step = tail.variance.sqrt();
         0.5 * (quantile(&sorted, tail.p + step) - quantile(&sorted, tail.p - step))
     };
-    Ok(BootstrapInterval {
+    BootstrapInterval {
         lower: quantile(&sorted, lower.p),
         upper: quantile(&sorted, upper.p),
         lower_error: error(&lower),
         upper_error: error(&upper),
-    })
+    }
 }
 
 /// The value at (n + 1)p, counted from 1, on the line between its neighbours (Davison and Hinkley, 1997, section

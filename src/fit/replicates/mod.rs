@@ -1,12 +1,14 @@
 //! What the bootstrap found: the parameters of every refit, and what follows from them.
 
 mod interval;
+mod jackknife;
 mod report;
 mod resampled;
 #[cfg(feature = "serde")]
 mod saved;
 
 pub use interval::BootstrapInterval;
+pub(crate) use jackknife::Jackknife;
 pub use resampled::Resampled;
 
 use crate::error::Result;
@@ -59,19 +61,6 @@ pub struct Replicates {
     pub(crate) jackknife: Jackknife,
     pub(crate) failed: usize,
     pub(crate) not_run: usize,
-}
-
-/// What says how skew the errors of the parameters are.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Jackknife {
-    /// They are not, to first order, as those of y.
-    Symmetric,
-    /// The parameters of fits without each of some groups of points, row-major.
-    LeftOut(Vec<f64>),
-    /// Points that are not independent cannot be left out one by one.
-    Correlated,
-    /// A fit without some of the points did not converge, or was stopped.
-    Failed,
 }
 
 impl Replicates {

@@ -1,13 +1,17 @@
 //! One quantity over all refits of a bootstrap.
 
-use super::Jackknife;
-use super::interval::{BootstrapInterval, Tail, interval};
+use super::interval::{BootstrapInterval, Tail, expect_beyond, interval};
+use super::jackknife::{Jackknife, acceleration};
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use crate::fit::distributions::{check_level, normal_lower, normal_quantile};
 
 /// The part of the refits that may fail before intervals are refused.
 const MOST_FAILED: f64 = 0.1;
+/// Values that must lie beyond each end of a percentile interval, and beyond
+/// one that BCa moves outwards, whose standard error says the rest.
+const BEYOND: f64 = 5.0;
+const BEYOND_MOVED: f64 = 1.0;
 
 /// A parameter, or what follows from the parameters, of every refit of a bootstrap.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,13 +60,14 @@ impl Resampled {
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1;
-    /// [`UncertaintyError::TooFewReplicates`] where fewer than 5 values lie beyond an end, and
+    /// [`UncertaintyError::TooFewReplicates`] where fewer than 5 values lie beyond an end, as of fewer than 200
+    /// for a level of 95 %; and
     /// [`UncertaintyError::ReplicatesFailed`] if more than a tenth of the refits failed.
     pub fn percentile_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
         let tail = |p: f64| Tail { p, variance: p * (1.0 - p) / self.values.len() as f64 };
         let outside = 0.5 * (1.0 - level);
-        interval(&self.values, level, [tail(outside), tail(1.0 - outside)])
+        Ok(interval(&self.values, [tail(outside), tail(1.0 - outside)]))
     }
 
     /// The interval BCa, bias-corrected and accelerated (B. Efron, J. Am. Stat. Assoc. 82 (1987) 171; Efron and
@@ -74,7 +79,8 @@ impl Resampled {
     /// by 1/n for n points where the percentile interval errs by 1/√n.
     ///
     /// # Errors
-    /// As [`percentile_interval`](Resampled::percentile_interval), and [`UncertaintyError::NoBca`] if the estimate
+    /// As [`percentile_interval`](Resampled::percentile_interval), and if no value lies beyond an end;
+    /// [`UncertaintyError::NoBca`] if the estimate
     /// lies outside all values, for residuals of correlated data, and if a fit without some of the points did not
     /// converge.
     pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
@@ -120,7 +126,11 @@ impl Resampled {
         };
         let z = normal_quantile(0.5 * (1.0 + level));
         match (tail(-z), tail(z)) {
-            (Some(lower), Some(upper)) => interval(&self.values, level, [lower, upper]),
+            (Some(lower), Some(upper)) => {
+                let outside = lower.p.min(1.0 - upper.p);
+                expect_beyond(BEYOND_MOVED, outside, self.values.len(), level)?;
+                Ok(interval(&self.values, [lower, upper]))
+            }
             _ => refuse("its errors are too skew for the level", "take percentile intervals"),
         }
     }
@@ -141,22 +151,10 @@ impl Resampled {
 
     fn check(&self, level: f64) -> Result<()> {
         check_level(level)?;
-        let (failed, made) = (self.failed, self.failed + self.values.len());
+        let (failed, made) = (self.failed, self.failed.saturating_add(self.values.len()));
         match failed as f64 > MOST_FAILED * made as f64 {
             true => Err(UncertaintyError::ReplicatesFailed { failed, made }.into()),
-            false => Ok(()),
+            false => expect_beyond(BEYOND, 0.5 * (1.0 - level), self.values.len(), level),
         }
-    }
-}
-
-/// A sixth of the skewness of the influence of points, from values without them; 0 where they have none.
-fn acceleration(without: &[f64]) -> f64 {
-    let mean = without.iter().sum::<f64>() / without.len() as f64;
-    let influence = || without.iter().map(|value| mean - value);
-    let largest = influence().fold(0.0, |m: f64, l| m.max(l.abs()));
-    let power = |k| influence().map(|l| (l / largest).powi(k)).sum::<f64>();
-    match largest > 0.0 {
-        true => power(3) / (6.0 * power(2).powf(1.5)),
-        false => 0.0,
     }
 }

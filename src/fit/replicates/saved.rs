@@ -1,6 +1,7 @@
 //! A bootstrap as it is saved: the parameters of all refits.
 
-use super::{Jackknife, Replicates, Resample};
+use super::jackknife::Jackknife;
+use super::{Replicates, Resample};
 use crate::error::names::position;
 use crate::error::{Error, Result};
 use crate::model::Expression;
