@@ -43,7 +43,7 @@ impl DifferentialEvolution {
     /// Four populations of 15 members for each free parameter, which evolve for 1000 generations at most.
     #[must_use]
     pub fn new() -> DifferentialEvolution {
-        let starts = MultiStart::new(1);
+        let starts = MultiStart::new(1).sampling(Sampling::LatinHypercube);
         DifferentialEvolution {
             populations: 4,
             members: 15,
@@ -109,8 +109,7 @@ impl CurveFit {
     /// Searches all of the bounds by differential evolution (Storn and Price, J. Global Optim. 11 (1997) 341;
     /// best/1/bin with dither, as SciPy's function of this name), and fits from the best member of each
     /// population and from `start`: for a cost with so many minima that starts which are not
-    /// led, as those of [`multi_start`](CurveFit::multi_start), seldom hit the best one. Where they do hit it, they
-    /// take fewer evaluations.
+    /// led, as those of [`multi_start`](CurveFit::multi_start), seldom hit the best one.
     ///
     /// Fixed parameters keep the values of `start`; a free one needs bounds that are finite on both sides, or a
     /// [`range`](DifferentialEvolution::range) inside them. The populations start as Latin hypercubes and
@@ -170,7 +169,7 @@ impl CurveFit {
         };
         let mut random = Xoshiro256PlusPlus::seed_from_u64(search.starts.seed);
         let population = |_| {
-            let drawn = points(Sampling::LatinHypercube, members, ranges.len(), random.next_u64());
+            let drawn = points(search.starts.sampling, members, ranges.len(), random.next_u64());
             let own = random.clone();
             random.jump();
             (drawn, own)

@@ -56,7 +56,7 @@ impl Resampled {
     /// (Efron and Tibshirani, 1993, section 13.3), of quantiles (n + 1)α of the n values in order, with a line
     /// between neighbours. An interval of a function of the quantity is the function of its ends. Where the
     /// estimate is biased, or its error grows with it, the [BCa interval](Resampled::bca_interval) is nearer to its
-    /// level.
+    /// level, given enough points.
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1;
@@ -75,8 +75,9 @@ impl Resampled {
     /// Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), z = ∓ the normal quantile of the level. The bias z₀ is Φ⁻¹ of the part of
     /// the values below the estimate. The acceleration a, by how much the standard error grows with the quantity, is a
     /// sixth of the skewness of its errors: Σl³/(6(Σl²)^1.5) with l the mean of the
-    /// [fits without some points](crate::CurveFit::bootstrap) less each of them, and 0 for normal errors. It errs
-    /// by 1/n for n points where the percentile interval errs by 1/√n.
+    /// [fits without some points](crate::CurveFit::bootstrap) less each of them, and 0 for normal errors. Its
+    /// level is right to 1/n for n points, that of the percentile interval to 1/√n, on either side. But a is estimated, too:
+    /// where few points decide, it is mostly chance, and the percentile interval covers more.
     ///
     /// # Errors
     /// As [`percentile_interval`](Resampled::percentile_interval), and if no value lies beyond an end;
