@@ -65,7 +65,8 @@
 //!
 //! Moré's trust region (Levenberg-Marquardt) with bounds and robust losses ([`Loss`]). Where squaring J
 //! would cost digits, J itself is factored. [`Options`] has tolerances and limits. A cost with many
-//! minima is searched from many starts ([`CurveFit::multi_start`]).
+//! minima is searched from many starts ([`CurveFit::multi_start`]), or by populations
+//! ([`CurveFit::differential_evolution`]).
 //!
 //! # The result
 //!
@@ -78,7 +79,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`], [`CurveFit::contour`] |
+//! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`], [`CurveFit::contour`], [`CurveFit::bootstrap`] |
 //! | Where is the curve, where a new point? | [`Fit::confidence_band`], [`Fit::prediction_band`] |
 //! | What follows from the parameters? | [`CurveFit::derive`], [`Fit::derived`], [`Fit::propagate`] |
 //! | Is the model right? | [`Fit::diagnostics`] |
@@ -128,9 +129,11 @@ mod solver;
 mod threads;
 
 pub use backend::{Backend, Precision};
+pub use curve_fit::bootstrap::Bootstrap;
 pub use curve_fit::global::GlobalFit;
 pub use curve_fit::global::joint_fit::JointFit;
 pub use curve_fit::multi_start::MultiStart;
+pub use curve_fit::multi_start::evolution::DifferentialEvolution;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
 pub use curve_fit::stream::curve_fit_large;
@@ -204,6 +207,7 @@ pub mod result {
     pub use crate::fit::multi_start::{Optimum, Trial};
     pub use crate::fit::propagated::Derived;
     pub use crate::fit::propagated::Propagated;
+    pub use crate::fit::replicates::{BootstrapInterval, Replicates, Resample, Resampled};
     pub use crate::fit::stats::Stats;
     pub use crate::fit::stream::stats::StreamStats;
     pub use crate::fit::table::ParameterTable;

@@ -117,6 +117,12 @@ fn of_fits() -> Vec<Error> {
         UncertaintyError::NoProfile { name: name.clone(), reason, remedy }.into(),
         UncertaintyError::BeyondProfile { level: 0.99, covered: 0.95 }.into(),
         UncertaintyError::BetterMinimum { name, cost: 1e-12 }.into(),
+        UncertaintyError::NoBootstrap { reason, remedy }.into(),
+        UncertaintyError::TooFewReplicates { level: 0.95, replicates: 199, needed: 200 }.into(),
+        UncertaintyError::ReplicatesFailed { failed: 30, made: 200 }.into(),
+        UncertaintyError::NoBca { reason, remedy }.into(),
+        UncertaintyError::UndefinedQuantity { quantity: own("1/k"), count: 2, replicates: 9 }
+            .into(),
         UncertaintyError::OtherFit { what: "points", found: own("3"), expected: own("4") }.into(),
         UncertaintyError::NotComparable {
             what: "loss",

@@ -1,6 +1,7 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
 mod batch;
+pub(crate) mod bootstrap;
 mod cancel;
 mod components;
 pub(crate) mod device;
@@ -13,6 +14,7 @@ mod parameters;
 mod prior;
 pub(crate) mod profile;
 mod ready;
+mod same_fit;
 mod start;
 pub(crate) mod stream;
 

@@ -63,6 +63,14 @@ impl Correlation {
             rest[0] = (rest[0] - sum) / row[i];
         }
     }
+
+    /// Replaces `v`, one value per point that counts, by L v.
+    pub(crate) fn colour(&self, v: &mut [f64]) {
+        for i in (0..v.len()).rev() {
+            let row = &self.rows[triangle(i)..=triangle(i) + i];
+            v[i] = row.iter().zip(v.iter()).map(|(l, v)| l * v).sum();
+        }
+    }
 }
 
 /// Entries of a lower triangle of `n` rows.

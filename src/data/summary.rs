@@ -44,6 +44,16 @@ pub(crate) fn in_chunks<R: Send>(
     rest.into_iter().fold(part(0), merge)
 }
 
+impl Points<'_> {
+    /// The same points with another response, one value per point given; a covariance is not factored again.
+    pub(crate) fn responding<'b>(&'b self, y: &'b [f64]) -> Points<'b> {
+        let mut points: Points<'b> = self.clone();
+        points.y = Values::F64(y);
+        points.summary = Moments::of(&points, None);
+        points
+    }
+}
+
 impl Moments {
     /// Of the points that count. `scanned`: what [`of_range`](Self::of_range) gave for all of them
     /// before the units were known, of use if those are ordinary.

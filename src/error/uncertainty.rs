@@ -54,6 +54,56 @@ pub enum UncertaintyError {
         /// The cost there.
         cost: f64,
     },
+    /// A kind of bootstrap that makes no sense for the fit.
+    #[error("there is no such bootstrap: {reason}; {remedy}")]
+    NoBootstrap {
+        /// Why.
+        reason: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The end of an interval lies among so few replicates that it would be chance.
+    #[error(
+        "an end of the interval to the level {level} lies among the outermost of {replicates} replicates; make at least {needed}"
+    )]
+    TooFewReplicates {
+        /// The level asked for.
+        level: f64,
+        /// Replicates that converged.
+        replicates: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// So many refits failed that an interval of the others would say little.
+    #[error(
+        "{failed} of {made} refits failed, and an interval of the others would leave out what they stand for; draw errors (Resample::Parametric), or bound or fix parameters"
+    )]
+    ReplicatesFailed {
+        /// Refits that did not converge.
+        failed: usize,
+        /// All refits that were made.
+        made: usize,
+    },
+    /// A BCa interval that is not defined.
+    #[error("there is no BCa interval: {reason}; {remedy}")]
+    NoBca {
+        /// Why.
+        reason: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A quantity has no value for some replicates.
+    #[error(
+        "`{quantity}` is not finite for {count} of {replicates} replicates; take a quantity that is, such as its inverse"
+    )]
+    UndefinedQuantity {
+        /// The quantity.
+        quantity: String,
+        /// Replicates for which it is not finite.
+        count: usize,
+        /// All replicates.
+        replicates: usize,
+    },
     /// The fit is not of these data, or not by this model.
     #[error(
         "the fit does not belong to what it is asked with: {what} is {found} there and {expected} here; give the model and the data that it was made with"

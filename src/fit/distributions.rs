@@ -66,6 +66,21 @@ pub(crate) fn normal_two_sided(z: f64) -> f64 {
     math::erfc(z.abs() * std::f64::consts::FRAC_1_SQRT_2)
 }
 
+/// The probability that a standard normal variable does not exceed `z`.
+pub(crate) fn normal_lower(z: f64) -> f64 {
+    0.5 * math::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The z that a standard normal variable does not exceed with probability `p`, from 0 to 1.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    match p {
+        _ if p > 0.5 => -normal_quantile(1.0 - p),
+        0.5 => 0.0,
+        0.0 => f64::NEG_INFINITY,
+        _ => -half_width(1.0 - 2.0 * p, None),
+    }
+}
+
 fn upper(at: f64, tails: impl Fn(f64) -> Tails) -> f64 {
     match at {
         _ if at.is_nan() => f64::NAN,

@@ -19,6 +19,7 @@ pub(crate) mod multi_start;
 pub(crate) mod placement;
 pub(crate) mod priors;
 pub(crate) mod propagated;
+pub(crate) mod replicates;
 pub(crate) mod report;
 mod restart;
 mod rounding;

@@ -6,6 +6,6 @@
 #[cfg(feature = "progress")]
 mod bar;
 
-pub use crate::solver::observe::{BatchProgress, Progress, StreamProgress};
+pub use crate::solver::observe::{BatchProgress, GenerationProgress, Progress, StreamProgress};
 #[cfg(feature = "progress")]
 pub use bar::bar;

@@ -17,6 +17,8 @@ pub enum Event<'a> {
     Batch(BatchProgress),
     /// A chunk of a pass over a stream is done.
     Stream(StreamProgress),
+    /// A generation of a differential evolution is done.
+    Generation(GenerationProgress),
 }
 
 impl Event<'_> {
@@ -26,6 +28,7 @@ impl Event<'_> {
             Event::Step(now) => now.elapsed,
             Event::Batch(now) => now.elapsed,
             Event::Stream(now) => now.elapsed,
+            Event::Generation(now) => now.elapsed,
         }
     }
 }
@@ -79,6 +82,21 @@ pub struct BatchProgress {
     /// Fits of the batch.
     pub n_fits: usize,
     /// Time since the batch began.
+    pub elapsed: Duration,
+}
+
+/// How far a differential evolution is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GenerationProgress {
+    /// Generations that are done.
+    pub generation: usize,
+    /// Generations at most.
+    pub generations: usize,
+    /// Evaluations of the model so far, by all populations.
+    pub evaluations: usize,
+    /// The lowest cost so far.
+    pub cost: f64,
+    /// Time since the search began.
     pub elapsed: Duration,
 }
 

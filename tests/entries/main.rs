@@ -4,6 +4,7 @@ mod arrays;
 mod bad_input;
 mod batch;
 mod batch_shapes;
+mod bootstrap;
 mod cancel;
 mod contract;
 mod determinism;

@@ -1,11 +1,13 @@
-//! Batches, joint fits, profiles and optima that were saved: the same bits when they come back, through JSON and a
+//! Batches, joint fits, profiles, optima and bootstraps that were saved: the same bits when they come back, through JSON and a
 //! binary format, and an error or a value, never a panic, for whatever is done to a byte of them.
 
 #![cfg(feature = "serde")]
 
 use dualfit::error::SavedError;
+use dualfit::result::{Replicates, Resample};
 use dualfit::{
-    BatchData, BatchFit, CurveFit, Data, Error, GlobalFit, JointFit, MultiStart, Optima, Profile,
+    BatchData, BatchFit, Bootstrap, CurveFit, Data, DifferentialEvolution, Error, GlobalFit,
+    JointFit, MultiStart, Optima, Profile,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -84,6 +86,26 @@ fn optima() -> Optima {
     optima
 }
 
+/// Of populations, which took evaluations of their own.
+fn evolved() -> Optima {
+    let x: Vec<f64> = (0..20).map(|i| 0.2 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| (2.0 * x).sin() + 0.1).collect();
+    let wave = CurveFit::parse("sin(w*x) + c", ["x"]).unwrap();
+    let wave = wave.bound("w", 0.5..=4.0).bound("c", -1.0..=1.0);
+    let (data, search) = (Data::new(&x, &y).unwrap(), DifferentialEvolution::new());
+    let optima = wave.differential_evolution(data, [1.9, 0.0], &search).unwrap();
+    assert!(optima.trials()[0].searched() > 0);
+    optima
+}
+
+/// With a derived quantity, and fits without some of the points.
+fn replicates(how: Resample) -> Replicates {
+    let (x, y) = (x(), y(2.0, 0.8));
+    let (data, decay) = (Data::new(&x, &y).unwrap(), decay().derive("life", "1/b"));
+    let fit = decay.fit(data.clone(), [1.0, 1.0]).unwrap();
+    decay.bootstrap(&fit, data, &Bootstrap::new(24).resample(how)).unwrap()
+}
+
 /// `to_json` and `from_json` of a kind.
 trait Kept: Serialize + DeserializeOwned {
     const WHAT: &str;
@@ -147,6 +169,13 @@ kept!(Optima, "set of optima", |optima| {
     let best = (optima.best().to_string(), optima.best().predict(&[0.5]));
     all(&[&errors, &counts, &best, &optima.to_string(), &optima.distinct(), &optima.trials()])
 });
+kept!(Replicates, "bootstrap", |made| {
+    let intervals = (made.percentile_intervals(0.5), made.bca_intervals(0.5));
+    let asked = ["a", "life", "a/b"].map(|of| made.quantity(of).map(|q| q.bca_interval(0.5)));
+    let counts = (made.resample(), made.len(), made.failed(), made.not_run());
+    let errors = (made.std_errors(), made.bias(), made.derived());
+    all(&[&intervals, &asked, &counts, &errors, &made.to_string(), &made.params(), &made.names()])
+});
 
 fn comes_back<K: Kept>(kept: &K) {
     let text = kept.to_text();
@@ -166,6 +195,9 @@ fn all_kinds_come_back_to_the_last_bit() {
     comes_back(&profile());
     comes_back(&better());
     comes_back(&optima());
+    comes_back(&evolved());
+    comes_back(&replicates(Resample::Parametric));
+    comes_back(&replicates(Resample::Pairs));
 }
 
 #[test]
@@ -222,6 +254,11 @@ fn no_byte_of_optima_panics() {
     survives(&optima());
 }
 
+#[test]
+fn no_byte_of_a_bootstrap_panics() {
+    survives(&replicates(Resample::Pairs));
+}
+
 fn changed<K: Kept>(kept: &K, pointer: &str, value: Value) -> Error {
     let mut whole: Value = serde_json::from_str(&kept.to_text()).unwrap();
     *whole.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
@@ -237,6 +274,8 @@ fn what_is_wrong_is_said() {
     assert_eq!(changed(&joint(), "/fit/version", json!(9)), version("fit"));
     assert_eq!(changed(&profile(), "/version", json!(9)), version("profile"));
     assert_eq!(changed(&optima(), "/version", json!(9)), version("set of optima"));
+    let bootstrap = || replicates(Resample::Pairs);
+    assert_eq!(changed(&bootstrap(), "/version", json!(9)), version("bootstrap"));
 
     let length =
         |of, what, expected, got| Error::Saved(SavedError::Length { what, of, expected, got });
@@ -255,6 +294,11 @@ fn what_is_wrong_is_said() {
         changed(&profile(), "/nodes/0/params", json!([])),
         length("profile", "params of a node", 2, 0)
     );
+    assert_eq!(
+        changed(&bootstrap(), "/estimate", json!([1.0])),
+        length("bootstrap", "parameters of the fit", 2, 1)
+    );
+    assert_eq!(changed(&bootstrap(), "/params", json!([1.0])), length("bootstrap", "params", 0, 1));
     assert_eq!(
         changed(&optima(), "/trials/0/start", json!([])),
         length("set of optima", "start of a trial", 2, 0)

@@ -1,5 +1,6 @@
 //! Fits from many starts: where they are drawn, and what is asked of them.
 
+pub(crate) mod evolution;
 pub(crate) mod sampling;
 
 use super::CurveFit;
@@ -249,13 +250,13 @@ impl CurveFit {
             range.upper = upper;
         }
         let fault = if !(range.lower.is_finite() && range.upper.is_finite()) {
-            "both ends must be finite; give it bounds or a MultiStart::range".to_owned()
+            "both ends must be finite; give it bounds or a range (MultiStart::range or DifferentialEvolution::range)".to_owned()
         } else if range.lower > range.upper {
             "the ends are reversed; exchange them".to_owned()
         } else if range.lower < lower || range.upper > upper {
             format!("it must lie in the bounds [{lower}, {upper}]; narrow it")
         } else if range.logarithmic && range.lower <= 0.0 {
-            "a logarithmic range must be positive; use MultiStart::range".to_owned()
+            "a logarithmic range must be positive; use a range that is not".to_owned()
         } else {
             return Ok(range);
         };

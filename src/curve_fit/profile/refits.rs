@@ -3,6 +3,7 @@
 use super::scattered::Scattered;
 use super::walk::ProfileNode;
 use crate::curve_fit::CurveFit;
+use crate::curve_fit::same_fit::check_same_fit;
 use crate::data::Data;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
@@ -13,8 +14,6 @@ use crate::solver::termination::Termination;
 /// Tolerances of refits: differences of costs are read, so costs must be those of the minimum.
 const FTOL: f64 = 1e-14;
 const XTOL: f64 = 1e-12;
-/// How well the cost of a fit must be met by its model and its data.
-const SAME_COST: f64 = 1e-6;
 /// An excess below zero from which on a minimum is a better one, and not rounding.
 const BETTER: f64 = 1e-6;
 
@@ -44,11 +43,7 @@ impl<'a> Refits<'a> {
         data: Data<'a>,
         positions: &[usize],
     ) -> Result<Refits<'a>> {
-        if fit.names != curve.names {
-            let (found, expected) = (fit.names.join(", "), curve.names.join(", "));
-            let what = "the list of parameters";
-            return Err(UncertaintyError::OtherFit { what, found, expected }.into());
-        }
+        check_same_fit(curve, fit, data.clone())?;
         let mut free = curve.clone();
         free.observer = None;
         free.options = Options {
@@ -56,16 +51,6 @@ impl<'a> Refits<'a> {
             xtol: free.options.xtol.min(XTOL),
             ..free.options
         };
-        let mut fixed = free.clone().changed();
-        // Tied ones follow.
-        (0..fixed.names.len()).for_each(|k| fixed.fixed[k] = !fixed.is_tied(k));
-        let same = fixed.fit(data.clone(), &fit.params)?;
-        let tolerance = SAME_COST * same.cost.max(fit.cost);
-        if same.points != fit.points || (same.cost - fit.cost).abs() > tolerance {
-            let (what, found) = ("the cost", format!("{} of {} points", fit.cost(), fit.points));
-            let expected = format!("{} of {} points", same.cost(), same.points);
-            return Err(UncertaintyError::OtherFit { what, found, expected }.into());
-        }
         let settled = free.fit(data.clone(), &fit.params)?;
         let best = if settled.cost <= fit.cost { settled } else { fit.clone() };
         let unit = fit.cost_unit;

@@ -1,6 +1,7 @@
 //! What fits from many starts found: the best of them, the distinct optima, and how each start ended.
 
 mod distinct;
+pub(crate) mod evolution;
 mod exchange;
 mod report;
 pub(crate) mod run;
@@ -74,6 +75,8 @@ impl Optimum {
 pub struct Trial {
     start: Vec<f64>,
     end: TrialEnd,
+    /// Evaluations of the model that led to the start.
+    searched: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -138,6 +141,15 @@ impl Trial {
             TrialEnd::Reached { evaluations, .. } => evaluations,
             _ => 0,
         }
+    }
+}
+
+impl Trial {
+    /// Evaluations of the model alone, over all points, by the population of
+    /// [`differential_evolution`](crate::CurveFit::differential_evolution) of which the start was the best; 0
+    /// for other starts.
+    pub fn searched(&self) -> usize {
+        self.searched
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn from_all(
                 end
             }
         };
-        trials.push(Trial { start, end });
+        trials.push(Trial { start, end, searched: 0 });
     }
     let distinct = optima(&request, &ends, &trials);
     let rank =
@@ -133,7 +133,7 @@ fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
 }
 
 /// Whether a pass over the points has work for every thread.
-fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
+pub(super) fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
     let threads = request.evaluator(View::of(request.loss, &request.start))?.threads();
     Ok(threads > 1 && threads >= threads::count())
 }

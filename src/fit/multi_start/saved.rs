@@ -34,6 +34,8 @@ struct SavedOptimum {
 struct SavedTrial {
     start: Vec<Exact>,
     end: SavedEnd,
+    #[serde(default)]
+    searched: usize,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -73,7 +75,7 @@ impl From<Optima> for SavedOptima {
             termination: optimum.termination,
             trials: optimum.trials,
         };
-        let trial = |Trial { start, end }: Trial| {
+        let trial = |Trial { start, end, searched }: Trial| {
             let end = match end {
                 TrialEnd::Reached { params, cost, termination, evaluations } => {
                     let (params, cost) = (exact(&params), Exact(cost));
@@ -82,7 +84,7 @@ impl From<Optima> for SavedOptima {
                 TrialEnd::Failed(error) => SavedEnd::Failed(error),
                 TrialEnd::NotBegun => SavedEnd::NotBegun,
             };
-            SavedTrial { start: exact(&start), end }
+            SavedTrial { start: exact(&start), end, searched }
         };
         SavedOptima {
             version: VERSION,
@@ -123,7 +125,8 @@ impl TryFrom<SavedOptima> for Optima {
                 SavedEnd::Failed(error) => TrialEnd::Failed(error),
                 SavedEnd::NotBegun => TrialEnd::NotBegun,
             };
-            Ok(Trial { start: of_all("start of a trial", &saved.start)?, end })
+            let start = of_all("start of a trial", &saved.start)?;
+            Ok(Trial { start, end, searched: saved.searched })
         };
         let distinct = saved.distinct.into_iter().map(optimum).collect::<Result<_>>()?;
         let trials = saved.trials.into_iter().map(trial).collect::<Result<_>>()?;

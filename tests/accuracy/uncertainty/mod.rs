@@ -1,5 +1,6 @@
 //! What the errors of a fit say, against other programs, against simulation, and at the edges.
 
+mod bootstrap;
 mod coverage;
 mod edges;
 mod ends;

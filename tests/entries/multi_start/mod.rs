@@ -3,8 +3,9 @@
 
 #![allow(unreachable_pub, reason = "files of one test")]
 
+mod evolution;
 mod minima;
 mod optima;
 mod requests;
-mod standard;
+pub(crate) mod standard;
 mod starts;

@@ -1,0 +1,314 @@
+//! Data as they might have been measured.
+
+use crate::data::Data;
+use crate::data::loss::Estimator;
+use crate::data::points::Points;
+use crate::data::sigma::Weights;
+use crate::data::values::Values;
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+use crate::fit::Fit;
+use crate::fit::priors::Prior;
+use crate::fit::replicates::Resample;
+use crate::threads;
+use rand::RngExt;
+use rand_distr::{Distribution, Poisson, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// What replicates are drawn from: the points that count, side by side, and nothing of the others.
+pub(super) struct Sampler<'a> {
+    pub(super) given: &'a Points<'a>,
+    /// The indices of those that count among the given points.
+    pub(super) index: Vec<usize>,
+    pub(super) points: PointSet,
+    /// Where x is drawn about: the closest points of the curve. `None` if x stays as it is.
+    around: Option<Vec<Vec<f64>>>,
+    /// The curve at each point.
+    curve: Vec<f64>,
+    errors: Errors,
+    /// One standard deviation for all, if it was said.
+    constant: f64,
+    /// What is known of parameters, and where its mean is drawn about.
+    priors: Vec<Prior>,
+}
+
+/// What is added to the curve.
+enum Errors {
+    /// Nothing: whole points are drawn.
+    Pairs,
+    /// These, in units of sigma.
+    Residuals(Vec<f64>),
+    /// Normal ones of so many sigma.
+    Normal(f64),
+    /// Those of counts.
+    Counts,
+}
+
+/// Points of one fit, or of several one after the other; `sigma` and `x_sigma` may be missing.
+#[derive(Clone, Default)]
+pub(super) struct PointSet {
+    pub(super) columns: Vec<Vec<f64>>,
+    pub(super) y: Vec<f64>,
+    pub(super) sigma: Vec<f64>,
+    pub(super) x_sigma: Vec<Vec<f64>>,
+}
+
+/// The data of consecutive refits of equally many points.
+#[derive(Default)]
+pub(super) struct Drawn {
+    pub(super) fits: usize,
+    /// What is the same for all of them is missing.
+    pub(super) points: PointSet,
+    /// Points to be used, for each fit; all if there are none.
+    pub(super) mask: Vec<bool>,
+    /// Those of each fit, one after the other.
+    pub(super) priors: Vec<Prior>,
+}
+
+impl Drawn {
+    /// Whether x differs from fit to fit.
+    pub(super) fn has_own_x(&self) -> bool {
+        !self.points.columns.is_empty()
+    }
+
+    /// The points of all fits, or those that all of them share, of which y is another.
+    pub(super) fn points_or<'p>(&'p self, shared: &'p PointSet) -> &'p PointSet {
+        if self.has_own_x() { &self.points } else { shared }
+    }
+}
+
+impl PointSet {
+    fn arrays(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        let PointSet { columns, y, sigma, x_sigma } = self;
+        columns.iter_mut().chain(x_sigma).chain([y, sigma])
+    }
+
+    /// The same points in another order, some of them several times.
+    fn picked(&self, index: &[usize]) -> PointSet {
+        let mut picked = self.clone();
+        for array in picked.arrays().filter(|array| !array.is_empty()) {
+            *array = index.iter().map(|&i| array[i]).collect();
+        }
+        picked
+    }
+}
+
+impl<'a> Sampler<'a> {
+    /// # Errors
+    /// [`UncertaintyError::NoBootstrap`] where such a drawing makes no sense, and as
+    /// [`Fit::diagnostics`].
+    pub(super) fn new(
+        fit: &Fit,
+        data: &Data<'_>,
+        given: &'a Points<'_>,
+        resample: Resample,
+    ) -> Result<Sampler<'a>> {
+        let index: Vec<usize> = given.kept().collect();
+        let pick = |values: &Values<'_>| {
+            let mut picked = vec![0.0; index.len()];
+            values.pick(&index, &mut picked);
+            picked
+        };
+        let exact = given.x_sigma.is_exact();
+        let columns: Vec<Vec<f64>> = given.columns.iter().map(pick).collect();
+        let errors_of = |c: usize| index.iter().map(|&i| given.x_sigma.at(c, i)).collect();
+        let points = PointSet {
+            y: pick(&given.y),
+            sigma: match given.sigma {
+                Weights::Each { sigma, .. } => index.iter().map(|&i| sigma[i]).collect(),
+                _ => Vec::new(),
+            },
+            x_sigma: if exact { Vec::new() } else { (0..columns.len()).map(errors_of).collect() },
+            columns,
+        };
+        let errors = Errors::new(fit, data, &index, resample)?;
+        let around = match errors {
+            Errors::Normal(_) if !exact => {
+                let closest = fit.closest(data)?;
+                Some(closest.iter().map(|x| pick(&Values::F64(x))).collect())
+            }
+            _ => None,
+        };
+        let at = around.as_ref().unwrap_or(&points.columns);
+        let at: Vec<Values<'_>> = at.iter().map(|x| Values::F64(x)).collect();
+        fit.check_model()?;
+        let curve = fit.linearised(&fit.model, &at, index.len(), |_, value, _| value)?;
+        let mean = |prior: &Prior| match errors {
+            Errors::Pairs => prior.mean,
+            _ => fit.params[prior.param],
+        };
+        let priors = fit.priors.iter().map(|prior| Prior { mean: mean(prior), ..*prior }).collect();
+        let constant = if let Weights::Constant(sigma) = given.sigma { sigma } else { 1.0 };
+        Ok(Sampler { given, index, points, around, curve, errors, constant, priors })
+    }
+
+    /// Points of each fit.
+    pub(super) fn len(&self) -> usize {
+        self.points.y.len()
+    }
+
+    /// Bytes that the data of one fit take while they are drawn and put beside the others.
+    pub(super) fn bytes(&self) -> usize {
+        let PointSet { columns, sigma, x_sigma, .. } = &self.points;
+        let columns = columns.len() + x_sigma.len() + usize::from(!sigma.is_empty());
+        2 * self.len() * (1 + if self.has_own_x() { columns } else { 0 }) * size_of::<f64>()
+    }
+
+    /// Whether x differs from fit to fit.
+    fn has_own_x(&self) -> bool {
+        self.around.is_some() || matches!(self.errors, Errors::Pairs)
+    }
+
+    /// Whether errors of the parameters have no skewness to first order, because those of y have none.
+    pub(super) fn is_normal(&self) -> bool {
+        matches!(self.errors, Errors::Normal(_))
+    }
+
+    /// Whether fits without some of the points tell how skew errors of the parameters are.
+    pub(super) fn has_jackknife(&self) -> bool {
+        !self.is_normal() && self.given.correlation.is_none()
+    }
+
+    /// The data of one fit for each stream of random numbers.
+    pub(super) fn drawn(&self, streams: &[Xoshiro256PlusPlus]) -> Drawn {
+        threads::ready();
+        let each = streams.par_iter().map(|random| self.draw(random.clone()));
+        let each: Vec<(PointSet, Vec<Prior>)> = each.collect();
+        let mut drawn = Drawn { fits: each.len(), ..Drawn::default() };
+        for (mut points, priors) in each {
+            drawn.priors.extend(priors);
+            if drawn.points.y.is_empty() {
+                drawn.points = points;
+                continue;
+            }
+            let both = drawn.points.arrays().zip(points.arrays());
+            both.for_each(|(all, own)| all.append(own));
+        }
+        drawn
+    }
+
+    /// The data without each of these groups of points: point i belongs to group i modulo `groups`.
+    pub(super) fn without(&self, these: Range<usize>, groups: usize) -> Drawn {
+        let n = self.len();
+        let keeps = |group| (0..n).map(move |i| i % groups != group);
+        Drawn {
+            fits: these.len(),
+            points: PointSet { y: self.points.y.repeat(these.len()), ..PointSet::default() },
+            mask: these.clone().flat_map(keeps).collect(),
+            priors: these.flat_map(|_| self.priors.clone()).collect(),
+        }
+    }
+
+    fn draw(&self, mut random: Xoshiro256PlusPlus) -> (PointSet, Vec<Prior>) {
+        let n = self.len();
+        let random = &mut random;
+        let mut points = PointSet::default();
+        match &self.errors {
+            Errors::Pairs => {
+                let index: Vec<usize> = (0..n).map(|_| random.random_range(0..n)).collect();
+                points = self.points.picked(&index);
+            }
+            Errors::Residuals(pool) => {
+                let error = |_| pool[random.random_range(0..pool.len())];
+                points.y = self.about_curve((0..n).map(error).collect());
+            }
+            Errors::Normal(scale) => {
+                let errors = (0..n).map(|_| scale * normal(random)).collect();
+                points.y = self.about_curve(errors);
+                if let Some(around) = &self.around {
+                    points.columns = around.clone();
+                    let all = points.columns.iter_mut().zip(&self.points.x_sigma);
+                    for (x, sigma) in all.flat_map(|(x, sigma)| x.iter_mut().zip(sigma)) {
+                        *x += sigma * scale * normal(random);
+                    }
+                    points.sigma.clone_from(&self.points.sigma);
+                    points.x_sigma.clone_from(&self.points.x_sigma);
+                }
+            }
+            Errors::Counts => {
+                // Where nothing is expected, nothing is counted.
+                let count = |&f: &f64| Poisson::new(f).map_or(f, |counts| counts.sample(random));
+                points.y = self.curve.iter().map(count).collect();
+            }
+        }
+        let own =
+            |prior: &Prior| Prior { mean: prior.mean + prior.sigma * normal(random), ..*prior };
+        (points, self.priors.iter().map(own).collect())
+    }
+
+    /// The curve with errors in units of sigma, or of the factor of the covariance.
+    fn about_curve(&self, mut errors: Vec<f64>) -> Vec<f64> {
+        if let Some(correlation) = &self.given.correlation {
+            correlation.colour(&mut errors);
+        }
+        errors.iter_mut().zip(&self.points.sigma).for_each(|(e, sigma)| *e *= sigma);
+        errors.iter_mut().zip(&self.curve).for_each(|(e, f)| *e = f + *e * self.constant);
+        errors
+    }
+}
+
+fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+    StandardNormal.sample(random)
+}
+
+impl Errors {
+    fn new(fit: &Fit, data: &Data<'_>, index: &[usize], resample: Resample) -> Result<Errors> {
+        let refuse = |reason, remedy| Err(UncertaintyError::NoBootstrap { reason, remedy }.into());
+        let scale = match fit.scaled {
+            false => 1.0,
+            true => match fit.residual_std_error().filter(|s| s.is_finite()) {
+                Some(scale) => scale,
+                None if resample == Resample::Pairs => 1.0,
+                None => {
+                    let remedy = "measure more points, or say their errors with an absolute sigma";
+                    return refuse("no degree of freedom measures the scatter", remedy);
+                }
+            },
+        };
+        let (counts, errors_in_x) = (fit.estimator == Estimator::Poisson, !data.x_sigma.is_exact());
+        match resample {
+            Resample::Pairs if matches!(data.sigma, Weights::Covariance(_)) => {
+                let remedy = "draw residuals, or errors (Resample::Parametric)";
+                refuse("points with correlated errors cannot be drawn one by one", remedy)
+            }
+            Resample::Pairs if index.len() <= fit.estimated() && fit.priors.is_empty() => {
+                let remedy = "draw errors (Resample::Parametric), or measure more points";
+                refuse("there are no more points than parameters", remedy)
+            }
+            Resample::Pairs => Ok(Errors::Pairs),
+            Resample::Parametric if counts => Ok(Errors::Counts),
+            Resample::Parametric => Ok(Errors::Normal(scale)),
+            Resample::Residuals if counts => {
+                let remedy = "draw counts (Resample::Parametric) or points (Resample::Pairs)";
+                refuse("residuals of counts are not counts", remedy)
+            }
+            Resample::Residuals if errors_in_x => {
+                let remedy = "draw errors (Resample::Parametric) or points (Resample::Pairs)";
+                refuse("a distance from the curve is no error of y alone", remedy)
+            }
+            Resample::Residuals => {
+                let standardized = fit.diagnostics(data)?.standardized;
+                let mut pool: Vec<f64> = index.iter().map(|&i| standardized[i]).collect();
+                // The fit passes through points of leverage 1, whose residuals say nothing.
+                pool.retain(|r| r.is_finite());
+                let n = index.len() as f64;
+                // Under a robust loss points have no leverage; its mean is that of least squares.
+                let lost = match fit.loss.scale() {
+                    Some(_) => (n / (n - fit.fitted_rank() as f64)).sqrt(),
+                    None => 1.0,
+                };
+                let mean = pool.iter().sum::<f64>() / pool.len() as f64;
+                pool.iter_mut().for_each(|r| *r = (*r - mean) * lost * scale);
+                match pool.len() < 2 || pool.iter().any(|r| !r.is_finite()) {
+                    true => refuse(
+                        "no residuals are left to be drawn",
+                        "draw errors (Resample::Parametric)",
+                    ),
+                    false => Ok(Errors::Residuals(pool)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The bootstrap: the fit made again on data drawn from what was measured, many times.
+
+mod draw;
+mod refits;
+
+use super::CurveFit;
+use super::same_fit::check_same_fit;
+use crate::data::Data;
+use crate::error::uncertainty::UncertaintyError;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::fit::replicates::{Jackknife, Replicates, Resample};
+use crate::observe::span;
+use draw::Sampler;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use refits::{Refits, Refitted};
+
+/// Replicates at most: their parameters must fit into memory.
+const MOST: usize = 10_000_000;
+/// Refits without a group of points, at most.
+const GROUPS: usize = 500;
+/// Bytes that drawn data take at a time, unless the caller says otherwise.
+const MEMORY: usize = 256 << 20;
+
+/// How [`CurveFit::bootstrap`] draws its data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bootstrap {
+    replicates: usize,
+    resample: Resample,
+    seed: u64,
+    memory: usize,
+}
+
+impl Bootstrap {
+    /// Draws `replicates` sets of data, from 2 to 10 million. Standard errors want 200, intervals of 95 % some
+    /// 2000 (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, sections 6.4 and 14.3).
+    #[must_use]
+    pub fn new(replicates: usize) -> Bootstrap {
+        Bootstrap { replicates, resample: Resample::default(), seed: 0, memory: MEMORY }
+    }
+
+    /// What is drawn; [`Resample::Residuals`] by default.
+    #[must_use]
+    pub fn resample(mut self, resample: Resample) -> Bootstrap {
+        self.resample = resample;
+        self
+    }
+
+    /// What data are drawn with, 0 by default. The same seed gives the same data on every machine, and
+    /// replicate k is the same however many there are.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Bootstrap {
+        self.seed = seed;
+        self
+    }
+
+    /// Bytes that drawn data may take, 256 MiB by default; beyond it replicates are made in several batches. One
+    /// set of data is always drawn. The results do not depend on it.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Bootstrap {
+        self.memory = bytes;
+        self
+    }
+}
+
+impl CurveFit {
+    /// The bootstrap of `fit`, which this model made of `data`: the fit is made again, from its parameters, on
+    /// data that are drawn as [`Resample`] says. The spread of the refits says how far parameters, derived
+    /// quantities and formulas of them may be, without the straight line that standard errors suppose.
+    ///
+    /// Bounds, fixed and tied parameters, the loss and the estimator hold for refits as for the fit. A
+    /// [prior](CurveFit::prior) is a measurement of a parameter, and is repeated, too: its mean is drawn with its
+    /// sigma about the fitted value, or for pairs about itself. Refits are a [batch](CurveFit::fit_batch), on all
+    /// cores or a device; those with priors, correlated errors or infinite x are made one by one on all cores.
+    /// On the CPU the result is the same to the bit on any number of threads.
+    ///
+    /// Refits that do not converge, or that do not determine what the fit does, are left out and
+    /// [counted](Replicates::failed). The observer hears of refits as of those of a batch. Where it breaks, or the token is cancelled, what is made
+    /// counts.
+    ///
+    /// For [BCa intervals](Replicates::bca_intervals) the fit is also made without each point (without each of
+    /// 500 groups of points, if there are more), unless errors are drawn from the normal distribution.
+    ///
+    /// ```
+    /// use dualfit::result::Resample;
+    /// use dualfit::{Bootstrap, CurveFit, Data};
+    /// let x: Vec<f64> = (0..30).map(|i| 0.1 * f64::from(i)).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.1 * (9.0 * x).sin()).collect();
+    /// let decay = CurveFit::parse("a * exp(-b * x)", ["x"])?;
+    /// let data = Data::new(&x, &y)?;
+    /// let fit = decay.fit(data.clone(), [1.0, 1.0])?;
+    ///
+    /// let how = Bootstrap::new(1000).resample(Resample::Pairs).seed(7);
+    /// let replicates = decay.bootstrap(&fit, data, &how)?;
+    /// println!("{replicates}");
+    /// let half_life = replicates.quantity("ln(2) / b")?.bca_interval(0.95)?;
+    /// assert!(half_life.lower < 0.69 && half_life.upper > 0.69);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a number of replicates out of range; [`UncertaintyError::NoBootstrap`] where the kind of
+    /// drawing makes no sense for the data, or the fit did not converge or leaves parameters undetermined;
+    /// [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
+    /// [`fit_batch`](CurveFit::fit_batch).
+    pub fn bootstrap(&self, fit: &Fit, data: Data<'_>, how: &Bootstrap) -> Result<Replicates> {
+        let _span = span!(INFO, "bootstrap", points = data.y.len(), fits = how.replicates);
+        if !(2..=MOST).contains(&how.replicates) {
+            let (name, value) = ("replicates", how.replicates as f64);
+            return Err(Error::BadOption { name, value, requirement: "from 2 to 10,000,000" });
+        }
+        check_same_fit(self, fit, data.clone())?;
+        if !fit.converged() || !fit.undetermined().is_empty() {
+            let reason = "the fit did not converge, or leaves parameters undetermined";
+            let remedy = "see its warnings";
+            return Err(UncertaintyError::NoBootstrap { reason, remedy }.into());
+        }
+        let points = self.validate(&data)?;
+        let sampler = Sampler::new(fit, &data, &points, how.resample)?;
+        let groups = match sampler.has_jackknife() {
+            true => sampler.len().min(GROUPS),
+            false => 0,
+        };
+        let all = how.replicates + groups;
+        let mut refits = Refits::new(self, (&fit.params, data.infinite_x), &sampler, all);
+        let at_a_time = (how.memory / sampler.bytes()).max(1);
+        let mut made = Refitted::default();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(how.seed);
+        for first in (0..how.replicates).step_by(at_a_time) {
+            let count = at_a_time.min(how.replicates - first);
+            // Each replicate has numbers of its own, 2^128 apart.
+            let streams = (0..count).map(|_| {
+                let own = random.clone();
+                random.jump();
+                own
+            });
+            let streams: Vec<Xoshiro256PlusPlus> = streams.collect();
+            made.append(refits.make(&sampler.drawn(&streams))?);
+        }
+        let mut without = Refitted::default();
+        for first in (0..groups).step_by(at_a_time) {
+            let these = first..(first + at_a_time).min(groups);
+            without.append(refits.make(&sampler.without(these, groups))?);
+        }
+        let jackknife = match sampler.has_jackknife() {
+            false if sampler.is_normal() => Jackknife::Symmetric,
+            false => Jackknife::Correlated,
+            true if without.failed + without.not_run > 0 => Jackknife::Failed,
+            true => Jackknife::LeftOut(without.params),
+        };
+        Ok(Replicates {
+            resample: how.resample,
+            names: self.names.clone(),
+            estimate: fit.params.clone(),
+            derived: self.derived.clone(),
+            params: made.params,
+            jackknife,
+            failed: made.failed,
+            not_run: made.not_run,
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! Differential evolution of a model: what is asked of it.
+
+use super::sampling::{Sampling, points};
+use super::{MultiStart, Stopping};
+use crate::curve_fit::CurveFit;
+use crate::curve_fit::parameters::told_of_ties;
+use crate::data::Data;
+use crate::data::start::Start;
+use crate::error::{Error, Result};
+use crate::fit::engine::{Request, Spent};
+use crate::fit::multi_start::Optima;
+use crate::fit::multi_start::evolution::Evolution;
+use crate::observe::span;
+use crate::solver::observe::Observer;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::ops::RangeBounds;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Members, all populations together, at most.
+const MOST: usize = 1 << 20;
+
+/// How [`CurveFit::differential_evolution`] searches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DifferentialEvolution {
+    populations: usize,
+    members: usize,
+    generations: usize,
+    tolerance: f64,
+    /// Ranges and seed.
+    starts: MultiStart,
+}
+
+impl Default for DifferentialEvolution {
+    fn default() -> Self {
+        DifferentialEvolution::new()
+    }
+}
+
+impl DifferentialEvolution {
+    /// Four populations of 15 members for each free parameter, which evolve for 1000 generations at most.
+    #[must_use]
+    pub fn new() -> DifferentialEvolution {
+        let starts = MultiStart::new(1).sampling(Sampling::LatinHypercube);
+        DifferentialEvolution {
+            populations: 4,
+            members: 15,
+            generations: 1000,
+            tolerance: 0.01,
+            starts,
+        }
+    }
+
+    /// Populations that know nothing of each other, 4 by default. The more of them end in the best optimum, the
+    /// surer it is.
+    #[must_use]
+    pub fn populations(mut self, populations: usize) -> DifferentialEvolution {
+        self.populations = populations;
+        self
+    }
+
+    /// Members of a population for each free parameter, 15 by default; a population has at least 5.
+    #[must_use]
+    pub fn members_per_parameter(mut self, members: usize) -> DifferentialEvolution {
+        self.members = members;
+        self
+    }
+
+    /// Generations at most, 1000 by default.
+    #[must_use]
+    pub fn generations(mut self, generations: usize) -> DifferentialEvolution {
+        self.generations = generations;
+        self
+    }
+
+    /// A population has come together, and is not developed further, where the standard deviation of its costs
+    /// is this part of their mean; 0.01 by default. The fit from its best does the rest.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> DifferentialEvolution {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// What is drawn with, 0 by default; as [`MultiStart::seed`].
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> DifferentialEvolution {
+        self.starts = self.starts.seed(seed);
+        self
+    }
+
+    /// Searches a parameter in a range inside its bounds; as [`MultiStart::range`].
+    #[must_use]
+    pub fn range(mut self, name: &str, range: impl RangeBounds<f64>) -> DifferentialEvolution {
+        self.starts = self.starts.range(name, range);
+        self
+    }
+
+    /// As [`range`](DifferentialEvolution::range), in the logarithm; as [`MultiStart::log_range`].
+    #[must_use]
+    pub fn log_range(mut self, name: &str, range: impl RangeBounds<f64>) -> DifferentialEvolution {
+        self.starts = self.starts.log_range(name, range);
+        self
+    }
+}
+
+impl CurveFit {
+    /// Searches all of the bounds by differential evolution (Storn and Price, J. Global Optim. 11 (1997) 341;
+    /// best/1/bin with dither, as SciPy's function of this name), and fits from the best member of each
+    /// population and from `start`: for a cost with so many minima that starts which are not
+    /// led, as those of [`multi_start`](CurveFit::multi_start), seldom hit the best one.
+    ///
+    /// Fixed parameters keep the values of `start`; a free one needs bounds that are finite on both sides, or a
+    /// [`range`](DifferentialEvolution::range) inside them. The populations start as Latin hypercubes and
+    /// know nothing of each other: no search proves that there is no lower minimum, but
+    /// several that end in the same one make it likely. [`Optima::distinct`] counts them, the start among them, and
+    /// the best fit has [`Warning::ReachedOnce`](crate::Warning::ReachedOnce) if only one came there.
+    ///
+    /// The costs of a generation are computed at once, without partials, on all cores or, for large data, one
+    /// after another with points shared. The result is the same, to the bit, on any number of threads of the CPU. The observer
+    /// hears of each [generation](crate::Event::Generation) and of the steps of the fits; where it breaks, the
+    /// best member so far is where the fit stops.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, DifferentialEvolution};
+    /// let x: Vec<f64> = (0..80).map(|i| 0.1 * f64::from(i)).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 2.0 * (5.3 * x + 0.4).sin() + 0.1 * (31.0 * x).cos()).collect();
+    /// let wave = CurveFit::new(|x, [a, frequency, phase]| a * (frequency * x + phase).sin())
+    ///     .names(["amplitude", "frequency", "phase"])
+    ///     .bounds([(0.0, 10.0), (0.0, 10.0), (-3.2, 3.2)]);
+    /// let search = DifferentialEvolution::new().seed(7);
+    /// let optima = wave.differential_evolution(Data::new(&x, &y)?, [1.0, 2.0, 0.0], &search)?;
+    /// assert!((optima.best().param("frequency").unwrap() - 5.3).abs() < 0.01);
+    /// assert_eq!(optima.distinct()[0].hits(), 4); // all populations
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`multi_start`](CurveFit::multi_start); [`Error::BadOption`] without populations, for a tolerance that is
+    /// negative or no number, and for more than a million members.
+    pub fn differential_evolution(
+        &self,
+        data: Data<'_>,
+        start: impl Into<Start>,
+        search: &DifferentialEvolution,
+    ) -> Result<Optima> {
+        let _span = span!(INFO, "differential_evolution", points = data.y.len());
+        let begun = Instant::now();
+        let start = start.into();
+        self.accepts(data.columns.len(), &start)?;
+        let plan = self.plan(&search.starts)?;
+        let members = (search.members.saturating_mul(plan.ranges.len())).max(5);
+        search.check(members)?;
+        let points_of_fit = self.validate(&data)?;
+        let validating = begun.elapsed();
+        let start = self.first(&start, &plan, &points_of_fit)?;
+        let spent = Spent { validating, finding: start.took };
+        let stop = Arc::new(AtomicBool::new(false));
+        let ties = Arc::new(self.placed_ties()?);
+        let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
+        let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
+        let (first, ranges) = (start.values.clone(), plan.ranges);
+        let at = |point: &[f64]| {
+            let mut params = first.clone();
+            ranges.iter().zip(point).for_each(|((i, range), &u)| params[*i] = range.at(u));
+            ties.complete(&mut params);
+            params
+        };
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(search.starts.seed);
+        let population = |_| {
+            let drawn = points(search.starts.sampling, members, ranges.len(), random.next_u64());
+            let own = random.clone();
+            random.jump();
+            (drawn, own)
+        };
+        let evolution = Evolution {
+            populations: (0..search.populations).map(population).collect(),
+            generations: if ranges.is_empty() { 0 } else { search.generations },
+            tolerance: search.tolerance,
+            at: &at,
+        };
+        self.request(&points_of_fit, start, None, spent, |request| {
+            let observer = observer.as_ref().map(|observer| observer as &Observer);
+            evolution.optima(Request { observer, ..request }, &stop)
+        })
+    }
+}
+
+impl DifferentialEvolution {
+    fn check(&self, members: usize) -> Result<()> {
+        let wrong = |name, value, requirement| Err(Error::BadOption { name, value, requirement });
+        let all = members.saturating_mul(self.populations);
+        match () {
+            () if self.populations == 0 => wrong("populations", 0.0, "at least 1"),
+            () if all > MOST => wrong("members", all as f64, "at most 1048576 in all populations"),
+            () if self.tolerance >= 0.0 => Ok(()),
+            () => wrong("tolerance", self.tolerance, "0 or more"),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Differential evolution: populations that close in on low costs, and fits from the best of each.
+//!
+//! R. Storn and K. Price, J. Global Optim. 11 (1997) 341: the strategy best/1/bin with a weight that is drawn
+//! anew for each generation (dither). A member is a point of the unit cube. Against each member stands a trial: the
+//! population's best plus the weighted difference of two others, in some coordinates, and the member itself in the
+//! rest. The lower cost of both stays. All trials of a generation are made from the one before, so that
+//! their costs can be computed at once and on any number of threads.
+
+use super::Optima;
+use super::run::{fills_all_threads, from_all};
+use crate::error::{Error, Result};
+use crate::fit::engine::Request;
+use crate::fit::search::View;
+use crate::normal::Normal;
+use crate::observe::span;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::observe::{Event, GenerationProgress, wants_to_stop};
+use crate::threads;
+use rand::{Rng, RngExt};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+/// The weight of a difference is drawn from here for each generation, and a coordinate is changed with this
+/// probability: SciPy's defaults.
+const WEIGHTS: (f64, f64) = (0.5, 1.0);
+const CROSSOVER: f64 = 0.7;
+/// Members whose costs a thread computes in one go.
+const PORTION: usize = 4;
+
+/// What is asked of an evolution.
+pub(crate) struct Evolution<'a> {
+    /// The populations as they begin, in the unit cube, each with random numbers of its own.
+    pub(crate) populations: Vec<(Vec<Vec<f64>>, Xoshiro256PlusPlus)>,
+    /// Generations at most.
+    pub(crate) generations: usize,
+    /// The spread of a population's costs, by their mean, at which it has come together.
+    pub(crate) tolerance: f64,
+    /// All parameters at a point of the unit cube.
+    pub(crate) at: &'a (dyn Fn(&[f64]) -> Vec<f64> + Sync),
+}
+
+struct Population {
+    members: Vec<Vec<f64>>,
+    costs: Vec<f64>,
+    random: Xoshiro256PlusPlus,
+    evaluations: usize,
+    together: bool,
+}
+
+impl Evolution<'_> {
+    /// Fits `request` from the best of each population and from its own start, the lowest first.
+    ///
+    /// # Errors
+    /// As for [many starts](from_all).
+    pub(crate) fn optima(self, request: Request<'_>, stop: &AtomicBool) -> Result<Optima> {
+        let begun = Instant::now();
+        let own = request.start.clone();
+        let mut populations = self.begun(&request)?;
+        for generation in 1..=self.generations {
+            let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
+            if cancelled || stop.load(Relaxed) || populations.iter().all(|p| p.together) {
+                break;
+            }
+            let _span = span!(DEBUG, "generation", number = generation);
+            self.next(&request, &mut populations)?;
+            if let Some(observer) = request.observer {
+                let costs = populations.iter().flat_map(|p| &p.costs);
+                let row = request.points.units.row;
+                let now = GenerationProgress {
+                    generation,
+                    generations: self.generations,
+                    evaluations: populations.iter().map(|p| p.evaluations).sum(),
+                    cost: costs.fold(f64::INFINITY, |least, &cost| least.min(cost)) / row / row,
+                    elapsed: begun.elapsed(),
+                };
+                let stops = wants_to_stop(observer, Event::Generation(now));
+                let stops = stops.map_err(|message| Error::ObserverPanicked { message })?;
+                stop.fetch_or(stops, Relaxed);
+            }
+        }
+        populations.sort_by(|a, b| a.costs[a.best()].total_cmp(&b.costs[b.best()]));
+        let best = |population: &Population| (self.at)(&population.members[population.best()]);
+        let starts: Vec<Vec<f64>> = populations.iter().map(best).chain([own]).collect();
+        let request = Request { start: starts[0].clone(), linear: Vec::new(), ..request };
+        let mut optima = from_all(request, starts, stop)?;
+        for (trial, population) in optima.trials.iter_mut().zip(&populations) {
+            trial.searched = population.evaluations;
+        }
+        Ok(optima)
+    }
+
+    fn begun(&self, request: &Request<'_>) -> Result<Vec<Population>> {
+        let all: Vec<Vec<f64>> =
+            self.populations.iter().flat_map(|(members, _)| members.clone()).collect();
+        let mut costs = self.costs(request, &all)?.into_iter();
+        let population = |(members, random): &(Vec<Vec<f64>>, Xoshiro256PlusPlus)| Population {
+            members: members.clone(),
+            costs: costs.by_ref().take(members.len()).collect(),
+            random: random.clone(),
+            evaluations: members.len(),
+            together: false,
+        };
+        Ok(self.populations.iter().map(population).collect())
+    }
+
+    /// One generation of all populations that have not come together.
+    fn next(&self, request: &Request<'_>, populations: &mut [Population]) -> Result<()> {
+        let mut active: Vec<&mut Population> =
+            populations.iter_mut().filter(|population| !population.together).collect();
+        let trials: Vec<Vec<f64>> = active.iter_mut().flat_map(|p| p.trials()).collect();
+        let costs = self.costs(request, &trials)?;
+        let mut trials = trials.into_iter().zip(costs);
+        for population in active {
+            let members = population.members.iter_mut().zip(&mut population.costs);
+            for ((member, cost), (trial, lower)) in members.zip(&mut trials) {
+                if lower <= *cost {
+                    (*member, *cost) = (trial, lower);
+                }
+            }
+            population.evaluations += population.members.len();
+            population.together = population.spread() <= self.tolerance;
+        }
+        Ok(())
+    }
+
+    /// The cost at each point, in squares of row units; infinite where there is none.
+    fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
+        let n = request.prepared.free.len();
+        let (columns, view) = (vec![1.0; n], View::of(request.loss, &request.start));
+        let cost = |evaluator: &mut dyn Evaluator, normal: &mut Normal, point: &Vec<f64>| {
+            // No cost is below 0: products are not needed.
+            evaluator.expect_below(0.0);
+            let found = evaluator.normal(&(self.at)(point), &columns, normal);
+            let cost = if found.is_ok() { normal.cost } else { f64::INFINITY };
+            if cost.is_nan() { f64::INFINITY } else { cost }
+        };
+        let several = |request: &Request<'_>, points: &[Vec<f64>]| -> Result<Vec<f64>> {
+            let (mut evaluator, mut normal) = (request.evaluator(view)?, Normal::zero(n));
+            Ok(points.iter().map(|point| cost(&mut *evaluator, &mut normal, point)).collect())
+        };
+        if request.supply.is_on_device() || fills_all_threads(request)? {
+            return several(request, points);
+        }
+        threads::ready();
+        let request = &Request { on_one_thread: true, ..request.clone() };
+        let parts = points.par_chunks(PORTION).map(|part| several(request, part));
+        let parts: Vec<Result<Vec<f64>>> = parts.collect();
+        let mut costs = Vec::with_capacity(points.len());
+        for part in parts {
+            costs.extend(part?);
+        }
+        Ok(costs)
+    }
+}
+
+impl Population {
+    /// The position of the lowest cost.
+    fn best(&self) -> usize {
+        let lowest = (0..self.costs.len()).min_by(|&a, &b| self.costs[a].total_cmp(&self.costs[b]));
+        lowest.unwrap_or(0)
+    }
+
+    /// A trial against each member.
+    fn trials(&mut self) -> Vec<Vec<f64>> {
+        let best = self.best();
+        let weight = WEIGHTS.0 + (WEIGHTS.1 - WEIGHTS.0) * self.random.random::<f64>();
+        (0..self.members.len()).map(|k| self.trial(k, best, weight)).collect()
+    }
+
+    fn trial(&mut self, k: usize, best: usize, weight: f64) -> Vec<f64> {
+        let (members, random) = (&self.members, &mut self.random);
+        let mut trial = members[k].clone();
+        let a = other(random, members.len(), &[k]);
+        let b = other(random, members.len(), &[k, a]);
+        let always = random.random_range(0..trial.len());
+        for (d, value) in trial.iter_mut().enumerate() {
+            if random.random::<f64>() < CROSSOVER || d == always {
+                let moved = members[best][d] + weight * (members[a][d] - members[b][d]);
+                let inside = (0.0..=1.0).contains(&moved);
+                *value = if inside { moved } else { random.random::<f64>() };
+            }
+        }
+        trial
+    }
+
+    /// The standard deviation of the costs by their mean; not a number while one is infinite.
+    fn spread(&self) -> f64 {
+        let n = self.costs.len() as f64;
+        let mean = self.costs.iter().sum::<f64>() / n;
+        let variance = self.costs.iter().map(|cost| (cost - mean).powi(2)).sum::<f64>() / n;
+        // Costs of a curve that passes through all points are all 0 in the end.
+        if mean == 0.0 { 0.0 } else { variance.sqrt() / mean }
+    }
+}
+
+/// A number below `n` that is none of a few.
+fn other(random: &mut impl Rng, n: usize, than: &[usize]) -> usize {
+    loop {
+        let found = random.random_range(0..n);
+        if !than.contains(&found) {
+            return found;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Quantiles of replicates, and how sure they are.
+
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+
+/// An interval from a bootstrap, with the standard error of each end that comes from the number of replicates: with
+/// other seeds the ends scatter so. It falls with the root of that number, and says nothing of the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BootstrapInterval {
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+    /// The standard error of the lower end.
+    pub lower_error: f64,
+    /// The standard error of the upper end.
+    pub upper_error: f64,
+}
+
+/// An end as a quantile.
+pub(super) struct Tail {
+    /// The part of the values below it.
+    pub(super) p: f64,
+    /// The variance of that part.
+    pub(super) variance: f64,
+}
+
+/// # Errors
+/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` of so many values lie outside of `tail`.
+pub(super) fn expect_beyond(beyond: f64, tail: f64, values: usize, level: f64) -> Result<()> {
+    let needed = (beyond / tail).ceil();
+    match (values as f64) < needed {
+        false => Ok(()),
+        true => {
+            let (replicates, needed) = (values, needed as usize);
+            Err(UncertaintyError::TooFewReplicates { level, replicates, needed }.into())
+        }
+    }
+}
+
+pub(super) fn interval(values: &[f64], [lower, upper]: [Tail; 2]) -> BootstrapInterval {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    // The quantile moves as far as its neighbours by one standard deviation of p lie apart.
+    let error = |tail: &Tail| {
+        let step = tail.variance.sqrt();
+        0.5 * (quantile(&sorted, tail.p + step) - quantile(&sorted, tail.p - step))
+    };
+    BootstrapInterval {
+        lower: quantile(&sorted, lower.p),
+        upper: quantile(&sorted, upper.p),
+        lower_error: error(&lower),
+        upper_error: error(&upper),
+    }
+}
+
+/// The value at (n + 1)p, counted from 1, on the line between its neighbours (Davison and Hinkley, 1997, section
+/// 2.4).
+fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let last = sorted.len() - 1;
+    let at = ((sorted.len() + 1) as f64 * p - 1.0).clamp(0.0, last as f64);
+    let (below, part) = (at as usize, at.fract());
+    let (a, b) = (sorted[below], sorted[(below + 1).min(last)]);
+    a + part * (b - a)
+}

@@ -1,0 +1,211 @@
+//! What the bootstrap found: the parameters of every refit, and what follows from them.
+
+mod interval;
+mod jackknife;
+mod report;
+mod resampled;
+#[cfg(feature = "serde")]
+mod saved;
+
+pub use interval::BootstrapInterval;
+pub(crate) use jackknife::Jackknife;
+pub use resampled::Resampled;
+
+use crate::error::Result;
+use crate::error::names::position;
+use crate::error::uncertainty::UncertaintyError;
+use crate::model::Expression;
+use crate::model::program::Program;
+use crate::model::var::Var;
+
+/// What a bootstrap draws: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997,
+/// sections 6.2 and 7.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Resample {
+    /// The fitted curve with the fit's own residuals, drawn with replacement: each in units of its sigma, divided
+    /// by √(1 − h) for its leverage h (under a robust loss by √(1 − k/n) for the rank k and n points),
+    /// and less the mean of all. It supposes that the model is right and that
+    /// errors in units of sigma have one distribution, which need not be normal; how large they are, the residuals
+    /// say and not sigma. Of correlated data it draws from L⁻¹(y − f). Not for counts, nor for errors in x.
+    #[default]
+    Residuals,
+    /// The fitted curve with normal errors: of the sigma that was given, or of the estimated one where sigma is
+    /// unknown or relative; of correlated data with their covariance. Counts are drawn from Poisson's
+    /// distribution; where x has errors, x is drawn about the closest points of the curve.
+    /// It supposes that the model and the distribution are right.
+    Parametric,
+    /// Whole points (x, y, sigma), drawn with replacement. It supposes no more than that points are independent
+    /// of each other: right where errors differ from point to point in an unknown way, and where the model is
+    /// only near the truth. It wants many more points than parameters. A model of all points
+    /// ([`CurveFit::native_arrays`](crate::CurveFit::native_arrays)) must follow the x that it is given.
+    Pairs,
+}
+
+/// The result of [`CurveFit::bootstrap`](crate::CurveFit::bootstrap). `Display` prints a table of the parameters.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "saved::SavedReplicates", into = "saved::SavedReplicates")
+)]
+pub struct Replicates {
+    pub(crate) resample: Resample,
+    pub(crate) names: Vec<String>,
+    /// The parameters of the fit.
+    pub(crate) estimate: Vec<f64>,
+    pub(crate) derived: Vec<(String, Expression)>,
+    /// Row-major.
+    pub(crate) params: Vec<f64>,
+    pub(crate) jackknife: Jackknife,
+    pub(crate) failed: usize,
+    pub(crate) not_run: usize,
+}
+
+impl Replicates {
+    /// What was drawn.
+    pub fn resample(&self) -> Resample {
+        self.resample
+    }
+
+    /// The names of the parameters, in the model's order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// All parameters of the refits that converged, in the order in which they were drawn: n × n_params,
+    /// row-major.
+    pub fn params(&self) -> &[f64] {
+        &self.params
+    }
+
+    /// Number of refits that converged.
+    pub fn len(&self) -> usize {
+        self.params.len() / self.names.len().max(1)
+    }
+
+    /// Whether no refit converged.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// Number of refits that did not converge, or left undetermined what the fit determines. They are not
+    /// among the others; above a tenth of all, intervals are refused.
+    pub fn failed(&self) -> usize {
+        self.failed
+    }
+
+    /// Number of refits that were stopped or not begun, because the caller asked for that.
+    pub fn not_run(&self) -> usize {
+        self.not_run
+    }
+
+    /// The standard deviation of each parameter over the refits; NaN for fewer than two.
+    pub fn std_errors(&self) -> Vec<f64> {
+        self.all().map(|param| param.std_error()).collect()
+    }
+
+    /// For each parameter the mean of the refits less the value of the fit: an estimate of how far the value of
+    /// the fit is, on average, from the true one. To subtract it is seldom worth while, since it is
+    /// uncertain itself, by the standard error / √n for n replicates.
+    pub fn bias(&self) -> Vec<f64> {
+        self.all().map(|param| param.bias()).collect()
+    }
+
+    /// [`Resampled::percentile_interval`] of each parameter.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn percentile_intervals(&self, level: f64) -> Result<Vec<BootstrapInterval>> {
+        self.all().map(|param| param.percentile_interval(level)).collect()
+    }
+
+    /// [`Resampled::bca_interval`] of each parameter.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bca_intervals(&self, level: f64) -> Result<Vec<BootstrapInterval>> {
+        self.all().map(|param| param.bca_interval(level)).collect()
+    }
+
+    /// A parameter, a quantity that [`CurveFit::derive`](crate::CurveFit::derive) asked for, or an expression of
+    /// the parameters as for [`Fit::propagate`](crate::Fit::propagate), such as `"ln(2) / rate"`, for every refit.
+    ///
+    /// # Errors
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence,
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that the model does not have,
+    /// [`UncertaintyError::UndefinedQuantity`] if it is not finite for some refit.
+    pub fn quantity(&self, expression: &str) -> Result<Resampled> {
+        let asked = self.derived.iter().find(|(name, _)| name == expression);
+        if let Some(k) = self.names.iter().position(|name| name == expression) {
+            return self.each(expression, |params| params[k]);
+        }
+        let parsed;
+        let formula = match asked {
+            Some((_, formula)) => formula,
+            None => {
+                parsed = Expression::parse(expression, &[])?;
+                &parsed
+            }
+        };
+        let place = |name: &String| position(&self.names, name, "correct the formula");
+        let places = formula.parameters().iter().map(place).collect::<Result<Vec<_>>>()?;
+        self.each(expression, |params| {
+            let named: Vec<f64> = places.iter().map(|&k| params[k]).collect();
+            formula.evaluate(&[], &named)
+        })
+    }
+
+    /// The same of a closure over the parameters, in the model's order, as for
+    /// [`Fit::propagate_fn`](crate::Fit::propagate_fn).
+    ///
+    /// # Errors
+    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if the closure panics,
+    /// [`Error::ForeignVariable`](crate::Error::ForeignVariable) if it uses a variable that it was not given, and
+    /// [`UncertaintyError::UndefinedQuantity`] as above.
+    pub fn quantity_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Resampled> {
+        let program = Program::trace(0, self.names.len(), |_, p| quantity(p))?;
+        self.each("the quantity", |params| program.evaluate(&[], params))
+    }
+
+    /// The quantities that [`CurveFit::derive`](crate::CurveFit::derive) asked for, in that order.
+    ///
+    /// # Errors
+    /// As [`quantity`](Replicates::quantity).
+    pub fn derived(&self) -> Result<Vec<Resampled>> {
+        self.derived.iter().map(|(name, _)| self.quantity(name)).collect()
+    }
+
+    /// Every parameter.
+    fn all(&self) -> impl Iterator<Item = Resampled> {
+        (0..self.names.len()).map(|k| self.resampled(&self.names[k], |params| params[k]))
+    }
+
+    /// What is the same function of the parameters for every refit.
+    fn each(&self, name: &str, of: impl Fn(&[f64]) -> f64) -> Result<Resampled> {
+        let found = self.resampled(name, of);
+        let count = found.undefined();
+        if count > 0 {
+            let (quantity, replicates) = (name.to_owned(), self.len());
+            return Err(UncertaintyError::UndefinedQuantity { quantity, count, replicates }.into());
+        }
+        Ok(found)
+    }
+
+    fn resampled(&self, name: &str, of: impl Fn(&[f64]) -> f64) -> Resampled {
+        let width = self.names.len().max(1);
+        let rows = |params: &[f64]| params.chunks(width).map(&of).collect::<Vec<f64>>();
+        let jackknife = match &self.jackknife {
+            Jackknife::LeftOut(params) => Jackknife::LeftOut(rows(params)),
+            other => other.clone(),
+        };
+        Resampled {
+            name: name.to_owned(),
+            estimate: of(&self.estimate),
+            values: rows(&self.params),
+            jackknife,
+            failed: self.failed,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! One quantity over all refits of a bootstrap.
+
+use super::interval::{BootstrapInterval, Tail, expect_beyond, interval};
+use super::jackknife::{Jackknife, acceleration};
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+use crate::fit::distributions::{check_level, normal_lower, normal_quantile};
+
+/// The part of the refits that may fail before intervals are refused.
+const MOST_FAILED: f64 = 0.1;
+/// Values that must lie beyond each end of a percentile interval, and beyond
+/// one that BCa moves outwards, whose standard error says the rest.
+const BEYOND: f64 = 5.0;
+const BEYOND_MOVED: f64 = 1.0;
+
+/// A parameter, or what follows from the parameters, of every refit of a bootstrap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resampled {
+    pub(super) name: String,
+    pub(super) estimate: f64,
+    pub(super) values: Vec<f64>,
+    /// The quantity without each of some groups of points.
+    pub(super) jackknife: Jackknife,
+    pub(super) failed: usize,
+}
+
+impl Resampled {
+    /// Its name, or its expression.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its value for the fit.
+    pub fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    /// Its value for each refit that converged, in the order in which they were drawn.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The standard deviation of those values; NaN for fewer than two.
+    pub fn std_error(&self) -> f64 {
+        let mean = self.mean();
+        let squares: f64 = self.values.iter().map(|v| (v - mean).powi(2)).sum();
+        (squares / (self.values.len() as f64 - 1.0)).sqrt()
+    }
+
+    /// Their mean less the estimate.
+    pub fn bias(&self) -> f64 {
+        self.mean() - self.estimate
+    }
+
+    /// Between the quantiles of the values that leave (1 − `level`)/2 on either side: the percentile interval
+    /// (Efron and Tibshirani, 1993, section 13.3), of quantiles (n + 1)α of the n values in order, with a line
+    /// between neighbours. An interval of a function of the quantity is the function of its ends. Where the
+    /// estimate is biased, or its error grows with it, the [BCa interval](Resampled::bca_interval) is nearer to its
+    /// level, given enough points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1;
+    /// [`UncertaintyError::TooFewReplicates`] where fewer than 5 values lie beyond an end, as of fewer than 200
+    /// for a level of 95 %; and
+    /// [`UncertaintyError::ReplicatesFailed`] if more than a tenth of the refits failed.
+    pub fn percentile_interval(&self, level: f64) -> Result<BootstrapInterval> {
+        self.check(level)?;
+        let tail = |p: f64| Tail { p, variance: p * (1.0 - p) / self.values.len() as f64 };
+        let outside = 0.5 * (1.0 - level);
+        Ok(interval(&self.values, [tail(outside), tail(1.0 - outside)]))
+    }
+
+    /// The interval BCa, bias-corrected and accelerated (B. Efron, J. Am. Stat. Assoc. 82 (1987) 171; Efron and
+    /// Tibshirani, 1993, section 14.3): as the percentile interval, but with the quantiles
+    /// Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), z = ∓ the normal quantile of the level. The bias z₀ is Φ⁻¹ of the part of
+    /// the values below the estimate. The acceleration a, by how much the standard error grows with the quantity, is a
+    /// sixth of the skewness of its errors: Σl³/(6(Σl²)^1.5) with l the mean of the
+    /// [fits without some points](crate::CurveFit::bootstrap) less each of them, and 0 for normal errors. Its
+    /// level is right to 1/n for n points, that of the percentile interval to 1/√n, on either side. But a is estimated, too:
+    /// where few points decide, it is mostly chance, and the percentile interval covers more.
+    ///
+    /// # Errors
+    /// As [`percentile_interval`](Resampled::percentile_interval), and if no value lies beyond an end;
+    /// [`UncertaintyError::NoBca`] if the estimate
+    /// lies outside all values, for residuals of correlated data, and if a fit without some of the points did not
+    /// converge.
+    pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
+        self.check(level)?;
+        let refuse = |reason, remedy| Err(UncertaintyError::NoBca { reason, remedy }.into());
+        let n = self.values.len() as f64;
+        let acceleration = match &self.jackknife {
+            Jackknife::Symmetric => 0.0,
+            Jackknife::LeftOut(values) => acceleration(values),
+            Jackknife::Correlated => {
+                let reason = "points with correlated errors cannot be left out one by one";
+                return refuse(reason, "draw errors (Resample::Parametric)");
+            }
+            Jackknife::Failed => {
+                let reason = "a fit without some of the points did not converge";
+                return refuse(reason, "take percentile intervals");
+            }
+        };
+        let count = |is: &dyn Fn(&f64) -> bool| self.values.iter().filter(|v| is(v)).count() as f64;
+        let equal = count(&|v| *v == self.estimate);
+        if equal == n {
+            // Of a fixed parameter, say.
+            let (lower, upper) = (self.estimate, self.estimate);
+            return Ok(BootstrapInterval { lower, upper, lower_error: 0.0, upper_error: 0.0 });
+        }
+        let below = (count(&|v| *v < self.estimate) + 0.5 * equal) / n;
+        if below == 0.0 || below == 1.0 {
+            let reason = "the estimate lies outside all replicates";
+            return refuse(reason, "look at the bias: refits may end in another minimum");
+        }
+        let bias = normal_quantile(below);
+        // How far the normal quantile of an end moves with `below`, which is uncertain as well.
+        let density = |z: f64| (-0.5 * z * z).exp();
+        let tail = |z: f64| {
+            let bend = 1.0 - acceleration * (bias + z);
+            let moved = bias + (bias + z) / bend;
+            let p = normal_lower(moved);
+            let slope = density(moved) / density(bias) * (1.0 + 1.0 / (bend * bend));
+            let spread = |p: f64, q: f64| p.min(q) - p * q;
+            let variance = spread(p, p) + slope * slope * spread(below, below)
+                - 2.0 * slope * spread(p, below);
+            (bend > 0.0).then_some(Tail { p, variance: variance.max(0.0) / n })
+        };
+        let z = normal_quantile(0.5 * (1.0 + level));
+        match (tail(-z), tail(z)) {
+            (Some(lower), Some(upper)) => {
+                let outside = lower.p.min(1.0 - upper.p);
+                expect_beyond(BEYOND_MOVED, outside, self.values.len(), level)?;
+                Ok(interval(&self.values, [lower, upper]))
+            }
+            _ => refuse("its errors are too skew for the level", "take percentile intervals"),
+        }
+    }
+
+    /// How many values are not finite, that of the fit among them.
+    pub(super) fn undefined(&self) -> usize {
+        let left_out = match &self.jackknife {
+            Jackknife::LeftOut(values) => &values[..],
+            _ => &[],
+        };
+        let all = self.values.iter().chain(left_out).chain([&self.estimate]);
+        all.filter(|value| !value.is_finite()).count()
+    }
+
+    fn mean(&self) -> f64 {
+        self.values.iter().sum::<f64>() / self.values.len() as f64
+    }
+
+    fn check(&self, level: f64) -> Result<()> {
+        check_level(level)?;
+        let (failed, made) = (self.failed, self.failed.saturating_add(self.values.len()));
+        match failed as f64 > MOST_FAILED * made as f64 {
+            true => Err(UncertaintyError::ReplicatesFailed { failed, made }.into()),
+            false => expect_beyond(BEYOND, 0.5 * (1.0 - level), self.values.len(), level),
+        }
+    }
+}
