@@ -46,7 +46,9 @@ fn groups_are_fitted_as_each_alone() {
         let (_, t, y) = known.iter().find(|known| known.0 == label).unwrap();
         let alone = decay().fit(Data::new(t, y).unwrap(), [1.0, 1.0]).unwrap();
         assert_eq!(decay().fit(&each[i], [1.0, 1.0]).unwrap().params(), alone.params());
-        assert_eq!(batch.fit(i).params(), alone.params(), "{label}");
+        for (own, alone) in batch.fit(i).params().iter().zip(alone.params()) {
+            assert!((own - alone).abs() <= 1e-12 * alone.abs(), "{label}: {own} {alone}");
+        }
         assert_eq!(groups.rows(i).len(), t.len());
     }
     let joint = GlobalFit::new(&decay()).share(["rate"]).fit(each, [1.0; 4]).unwrap();

@@ -1,99 +1,285 @@
-//! The columns of an open file, of whatever format.
+//! Columns by name, of numbers, of times and of words.
 
-use super::Result;
+use super::input;
+use super::keys::ColumnKeys;
+use super::reader::{Columns, Result};
+use super::times::Times;
+use crate::data::moment::Moment;
+#[cfg(feature = "csv")]
+use crate::data::source::csv::CsvOptions;
 use crate::data::source::format::cell::Cell;
-use crate::data::source::format::source::{FileSource, Format};
-use crate::data::source::{Chunk, Column, Source};
+use crate::data::source::format::roles::{ColumnKey, Key};
+use crate::error::Error;
 use crate::error::source::SourceError;
+use crate::error::table::{TableError, without_unit};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Points read at a time.
-const AT_A_TIME: usize = 1 << 16;
-
-/// A file of which columns are read, each as often as it is asked for.
-pub(super) trait Columns: Send {
-    /// Another reader of the same file.
-    fn again(&self) -> Box<dyn Columns>;
-
-    fn names(&self) -> &[String];
-
-    /// Whether those are the file's.
-    fn has_names(&self) -> bool;
-
-    /// The values of columns of numbers, NaN where one is missing.
-    fn numbers(&mut self, columns: &[usize]) -> Result<Vec<Vec<f64>>>;
-
-    /// As [`Format::has_no_numbers`].
-    fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError>;
-
-    /// As [`Format::cells`].
-    fn cells(&mut self, column: usize, each: &mut dyn FnMut(Cell<'_>) -> bool) -> Result<bool>;
-
-    /// What was found out of the text, and of the numbers of these columns.
-    fn notes(&mut self, columns: &[usize]) -> Result<Vec<String>, SourceError>;
-
-    /// As [`Format::line`].
-    fn line(&self, row: u64, column: usize) -> Option<String>;
+/// A table: columns with names, from a text (CSV, TSV, other), a NumPy, a Parquet or an Arrow file.
+///
+/// The file's first bytes tell what it is, and its text how it is written: delimiter, preamble, units, decimal
+/// commas ([`CsvOptions::detected`](crate::source::CsvOptions::detected)). Text needs the feature `csv`, Parquet and
+/// Arrow those of their names. Columns are read when they are asked for, so that a table of many costs no more than
+/// those that are used; the file has to stay as it is until then. A clone is the same table.
+///
+/// ```
+/// # #[cfg(feature = "csv")] {
+/// use dualfit::{CurveFit, Table};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("decay.csv");
+/// # std::fs::write(&path, "t,y,s\n0,3.5,0.1\n1,2.0,0.1\n2,1.2,0.1\n3,0.9,0.1\n4,0.6,0.1\n")?;
+/// let set = Table::read(&path)?.data("t", "y")?.sigma_column("s")?;
+/// let fit = CurveFit::new(|t, [a, rate]| a * (-rate * t).exp()).fit(&set, [1.0, 1.0])?;
+/// assert!(fit.converged());
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Table {
+    file: Arc<TableFile>,
 }
 
-impl<F: Format + Clone + 'static> FileSource<F> {
-    fn choose(&mut self, columns: &[usize]) -> Result<(), SourceError> {
-        if let Some((last, others)) = columns.split_last() {
-            self.roles.set_x(if others.is_empty() { columns } else { others }.iter().copied())?;
-            self.roles.y = self.roles.find(last)?;
-            self.restart();
+struct TableFile {
+    place: String,
+    names: Vec<String>,
+    has_names: bool,
+    /// One that readers are made from.
+    columns: Mutex<Box<dyn Columns>>,
+}
+
+impl Table {
+    /// The table of a file; a pipe may be text.
+    ///
+    /// # Errors
+    /// [`Error::Source`](crate::Error::Source) if the file cannot be read, is damaged, can be read in two ways or has
+    /// not two columns; [`TableError::FeatureOff`] if its format needs a feature that the crate was built without.
+    pub fn read(path: impl AsRef<Path>) -> Result<Table> {
+        #[cfg(feature = "csv")]
+        let options = CsvOptions::detected();
+        #[cfg(not(feature = "csv"))]
+        let options = ();
+        Ok(Table::new(path.as_ref().display().to_string(), input::open(path.as_ref(), options)?))
+    }
+
+    /// The table of a file. `options`: how it is written if it is text, where that is known.
+    ///
+    /// # Errors
+    /// As [`read`](Table::read).
+    #[cfg(feature = "csv")]
+    pub fn read_with(path: impl AsRef<Path>, options: CsvOptions) -> Result<Table> {
+        Ok(Table::new(path.as_ref().display().to_string(), input::open(path.as_ref(), options)?))
+    }
+
+    /// The table of a text that comes from somewhere else, as standard input or bytes in memory, up to 1 GiB.
+    /// `name`: how errors call it.
+    ///
+    /// # Errors
+    /// As [`read`](Table::read).
+    #[cfg(feature = "csv")]
+    pub fn from_reader(name: &str, text: impl std::io::Read, options: CsvOptions) -> Result<Table> {
+        Ok(Table::new(name.into(), input::text_of(name, text, options)?))
+    }
+
+    fn new(place: String, columns: Box<dyn Columns>) -> Table {
+        let on_a_line = |name: &String| name.split_whitespace().collect::<Vec<_>>().join(" ");
+        let names = columns.names().iter().map(on_a_line).collect();
+        let has_names = columns.has_names();
+        Table {
+            file: Arc::new(TableFile { place, names, has_names, columns: Mutex::new(columns) }),
         }
-        Ok(())
-    }
-}
-
-impl<F: Format + Clone + 'static> Columns for FileSource<F> {
-    fn again(&self) -> Box<dyn Columns> {
-        Box::new(self.clone())
     }
 
-    fn names(&self) -> &[String] {
-        self.roles.names()
+    /// The names of the columns, in the file's order; their numbers from 0 where they have none.
+    pub fn names(&self) -> &[String] {
+        &self.file.names
     }
 
-    fn has_names(&self) -> bool {
-        self.format.has_names()
+    /// Whether the columns have names.
+    pub fn has_names(&self) -> bool {
+        self.file.has_names
     }
 
-    fn numbers(&mut self, columns: &[usize]) -> Result<Vec<Vec<f64>>> {
-        if columns.is_empty() {
-            return Ok(Vec::new());
+    /// The number of a column, from 0: the one called so, or else the only one whose name differs in capitals or in a
+    /// unit behind it, as `time` and `Time (s)`.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownColumn`], [`TableError::ColumnNumber`] or [`TableError::SameName`].
+    pub fn find(&self, key: impl ColumnKey) -> Result<usize> {
+        Ok(self.number_of(key.key())?)
+    }
+
+    fn number_of(&self, key: Key<'_>) -> Result<usize, TableError> {
+        let TableFile { place, names, .. } = &*self.file;
+        let place = place.clone();
+        let asked = match key {
+            Key::Number(number) if number < names.len() => return Ok(number),
+            Key::Number(number) => {
+                return Err(TableError::ColumnNumber { place, number, count: names.len() });
+            }
+            Key::Name(asked) => asked,
+        };
+        let tests: [&dyn Fn(&str) -> bool; 4] = [
+            &|name| name == asked,
+            &|name| without_unit(name) == asked,
+            &|name| name.eq_ignore_ascii_case(asked),
+            &|name| without_unit(name).eq_ignore_ascii_case(asked),
+        ];
+        for test in tests {
+            let mut found = (0..names.len()).filter(|&column| test(&names[column]));
+            match (found.next(), found.next()) {
+                (Some(only), None) => return Ok(only),
+                (Some(first), Some(second)) => {
+                    return Err(TableError::SameName { place, name: asked.into(), first, second });
+                }
+                _ => {}
+            }
         }
-        self.choose(columns)?;
-        let mut chunk = Chunk::new(&self.shape(), 0);
-        while self.read(&mut chunk, AT_A_TIME)? > 0 {}
-        self.unchanged()?;
-        let found = chunk.x.into_iter().chain([chunk.y]).take(columns.len());
-        Ok(found.map(widened).collect())
+        Err(TableError::UnknownColumn { place, name: asked.into(), known: names.clone() })
     }
 
-    fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
-        self.format.has_no_numbers(columns)
+    pub(super) fn numbers_of(&self, keys: impl ColumnKeys) -> Result<Vec<usize>> {
+        let numbers: Result<Vec<usize>, TableError> =
+            keys.keys().into_iter().map(|key| self.number_of(key)).collect();
+        Ok(numbers?)
     }
 
-    fn cells(&mut self, column: usize, each: &mut dyn FnMut(Cell<'_>) -> bool) -> Result<bool> {
-        let are_cells = self.format.cells(&self.roles, column, each)?;
-        self.unchanged()?;
-        Ok(are_cells)
+    /// The values of columns, one for each row, all read at once: numbers, NaN where one is missing; dates and times
+    /// as seconds since the column's first, which [`origin`](Table::origin) tells.
+    ///
+    /// Dates and times in text are those of ISO 8601: `2026-02-01`, `18:30:00`, `2026-02-01 18:30:00`,
+    /// `2026-02-01T18:30:00+01:00`, all of a column of one kind. Seconds between times with an offset are those
+    /// between the instants, whatever the clocks there did; times without one are taken for those of a clock that is
+    /// never changed.
+    ///
+    /// # Errors
+    /// As [`find`](Table::find); [`Error::Source`](crate::Error::Source) with the place of what is no number, or if
+    /// the file has no row or cannot be read; [`Error::SourceChanged`](crate::Error::SourceChanged);
+    /// [`TableError::Time`] for what is no such date or time, may be several, or is of another kind than the first;
+    /// and for times of day without dates that go back, as at midnight.
+    pub fn columns(&self, columns: impl ColumnKeys) -> Result<Vec<Vec<f64>>> {
+        self.values(&self.numbers_of(columns)?)
     }
 
-    fn notes(&mut self, columns: &[usize]) -> Result<Vec<String>, SourceError> {
-        self.choose(columns)?;
-        Ok(self.format.notes())
+    pub(super) fn values(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>> {
+        let mut reader = self.reader();
+        let other = reader.has_no_numbers(columns)?;
+        let pairs = || columns.iter().zip(&other);
+        let plain: Vec<usize> = pairs().filter(|(_, other)| !**other).map(|(c, _)| *c).collect();
+        let mut plain = reader.numbers(&plain)?.into_iter();
+        let values = pairs().map(|(&column, other)| match other {
+            true => Ok(self.times(&mut *reader, column, |_| true)?.seconds),
+            false => Ok(plain.next().unwrap_or_default()),
+        });
+        let values: Vec<Vec<f64>> = values.collect::<Result<_>>()?;
+        match values.first().is_some_and(Vec::is_empty) {
+            true => {
+                let what = "has a row of names and no numbers below it; give at least one row";
+                Err(SourceError::new(&self.file.place, what).into())
+            }
+            false => Ok(values),
+        }
     }
 
-    fn line(&self, row: u64, column: usize) -> Option<String> {
-        self.format.line(row, column)
+    /// The first value of a column of dates or times, from which [`columns`](Table::columns) counts the others;
+    /// `None` for a column of numbers.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn origin(&self, column: impl ColumnKey) -> Result<Option<Moment>> {
+        let column = self.find(column)?;
+        let mut reader = self.reader();
+        match reader.has_no_numbers(&[column])?.contains(&true) {
+            true => Ok(self.times(&mut *reader, column, |times| times.first.is_none())?.first),
+            false => Ok(None),
+        }
+    }
+
+    /// The times of a column, as long as more of them are wanted.
+    fn times(
+        &self,
+        reader: &mut dyn Columns,
+        column: usize,
+        wants: impl Fn(&Times) -> bool,
+    ) -> Result<Times> {
+        let mut times = Times::new();
+        let mut wrong = None;
+        reader.cells(column, &mut |cell| {
+            wrong = times.add(cell).err();
+            wrong.is_none() && wants(&times)
+        })?;
+        let Some((text, fault)) = wrong else { return Ok(times) };
+        let (row, column_name) = (times.seconds.len() as u64, self.names()[column].clone());
+        if let Some(fault) = fault {
+            let place = self.place(row, column);
+            return Err(TableError::Time { place, column: column_name, text, fault }.into());
+        }
+        let words = format!("holds words, as \"{text}\"; choose columns of numbers");
+        Err(Error::Source(match self.line(row, column) {
+            Some(line) => SourceError::new(line, format!("column \"{column_name}\" {words}")),
+            None => {
+                SourceError::new(&self.file.place, format!("it {words}")).in_column(column_name)
+            }
+        }))
+    }
+
+    /// The values of a column as text, spaces around them left out: words as they are, numbers and times as the file
+    /// writes them if it is text, else in the fewest digits and in ISO 8601; empty where there is none.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn words(&self, column: impl ColumnKey) -> Result<Vec<String>> {
+        let column = self.find(column)?;
+        let mut words = Vec::new();
+        let mut reader = self.reader();
+        let are_cells = reader.cells(column, &mut |cell| {
+            words.push(match cell {
+                Cell::Missing => String::new(),
+                Cell::Text(text) => text.to_owned(),
+                Cell::Time(moment) => moment.to_string(),
+                Cell::Whole(number) => number.to_string(),
+            });
+            true
+        })?;
+        if !are_cells {
+            let numbers = reader.numbers(&[column])?;
+            let written = |v: &f64| if v.is_nan() { String::new() } else { v.to_string() };
+            words = numbers.iter().flatten().map(written).collect();
+        }
+        Ok(words)
+    }
+
+    /// What was found out of a text, and of the numbers of these columns, and may be otherwise, each with its place:
+    /// `data.csv:2: taken for units`.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn notes(&self, columns: impl ColumnKeys) -> Result<Vec<String>> {
+        Ok(self.reader().notes(&self.numbers_of(columns)?)?)
+    }
+
+    /// Where a value of a text stands, its row counted from 0: `data.csv:17:3`, line and letter as editors open it.
+    /// `None` in other formats.
+    pub fn line(&self, row: u64, column: usize) -> Option<String> {
+        self.reader().line(row, column)
+    }
+
+    pub(super) fn place(&self, row: u64, column: usize) -> String {
+        let elsewhere =
+            || format!("{}, row {row}, column {}", self.file.place, self.names()[column]);
+        self.line(row, column).unwrap_or_else(elsewhere)
+    }
+
+    fn reader(&self) -> Box<dyn Columns> {
+        self.file.columns.lock().unwrap_or_else(PoisonError::into_inner).again()
     }
 }
 
-fn widened(column: Column) -> Vec<f64> {
-    match column {
-        Column::F64(values) => values,
-        other => other.values().to_f64(),
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("file", &self.file.place)
+            .field("names", &self.file.names)
+            .finish()
     }
 }

@@ -1,10 +1,12 @@
 //! Rows of a table divided into groups.
 
+use super::columns::Table;
+use super::division::Division;
 use super::keys::ColumnKeys;
 use super::set::DataSet;
-use super::{ColumnKey, Table};
+use crate::data::source::format::roles::ColumnKey;
 use crate::error::Result;
-use std::collections::HashMap;
+use crate::error::table::TableError;
 use std::sync::Arc;
 
 /// The rows of a table in groups: those with the same word in a column, as the number of a run or the name of a
@@ -36,39 +38,33 @@ pub struct Groups {
     division: Arc<Division>,
 }
 
-/// Which rows belong to which group.
-#[derive(Debug)]
-pub(super) struct Division {
-    pub(super) labels: Vec<String>,
-    /// All rows, group after group.
-    pub(super) rows: Vec<usize>,
-    /// Where each group begins, and where the last one ends.
-    pub(super) offsets: Vec<usize>,
+impl Table {
+    /// The rows in groups, those of one value in this column each; see [`Groups`].
+    ///
+    /// # Errors
+    /// As [`words`](Table::words); [`TableError::NoGroup`] if a row has no value there: it is empty, `NA`, `NaN` or
+    /// `null`.
+    pub fn groups(&self, column: impl ColumnKey) -> Result<Groups> {
+        const NONE: [&str; 6] = ["", "na", "n/a", "#n/a", "nan", "null"];
+        let column = self.find(column)?;
+        let words = self.words(column)?;
+        let is_none = |word: &String| NONE.iter().any(|none| none.eq_ignore_ascii_case(word));
+        match words.iter().position(is_none) {
+            None => {
+                let division = Arc::new(Division::new(&words));
+                Ok(Groups { table: self.clone(), division })
+            }
+            Some(row) => Err(TableError::NoGroup {
+                place: self.place(row as u64, column),
+                column: self.names()[column].clone(),
+                count: words.iter().filter(|word| is_none(word)).count(),
+            }
+            .into()),
+        }
+    }
 }
 
 impl Groups {
-    /// `words`: one for each row.
-    pub(super) fn new(table: &Table, words: &[String]) -> Groups {
-        let mut labels: Vec<String> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        let mut group_of = |word| {
-            *known.entry(word).or_insert_with(|| {
-                labels.push(String::from(word));
-                labels.len() - 1
-            })
-        };
-        let group_of: Vec<usize> = words.iter().map(|word| group_of(word)).collect();
-        let mut offsets = vec![0; labels.len() + 1];
-        group_of.iter().for_each(|&group| offsets[group + 1] += 1);
-        for group in 0..labels.len() {
-            offsets[group + 1] += offsets[group];
-        }
-        let mut rows: Vec<usize> = (0..words.len()).collect();
-        rows.sort_by_key(|&row| group_of[row]);
-        let division = Arc::new(Division { labels, rows, offsets });
-        Groups { table: table.clone(), division }
-    }
-
     /// Number of groups.
     pub fn len(&self) -> usize {
         self.division.labels.len()

@@ -1,7 +1,6 @@
 //! What a table is read from: a file, a pipe or a device, of which no more is taken than a table can have.
 
-use super::Result;
-use super::columns::Columns;
+use super::reader::{Columns, Result};
 #[cfg(feature = "csv")]
 use crate::data::source::csv::{CsvOptions, CsvSource, no_text};
 use crate::data::source::npy::NpySource;

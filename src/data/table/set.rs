@@ -1,11 +1,12 @@
 //! Points that own their numbers.
 
-use super::groups::Division;
+use super::columns::Table;
+use super::division::Division;
 use super::keys::ColumnKeys;
-use super::{ColumnKey, Table};
 use crate::data::batch::BatchData;
 use crate::data::columns::expect_length;
 use crate::data::sigma::{Sigma, Weights};
+use crate::data::source::format::roles::ColumnKey;
 use crate::data::values::Values;
 use crate::data::x_sigma::XSigma;
 use crate::data::{Data, Missing};
@@ -54,6 +55,17 @@ enum Deviations {
     Unknown,
     Constant(f64),
     Each { sigma: Vec<f64>, absolute: bool },
+}
+
+impl Table {
+    /// The points of a fit: all rows of these columns. `x`: the independent variables, one column or several, as
+    /// `"t"` or `["t", "T"]`; `y`: the response.
+    ///
+    /// # Errors
+    /// As [`columns`](Table::columns).
+    pub fn data(&self, x: impl ColumnKeys, y: impl ColumnKey) -> Result<DataSet> {
+        DataSet::new(self, None, &self.numbers_of(x)?, self.find(y)?)
+    }
 }
 
 impl DataSet {

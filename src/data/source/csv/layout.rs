@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Bytes in which the layout is found out.
 const SAMPLE: usize = 128 << 10;
+/// Bytes at most, where lines are long: a few of the longest.
+const LARGEST_SAMPLE: usize = SAMPLE << 9;
 /// Bytes in which a text that is none is recognised.
 const HEAD: usize = 8 << 10;
 
@@ -100,17 +102,26 @@ impl TextLayout {
     }
 }
 
-/// Whole lines from a byte on.
+/// Whole lines from a byte on: more bytes where lines are so long that only a few would be seen.
 fn sample(text: &Text, from: u64) -> Result<Vec<u8>, SourceError> {
-    let mut bytes = Vec::new();
-    let read = text.bytes(from).take(SAMPLE as u64).read_to_end(&mut bytes);
-    read.map_err(|why| text.file.error(why.to_string()))?;
-    if bytes.len() == SAMPLE
-        && let Some(end) = bytes.iter().rposition(|&byte| byte == b'\n' || byte == b'\r')
-    {
-        bytes.truncate(end + 1);
+    let mut most = SAMPLE;
+    loop {
+        let mut bytes = Vec::new();
+        let read = text.bytes(from).take(most as u64).read_to_end(&mut bytes);
+        read.map_err(|why| text.file.error(why.to_string()))?;
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let longest = bytes.split(is_end).map(<[u8]>::len).max().unwrap_or_default();
+        if bytes.len() == most && longest > most / 4 && most < LARGEST_SAMPLE {
+            most *= 4;
+            continue;
+        }
+        if bytes.len() == most
+            && let Some(end) = bytes.iter().rposition(is_end)
+        {
+            bytes.truncate(end + 1);
+        }
+        return Ok(bytes);
     }
-    Ok(bytes)
 }
 
 /// Why bytes are no text, and what to do, if they are none.

@@ -1,0 +1,36 @@
+//! Which rows belong to which group.
+
+use std::collections::HashMap;
+
+/// Groups of rows.
+#[derive(Debug)]
+pub(super) struct Division {
+    pub(super) labels: Vec<String>,
+    /// All rows, group after group.
+    pub(super) rows: Vec<usize>,
+    /// Where each group begins, and where the last one ends.
+    pub(super) offsets: Vec<usize>,
+}
+
+impl Division {
+    /// `words`: one for each row.
+    pub(super) fn new(words: &[String]) -> Division {
+        let mut labels: Vec<String> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        let mut group_of = |word| {
+            *known.entry(word).or_insert_with(|| {
+                labels.push(String::from(word));
+                labels.len() - 1
+            })
+        };
+        let group_of: Vec<usize> = words.iter().map(|word| group_of(word)).collect();
+        let mut offsets = vec![0; labels.len() + 1];
+        group_of.iter().for_each(|&group| offsets[group + 1] += 1);
+        for group in 0..labels.len() {
+            offsets[group + 1] += offsets[group];
+        }
+        let mut rows: Vec<usize> = (0..words.len()).collect();
+        rows.sort_by_key(|&row| group_of[row]);
+        Division { labels, rows, offsets }
+    }
+}
