@@ -117,6 +117,8 @@ fn what_makes_no_sense_is_refused() {
         assert!(matches!(why(&error), UncertaintyError::NoBootstrap { .. }), "{error}");
         assert!(error.to_string().contains(says), "{error}");
     };
+    let robust = decay().loss(Loss::Huber { scale: 0.05 });
+    no(&robust, &data, Resample::Parametric, "robust loss");
     let covariance = DMatrix::from_fn(24, 24, |i, j| 0.01 * 0.5_f64.powi(i.abs_diff(j) as i32));
     let correlated = data.clone().sigma(Sigma::Covariance(&covariance)).unwrap();
     no(&decay(), &correlated, Resample::Pairs, "correlated");

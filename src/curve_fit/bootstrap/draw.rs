@@ -279,6 +279,10 @@ impl Errors {
             }
             Resample::Pairs => Ok(Errors::Pairs),
             Resample::Parametric if counts => Ok(Errors::Counts),
+            Resample::Parametric if fit.scaled && fit.loss.scale().is_some() => {
+                let remedy = "draw residuals or points, or say the errors with an absolute sigma";
+                refuse("under a robust loss the scatter is not that of normal errors", remedy)
+            }
             Resample::Parametric => Ok(Errors::Normal(scale)),
             Resample::Residuals if counts => {
                 let remedy = "draw counts (Resample::Parametric) or points (Resample::Pairs)";
