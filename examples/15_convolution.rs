@@ -31,7 +31,7 @@ fn through(response: &[f64], t: &[f64], p: &[f64], out: &mut [f64]) {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let channels = std::env::args().nth(1).map_or(Ok(400), |text| text.parse())?;
+    let channels = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(400);
     let response = response();
     let t: Vec<f64> = (0..channels).map(|i| WIDTH * f64::from(i)).collect();
     let mut y = vec![0.0; t.len()];

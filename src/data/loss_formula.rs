@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::model::program::Program;
+use crate::model::saved::SavedProgram;
 use crate::model::var::Var;
 use crate::threads;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::sync::Mutex;
 
@@ -120,17 +121,17 @@ impl fmt::Debug for LossFormula {
     }
 }
 
-/// As the JSON of its program, in every format: checkpoints have one that is not self-describing.
+/// As its program.
 impl Serialize for LossFormula {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        let text = self.0.program.value_only().to_json().map_err(ser::Error::custom)?;
-        to.serialize_str(&text)
+        SavedProgram::from(self.0.program.value_only()).serialize(to)
     }
 }
 
 impl<'de> Deserialize<'de> for LossFormula {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<LossFormula, D::Error> {
-        let program = Program::from_json(&String::deserialize(from)?).map_err(de::Error::custom)?;
+        let program = SavedProgram::deserialize(from)?;
+        let program = Program::try_from(program).map_err(de::Error::custom)?;
         let expected = (program.columns.len(), program.params.len()) == (1, 0);
         let formula = expected.then(|| LossFormula::new(&program));
         formula

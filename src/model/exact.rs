@@ -38,11 +38,13 @@ impl<'de> Deserialize<'de> for Exact {
 }
 
 /// As saved ones.
+#[cfg(feature = "serde")]
 pub(crate) fn exact(values: &[f64]) -> Vec<Exact> {
     values.iter().copied().map(Exact).collect()
 }
 
 /// As plain ones.
+#[cfg(feature = "serde")]
 pub(crate) fn plain(values: &[Exact]) -> Vec<f64> {
     values.iter().map(|value| value.0).collect()
 }

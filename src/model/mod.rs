@@ -3,10 +3,11 @@
 pub(crate) mod collect;
 pub(crate) mod component;
 pub(crate) mod dual;
-#[cfg(feature = "serde")]
 pub(crate) mod exact;
 mod expression;
 pub(crate) mod functions;
+#[cfg(feature = "serde")]
+pub(crate) mod json;
 mod latex;
 pub(crate) mod linear;
 mod listing;
@@ -16,7 +17,6 @@ pub(crate) mod op;
 pub(crate) mod optimise;
 pub(crate) mod parse;
 pub(crate) mod program;
-#[cfg(feature = "serde")]
 pub(crate) mod saved;
 pub(crate) mod scalar;
 mod tape;

@@ -11,7 +11,7 @@ use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 /// Orders of polygamma functions that are read; what a model has is a handful.
 const HIGHEST_ORDER: u32 = 1 << 16;
 
@@ -37,25 +37,6 @@ enum SavedNode {
     Apply(String, Vec<Id>),
 }
 
-/// What every saved thing begins with, whatever its version.
-#[derive(Deserialize)]
-struct ProgramHeader {
-    version: u32,
-}
-
-/// Reads text that a version of `what` begins.
-pub(crate) fn read<'a, T: Deserialize<'a>>(
-    text: &'a str,
-    what: &'static str,
-    known: u32,
-) -> Result<T> {
-    let malformed =
-        |error: serde_json::Error| SavedError::Malformed { what, message: error.to_string() };
-    let header: ProgramHeader = serde_json::from_str(text).map_err(malformed)?;
-    check_version(what, header.version, known)?;
-    Ok(serde_json::from_str(text).map_err(malformed)?)
-}
-
 pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Result<()> {
     match found == known {
         true => Ok(()),
@@ -65,6 +46,7 @@ pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Resul
 
 /// # Errors
 /// [`SavedError::Length`] unless `what` of the saved `of` has as many values as it must have.
+#[cfg(feature = "serde")]
 pub(crate) fn expect(
     of: &'static str,
     what: &'static str,
@@ -79,6 +61,7 @@ pub(crate) fn expect(
 
 /// # Errors
 /// [`SavedError::Reference`] unless `index` is one of `count` of `what`; `place` is where it is said.
+#[cfg(feature = "serde")]
 pub(crate) fn check_index(
     place: &str,
     what: &'static str,
@@ -89,32 +72,6 @@ pub(crate) fn check_index(
         true => Ok(()),
         false => Err(SavedError::Reference { place: place.into(), what, index, count }.into()),
     }
-}
-
-impl Program {
-    /// The program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
-    /// last bit. Any other format of `serde` will do as well.
-    ///
-    /// # Errors
-    /// None in practice: every program can be written.
-    pub fn to_json(&self) -> Result<String> {
-        write(&SavedProgram::from(self.clone()), "program")
-    }
-
-    /// The program that [`to_json`](Program::to_json) wrote.
-    ///
-    /// # Errors
-    /// [`Error::Saved`] for text that is no such program, a version that is not known, or operands
-    /// that are not there.
-    pub fn from_json(text: &str) -> Result<Program> {
-        read::<SavedProgram>(text, "program", VERSION)?.try_into()
-    }
-}
-
-pub(crate) fn write(saved: &impl Serialize, what: &'static str) -> Result<String> {
-    let malformed =
-        |error: serde_json::Error| SavedError::Malformed { what, message: error.to_string() };
-    Ok(serde_json::to_string(saved).map_err(malformed)?)
 }
 
 impl From<Program> for SavedProgram {

@@ -9,7 +9,8 @@ use crate::fit::Fit;
 use crate::fit::saved::{SavedComponent, SavedFit, SavedTies, model_of, program_of};
 use crate::model::Expression;
 use crate::model::exact::{Exact, exact, plain};
-use crate::model::saved::{SavedProgram, check_index, check_version, expect, read, write};
+use crate::model::json::{read, write};
+use crate::model::saved::{SavedProgram, check_index, check_version, expect};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -9,7 +9,8 @@ use crate::fit::Fit;
 use crate::fit::distributions::check_level;
 use crate::fit::saved::SavedFit;
 use crate::model::exact::{Exact, exact, plain};
-use crate::model::saved::{check_index, check_version, expect, read, write};
+use crate::model::json::{read, write};
+use crate::model::saved::{check_index, check_version, expect};
 use serde::{Deserialize, Serialize};
 
 const VERSION: u32 = 1;

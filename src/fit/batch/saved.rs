@@ -6,7 +6,8 @@ use super::{BatchFit, Made};
 use crate::error::names::{check_distinct, check_shown};
 use crate::error::{Error, Result};
 use crate::model::exact::{Exact, exact, plain};
-use crate::model::saved::{check_index, check_version, expect, read, write};
+use crate::model::json::{read, write};
+use crate::model::saved::{check_index, check_version, expect};
 use crate::solver::bounds::Side;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,8 @@ use crate::error::{Error, Named, NamedValues, Result};
 use crate::fit::Fit;
 use crate::fit::saved::SavedFit;
 use crate::model::exact::{Exact, exact, plain};
-use crate::model::saved::{check_index, check_version, expect, read, write};
+use crate::model::json::{read, write};
+use crate::model::saved::{check_index, check_version, expect};
 use crate::solver::termination::Termination;
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,9 @@ use crate::error::names::position;
 use crate::error::{Error, Result};
 use crate::model::Expression;
 use crate::model::exact::{Exact, exact, plain};
+use crate::model::json::{read, write};
 use crate::model::program::Program;
-use crate::model::saved::{SavedProgram, check_version, expect, read, write};
+use crate::model::saved::{SavedProgram, check_version, expect};
 use serde::{Deserialize, Serialize};
 
 const VERSION: u32 = 1;

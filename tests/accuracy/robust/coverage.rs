@@ -107,8 +107,8 @@ fn profiles_cover_as_well() {
             let found = profile.interval(0.95).expect("an interval");
             found.lower <= TRUTH[1] && TRUTH[1] <= found.upper
         };
-        let sets: Vec<&[f64]> = y.chunks(x.len()).collect();
-        let part = sets.par_iter().filter(|y| covers(y)).count() as f64 / FITS as f64;
+        let sets: Vec<&[f64]> = y.chunks(x.len()).take(FITS / 2).collect();
+        let part = sets.par_iter().filter(|y| covers(y)).count() as f64 / sets.len() as f64;
         println!("{loss:?}: {part:.4}");
         assert!((0.93..=0.97).contains(&part), "{loss:?}: {part:.4}");
     }

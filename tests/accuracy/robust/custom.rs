@@ -71,7 +71,7 @@ fn what_is_no_loss_is_refused() {
         ((|u| u * u + 1.0) as Formula, "option `loss at 0` is 1; it must be 0"),
         (|u| u * u + u, "option `slope of the loss at 0` is 1; it must be 0"),
         (|u| 0.5 * u * u, "option `second derivative of the loss at 0` is 1; it must be 2"),
-        (|u| u.abs().sqrt(), "option `slope of the loss at 0` is NaN"),
+        (|u| u.abs().sqrt(), "option `second derivative of the loss at 0` is -250000000;"),
         (
             |u| 2.0 * u.cosh().ln(),
             "option `residual in scales` is -10000; it must be one at which the loss has",
@@ -105,6 +105,5 @@ fn a_loss_is_saved_with_a_fit() {
     assert_eq!(read.to_string(), fit.to_string());
     assert_eq!(read.to_json().unwrap(), text);
     let line = CurveFit::new(|x, [a]| x + a).program().unwrap().to_json().unwrap();
-    let line = serde_json::to_string(&line).unwrap();
     assert!(serde_json::from_str::<dualfit::LossFormula>(&line).is_err());
 }

@@ -5,6 +5,7 @@
 use super::support::{Points, TRUTH, log_cosh, welsch};
 use dualfit::Loss;
 use nalgebra::{Matrix3, Vector3};
+use std::f64::consts::LN_2;
 
 /// What it found for a decay, residuals in units of sigma.
 pub(crate) struct Reweighted {
@@ -28,7 +29,8 @@ fn rho(loss: Loss, r: f64) -> (f64, f64) {
         Loss::Tukey { .. } => (1.0 / 3.0, 0.0),
         other if other == welsch(2.985) => (1.0 - (-z).exp(), (-z).exp()),
         other if other == log_cosh(1.205) && z > 0.0 => {
-            (2.0 * z.sqrt().cosh().ln(), z.sqrt().tanh() / z.sqrt())
+            let u = z.sqrt();
+            (2.0 * (u + (-2.0 * u).exp().ln_1p() - LN_2), u.tanh() / u)
         }
         other => panic!("a new loss: {other:?}"),
     }
