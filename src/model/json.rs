@@ -38,7 +38,7 @@ impl Program {
     /// The program that [`to_json`](Program::to_json) wrote.
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such program, a version that is not known, or operands
+    /// [`Error::Saved`](crate::Error::Saved) for text that is no such program, a version that is not known, or operands
     /// that are not there.
     pub fn from_json(text: &str) -> Result<Program> {
         read::<SavedProgram>(text, "program", VERSION)?.try_into()
