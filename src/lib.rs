@@ -102,6 +102,7 @@ extern crate self as dualfit;
 #[path = "../tests/support"]
 mod support {
     pub(crate) mod functions;
+    pub(crate) mod losses;
     pub(crate) mod nist;
     pub(crate) mod tree;
 }

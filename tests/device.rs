@@ -7,6 +7,8 @@
 mod around;
 #[path = "support/batches.rs"]
 mod batches;
+#[path = "support/losses.rs"]
+mod losses;
 #[path = "support/nist.rs"]
 mod nist;
 #[path = "support/streams.rs"]

@@ -22,6 +22,7 @@ mod voigt;
 mod support {
     pub(crate) mod functions;
     pub(crate) mod listing;
+    pub(crate) mod losses;
     pub(crate) mod nist;
     pub(crate) mod scipy;
     pub(crate) mod standard;

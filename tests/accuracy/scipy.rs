@@ -3,6 +3,7 @@
 //! The oracle is the exact minimum of each problem, found in 60 digits and recorded beside SciPy's own
 //! answer. The table of worst deviations is printed with `-- --nocapture`.
 
+use crate::support::losses::rho;
 use crate::support::scipy::{self, Case, Errors, cases};
 use dualfit::result::Side;
 use dualfit::{CurveFit, Data, Fit, Loss, Sigma};
@@ -54,31 +55,16 @@ fn run(case: &Case) -> Fit {
     model.fit(data, &case.start).expect(&case.name)
 }
 
-/// ρ' and ρ' + 2zρ'' by the definitions of the losses.
-fn slopes(loss: scipy::Loss, r: f64) -> [f64; 2] {
-    use scipy::Loss::*;
-    let z = (r / self::loss(loss).scale().unwrap_or(1.0)).powi(2);
-    let (first, second) = match loss {
-        Linear => (1.0, 0.0),
-        SoftL1 { .. } => ((1.0 + z).powf(-0.5), -0.5 * (1.0 + z).powf(-1.5)),
-        Huber { .. } if z <= 1.0 => (1.0, 0.0),
-        Huber { .. } => (z.powf(-0.5), -0.5 * z.powf(-1.5)),
-        Cauchy { .. } => (1.0 / (1.0 + z), -(1.0 + z).powi(-2)),
-        Arctan { .. } => (1.0 / (1.0 + z * z), -2.0 * z * (1.0 + z * z).powi(-2)),
-        Tukey { .. } if z < 1.0 => ((1.0 - z).powi(2), -2.0 * (1.0 - z)),
-        Tukey { .. } => (0.0, 0.0),
-    };
-    [first, first + 2.0 * z * second]
-}
-
 /// s² of the sandwich, by its formula (docs/mathematics.md, section 8).
 fn sandwich(case: &Case, fit: &Fit) -> f64 {
     let columns: Vec<&[f64]> = case.x.iter().map(Vec::as_slice).collect();
     let curve = fit.predict(columns).expect("a curve");
-    let (n, p) = (case.y.len() as f64, free(case).len() as f64);
+    let (n, p, loss) = (case.y.len() as f64, free(case).len() as f64, loss(case.loss));
     let mut means = [0.0; 4];
     for (f, y) in curve.iter().zip(&case.y) {
-        let [first, slope] = slopes(case.loss, f - y);
+        let z = ((f - y) / loss.scale().unwrap_or(1.0)).powi(2);
+        let [_, first, second] = rho(loss, z);
+        let slope = first + 2.0 * z * second;
         let added = [(first * (f - y)).powi(2), slope, slope * slope, slope.max(0.0)];
         means.iter_mut().zip(added).for_each(|(mean, value)| *mean += value / n);
     }

@@ -18,6 +18,7 @@ mod same_answer;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod losses;
     pub(crate) mod nist;
     pub(crate) mod questions;
     pub(crate) mod standard;

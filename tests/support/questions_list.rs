@@ -3,6 +3,7 @@
 #[path = "questions_ends.rs"]
 mod ends;
 
+use super::super::losses::robust;
 use super::{Question, Weights};
 use dualfit::{CurveFit, Estimator, Loss, Missing, Start};
 use ends::{by_name, even, few, limits, long, other_models, refused, undetermined};
@@ -189,8 +190,7 @@ fn weights() -> Vec<Question> {
 fn losses() -> Vec<Question> {
     let mut all = Vec::new();
     for scale in [0.05, 0.5] {
-        let welsch = Loss::custom(scale, |u| -(-(u * u)).exp_m1()).expect("a loss");
-        for loss in Loss::robust(scale).into_iter().chain([welsch]) {
+        for loss in robust(scale) {
             let (x, mut y) = decays(60);
             y.iter_mut().step_by(9).for_each(|y| *y += 2.0);
             all.push(ask(&format!("a decay under {loss:?}"), decay().loss(loss), (x, y), &DECAY));

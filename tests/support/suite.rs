@@ -13,6 +13,7 @@ mod tied;
 #[path = "suite_watched.rs"]
 mod watched;
 
+use super::losses::robust;
 use super::nist::{Problem, digits, problems};
 use dualfit::device::Processor;
 use dualfit::{
@@ -237,18 +238,12 @@ pub fn data_forms(place: Place<'_>) {
     same(fit(Data::new(&places, &whole(&minus, |y| y as i32)).unwrap()), &of_minus);
 }
 
-/// Losses of the library and a formula, Welsch's.
-fn every_loss(scale: f64) -> impl Iterator<Item = Loss> {
-    let welsch = Loss::custom(scale, |u| -(-(u * u)).exp_m1()).unwrap();
-    Loss::robust(scale).into_iter().chain([welsch])
-}
-
 /// All losses, with outliers that make a difference.
 pub fn losses(place: Place<'_>) {
     let (x, mut y) = decay_data(500);
     (0..500).step_by(17).for_each(|i| y[i] += 3.0);
     let data = Data::new(&x, &y).unwrap();
-    for loss in every_loss(0.5) {
+    for loss in robust(0.5) {
         compare(&format!("{loss:?}"), &decay().loss(loss), &data, &START, place);
         let far = [300.0, 0.5, 50.0];
         compare(&format!("{loss:?} from far"), &decay().loss(loss), &data, &far, place);

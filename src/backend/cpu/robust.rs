@@ -55,7 +55,7 @@ pub(super) fn correct(
     sums: &mut RobustSums,
 ) {
     match loss {
-        // One of the caller's own takes the way of `custom_loss.rs`.
+        // One of the caller's own takes the way of `loss_rows.rs`.
         Loss::Linear | Loss::Custom { .. } => row.fill(1.0),
         Loss::SoftL1 { scale } => each(scale, floor, residual, row, sums, |z| {
             let t = 1.0 + z;

@@ -26,8 +26,9 @@ pub(crate) struct Whitened<'a> {
     columns: Vec<Vec<f64>>,
     row: Vec<f64>,
     cost: f64,
-    /// The sum of the weights ρ'.
+    /// What a robust loss makes of the points.
     influence: Influence,
+    formulas: FormulaMachine,
 }
 
 impl<'a> Whitened<'a> {
@@ -41,6 +42,7 @@ impl<'a> Whitened<'a> {
             row: vec![1.0; n],
             cost: 0.0,
             influence: Influence::default(),
+            formulas: FormulaMachine::default(),
         }
     }
 
@@ -93,8 +95,8 @@ impl<'a> Whitened<'a> {
         let mut sums = RobustSums::default();
         let (partials, residual) = self.columns.split_at_mut(k - 1);
         let rule = (self.inner.loss, floor);
-        let formulas = &mut FormulaMachine::default();
-        formulas.correct(self.inner.kernels, rule, &mut residual[0], &mut self.row, &mut sums);
+        let (kernels, residual) = (self.inner.kernels, &mut residual[0]);
+        self.formulas.correct(kernels, rule, residual, &mut self.row, &mut sums);
         for column in partials {
             column.iter_mut().zip(&self.row).for_each(|(v, s)| *v *= s);
         }

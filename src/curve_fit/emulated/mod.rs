@@ -22,7 +22,7 @@ use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::memory::Pooled;
 use crate::device::{Device, Processor};
-use crate::support::nist;
+use crate::support::{losses, nist};
 use crate::{Backend, CurveFit, Data, Error, Estimator, Sigma};
 use std::sync::{Arc, LazyLock};
 

@@ -1,22 +1,17 @@
 //! Differential evolution of a model: what is asked of it.
 
+use super::MultiStart;
 use super::sampling::{Sampling, points};
-use super::{MultiStart, Stopping};
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::parameters::told_of_ties;
 use crate::data::Data;
 use crate::data::start::Start;
 use crate::error::{Error, Result};
-use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::evolution::Evolution;
 use crate::observe::span;
-use crate::solver::observe::Observer;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::ops::RangeBounds;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Members, all populations together, at most.
@@ -152,37 +147,29 @@ impl CurveFit {
         let plan = self.plan(&search.starts)?;
         let members = (search.members.saturating_mul(plan.ranges.len())).max(5);
         search.check(members)?;
-        let points_of_fit = self.validate(&data)?;
-        let validating = begun.elapsed();
-        let start = self.first(&start, &plan, &points_of_fit)?;
-        let spent = Spent { validating, finding: start.took };
-        let stop = Arc::new(AtomicBool::new(false));
-        let ties = Arc::new(self.placed_ties()?);
-        let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
-        let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
-        let (first, ranges) = (start.values.clone(), plan.ranges);
-        let at = |point: &[f64]| {
-            let mut params = first.clone();
-            ranges.iter().zip(point).for_each(|((i, range), &u)| params[*i] = range.at(u));
-            ties.complete(&mut params);
-            params
-        };
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(search.starts.seed);
-        let population = |_| {
-            let drawn = points(search.starts.sampling, members, ranges.len(), random.next_u64());
-            let own = random.clone();
-            random.jump();
-            (drawn, own)
-        };
-        let evolution = Evolution {
-            populations: (0..search.populations).map(population).collect(),
-            generations: if ranges.is_empty() { 0 } else { search.generations },
-            tolerance: search.tolerance,
-            at: &at,
-        };
-        self.request(&points_of_fit, start, None, spent, |request| {
-            let observer = observer.as_ref().map(|observer| observer as &Observer);
-            evolution.optima(Request { observer, ..request }, &stop)
+        self.search(&data, (&start, &plan), begun, |request, stop| {
+            let (first, ties) = (request.start.clone(), request.ties.clone());
+            let at = |point: &[f64]| {
+                let mut params = first.clone();
+                plan.ranges.iter().zip(point).for_each(|((i, range), &u)| params[*i] = range.at(u));
+                ties.complete(&mut params);
+                params
+            };
+            let (sampling, dimensions) = (search.starts.sampling, plan.ranges.len());
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(search.starts.seed);
+            let population = |_| {
+                let drawn = points(sampling, members, dimensions, random.next_u64());
+                let own = random.clone();
+                random.jump();
+                (drawn, own)
+            };
+            let evolution = Evolution {
+                populations: (0..search.populations).map(population).collect(),
+                generations: if dimensions == 0 { 0 } else { search.generations },
+                tolerance: search.tolerance,
+                at: &at,
+            };
+            evolution.optima(request, stop)
         })
     }
 }

@@ -161,19 +161,32 @@ impl CurveFit {
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
         let plan = self.plan(starts)?;
-        let points = self.validate(&data)?;
+        self.search(&data, (&start, &plan), begun, |request, stop| {
+            let all = self.starts(&request.start, starts, &plan)?;
+            from_all(request, all, stop)
+        })
+    }
+
+    /// What `search` finds from many places. It begins with the first start, and is told to stop as soon as the
+    /// observer breaks.
+    fn search(
+        &self,
+        data: &Data<'_>,
+        (start, plan): (&Start, &Plan),
+        begun: Instant,
+        search: impl FnOnce(Request<'_>, &AtomicBool) -> Result<Optima>,
+    ) -> Result<Optima> {
+        let points = self.validate(data)?;
         let validating = begun.elapsed();
-        let start = self.first(&start, &plan, &points)?;
+        let start = self.first(start, plan, &points)?;
         let spent = Spent { validating, finding: start.took };
-        let all = self.starts(&start.values, starts, &plan)?;
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
         self.request(&points, start, None, spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
-            let request = Request { observer, ..request };
-            from_all(request, all, &stop)
+            search(Request { observer, ..request }, &stop)
         })
     }
 

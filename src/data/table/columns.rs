@@ -12,9 +12,10 @@ use crate::data::source::format::roles::{ColumnKey, Key};
 use crate::error::Error;
 use crate::error::source::SourceError;
 use crate::error::table::{TableError, without_unit};
+use crate::threads;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A table: columns with names, from a text (CSV, TSV, other), a NumPy, a Parquet or an Arrow file.
 ///
@@ -271,7 +272,7 @@ impl Table {
     }
 
     fn reader(&self) -> Box<dyn Columns> {
-        self.file.columns.lock().unwrap_or_else(PoisonError::into_inner).again()
+        threads::lock(&self.file.columns).again()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Decays with outliers, and the losses.
 
-use dualfit::{CurveFit, Data, Loss, Sigma, Var};
+pub(crate) use crate::support::losses::{log_cosh, welsch};
+use dualfit::{CurveFit, Data, Loss, Sigma};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -21,18 +22,6 @@ pub(crate) fn losses() -> [Loss; 8] {
         welsch(2.985),
         Loss::Tukey { scale: 4.685 },
     ]
-}
-
-/// Welsch's loss, as a formula.
-pub(crate) fn welsch(scale: f64) -> Loss {
-    Loss::custom(scale, |u| -(-(u * u)).exp_m1()).expect("a loss")
-}
-
-/// 2 ln cosh u, which pulls with a constant force from far away.
-pub(crate) fn log_cosh(scale: f64) -> Loss {
-    let formula =
-        |u: Var| 2.0 * (u.abs() + (-2.0 * u.abs()).exp().ln_1p() - std::f64::consts::LN_2);
-    Loss::custom(scale, formula).expect("a loss")
 }
 
 pub(crate) fn decay() -> CurveFit {

@@ -1,7 +1,7 @@
 //! `dualfit fit --by`: a fit of each group of rows, or one of all groups in which parameters are shared.
 
-use super::Entry;
 use super::results::Results;
+use super::{Entry, fit_of};
 use crate::arguments::FitArguments;
 use crate::destinations;
 use crate::model::Model;
@@ -38,10 +38,7 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
             let count = counting(groups.len());
             shared::ready();
             let fitted = |group: usize| {
-                let outcome = points_of(group).and_then(|points: Points<'_>| {
-                    let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
-                    fit.map_err(|why| refused_at(&why, &points))
-                });
+                let outcome = points_of(group).and_then(|points| fit_of(&model, &points));
                 count();
                 entry(group, outcome)
             };

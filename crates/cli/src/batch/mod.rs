@@ -131,9 +131,12 @@ fn responses(
 }
 
 fn fitted(Task { table, model, roles }: &Task<'_>, asked: &BatchArguments) -> Entry {
-    let outcome = Points::take(table, roles.clone(), &asked.table).and_then(|points| {
-        let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
-        fit.map_err(|why| refused_at(&why, &points))
-    });
+    let points = Points::take(table, roles.clone(), &asked.table);
+    let outcome = points.and_then(|points| fit_of(model, &points));
     Entry { file: table.name.clone(), column: table.called(roles.y), group: None, outcome }
+}
+
+fn fit_of(model: &Model, points: &Points<'_>) -> Outcome<Fit> {
+    let fit = points.data().and_then(|data| model.curve.fit(data, model.start()));
+    fit.map_err(|why| refused_at(&why, points))
 }

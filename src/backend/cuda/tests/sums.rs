@@ -14,8 +14,7 @@ use crate::data::sigma::Sigma;
 use crate::model::program::Program;
 use crate::normal::{Influence, Normal, RFactor, pair};
 use crate::solver::evaluator::Evaluator;
-
-const ROBUST: [Loss; 5] = Loss::robust(0.7);
+use crate::support::losses::{rho, robust};
 
 /// The sums of the CPU: the normal equations with their cost, and the factor.
 pub(super) fn on_cpu(
@@ -131,29 +130,6 @@ fn dependent_columns_leave_nothing_on_the_diagonal() {
     }
 }
 
-/// ρ, ρ' and ρ'' of the losses by their definitions.
-fn rho(loss: Loss, z: f64) -> [f64; 3] {
-    let (t, root) = (1.0 + z, z.sqrt());
-    match loss {
-        Loss::Linear => [z, 1.0, 0.0],
-        Loss::SoftL1 { .. } => [2.0 * (t.sqrt() - 1.0), t.powf(-0.5), -0.5 * t.powf(-1.5)],
-        Loss::Huber { .. } if z <= 1.0 => [z, 1.0, 0.0],
-        Loss::Huber { .. } => [2.0 * root - 1.0, 1.0 / root, -0.5 / (z * root)],
-        Loss::Cauchy { .. } => [z.ln_1p(), 1.0 / t, -1.0 / (t * t)],
-        Loss::Arctan { .. } => {
-            let u = 1.0 + z * z;
-            [z.atan(), 1.0 / u, -2.0 * z / (u * u)]
-        }
-        Loss::Tukey { .. } if z < 1.0 => {
-            let u = 1.0 - z;
-            [(1.0 - u.powi(3)) / 3.0, u * u, -2.0 * u]
-        }
-        Loss::Tukey { .. } => [1.0 / 3.0, 0.0, 0.0],
-        // Welsch's.
-        Loss::Custom { .. } => [-(-z).exp_m1(), (-z).exp(), -(-z).exp()],
-    }
-}
-
 /// Products and cost by the definition.
 fn by_definition(
     program: &Program,
@@ -209,8 +185,7 @@ fn influence_by_definition(
 /// Every loss with either floor, in registers and in tiles.
 #[test]
 fn losses_are_those_of_the_definition() {
-    let mut robust = ROBUST.to_vec();
-    robust.push(Loss::custom(0.7, |u| 1.0 - (-(u * u)).exp()).expect("a loss"));
+    let robust = robust(0.7);
     for (n, losses) in [(3, &robust[..]), (9, &robust[2..3]), (9, &robust[5..])] {
         let program = if n == 3 { decay() } else { exponentials(n) };
         let (params, columns) = parameters(n);
