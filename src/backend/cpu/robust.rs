@@ -20,7 +20,8 @@ const LEAST: f64 = f64::EPSILON;
 pub(super) struct RobustSums {
     /// Of the loss, ½C²ρ.
     pub(super) costs: [f64; LANES],
-    /// Those of an [`Influence`]; counts of events leave them alone.
+    /// Those of an [`Influence`], where the floor is 0: factors alone have a use for them. Counts of events leave
+    /// them alone.
     influence: [[f64; LANES]; Influence::SUMS],
 }
 
@@ -33,10 +34,12 @@ impl RobustSums {
     }
 
     #[inline(always)]
-    fn add(&mut self, l: usize, cost: f64, influence: &Influence) {
+    fn add(&mut self, l: usize, cost: f64, influence: &Influence, of_factor: bool) {
         self.costs[l] += cost;
-        for (sums, value) in self.influence.iter_mut().zip(influence.sums()) {
-            sums[l] += value;
+        if of_factor {
+            for (sums, value) in self.influence.iter_mut().zip(influence.sums()) {
+                sums[l] += value;
+            }
         }
     }
 }
@@ -44,8 +47,8 @@ impl RobustSums {
 /// ρ, ρ' and ρ' + 2zρ'' at z.
 type LossTerms = (f64, f64, f64);
 
-/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and influences to `sums`. Both slices have
-/// one value per point of the block.
+/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and, for a factor, influences to `sums`.
+/// Both slices have one value per point of the block.
 #[inline(always)]
 pub(super) fn correct(
     loss: Loss,
@@ -103,7 +106,7 @@ pub(super) fn by_formula(
         let gradient = if u == 0.0 { curvature } else { 0.5 * first[i] / u };
         let terms = (value[i], gradient, curvature);
         let (rho, influence) = point(scale, floor, r, s, &|_| terms);
-        sums.add(i % LANES, half_square * rho, &influence);
+        sums.add(i % LANES, half_square * rho, &influence, floor == 0.0);
     }
 }
 
@@ -116,18 +119,32 @@ fn each(
     sums: &mut RobustSums,
     terms: impl Fn(f64) -> LossTerms,
 ) {
+    match floor == 0.0 {
+        true => each_point::<true>((scale, floor), residual, row, sums, terms),
+        false => each_point::<false>((scale, floor), residual, row, sums, terms),
+    }
+}
+
+#[inline(always)]
+fn each_point<const OF_FACTOR: bool>(
+    (scale, floor): (f64, f64),
+    residual: &mut [f64],
+    row: &mut [f64],
+    sums: &mut RobustSums,
+    terms: impl Fn(f64) -> LossTerms,
+) {
     let half_square = 0.5 * scale * scale;
     let (r_groups, r_rest) = residual.as_chunks_mut::<LANES>();
     let (s_groups, s_rest) = row.as_chunks_mut::<LANES>();
     for (r, s) in r_groups.iter_mut().zip(s_groups) {
         for l in 0..LANES {
             let (rho, influence) = point(scale, floor, &mut r[l], &mut s[l], &terms);
-            sums.add(l, half_square * rho, &influence);
+            sums.add(l, half_square * rho, &influence, OF_FACTOR);
         }
     }
     for (l, (r, s)) in r_rest.iter_mut().zip(s_rest).enumerate() {
         let (rho, influence) = point(scale, floor, r, s, &terms);
-        sums.add(l, half_square * rho, &influence);
+        sums.add(l, half_square * rho, &influence, OF_FACTOR);
     }
 }
 
