@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Two factors that occur only as a product cannot be told apart, whatever the data.
     let product = CurveFit::parse("efficiency * activity * exp(-rate * t) + background", ["t"])?;
     let data = Data::new(&t, &counts)?.sigma(Sigma::Absolute(&sigma))?;
-    let fit = product.fit(data.clone(), [0.3, 1000.0, 0.1, 10.0])?;
+    let fit = product.fit(&data, [0.3, 1000.0, 0.1, 10.0])?;
     println!("{fit}\n\nrank {} of 4, undetermined {:?}\n", fit.rank(), fit.undetermined());
     let fit = product.fix("efficiency").fit(data, [0.3, 1000.0, 0.1, 10.0])?;
     let (activity, error) = (fit.param("activity").unwrap(), fit.std_error("activity").unwrap());

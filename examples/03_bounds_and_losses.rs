@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("Cauchy", Loss::Cauchy { scale: 2.385 }),
         ("Tukey", Loss::Tukey { scale: 4.685 }),
     ] {
-        let fit = line.clone().loss(loss).fit(data.clone(), &start)?;
+        let fit = line.clone().loss(loss).fit(&data, &start)?;
         print!("{name:<13}");
         for (p, s) in fit.params().iter().zip(fit.std_errors()) {
             print!("{p:>8.3} ± {s:<7.3}");

@@ -35,9 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let text = CurveFit::parse(TEXT, ["x", "y"])?;
     let code = CurveFit::multivariate(spot).names(text.parameters());
 
-    println!("as they are: {}\n", code.fit(data.clone(), start).unwrap_err());
+    println!("as they are: {}\n", code.fit(&data, start).unwrap_err());
     let data = data.missing(Missing::Omit);
-    let (fit, typed) = (code.fit(data.clone(), start)?, text.fit(data, start)?);
+    let (fit, typed) = (code.fit(&data, start)?, text.fit(data, start)?);
     println!("{fit}\n");
     println!("as text, the same numbers to the last bit: {}\n", fit.params() == typed.params());
 

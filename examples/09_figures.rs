@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let model = CurveFit::parse("A*exp(-t/tau_1) + B*exp(-t/tau_2)", ["t"])?;
     let data = Data::new(&time, &light)?.sigma(Sigma::Absolute(&sigma))?;
-    let fit = model.fit(data.clone(), [5.0, 1.0, 3.0, 10.0])?;
+    let fit = model.fit(&data, [5.0, 1.0, 3.0, 10.0])?;
     println!("{fit}\n");
 
     // The picture goes into the folder that is named, or into the present one.

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("each by itself     rate");
     let mut apart = 0.0;
     for (i, data) in data.iter().enumerate() {
-        let fit = decay.fit(data.clone(), [("rate", 1.0)])?; // amplitude and offset are linear
+        let fit = decay.fit(data, [("rate", 1.0)])?; // amplitude and offset are linear
         let (found, error) = (fit.param("rate").unwrap(), fit.std_error("rate").unwrap());
         println!("set {}            {found:>6.4} ± {error:.4}", i + 1);
         apart += fit.chi_square();

@@ -17,13 +17,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let model = CurveFit::parse("limit*(1 - exp(-rate*t))", ["t"])?;
     let data = Data::new(&t, &y)?;
-    let fit = model.fit(data.clone(), [("rate", 1.0)])?;
+    let fit = model.fit(&data, [("rate", 1.0)])?;
     println!("{fit}\n");
 
     println!("95 % of          t interval          by profile");
     let by_error = fit.confidence_intervals(0.95)?;
     for (i, name) in fit.names().iter().enumerate() {
-        let profile = model.profile(&fit, data.clone(), name)?.interval(0.95)?;
+        let profile = model.profile(&fit, &data, name)?.interval(0.95)?;
         let (low, high) = by_error[i];
         println!(
             "{name:<8}{low:>9.3} to {high:<9.3}{:>8.3} to {:.3}",
@@ -32,8 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Both together: the region that covers the true pair with 95 % reaches farther than either interval.
-    let contour =
-        model.contour(&fit, data.clone(), ["limit", "rate"], &ContourOptions::default())?;
+    let contour = model.contour(&fit, &data, ["limit", "rate"], &ContourOptions::default())?;
     let border: Vec<(f64, f64)> = contour.lines[1].paths.concat();
     let range = |of: fn(&(f64, f64)) -> f64| {
         let ends = (f64::INFINITY, f64::NEG_INFINITY);
@@ -64,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Another parameter, and another model.
     let late = CurveFit::parse("limit*(1 - exp(-rate*t)) + offset", ["t"])?;
-    let late = late.fit(data.clone(), [("rate", 1.0)])?;
+    let late = late.fit(&data, [("rate", 1.0)])?;
     println!(
         "an offset besides: p = {:.2} that it gains as much by chance",
         compare_nested(&fit, &late)?.p_value

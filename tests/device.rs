@@ -87,7 +87,7 @@ fn uploaded_data_serve_many_models() {
     let Some(ordinal) = device() else { return };
     let (x, y) = line(100_000);
     let device = Device::open(ordinal).unwrap();
-    let data = device.upload(&Data::new(&x, &y).unwrap()).unwrap();
+    let data = device.upload(Data::new(&x, &y).unwrap()).unwrap();
     let first = decay().fit(&data, [2.5, 0.8, 0.1]).unwrap();
     let again = decay().fit(&data, [2.5, 0.8, 0.1]).unwrap();
     assert!(first.converged());

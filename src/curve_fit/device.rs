@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 /// use dualfit::device::Device;
 /// use dualfit::{CurveFit, Data};
 /// let device = Device::open(0)?;
-/// let data = device.upload(&Data::new(&x, &y)?)?;
+/// let data = device.upload(Data::new(&x, &y)?)?;
 /// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
 /// for rate in [0.1, 1.0, 10.0] {
 ///     println!("{}", decay.fit(&data, [1.0, rate, 0.0])?);
@@ -54,8 +54,9 @@ impl Device {
     /// # Errors
     /// What is wrong with the data, as [`CurveFit::fit`](crate::CurveFit::fit) says it; [`Error::NotOnDevice`] for a
     /// covariance matrix of y, and [`Error::DeviceOutOfMemory`].
-    pub fn upload<'a>(&self, data: &Data<'a>) -> Result<DeviceData<'a>> {
-        let points = Points::validate(data)?;
+    pub fn upload<'a>(&self, data: impl Into<Data<'a>>) -> Result<DeviceData<'a>> {
+        let data = data.into();
+        let points = Points::validate(&data)?;
         if points.correlation.is_some() {
             let (what, remedy) = ("a covariance matrix of y", "use Backend::Cpu");
             return Err(Error::NotOnDevice { what, remedy });

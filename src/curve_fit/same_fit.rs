@@ -12,7 +12,7 @@ const SAME_COST: f64 = 1e-6;
 /// # Errors
 /// [`UncertaintyError::OtherFit`] if `fit` has other parameters, points or another cost than `curve` and `data`
 /// make of it, and as a fit.
-pub(super) fn check_same_fit(curve: &CurveFit, fit: &Fit, data: Data<'_>) -> Result<()> {
+pub(super) fn check_same_fit(curve: &CurveFit, fit: &Fit, data: &Data<'_>) -> Result<()> {
     if fit.names != curve.names {
         let (found, expected) = (fit.names.join(", "), curve.names.join(", "));
         let what = "the list of parameters";

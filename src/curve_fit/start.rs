@@ -47,8 +47,12 @@ impl CurveFit {
     ///
     /// # Errors
     /// As [`fit`](CurveFit::fit), as far as they are seen before it.
-    pub fn start(&self, data: Data<'_>, start: impl Into<Start>) -> Result<Vec<f64>> {
-        let start = start.into();
+    pub fn start<'a>(
+        &self,
+        data: impl Into<Data<'a>>,
+        start: impl Into<Start>,
+    ) -> Result<Vec<f64>> {
+        let (data, start) = (data.into(), start.into());
         self.accepts(data.columns.len(), &start)?;
         let points = self.validate(&data)?;
         self.found(&start, &points).map(|found| found.values)

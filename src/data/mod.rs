@@ -199,3 +199,10 @@ impl<'a> Data<'a> {
         self.y.is_empty()
     }
 }
+
+impl<'a> From<&Data<'a>> for Data<'a> {
+    /// The same points, borrowed once more.
+    fn from(data: &Data<'a>) -> Data<'a> {
+        data.clone()
+    }
+}

@@ -23,8 +23,8 @@
 /// let decay = CurveFit::parse("a*exp(-b*x) + c", ["x"])?;
 /// let data = Data::new(&x, &y)?;
 ///
-/// let complete = decay.fit(data.clone(), [30.0, 1.0, 0.0])?;
-/// let by_name = decay.fit(data.clone(), [("b", 1.0)])?; // a and c: one linear solve
+/// let complete = decay.fit(&data, [30.0, 1.0, 0.0])?;
+/// let by_name = decay.fit(&data, [("b", 1.0)])?; // a and c: one linear solve
 /// assert!((by_name.params()[0] - complete.params()[0]).abs() < 1e-9);
 /// let error = decay.fit(data, Start::Guess).unwrap_err(); // nothing says where b is
 /// assert!(error.to_string().starts_with("no start is known for b"));

@@ -15,9 +15,10 @@ impl Fit {
     /// # Errors
     /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, what is wrong with the
     /// data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
-    pub fn closest(&self, data: &Data<'_>) -> Result<Vec<Vec<f64>>> {
+    pub fn closest<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Vec<f64>>> {
+        let data = data.into();
         self.model.expect_columns(data.columns.len())?;
-        let points = Points::validate(data)?;
+        let points = Points::validate(&data)?;
         match self.closest_of(&points)? {
             Some(closest) => Ok(closest.x),
             None => Ok(points.columns.iter().map(Values::to_f64).collect()),

@@ -257,8 +257,9 @@ impl Fit {
     ///
     /// # Errors
     /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model.
-    pub fn residuals(&self, data: &Data<'_>) -> Result<Vec<f64>> {
-        let model = self.predict(data.columns.clone())?;
+    pub fn residuals<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<f64>> {
+        let data = data.into();
+        let model = self.predict(data.columns)?;
         Ok(model.iter().enumerate().map(|(i, f)| data.y.at(i) - f).collect())
     }
 

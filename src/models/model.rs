@@ -216,9 +216,10 @@ impl Model {
     /// # Errors
     /// As [`curve`](Model::curve), and what is wrong with the data, as
     /// [`CurveFit::fit`] finds it.
-    pub fn guess(&self, data: &Data<'_>) -> Result<Vec<f64>> {
+    pub fn guess<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<f64>> {
+        let data = data.into();
         let assembled = Assembled::of(self)?;
-        let points = Points::validate(data)?;
+        let points = Points::validate(&data)?;
         Ok(assembled.start(&Observations::of(&points)))
     }
 

@@ -29,7 +29,7 @@ const DISTINCT: usize = 3000;
 #[derive(Clone, Debug)]
 pub struct FitPlot<'a> {
     fit: &'a Fit,
-    data: &'a Data<'a>,
+    data: Data<'a>,
     title: String,
     x_label: String,
     y_label: String,
@@ -63,10 +63,10 @@ struct DrawnPoints {
 
 impl<'a> FitPlot<'a> {
     /// Of `fit`, which was fitted to `data`.
-    pub fn new(fit: &'a Fit, data: &'a Data<'a>) -> FitPlot<'a> {
+    pub fn new(fit: &'a Fit, data: impl Into<Data<'a>>) -> FitPlot<'a> {
         FitPlot {
             fit,
-            data,
+            data: data.into(),
             title: String::new(),
             x_label: "x".into(),
             y_label: "y".into(),
@@ -296,7 +296,8 @@ impl<'a> FitPlot<'a> {
 
     /// Residuals, over their standard deviations where these are known.
     fn residual_panel(&self, points: &DrawnPoints, x: &Axis) -> Result<Panel> {
-        let (mut residuals, model) = (self.fit.residuals(self.data)?, self.fit.predict(&points.x)?);
+        let (mut residuals, model) =
+            (self.fit.residuals(&self.data)?, self.fit.predict(&points.x)?);
         let counts = self.fit.estimator == Estimator::Poisson;
         for (i, residual) in residuals.iter_mut().enumerate() {
             *residual /= match &points.sigma {

@@ -7,7 +7,7 @@
 //! let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
 //! let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
 //! let data = Data::new(&x, &y)?;
-//! let fit = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).fit(data.clone(), [1.0, 1.0])?;
+//! let fit = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).fit(&data, [1.0, 1.0])?;
 //! let plot = FitPlot::new(&fit, &data).x_label("time / s").band(0.95).residuals(true);
 //! assert!(plot.to_svg()?.starts_with("<svg "));
 //! # Ok::<(), dualfit::Error>(())

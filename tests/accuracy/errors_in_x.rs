@@ -142,7 +142,7 @@ fn odrpack_finds_the_same() {
         }
         close(square, absolute.chi_square(), 1e-11, case.name);
         // Leverages add up to the number of parameters, as those of any fit.
-        let found = relative.diagnostics(&case.data(false)).unwrap();
+        let found = relative.diagnostics(case.data(false)).unwrap();
         close(found.leverage.iter().sum(), case.start.len() as f64, 1e-7, case.name);
     }
 }

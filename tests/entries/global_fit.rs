@@ -265,7 +265,10 @@ fn what_makes_no_sense_is_said_with_the_set() {
     let data = |set: usize| Data::new(&points.x[set], &points.y[set]).unwrap();
     let joint = GlobalFit::new(&decay()).share(["rate"]);
     let text = |result: dualfit::Result<JointFit>| result.unwrap_err().to_string();
-    assert_eq!(text(joint.fit([], Start::Guess)), "there is no set of points; give at least one");
+    assert_eq!(
+        text(joint.fit([] as [Data; 0], Start::Guess)),
+        "there is no set of points; give at least one"
+    );
     let unknown = GlobalFit::new(&decay()).share(["tau"]).fit([data(0)], [1.0; 3]);
     assert_eq!(
         text(unknown),

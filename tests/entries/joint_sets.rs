@@ -116,7 +116,7 @@ fn agree(points: &Points, joint: &JointFit, hand: &Fit, absolute: bool, toleranc
             let (found, expected) = (view.propagate(own).unwrap(), hand.propagate(&all).unwrap());
             close(&[found.value, found.std_error], &[expected.value, expected.std_error], own);
         }
-        let found = view.diagnostics(&points.data(set, absolute)).unwrap();
+        let found = view.diagnostics(points.data(set, absolute)).unwrap();
         let expected = diagnostics(points, hand, absolute);
         let range = LENGTHS[..set].iter().sum::<usize>()..LENGTHS[..=set].iter().sum::<usize>();
         close(&found.residuals, &expected.residuals[range.clone()], "residuals");
@@ -181,7 +181,7 @@ fn diagnostics_of_sets_on_scales_far_apart_are_those_of_usual_ones() {
     let usual = (0..2).map(|set| points.data(set, true));
     let usual = global.fit(usual, start(1.0, 1.0)).unwrap();
     let found = far.set(0).unwrap().diagnostics(&one).unwrap();
-    let expected = usual.set(0).unwrap().diagnostics(&points.data(0, true)).unwrap();
+    let expected = usual.set(0).unwrap().diagnostics(points.data(0, true)).unwrap();
     close(&found.leverage, &expected.leverage, 1e-6, "leverage");
     close(&found.standardized, &expected.standardized, 1e-6, "standardized");
 }
@@ -312,8 +312,8 @@ fn views_and_joint_fits_come_back_when_they_are_saved() {
             if fit.names().len() == 3 {
                 let band = |fit: &Fit| format!("{:?}", fit.confidence_band(&at, 0.9).unwrap());
                 assert_eq!(band(&again), band(&fit));
-                let expected = fit.diagnostics(&points.data(0, false)).is_ok();
-                assert_eq!(again.diagnostics(&points.data(0, false)).is_ok(), expected);
+                let expected = fit.diagnostics(points.data(0, false)).is_ok();
+                assert_eq!(again.diagnostics(points.data(0, false)).is_ok(), expected);
             }
         }
     }

@@ -263,7 +263,7 @@ fn predictions_are_the_closure_itself() -> Result<(), Error> {
     let direct: Vec<u64> = x.iter().map(|&x| decay(x, p).to_bits()).collect();
     let predicted: Vec<u64> = fit.predict(&x)?.into_iter().map(f64::to_bits).collect();
     assert_eq!(predicted, direct);
-    let residuals = fit.residuals(&Data::new(&x, &y)?)?;
+    let residuals = fit.residuals(Data::new(&x, &y)?)?;
     let half_squares: f64 = residuals.iter().map(|r| 0.5 * r * r).sum();
     assert!((half_squares / fit.cost() - 1.0).abs() < 1e-13);
     Ok(())

@@ -31,10 +31,10 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     // What shows the progress goes before the result is printed.
     let curve = watched(&model.curve);
     let (fit, optima) = match asked.multi_start {
-        None => (curve.fit(data.clone(), model.start()).map_err(at)?, String::new()),
+        None => (curve.fit(&data, model.start()).map_err(at)?, String::new()),
         Some(count) => {
             let starts = MultiStart::new(count);
-            let optima = curve.multi_start(data.clone(), model.start(), &starts);
+            let optima = curve.multi_start(&data, model.start(), &starts);
             let optima = optima.map_err(at)?;
             let table = format!("\n{}\n", optima.to_string().trim_end());
             (optima.into_best(), table)

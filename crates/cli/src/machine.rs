@@ -58,14 +58,14 @@ pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
         let data = Data::new(&x, &y)?;
         let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
         let cpu = model.clone().backend(Backend::Cpu);
-        let (times, fit) = timed(repeat, || cpu.fit(data.clone(), START))?;
+        let (times, fit) = timed(repeat, || cpu.fit(&data, START))?;
         let stats = fit.stats();
         how = format!("CPU: {}, up to {} thread(s)\n", stats.instruction_set, stats.threads);
         let mut row = vec![size.to_string(), seconds(times[0]), seconds(times[times.len() / 2])];
         if let Some(device) = &device {
             let gpu = model.backend(Backend::Cuda(0));
-            let (first, _) = timed(1, || gpu.fit(data.clone(), START))?;
-            let (times, _) = timed(repeat, || gpu.fit(data.clone(), START))?;
+            let (first, _) = timed(1, || gpu.fit(&data, START))?;
+            let (times, _) = timed(repeat, || gpu.fit(&data, START))?;
             let there = device.upload(&data)?;
             let (resident, _) = timed(repeat, || gpu.fit(&there, START))?;
             row.extend([first[0], times[0], times[times.len() / 2], resident[0]].map(seconds));

@@ -71,7 +71,7 @@ impl Intervals {
     ) -> dualfit::Result<Intervals> {
         let mut ends = Vec::new();
         for name in fit.names() {
-            ends.push(match curve.profile_to(fit, data.clone(), name, level) {
+            ends.push(match curve.profile_to(fit, data, name, level) {
                 Err(Error::Uncertainty(UncertaintyError::NoProfile { .. })) => (f64::NAN, f64::NAN),
                 Err(why) => return Err(why),
                 Ok(profile) => match profile.better() {

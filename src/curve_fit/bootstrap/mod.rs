@@ -89,7 +89,7 @@ impl CurveFit {
     /// let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.1 * (9.0 * x).sin()).collect();
     /// let decay = CurveFit::parse("a * exp(-b * x)", ["x"])?;
     /// let data = Data::new(&x, &y)?;
-    /// let fit = decay.fit(data.clone(), [1.0, 1.0])?;
+    /// let fit = decay.fit(&data, [1.0, 1.0])?;
     ///
     /// let how = Bootstrap::new(1000).resample(Resample::Pairs).seed(7);
     /// let replicates = decay.bootstrap(&fit, data, &how)?;
@@ -104,13 +104,19 @@ impl CurveFit {
     /// drawing makes no sense for the data, or the fit did not converge or leaves parameters undetermined;
     /// [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
     /// [`fit_batch`](CurveFit::fit_batch).
-    pub fn bootstrap(&self, fit: &Fit, data: Data<'_>, how: &Bootstrap) -> Result<Replicates> {
+    pub fn bootstrap<'a>(
+        &self,
+        fit: &Fit,
+        data: impl Into<Data<'a>>,
+        how: &Bootstrap,
+    ) -> Result<Replicates> {
+        let data = data.into();
         let _span = span!(INFO, "bootstrap", points = data.y.len(), fits = how.replicates);
         if !(2..=MOST).contains(&how.replicates) {
             let (name, value) = ("replicates", how.replicates as f64);
             return Err(Error::BadOption { name, value, requirement: "from 2 to 10,000,000" });
         }
-        check_same_fit(self, fit, data.clone())?;
+        check_same_fit(self, fit, &data)?;
         if !fit.converged() || !fit.undetermined().is_empty() {
             let reason = "the fit did not converge, or leaves parameters undetermined";
             let remedy = "see its warnings";

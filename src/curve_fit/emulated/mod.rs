@@ -78,7 +78,7 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
         }
     }
     let y: Vec<f64> = x.iter().map(|x| 1.0 - x).collect();
-    let uploaded = device.upload(&Data::new(&x, &y).unwrap()).unwrap();
+    let uploaded = device.upload(Data::new(&x, &y).unwrap()).unwrap();
     for _ in 0..2 {
         let error = counting().fit(&uploaded, [1.0, 1.0, 1.0]).unwrap_err();
         assert!(matches!(error, Error::NegativeCount { index: 34, .. }), "{error}");

@@ -134,11 +134,11 @@ impl GlobalFit {
     /// them; else as [`CurveFit::fit`].
     pub fn fit<'d>(
         &self,
-        data: impl IntoIterator<Item = Data<'d>>,
+        data: impl IntoIterator<Item: Into<Data<'d>>>,
         start: impl Into<Start>,
     ) -> Result<JointFit> {
         let begun = Instant::now();
-        let data: Vec<Data<'d>> = data.into_iter().collect();
+        let data: Vec<Data<'d>> = data.into_iter().map(Into::into).collect();
         let _span = span!(INFO, "global_fit", sets = data.len());
         let layout = JointLayout::new(self, data.len())?;
         let start = start.into();

@@ -134,12 +134,13 @@ impl CurveFit {
     /// # Errors
     /// As [`multi_start`](CurveFit::multi_start); [`Error::BadOption`] without populations, for a tolerance that is
     /// negative or no number, and for more than a million members.
-    pub fn differential_evolution(
+    pub fn differential_evolution<'a>(
         &self,
-        data: Data<'_>,
+        data: impl Into<Data<'a>>,
         start: impl Into<Start>,
         search: &DifferentialEvolution,
     ) -> Result<Optima> {
+        let data = data.into();
         let _span = span!(INFO, "differential_evolution", points = data.y.len());
         let begun = Instant::now();
         let start = start.into();

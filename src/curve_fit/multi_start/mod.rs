@@ -135,7 +135,7 @@ impl CurveFit {
     ///     .bounds([(0.0, 10.0), (0.0, 10.0), (-3.2, 3.2)]);
     /// let data = Data::new(&x, &y)?;
     /// // From a start with a wrong frequency the nearest minimum is none worth having.
-    /// assert!(wave.fit(data.clone(), [1.0, 2.0, 0.0])?.r_squared().unwrap() < 0.1);
+    /// assert!(wave.fit(&data, [1.0, 2.0, 0.0])?.r_squared().unwrap() < 0.1);
     ///
     /// let optima = wave.multi_start(data, [1.0, 2.0, 0.0], &MultiStart::new(64).seed(7))?;
     /// println!("{optima}"); // the optima, their costs, and how many starts reached each
@@ -150,12 +150,13 @@ impl CurveFit {
     /// draw from, or one outside its bounds; [`Error::UnknownParameter`] for a range of none of the
     /// parameters; [`Error::SobolDimensions`] for more than 256 free parameters, and
     /// [`Error::BadOption`] for more than 65,536 drawn starts.
-    pub fn multi_start(
+    pub fn multi_start<'a>(
         &self,
-        data: Data<'_>,
+        data: impl Into<Data<'a>>,
         start: impl Into<Start>,
         starts: &MultiStart,
     ) -> Result<Optima> {
+        let data = data.into();
         let _span = span!(INFO, "multi_start", points = data.y.len(), starts = starts.starts);
         let begun = Instant::now();
         let start = start.into();

@@ -99,7 +99,7 @@ impl CurveFit {
     /// let demand = CurveFit::new(|x, [limit, rate]| limit * (1.0 - (-rate * x).exp()))
     ///     .names(["limit", "rate"]);
     /// let data = Data::new(&x, &y)?;
-    /// let fit = demand.fit(data.clone(), [20.0, 0.5])?;
+    /// let fit = demand.fit(&data, [20.0, 0.5])?;
     /// let options = ContourOptions::default().levels([0.5]);
     /// let contour = demand.contour(&fit, data, ["limit", "rate"], &options)?;
     /// assert_eq!(contour.lines[0].paths.len(), 1);
@@ -110,13 +110,14 @@ impl CurveFit {
     /// As [`profile`](CurveFit::profile); [`Error::BadOption`] for a level outside (0, 1);
     /// [`Error::BadOption`] for a grid of fewer than 2 or more than 2000 points a side, and
     /// [`Error::RangeOfStarts`] for a range that is empty, not finite or outside the bounds.
-    pub fn contour(
+    pub fn contour<'a>(
         &self,
         fit: &Fit,
-        data: Data<'_>,
+        data: impl Into<Data<'a>>,
         names: [&str; 2],
         options: &ContourOptions,
     ) -> Result<Contour> {
+        let data = data.into();
         let _span = span!(INFO, "contour", points = data.y.len());
         options.levels.iter().try_for_each(|&level| check_level(level))?;
         let usual = if data.y.len() > MANY { COARSE } else { FINE };

@@ -67,7 +67,7 @@ impl CurveFit {
     /// let demand = CurveFit::new(|x, [limit, rate]| limit * (1.0 - (-rate * x).exp()))
     ///     .names(["limit", "rate"]);
     /// let data = Data::new(&x, &y)?;
-    /// let fit = demand.fit(data.clone(), [20.0, 0.5])?;
+    /// let fit = demand.fit(&data, [20.0, 0.5])?;
     /// let rate = demand.profile(&fit, data, "rate")?.interval(0.95)?;
     /// // Lopsided, as value ± t · SE cannot be.
     /// let best = fit.param("rate").unwrap();
@@ -80,7 +80,7 @@ impl CurveFit {
     /// [`UncertaintyError::NoProfile`] for a parameter that is not free, and where nothing measures the
     /// scatter; [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
     /// [`fit`](CurveFit::fit).
-    pub fn profile(&self, fit: &Fit, data: Data<'_>, name: &str) -> Result<Profile> {
+    pub fn profile<'a>(&self, fit: &Fit, data: impl Into<Data<'a>>, name: &str) -> Result<Profile> {
         self.profile_to(fit, data, name, USUAL_LEVEL)
     }
 
@@ -88,7 +88,14 @@ impl CurveFit {
     ///
     /// # Errors
     /// As there, and [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1.
-    pub fn profile_to(&self, fit: &Fit, data: Data<'_>, name: &str, level: f64) -> Result<Profile> {
+    pub fn profile_to<'a>(
+        &self,
+        fit: &Fit,
+        data: impl Into<Data<'a>>,
+        name: &str,
+        level: f64,
+    ) -> Result<Profile> {
+        let data = data.into();
         let _span = span!(INFO, "profile", points = data.y.len());
         check_level(level)?;
         let which = self.profiled(name)?;

@@ -43,7 +43,7 @@ impl<'a> Refits<'a> {
         data: Data<'a>,
         positions: &[usize],
     ) -> Result<Refits<'a>> {
-        check_same_fit(curve, fit, data.clone())?;
+        check_same_fit(curve, fit, &data)?;
         let mut free = curve.clone();
         free.observer = None;
         free.options = Options {
@@ -51,7 +51,7 @@ impl<'a> Refits<'a> {
             xtol: free.options.xtol.min(XTOL),
             ..free.options
         };
-        let settled = free.fit(data.clone(), &fit.params)?;
+        let settled = free.fit(&data, &fit.params)?;
         let best = if settled.cost <= fit.cost { settled } else { fit.clone() };
         let unit = fit.cost_unit;
         if !(unit > 0.0 && unit.is_finite()) {
@@ -106,7 +106,7 @@ impl<'a> Refits<'a> {
         for start in starts.iter().copied().chain([self.best.params.as_slice()]) {
             let start = self.moved(values, start);
             // Far out a line is no guess of linear parameters, which may change by powers of ten.
-            let solved = || self.scattered.linear.fit(self.data.clone(), &start).ok();
+            let solved = || self.scattered.linear.fit(&self.data, &start).ok();
             let ends = [self.attempt(values, &start)]
                 .into_iter()
                 .chain(std::iter::once_with(|| self.attempt(values, &solved()?.params)));
@@ -140,7 +140,7 @@ impl<'a> Refits<'a> {
     pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<ProfileNode> {
         let solved = self.scattered.starts.iter().take(count).filter_map(|start| {
             let start = self.moved(values, start);
-            let fit = self.scattered.linear.fit(self.data.clone(), &start).ok()?;
+            let fit = self.scattered.linear.fit(&self.data, &start).ok()?;
             fit.cost.is_finite().then_some((fit.cost, fit.params))
         });
         let mut solved: Vec<(f64, Vec<f64>)> = solved.collect();
@@ -163,7 +163,7 @@ impl<'a> Refits<'a> {
     /// Where a fit ends, and whether that is a minimum for sure.
     fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
-        let fit = self.held.fit(self.data.clone(), start).ok()?;
+        let fit = self.held.fit(&self.data, start).ok()?;
         let converged = fit.converged() || fit.termination == AllFixed;
         let ended = matches!(fit.termination, NoProgress | Degenerate | MaxEvaluations);
         let excess = 2.0 * (fit.cost - self.best.cost) / self.unit;
@@ -178,7 +178,7 @@ impl<'a> Refits<'a> {
         let Some(node) = least.filter(|node| node.excess < -BETTER - rounding) else {
             return Ok(None);
         };
-        let fit = self.free.fit(self.data.clone(), &node.params)?;
+        let fit = self.free.fit(&self.data, &node.params)?;
         Ok((fit.cost < self.best.cost).then_some(fit))
     }
 }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// The points of a table for one fit or, where [`Groups`](super::Groups) made it, for one of each group. It owns its
 /// numbers, so that it lives in a structure and outlives the table.
 ///
-/// `&DataSet` is what [`CurveFit::fit`](crate::CurveFit::fit) takes; [`as_data`](DataSet::as_data) serves whatever
-/// takes a [`Data`]. A group's points follow each other, group after group.
+/// Whatever takes a [`Data`], as [`CurveFit::fit`](crate::CurveFit::fit), takes `&DataSet`. A group's points follow each
+/// other, group after group.
 ///
 /// ```
 /// # #[cfg(feature = "csv")] {

@@ -64,7 +64,7 @@ impl Fit {
     /// let mut y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.01 * (90.0 * x).sin()).collect();
     /// y[20] += 0.2;
     /// let fit = dualfit::curve_fit(|x, [a, b]| a * (-b * x).exp(), &x, &y, [1.0, 1.0])?;
-    /// let found = fit.diagnostics(&dualfit::Data::new(&x, &y)?)?;
+    /// let found = fit.diagnostics(dualfit::Data::new(&x, &y)?)?;
     /// assert!(found.studentized[20].abs() > 10.0);
     /// assert!((found.leverage.iter().sum::<f64>() - 2.0).abs() < 1e-9);
     /// # Ok::<(), dualfit::Error>(())
@@ -73,9 +73,10 @@ impl Fit {
     /// # Errors
     /// [`UncertaintyError::OtherFit`] if another number of points counts than was fitted,
     /// and as [`predict`](Fit::predict) and [`CurveFit::fit`](crate::CurveFit::fit) for the data.
-    pub fn diagnostics(&self, data: &Data<'_>) -> Result<Diagnostics> {
+    pub fn diagnostics<'a>(&self, data: impl Into<Data<'a>>) -> Result<Diagnostics> {
+        let data = data.into();
         self.model.expect_columns(data.columns.len())?;
-        let mut points = Points::validate(data)?;
+        let mut points = Points::validate(&data)?;
         if self.estimator == Estimator::Poisson {
             points.count_events()?;
         }

@@ -26,7 +26,7 @@ fn whatever_the_points_are_a_start_can_be_used() {
         let model = by_name(definition.name).unwrap();
         let bounds = model.bounds();
         for (x, y) in &cases {
-            let start = model.guess(&Data::new(x, y).unwrap()).unwrap();
+            let start = model.guess(Data::new(x, y).unwrap()).unwrap();
             let inside = |(value, (low, high)): (&f64, &(f64, f64))| low <= value && value <= high;
             let good = start.iter().all(|value| value.is_finite())
                 && start.iter().zip(&bounds).all(inside);

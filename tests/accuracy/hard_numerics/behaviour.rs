@@ -255,7 +255,7 @@ fn every_fit_ends() {
                     assert!(fit.evaluations() <= 2 * (1500 + 10), "{place}");
                     assert!(fit.params().iter().all(|p| p.is_finite()), "{place}");
                     assert!(fit.cost().is_finite(), "{place}");
-                    let residuals = fit.residuals(&Data::new(&x, &y).unwrap()).unwrap();
+                    let residuals = fit.residuals(Data::new(&x, &y).unwrap()).unwrap();
                     let cost = 0.5 * residuals.iter().map(|r| r * r).sum::<f64>();
                     assert!((fit.cost() - cost).abs() <= 1e-9 * cost, "{place}");
                 }

@@ -38,7 +38,7 @@ fn scale_changes_nothing() {
     let at = [0.0, 3.0, 12.0];
     let band = one.confidence_band(&at, 0.95).unwrap();
     let new = one.prediction_band(&at, 0.95, NewPoint::Fitted).unwrap();
-    let judged = one.diagnostics(&Data::new(&x, &y).unwrap()).unwrap();
+    let judged = one.diagnostics(Data::new(&x, &y).unwrap()).unwrap();
     let interval = curve.profile(&one, Data::new(&x, &y).unwrap(), "a").unwrap();
     let interval = interval.interval(0.95).unwrap();
     for unit in [1e-200, 1e200] {
@@ -171,7 +171,7 @@ fn counts_and_masks_are_understood() {
     same((band.upper[0] - band.center[0]) / band.std_errors[0], 1.959_963_984_540_054, 1e-12);
     let new = fit.prediction_band(&[0.0], 0.95, NewPoint::Fitted).unwrap();
     same(new.std_errors[0], band.std_errors[0].hypot(band.center[0].sqrt()), 1e-12);
-    let judged = fit.diagnostics(&data()).unwrap();
+    let judged = fit.diagnostics(data()).unwrap();
     assert!(judged.leverage[7].is_nan() && judged.residuals[7].is_nan());
     let sum: f64 = judged.leverage.iter().filter(|h| !h.is_nan()).sum();
     same(sum, 3.0, 1e-6);
@@ -249,8 +249,8 @@ fn a_correlated_fit_has_the_leverages_of_its_independent_one() {
     let one = decay().fit(given(Sigma::Absolute(&sigma)), [2.0, 1.0, 1.0]).unwrap();
     let two = decay().fit(given(Sigma::Covariance(&matrix)), [2.0, 1.0, 1.0]).unwrap();
     let (a, b) = (
-        one.diagnostics(&given(Sigma::Absolute(&sigma))).unwrap(),
-        two.diagnostics(&given(Sigma::Covariance(&matrix))).unwrap(),
+        one.diagnostics(given(Sigma::Absolute(&sigma))).unwrap(),
+        two.diagnostics(given(Sigma::Covariance(&matrix))).unwrap(),
     );
     for i in 0..30 {
         same(a.leverage[i], b.leverage[i], 1e-5);
@@ -331,7 +331,7 @@ fn wrong_requests_say_what_is_wrong() {
     let robust = decay().loss(Loss::Huber { scale: 0.1 }).fit(data(), [2.0, 1.0, 1.0]).unwrap();
     assert!(compare_nested(&robust, &robust).is_err() && compare_nested(&fit, &robust).is_err());
     assert!(robust.prediction_band(&x, 0.9, NewPoint::Fitted).is_err());
-    let judged = robust.diagnostics(&data()).unwrap();
+    let judged = robust.diagnostics(data()).unwrap();
     assert!(judged.leverage[0].is_nan() && judged.standardized[0].is_finite());
 }
 
@@ -357,7 +357,7 @@ fn ties_are_those_of_the_substituted_model() {
     same(p.upper, q.upper, 1e-6);
     let refused = tied.profile(&one, data(), "c");
     assert!(matches!(refused, Err(Error::Uncertainty(UncertaintyError::NoProfile { .. }))));
-    let judged = one.diagnostics(&data()).unwrap();
+    let judged = one.diagnostics(data()).unwrap();
     same(judged.leverage.iter().sum(), 2.0, 1e-6);
 }
 

@@ -185,7 +185,7 @@ fn leverages_and_comparisons_are_those_of_r() {
     let mut count = 0;
     for case in CASES.map(Case::new) {
         let fit = case.fit();
-        let found = fit.diagnostics(&case.data()).unwrap();
+        let found = fit.diagnostics(case.data()).unwrap();
         let total: f64 = found.leverage.iter().sum();
         close(total, fit.rank() as f64, 1e-7, 1.0, case.name);
         for row in rows(R, case.name) {

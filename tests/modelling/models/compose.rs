@@ -182,7 +182,7 @@ fn equal_models_are_found_from_left_to_right() {
     let y: Vec<f64> =
         x.iter().map(|&x| gauss(x, 1.0, 4.0, 0.5) + gauss(x, 5.0, 12.0, 1.0)).collect();
     let model = models::gaussian("a_") + models::gaussian("b_");
-    let start = model.guess(&Data::new(&x, &y).unwrap()).unwrap();
+    let start = model.guess(Data::new(&x, &y).unwrap()).unwrap();
     assert!((start[1] - 4.0).abs() < 0.1 && (start[4] - 12.0).abs() < 0.1, "{start:?}");
 }
 
@@ -244,7 +244,7 @@ fn a_formula_of_one_s_own_may_bring_its_start() {
     let y: Vec<f64> = x.iter().map(|x| 2.0 * (-(x / 1.5_f64).powi(4)).exp() + 0.3 * x).collect();
     let data = || Data::new(&x, &y).unwrap();
     let without = own.clone() + models::linear("bg_");
-    let start = without.guess(&data()).unwrap();
+    let start = without.guess(data()).unwrap();
     assert!(start[0].is_nan() && start[1].is_nan() && start[2].is_finite());
     let error = CurveFit::from(&without).fit(data(), Start::Guess).unwrap_err();
     assert!(error.to_string().contains('w'), "{error}");

@@ -67,7 +67,7 @@ fn long_sums_need_no_recursion() {
         sum = sum + models::constant(format!("a{i}_"));
     }
     let x: Vec<f64> = (0..10).map(f64::from).collect();
-    let start = sum.guess(&Data::new(&x, &x).unwrap()).unwrap();
+    let start = sum.guess(Data::new(&x, &x).unwrap()).unwrap();
     assert_eq!(start.len(), 3001);
 }
 
@@ -140,7 +140,7 @@ fn starts_are_finite_and_within_bounds_whatever_the_points() {
         let model = models::by_name(name).unwrap();
         for (x, y) in awkward() {
             let columns = vec![&x; model.variables().len()];
-            let start = model.guess(&Data::new(columns, &y).unwrap()).unwrap();
+            let start = model.guess(Data::new(columns, &y).unwrap()).unwrap();
             for ((value, (low, high)), parameter) in
                 start.iter().zip(model.bounds()).zip(model.parameters())
             {
@@ -162,7 +162,7 @@ fn composites_start_finite_whatever_the_points() {
     let model = models::parse(text).unwrap();
     for (i, (x, y)) in awkward().into_iter().enumerate() {
         let data = || Data::new(&x, &y).unwrap();
-        let start = model.guess(&data()).unwrap();
+        let start = model.guess(data()).unwrap();
         assert!(start.iter().all(|value| value.is_finite()), "{start:?}");
         if i < 6 {
             // Too few points for so many parameters is an error; nothing panics.
