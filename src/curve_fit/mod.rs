@@ -8,6 +8,7 @@ pub(crate) mod device;
 #[cfg(test)]
 mod emulated;
 pub(crate) mod global;
+mod lost_model;
 mod models;
 pub(crate) mod multi_start;
 mod parameters;

@@ -42,8 +42,7 @@ impl CompleteStart {
 
 impl CurveFit {
     /// The start that [`fit`](CurveFit::fit) begins with, one value per parameter: what `start` gives,
-    /// the rest as it is found. For [`fit_stream`](CurveFit::fit_stream) and batches, which take
-    /// complete starts: of a part of the data, say.
+    /// the rest as it is found: to see it, to draw it, or to begin many fits where one part of the data suggests.
     ///
     /// # Errors
     /// As [`fit`](CurveFit::fit), as far as they are seen before it.

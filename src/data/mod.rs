@@ -70,7 +70,7 @@ pub struct Data<'a> {
 
 impl<'a> Data<'a> {
     /// `x`: one column per independent variable (`&x` or `[&x, &y]`), `y`: the response, all with
-    /// one value per point, in f64 or f32.
+    /// one value per point, in f64, f32 or whole numbers of up to 32 bits.
     ///
     /// # Errors
     /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if a column has another length

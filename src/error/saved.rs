@@ -62,7 +62,7 @@ pub enum SavedError {
     },
     /// A fit of a native model was saved without it.
     #[error(
-        "the fit was saved without its model, an ordinary function, so it cannot be evaluated; fit a traced model to save it whole"
+        "the fit was saved without its model, an ordinary function, so it cannot be evaluated; give it back by Fit::with_model, or fit a traced model to save it whole"
     )]
     NoModel,
 }

@@ -96,7 +96,7 @@ impl Fit {
             ],
             [
                 (self.loss_title(), significant(self.chi_square(), 6)),
-                ("reduced χ²", optional(self.reduced_chi_square())),
+                (self.reduced_title(), optional(self.reduced_chi_square())),
                 ("RMSE", significant(self.rmse(), 6)),
             ],
             [
@@ -161,6 +161,13 @@ impl Fit {
             (Estimator::Poisson, _) => "deviance",
             (_, Some(_)) => "chi-square (loss)",
             (_, None) => "chi-square",
+        }
+    }
+
+    fn reduced_title(&self) -> &'static str {
+        match self.estimator {
+            Estimator::Poisson => "deviance / dof",
+            Estimator::LeastSquares => "reduced χ²",
         }
     }
 

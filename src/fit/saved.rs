@@ -124,7 +124,7 @@ impl Fit {
     ///
     /// A native model is an ordinary function and cannot be saved. Its fit is saved without it:
     /// everything is there but what needs the model, as [`predict`](Fit::predict), which is
-    /// [`SavedError::NoModel`](crate::error::SavedError::NoModel).
+    /// [`SavedError::NoModel`](crate::error::SavedError::NoModel) until [`with_model`](Fit::with_model) gives it back.
     ///
     /// # Errors
     /// None in practice: every fit can be written.

@@ -2,7 +2,7 @@
 
 use super::Fit;
 use super::bands::reach;
-use super::distributions::{check_level, half_width};
+use super::distributions::{check_level, chi_square_upper, half_width};
 use crate::data::loss::Loss;
 use crate::error::Result;
 
@@ -15,7 +15,7 @@ impl Fit {
     }
 
     /// The sum of squared weighted residuals, or of their loss: twice the cost. Of counts it is the
-    /// deviance, Σ 2(f − y + y·ln(y/f)).
+    /// deviance, Σ 2(f − y + y·ln(y/f)). [Priors](crate::CurveFit::prior) count as points do.
     pub fn chi_square(&self) -> f64 {
         2.0 * self.cost()
     }
@@ -54,11 +54,30 @@ impl Fit {
         self.part.map_or(self.rank(), |part| part.rank)
     }
 
-    /// Chi-square per degree of freedom; `None` without any. About 1 if the model is right and sigma
+    /// Chi-square per degree of freedom, of counts the deviance; `None` without any. About 1 if the model is right and sigma
     /// absolute.
     pub fn reduced_chi_square(&self) -> Option<f64> {
         let dof = self.degrees_of_freedom();
         (dof > 0).then(|| self.chi_square() / dof as f64)
+    }
+
+    /// The probability that χ² is as large as this, or larger, if the model and sigma are right: the test of goodness
+    /// of fit. A small one, below 0.01, say, speaks against one of them; one near 1 says that sigma is too large.
+    /// Of counts χ² is the deviance, for which the probability is good where most expectations are above 5.
+    ///
+    /// `None` without degrees of freedom, unless sigma is absolute or y are counts, and under a robust loss.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, Sigma};
+    /// let data = Data::new(&[0.0, 1.0, 2.0, 3.0], &[1.1, 2.9, 5.2, 6.8])?.sigma(Sigma::Constant(0.1))?;
+    /// let fit = CurveFit::new(|x, [a, b]| a + b * x).fit(data, [0.0, 1.0])?;
+    /// assert!(fit.chi_square_p_value().unwrap() < 0.01); // the points are no straight line
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn chi_square_p_value(&self) -> Option<f64> {
+        let dof = self.degrees_of_freedom();
+        let tells = dof > 0 && !self.scaled && self.loss == Loss::Linear;
+        tells.then(|| chi_square_upper(self.chi_square(), dof as f64))
     }
 
     /// √χ²ᵣ, the standard deviation of the (weighted) residuals; `None` without degrees of freedom.

@@ -199,7 +199,8 @@ fn is_power_of_two(d: f64) -> bool {
     d.is_normal() && d.to_bits() << 12 == 0
 }
 
-/// The operators for a number of type `$number` on either side.
+/// The operators for a number of type `$number` on either side. Of whole numbers there are those of `i32` alone, so that the
+/// compiler knows what `(x / 2).exp()` is.
 macro_rules! with_number {
     ($number:ty: $($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
         impl $trait<$number> for Var {
@@ -269,8 +270,6 @@ macro_rules! with_references {
         )*
         with_number!(f64: $($trait $method $assign $assign_method),*);
         with_number!(i32: $($trait $method $assign $assign_method),*);
-        with_number!(u32: $($trait $method $assign $assign_method),*);
-        with_number!(usize: $($trait $method $assign $assign_method),*);
     };
 }
 with_references!(

@@ -171,7 +171,7 @@ impl<'a> FitPlot<'a> {
     ///
     /// # Errors
     /// A [`PlotError`] if the data have several independent variables, nothing finite, or values that a
-    /// logarithmic axis cannot show; what [`Fit::predict`] and the bands refuse.
+    /// logarithmic axis cannot show, but for counts of 0, which are left out of the picture; what [`Fit::predict`] and the bands refuse.
     pub fn to_svg(&self) -> Result<String> {
         Ok(self.canvas()?.svg())
     }
@@ -194,7 +194,11 @@ impl<'a> FitPlot<'a> {
         let curve = self.fit.predict(&grid)?;
         let many = points.y.len() > DISTINCT;
         let data = if many { LegendMark::Area(ERROR_BAR) } else { LegendMark::Point };
-        let mut legend = vec![Entry::new(data, "data")];
+        let name = match self.unseen(&points).count() {
+            0 => "data".to_owned(),
+            zeros => format!("data ({zeros} of 0 not shown)"),
+        };
+        let mut legend = vec![Entry::new(data, name)];
         if indices().any(|i| !points.counts[i]) {
             legend.push(Entry::new(LegendMark::Hollow, "masked"));
         }
@@ -274,7 +278,8 @@ impl<'a> FitPlot<'a> {
             return Err(PlotError::Nothing { what: "no point has finite coordinates" }.into());
         }
         for (axis, values, log) in [("x", &x, self.log.0), ("y", &y, self.log.1)] {
-            let bad = (0..n).find(|&i| log && counts[i] && values[i] <= 0.0);
+            let zero = |v: f64| v == 0.0 && axis == "y" && self.of_counts();
+            let bad = (0..n).find(|&i| log && counts[i] && values[i] <= 0.0 && !zero(values[i]));
             if let Some(index) = bad {
                 return Err(PlotError::NotPositive { axis, index, value: values[index] }.into());
             }
@@ -292,6 +297,16 @@ impl<'a> FitPlot<'a> {
             }
         };
         Ok(DrawnPoints { x, y, sigma, counts })
+    }
+
+    fn of_counts(&self) -> bool {
+        self.fit.estimator == Estimator::Poisson
+    }
+
+    /// Counts of 0 belong to every histogram, and a logarithmic axis has no place for them.
+    fn unseen(&self, points: &DrawnPoints) -> impl Iterator<Item = usize> {
+        let of = self.log.1 && self.of_counts();
+        (0..points.y.len()).filter(move |&i| of && points.counts[i] && points.y[i] == 0.0)
     }
 
     /// Residuals, over their standard deviations where these are known.

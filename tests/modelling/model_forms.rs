@@ -297,13 +297,15 @@ fn whole_numbers_and_references_stand_on_either_side() {
     let data = Data::new(&x, &y).unwrap();
     let plain = CurveFit::new(|x, [a, b, c]| {
         let terms = a * (-b * x).exp() + c;
-        2.0 * terms / 4.0 + terms * 3.0 / 6.0 - 1.0 + (1.0 - 0.5 * x.max(0.0)) % 7.0 + 0.5 * x
+        (2.0 * terms / 4.0).sin() + terms * 3.0 / 6.0 - 1.0
+            + (1.0 - 0.5 * x.max(0.0)) % 7.0
+            + 0.5 * x
     });
     let other = CurveFit::dynamic(3, |x, p| {
         let [a, b, c] = p else { panic!("three parameters") };
         let terms: Var = [a * (-b * x).exp(), *c].iter().sum();
-        let mut sum = 2 * &terms / 4_u32;
-        sum += &terms * 3 / 6_usize;
+        let mut sum = (2 * &terms / 4).sin();
+        sum += &terms * 3 / 6;
         sum -= 1;
         sum += (1 - 0.5 * &x.max(0)) % 7;
         sum + &x / 2

@@ -93,6 +93,15 @@ fn a_fit_of_a_native_model_is_saved_without_it() {
     assert_eq!(fit.to_string(), again.to_string());
     assert_eq!(again.predict(&x), Err(Error::Saved(SavedError::NoModel)));
     assert_eq!(again.confidence_band(&x, 0.95), Err(Error::Saved(SavedError::NoModel)));
+
+    let other = CurveFit::native(|x, p| p[0] * x + p[1], 2).names(["slope", "offset"]);
+    assert!(matches!(again.clone().with_model(&other), Err(Error::Uncertainty(_))));
+    let plane = CurveFit::native_multivariate(2, 2, |x, p| p[0] * x[0] + p[1] * x[1]);
+    assert!(matches!(again.clone().with_model(&plane), Err(Error::ColumnCount { .. })));
+    let whole = again.with_model(&native).unwrap();
+    let band = |fit: &Fit| fit.confidence_band(&x, 0.95).unwrap();
+    assert_eq!(bits(&band(&fit).upper), bits(&band(&whole).upper));
+    assert_eq!(whole.to_string(), fit.to_string());
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::watch::{clear_progress, stop_on_interrupt, watched};
 use crate::{destinations, written};
 use dualfit::{Fit, MultiStart, Termination};
 
+/// The probability of intervals from profiles, if none is given.
+const PROFILED: f64 = 0.95;
+
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     if let Some(column) = &asked.by {
         return groups::run(asked, column);
@@ -43,9 +46,10 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     drop(curve);
     clear_progress();
     let intervals = match (asked.interval, asked.profile) {
-        (None, _) => None,
+        (None, false) => None,
         (Some(level), false) => Some(Intervals::new(&fit, level)?),
-        (Some(level), true) => {
+        (level, true) => {
+            let level = level.unwrap_or(PROFILED);
             let profiled = Intervals::profiled(&model.curve, &fit, &data, level);
             Some(profiled.map_err(at)?)
         }

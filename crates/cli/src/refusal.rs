@@ -125,7 +125,7 @@ pub(crate) fn misread(option: &str, error: &Error) -> Refusal {
     })
 }
 
-/// An error about one of the points, which gets its place.
+/// An error about the points: one about a single one gets its place.
 pub(crate) fn refused_at(error: &Error, points: &Points<'_>) -> Refusal {
     let mut refusal = refused(error);
     if let Error::ModelNonFiniteAtStart { index, .. }
@@ -135,6 +135,10 @@ pub(crate) fn refused_at(error: &Error, points: &Points<'_>) -> Refusal {
     {
         let message = refusal.message.replacen(&format!(" at point {index}"), "", 1);
         refusal.message = format!("{}: {message}", points.place(*index));
+    }
+    // It may be a column whose name is another.
+    if let Error::Start(StartError::Unknown { .. }) = error {
+        refusal.message += &format!("; the columns are {}", points.table.listed());
     }
     refusal
 }

@@ -141,6 +141,13 @@ impl BatchFit {
         Some((0..self.n_fits()).map(move |fit| self.arrays.params[fit * width + at]))
     }
 
+    /// The standard errors of the parameter called `name`, one per fit.
+    pub fn std_error(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
+        let at = self.names.iter().position(|n| n == name)?;
+        let width = self.n_params();
+        Some((0..self.n_fits()).map(move |fit| self.std_errors()[fit * width + at]))
+    }
+
     /// How many fits converged.
     pub fn converged(&self) -> usize {
         self.arrays.statuses.iter().filter(|s| s.converged()).count()

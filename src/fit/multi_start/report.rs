@@ -7,7 +7,7 @@ use std::fmt;
 /// Optima printed at most.
 const MOST_OPTIMA: usize = 12;
 /// Parameters printed of each, at most.
-const MOST_PARAMETERS: usize = 6;
+const MOST_PARAMETERS: usize = 12;
 
 impl fmt::Display for Optima {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

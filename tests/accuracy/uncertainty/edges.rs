@@ -395,3 +395,18 @@ fn residuals_have_one_sign() {
         assert_eq!(judged.runs.positive, residuals.iter().filter(|r| **r > 0.0).count());
     }
 }
+
+/// Against SciPy's `chi2.sf(7.5, 3)`.
+#[test]
+fn the_probability_of_a_chi_square() {
+    let (x, c) = ([0.0, 1.0, 2.0, 3.0], 1.875f64.sqrt());
+    let y = [5.0 + c, 5.0 - c, 5.0 + c, 5.0 - c];
+    let constant = CurveFit::new(|_, [a]| a);
+    let data = Data::new(&x, &y).unwrap();
+    let known = data.clone().sigma(Sigma::Constant(1.0)).unwrap();
+    let p = constant.fit(&known, [1.0]).unwrap().chi_square_p_value().unwrap();
+    assert!((p - 0.057_558_451_972_636_4).abs() < 1e-12, "{p}");
+    assert_eq!(constant.fit(data, [1.0]).unwrap().chi_square_p_value(), None);
+    let robust = constant.loss(Loss::Huber { scale: 1.0 });
+    assert_eq!(robust.fit(known, [1.0]).unwrap().chi_square_p_value(), None);
+}

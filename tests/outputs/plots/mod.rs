@@ -7,7 +7,7 @@ mod picture;
 use dualfit::error::PlotError;
 use dualfit::plot::{ContourPlot, FitPlot, MapPlot, ProfilePlot};
 use dualfit::result::ContourOptions;
-use dualfit::{CurveFit, Data, Error, Fit, Sigma, models};
+use dualfit::{CurveFit, Data, Error, Estimator, Fit, Sigma, models};
 use picture::Picture;
 use std::f64::consts::TAU;
 use std::path::PathBuf;
@@ -155,6 +155,24 @@ fn components_lie_where_the_axes_say() {
     let fit = self::fit(&data);
     let of = |on: bool| FitPlot::new(&fit, &data).components(on).to_svg().unwrap();
     assert_eq!(of(true), of(false));
+}
+
+/// A histogram has empty bins, which belong to the fit and have no place on a logarithmic axis.
+#[test]
+fn counts_of_zero_do_not_refuse_a_logarithmic_picture() {
+    let x: Vec<f64> = (0..12).map(f64::from).collect();
+    let y = [40.0, 26.0, 17.0, 12.0, 6.0, 6.0, 3.0, 0.0, 2.0, 0.0, 1.0, 0.0];
+    let data = Data::new(&x, &y).unwrap();
+    let decay = CurveFit::new(|x, [a, k]| a * (-k * x).exp()).estimator(Estimator::Poisson);
+    let fit = decay.fit(&data, [40.0, 0.4]).unwrap();
+    let picture = Picture::of(&FitPlot::new(&fit, &data).log_y(true).to_svg().unwrap());
+    assert!(picture.texts.iter().any(|text| text.text == "data (3 of 0 not shown)"));
+    let linear = Picture::of(&FitPlot::new(&fit, &data).to_svg().unwrap());
+    assert!(linear.texts.iter().any(|text| text.text == "data"));
+    // Under least squares a zero is a value like others, and may be a mistake.
+    let squares = decay.estimator(Estimator::LeastSquares).fit(&data, [40.0, 0.4]).unwrap();
+    let refused = FitPlot::new(&squares, &data).log_y(true).to_svg().unwrap_err();
+    assert!(matches!(refused, Error::Plot(PlotError::NotPositive { axis: "y", index: 7, .. })));
 }
 
 /// y − model, as [`Fit::residuals`] has it: above zero where the point is above the curve.

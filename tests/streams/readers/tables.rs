@@ -3,7 +3,7 @@
 use crate::readers::damage::{Folder, recorded};
 use dualfit::error::TableError;
 use dualfit::source::CsvOptions;
-use dualfit::{CurveFit, Data, Error, Missing, Sigma, Table};
+use dualfit::{Bootstrap, CurveFit, Data, Error, GlobalFit, Missing, MultiStart, Sigma, Table};
 
 fn read(name: &str) -> Table {
     Table::read(recorded(name)).unwrap()
@@ -11,6 +11,13 @@ fn read(name: &str) -> Table {
 
 pub(crate) fn text(contents: &str) -> Table {
     Table::from_reader("t.csv", contents.as_bytes(), CsvOptions::detected()).unwrap()
+}
+
+/// What a table of text refuses at once, or when its first two columns are read.
+#[track_caller]
+fn never(contents: &str) -> Error {
+    let table = Table::from_reader("t.csv", contents.as_bytes(), CsvOptions::detected());
+    table.and_then(|table| table.columns([0, 1])).unwrap_err()
 }
 
 fn bits(columns: &[Vec<f64>]) -> Vec<Vec<u64>> {
@@ -134,6 +141,49 @@ fn words_asked_as_numbers_are_refused_with_their_place() {
     assert!(error.contains("t.csv:3:3: \"three\" in column \"v\" is no number"), "{error}");
 }
 
+/// What opens a quote and does not close it would swallow the rows below.
+#[test]
+fn quotes_that_are_not_closed_are_told() {
+    let message = |contents: &str| never(contents).to_string();
+    let lost = "x,y,remark\n0,1,ok\n1,3,\"5 inch\n2,5,ok\n3,7,ok\n4,9,ok\n";
+    assert!(
+        message(lost).contains("t.csv:3:5: a quote opens here and is not closed"),
+        "{}",
+        message(lost)
+    );
+    for behind in ["x,y\n0,1\n1,\"3\"5\n2,5\n", "x,y,z\n1,3,\"ok\n2,50,ok\n3,70,\"ok\"\n4,9,ok\n"] {
+        let said = message(behind);
+        assert!(said.contains("a quote opens here, and text stands behind"), "{said}");
+    }
+    // Those that are closed, doubled, within a field or in a remark.
+    let right =
+        "# 5 \"inch\nx,y,z\n0,1,\"a, \"\"b\"\"\nc\"\n1,\"3\" ,5\"\r\n\n2,5,\"\"\n3,7,\"ok\"";
+    assert_eq!(
+        text(right).columns(["x", "y"]).unwrap(),
+        [[0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0]]
+    );
+    // Over more bytes than are read at a time, and in the last row of them.
+    let many = |last: &str| "x,y,z\n".to_owned() + &"1,2,\"three\"\n".repeat(100_000) + last;
+    assert_eq!(text(&many("")).columns([0]).unwrap()[0].len(), 100_000);
+    assert!(message(&many("1,2,\"three\n")).contains("t.csv:100002:5: a quote opens"));
+}
+
+#[test]
+fn commas_and_points_of_two_meanings_are_asked_about() {
+    let said = |contents: &str| never(contents).to_string();
+    let row = said("a,b,\n6,9,0,\n5,7,0,\n2,3,1,\n");
+    assert!(row.contains("t.csv:2: the row has 4 fields where line 1 has 3"), "{row}");
+    let thousands = said("x;y\n1;999\n2;1.000\n3;1.001\n4;12.500\n");
+    assert!(
+        thousands.contains("\"1.000\" may have a decimal point or set thousands apart"),
+        "{thousands}"
+    );
+    let both = said("4.104.454,9125,22,63\n5.104.454,9125,23,63\n6.104.454,9125,24,63\n");
+    assert!(both.contains("commas separate fields here"), "{both}");
+    let fine = "a,b,\n6,9,\n5,7,\n";
+    assert_eq!(text(fine).columns([0, 1]).unwrap(), [[6.0, 5.0], [9.0, 7.0]]);
+}
+
 #[test]
 fn columns_that_are_not_there_are_named() {
     let table = text("Time (s),volt,volt\n1,2,3\n");
@@ -190,6 +240,37 @@ fn a_set_is_the_data_that_its_columns_are() {
     let plane = CurveFit::multivariate(|[x, z], [a, b, c]| a + b * x + c * z);
     let set = table.data(["x", "z"], "y").unwrap().missing(Missing::Omit);
     assert!(plane.fit(&set, [0.0; 3]).unwrap().converged());
+}
+
+/// Profiles, searches and what judges a fit take a table's points as they take data.
+#[test]
+fn a_set_goes_where_data_go() {
+    let rows: String =
+        (0..40).map(|i| format!("{},{}\n", f64::from(i) / 10.0, (1 + i * i) % 7)).collect();
+    let set = text(&format!("t,v\n{rows}")).data("t", "v").unwrap();
+    let data = &set.as_data();
+    let line = CurveFit::new(|x, [a, b]| a + b * x).bounds([(-20.0, 20.0); 2]);
+    let fit = line.fit(&set, [0.0, 1.0]).unwrap();
+    let ends = |profile: dualfit::Profile| profile.interval(0.95).unwrap();
+    let [of_set, of_data] = [line.profile(&fit, &set, "p1"), line.profile(&fit, data, "p1")];
+    assert_eq!(ends(of_set.unwrap()), ends(of_data.unwrap()));
+    let starts = MultiStart::new(4);
+    assert_eq!(
+        line.multi_start(&set, [0.0, 1.0], &starts).unwrap().best().params(),
+        line.multi_start(data, [0.0, 1.0], &starts).unwrap().best().params()
+    );
+    let how = Bootstrap::new(20);
+    assert_eq!(
+        line.bootstrap(&fit, &set, &how).unwrap().std_errors(),
+        line.bootstrap(&fit, data, &how).unwrap().std_errors()
+    );
+    assert_eq!(fit.residuals(&set).unwrap(), fit.residuals(data).unwrap());
+    let leverage = |of: dualfit::result::Diagnostics| of.leverage;
+    assert_eq!(leverage(fit.diagnostics(&set).unwrap()), leverage(fit.diagnostics(data).unwrap()));
+    let both = GlobalFit::new(&line).share(["p1"]);
+    let [sets, datas] =
+        [both.fit([&set, &set], [("p1", 1.0)]), both.fit([data, data], [("p1", 1.0)])];
+    assert_eq!(sets.unwrap().fit().params(), datas.unwrap().fit().params());
 }
 
 /// Of a million columns two are read, of a million rows all.

@@ -136,8 +136,9 @@ pub(crate) struct FitArguments {
     /// errors.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) interval: Option<f64>,
-    /// Takes the intervals from profiles of the likelihood: right also where errors are lopsided.
-    #[arg(long, requires = "interval", help_heading = "Results")]
+    /// Takes the intervals, of 0.95 unless --interval says otherwise, from profiles of the likelihood: right also where
+    /// errors are lopsided.
+    #[arg(long, help_heading = "Results")]
     pub(crate) profile: bool,
     /// Adds the curve's confidence band, of a probability such as 0.95, to the picture and the
     /// residuals.

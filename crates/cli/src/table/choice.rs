@@ -79,7 +79,7 @@ impl Table {
         }
     }
 
-    fn listed(&self) -> String {
+    pub(crate) fn listed(&self) -> String {
         listed(self.names.iter().map(String::as_str))
     }
 }

@@ -260,7 +260,7 @@ fn points_that_cannot_be_fitted() {
     );
     words(
         &["a*exp(-b*t) + c"],
-        "no start is known for b: the model is not linear in it, so that no linear solve gives it; give one near what you expect: --start b=1",
+        "no start is known for b: the model is not linear in it, so that no linear solve gives it; give one near what you expect: --start b=1; the columns are t, v",
     );
     let place = Place::with("f.csv", LINE.replacen("1.1", "-1", 1));
     let run = place.run(&["fit", "f.csv", "-m", "a*t + b", "-s", "a=1,b=1", "--poisson"]);

@@ -215,6 +215,7 @@ fn intervals_come_from_errors_or_from_profiles() {
     // Student's t of 5 degrees of freedom at 97.5 %, from tables: 2.5706.
     assert!(((ends(&plain, 1, 1) - value(&plain, "k")) / error - 2.5706).abs() < 1e-4);
     let profiled = fitted(&place, &["--interval", "0.95", "--profile"]);
+    assert_eq!(fitted(&place, &["--profile"])["intervals"], profiled["intervals"]);
     assert_eq!(profiled["intervals"]["method"], "profiles");
     let (low, high) = (ends(&profiled, 1, 0), ends(&profiled, 1, 1));
     assert!(

@@ -27,7 +27,7 @@ pub(super) struct Line {
 impl Line {
     /// The rows of a text, up to one that cannot be read.
     pub(super) fn all(text: &Text) -> Vec<Line> {
-        let mut rows = text.rows(0);
+        let mut rows = text.part(0);
         let mut lines = Vec::new();
         while let Ok(Some(near)) = rows.next() {
             let fields: Vec<_> = (0..rows.fields()).map(|i| decoded(rows.field(i))).collect();

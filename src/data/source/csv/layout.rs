@@ -72,7 +72,7 @@ impl TextLayout {
     /// # Errors
     /// If there is no row.
     pub(super) fn names(&self) -> Result<Option<Vec<String>>, SourceError> {
-        let mut first = self.text.rows(self.start);
+        let mut first = self.text.part(self.start);
         if first.next()?.is_none() {
             return Err(self.text.file.error("it is empty; a table has at least one row"));
         }
@@ -93,7 +93,7 @@ impl TextLayout {
         let line = before.filter(|line| !line.is_empty()).last()?;
         let bytes = line.trim_start_matches([comment, ' ']).as_bytes().into();
         let file = Arc::new(DataFile::in_memory(String::new(), bytes));
-        let mut rows = Text { file, ..self.text.clone() }.rows(0);
+        let mut rows = Text { file, ..self.text.clone() }.part(0);
         rows.next().ok()??;
         let names = rows.all_words();
         let is_name =

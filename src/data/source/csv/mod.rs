@@ -4,6 +4,7 @@ mod heads;
 mod layout;
 mod numbers;
 mod options;
+mod quotes;
 mod rows;
 mod sheet;
 

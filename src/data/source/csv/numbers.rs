@@ -183,11 +183,15 @@ pub(super) struct Doubt {
 }
 
 /// Where in each column numbers with each kind of marks come first: bytes near which their rows begin.
-pub(super) struct MarkSurvey(Vec<[Option<u64>; 7]>);
+pub(super) struct MarkSurvey {
+    columns: Vec<[Option<u64>; 7]>,
+    /// The first of all columns, with its column.
+    all: [Option<(u64, usize)>; 7],
+}
 
 impl MarkSurvey {
     pub(super) fn new(columns: usize) -> MarkSurvey {
-        MarkSurvey(vec![[None; 7]; columns])
+        MarkSurvey { columns: vec![[None; 7]; columns], all: [None; 7] }
     }
 
     /// `apart`: signs that can do nothing but set thousands apart, and are no part of what is looked at.
@@ -196,16 +200,15 @@ impl MarkSurvey {
             None => Marks::of(unquoted(field)),
             Some(thousands) => Marks::of(&unquoted(field).replace(thousands.signs(), "")),
         };
-        self.0[column][marks.unwrap_or(Marks::None) as usize].get_or_insert(near);
+        if let Some(marks) = marks {
+            self.columns[column][marks as usize].get_or_insert(near);
+            self.all[marks as usize].get_or_insert((near, column));
+        }
     }
 
     /// The row and the column in which a number with the first of these marks comes first, or with the next.
     pub(super) fn place(&self, marks: [Marks; 2]) -> Option<(u64, usize)> {
-        let first = |marks: Marks| {
-            let columns = self.0.iter().enumerate();
-            columns.filter_map(|(column, rows)| Some((rows[marks as usize]?, column))).min()
-        };
-        marks.into_iter().find_map(first)
+        marks.into_iter().find_map(|marks| self.all[marks as usize])
     }
 
     /// How a column is written: as its own numbers say, or else those of all columns.
@@ -213,7 +216,7 @@ impl MarkSurvey {
         use Marks::{
             CommaGroups, DecimalComma, DecimalPoint, EitherComma, EitherPoint, PointGroups,
         };
-        let own = |marks: Marks| self.0[column][marks as usize];
+        let own = |marks: Marks| self.columns[column][marks as usize];
         let thousands = options.thousands;
         let asked = match (options.decimal_comma, thousands) {
             (Some(true), _) | (_, Some(Thousands::Point)) => Some(true),
@@ -234,6 +237,17 @@ impl MarkSurvey {
             }
             (None, Some(_), None) => true,
             (None, None, Some(_)) => false,
+            // Beside whole numbers below 1000 alone 1.234 may be 1234; decimals that end in no 0 would differ in length.
+            (None, None, None)
+                if self.place(points).is_none()
+                    && self.place(commas).is_none()
+                    && let (Some(row), Some(whole)) = (own(EitherPoint), own(Marks::None)) =>
+            {
+                let what = "may have a decimal point or set thousands apart";
+                let remedy =
+                    "say `thousands: Point`, or `thousands: Comma` if the point is a decimal one";
+                return Err(Doubt { row, what, other: Some(whole), remedy });
+            }
             // Only numbers such as 1.234 have no other sign of a comma in all of the table.
             (None, None, None) => self.place(commas).is_some() && self.place(points).is_none(),
         };
@@ -367,7 +381,8 @@ mod tests {
     #[test]
     fn one_reading_is_read() {
         let nothing: [&str; 0] = [];
-        assert_eq!(read_beside(&["1", "1.234"], &nothing), Some(vec![1.0, 1.234]));
+        assert_eq!(read_beside(&["1.000", "1.234"], &nothing), Some(vec![1.0, 1.234]));
+        assert_eq!(read_beside(&["1", "1.234"], &["0.5"]), Some(vec![1.0, 1.234]));
         assert_eq!(read_beside(&["0,5", "1,234"], &nothing), Some(vec![0.5, 1.234]));
         assert_eq!(read_beside(&["1,234"], &["0,5"]), Some(vec![1.234]));
         assert_eq!(read_beside(&["1,234", "1,234.5"], &nothing), Some(vec![1234.0, 1234.5]));
@@ -380,6 +395,7 @@ mod tests {
     fn two_readings_are_refused() {
         let nothing: [&str; 0] = [];
         assert_eq!(read_beside(&["1,234"], &nothing), None);
+        assert_eq!(read_beside(&["999", "1.000", "12.500"], &nothing), None);
         assert_eq!(read_beside(&["1,234", "1.5"], &nothing), None);
         assert_eq!(read_beside(&["1,234"], &["1.5"]), None);
         assert_eq!(read_beside(&["1.234"], &["0,5"]), None);

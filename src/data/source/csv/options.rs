@@ -57,7 +57,8 @@ impl Thousands {
     }
 }
 
-/// How a text table is written. What is `None` is found out, from the beginning of the text or, of numbers,
+/// How a text table is written. [`detected`](CsvOptions::detected) leaves all to be found out, `default` is a table of
+/// commas under a row of names. What is `None` is found out, from the beginning of the text or, of numbers,
 /// from all of it, which is read once for that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

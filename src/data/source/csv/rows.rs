@@ -1,6 +1,7 @@
 //! The rows of a text, and where in it a field stands.
 
 use super::options::Delimiter;
+use super::quotes::{QuoteCheck, QuoteFault};
 use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use csv::{ByteRecord, Reader, ReaderBuilder};
@@ -32,11 +33,24 @@ pub(super) struct Text {
 impl Text {
     /// The bytes from a place on.
     pub(super) fn bytes(&self, from: u64) -> TextBytes {
-        TextBytes { file: self.file.clone(), at: from, left: u64::MAX }
+        TextBytes { file: self.file.clone(), at: from, left: u64::MAX, quotes: None, fault: None }
     }
 
-    /// The rows from a byte on.
+    /// The rows from a byte on, with an error where quotes are not closed.
     pub(super) fn rows(&self, from: u64) -> TableRows {
+        let quotes = match self.delimiter {
+            Delimiter::Whitespace => None,
+            delimiter => Some(QuoteCheck::new(delimiter.byte(), self.comment)),
+        };
+        self.rows_of(from, TextBytes { quotes, ..self.bytes(from) })
+    }
+
+    /// The rows from a byte on, of a text that may end anywhere.
+    pub(super) fn part(&self, from: u64) -> TableRows {
+        self.rows_of(from, self.bytes(from))
+    }
+
+    fn rows_of(&self, from: u64, bytes: TextBytes) -> TableRows {
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).flexible(true).comment(self.comment).buffer_capacity(BUFFER);
         match self.delimiter {
@@ -44,7 +58,7 @@ impl Text {
             Delimiter::Whitespace => builder.delimiter(0).quoting(false),
             delimiter => builder.delimiter(delimiter.byte()),
         };
-        let reader = builder.from_reader(self.bytes(from));
+        let reader = builder.from_reader(bytes);
         let (line, record) = (ByteRecord::new(), ByteRecord::new());
         TableRows { text: self.clone(), from, reader, line, record }
     }
@@ -187,6 +201,9 @@ impl TableRows {
     }
 
     fn explained(&self, why: &csv::Error, near: u64) -> SourceError {
+        if let Some(fault) = self.reader.get_ref().fault {
+            return SourceError::new(self.text.place(fault.opened(), 0), fault.message());
+        }
         match why.kind() {
             csv::ErrorKind::Io(why) if why.kind() == ErrorKind::FileTooLarge => {
                 let most = LONGEST_ROW >> 20;
@@ -206,6 +223,9 @@ pub(super) struct TextBytes {
     at: u64,
     /// Bytes after which there is an error: a row can only take so many.
     left: u64,
+    quotes: Option<QuoteCheck>,
+    /// What it found, if it ended the reading.
+    fault: Option<QuoteFault>,
 }
 
 impl Read for TextBytes {
@@ -215,6 +235,16 @@ impl Read for TextBytes {
         }
         let read = self.file.read_some(self.at, buffer);
         let read = read.map_err(|error| io::Error::other(error.message))? as u64;
+        if let Some(quotes) = &mut self.quotes {
+            let passed = match read {
+                0 => quotes.end(),
+                _ => quotes.pass(&buffer[..read as usize], self.at),
+            };
+            if let Err(fault) = passed {
+                self.fault = Some(fault);
+                return Err(ErrorKind::InvalidData.into());
+            }
+        }
         (self.at, self.left) = (self.at + read, self.left.saturating_sub(read));
         Ok(read as usize)
     }

@@ -59,7 +59,10 @@ impl Sheet {
         let Some(near) = rows.next()? else { return Ok(None) };
         let (found, expected) = (rows.fields(), self.layout.fields);
         let is_empty = |column| decoded(rows.field(column)).trim().is_empty();
-        if found == expected || (found == expected + 1 && is_empty(expected)) {
+        // An empty name behind the last is a column, then, and no field may follow.
+        let may_follow =
+            || self.names.as_ref().and_then(|names| names.last()) != Some(&String::new());
+        if found == expected || (found == expected + 1 && is_empty(expected) && may_follow()) {
             return Ok(Some(near));
         }
         let first = self.text().line(self.layout.start);
@@ -126,6 +129,23 @@ impl Sheet {
         ))
     }
 
+    /// Where commas separate fields and numbers have points between thousands, so that commas are decimal ones, too.
+    fn refuse_commas_of_two_kinds(&self, survey: &MarkSurvey) -> Result<(), SourceError> {
+        let CsvOptions { delimiter, decimal_comma, thousands, .. } = self.options;
+        let found_out = delimiter.is_none() && decimal_comma.is_none() && thousands.is_none();
+        let Some((near, column)) = survey.place([Marks::PointGroups; 2]) else { return Ok(()) };
+        let field = self.quoted(near, column);
+        if !found_out || self.text().delimiter != Delimiter::Comma || field.contains(',') {
+            return Ok(());
+        }
+        Err(SourceError::new(
+            self.text().place(near, column),
+            format!(
+                "{field} has points between thousands, where commas are decimal ones, and commas separate fields here; separate by semicolons, or say `thousands: Point`"
+            ),
+        ))
+    }
+
     /// What was found out, also of numbers in these styles, where they are not the usual ones and were not
     /// said.
     pub(super) fn notes(&self, styles: &[Style]) -> Vec<String> {
@@ -152,6 +172,7 @@ impl Sheet {
     /// How the numbers of a column are written.
     pub(super) fn style(&self, column: usize) -> Result<Style, SourceError> {
         let Some(survey) = &self.survey else { return Ok(Style::PLAIN) };
+        self.refuse_commas_of_two_kinds(survey)?;
         survey.style(column, &self.options).map_err(|doubt| {
             let place = |row| (self.text().place(row, column), self.quoted(row, column));
             let ((at, shown), what, remedy) = (place(doubt.row), doubt.what, doubt.remedy);
@@ -170,7 +191,7 @@ impl Sheet {
     ) -> SourceError {
         /// Rows that are looked at to tell a mistake from a column of words.
         const MOST: usize = 1000;
-        let mut rows = self.text().rows(near);
+        let mut rows = self.text().part(near);
         let mut fields = Vec::new();
         while let (true, Ok(Some(_))) = (fields.len() < MOST, rows.next()) {
             fields.push(decoded(rows.field(column)).into_owned());
@@ -195,7 +216,7 @@ impl Sheet {
     /// A field as a message shows it.
     fn quoted(&self, near: u64, column: usize) -> String {
         const MOST: usize = 60;
-        let mut rows = self.text().rows(near);
+        let mut rows = self.text().part(near);
         let words = rows.next().map(|_| rows.words(column)).unwrap_or_default();
         let shown: String = visible(&words).chars().take(MOST).collect();
         format!("\"{shown}\"")
