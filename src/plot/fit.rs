@@ -196,7 +196,7 @@ impl<'a> FitPlot<'a> {
         let data = if many { LegendMark::Area(ERROR_BAR) } else { LegendMark::Point };
         let name = match self.unseen(&points).count() {
             0 => "data".to_owned(),
-            zeros => format!("data ({zeros} of 0 not shown)"),
+            zeros => format!("data ({zeros} zeros not shown)"),
         };
         let mut legend = vec![Entry::new(data, name)];
         if indices().any(|i| !points.counts[i]) {

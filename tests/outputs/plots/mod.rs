@@ -166,7 +166,7 @@ fn counts_of_zero_do_not_refuse_a_logarithmic_picture() {
     let decay = CurveFit::new(|x, [a, k]| a * (-k * x).exp()).estimator(Estimator::Poisson);
     let fit = decay.fit(&data, [40.0, 0.4]).unwrap();
     let picture = Picture::of(&FitPlot::new(&fit, &data).log_y(true).to_svg().unwrap());
-    assert!(picture.texts.iter().any(|text| text.text == "data (3 of 0 not shown)"));
+    assert!(picture.texts.iter().any(|text| text.text == "data (3 zeros not shown)"));
     let linear = Picture::of(&FitPlot::new(&fit, &data).to_svg().unwrap());
     assert!(linear.texts.iter().any(|text| text.text == "data"));
     // Under least squares a zero is a value like others, and may be a mistake.
