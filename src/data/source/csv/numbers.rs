@@ -237,19 +237,19 @@ impl MarkSurvey {
             }
             (None, Some(_), None) => true,
             (None, None, Some(_)) => false,
-            // Beside whole numbers below 1000 alone 1.234 may be 1234; decimals that end in no 0 would differ in length.
-            (None, None, None)
-                if self.place(points).is_none()
-                    && self.place(commas).is_none()
-                    && let (Some(row), Some(whole)) = (own(EitherPoint), own(Marks::None)) =>
-            {
-                let what = "may have a decimal point or set thousands apart";
-                let remedy =
-                    "say `thousands: Point`, or `thousands: Comma` if the point is a decimal one";
-                return Err(Doubt { row, what, other: Some(whole), remedy });
+            (None, None, None) => {
+                let has_commas = self.place(commas).is_some();
+                let has_points = self.place(points).is_some();
+                // Beside whole numbers below 1000 alone 1.234 may be 1234; decimals would differ in length.
+                let doubtful = own(EitherPoint).zip(own(Marks::None));
+                if let Some((row, whole)) = doubtful.filter(|_| !has_commas && !has_points) {
+                    let what = "may have a decimal point or set thousands apart";
+                    let remedy = "say `thousands: Point`, or `thousands: Comma` if the point is a decimal one";
+                    return Err(Doubt { row, what, other: Some(whole), remedy });
+                }
+                // Only numbers such as 1.234 have no other sign of a comma in all of the table.
+                has_commas && !has_points
             }
-            // Only numbers such as 1.234 have no other sign of a comma in all of the table.
-            (None, None, None) => self.place(commas).is_some() && self.place(points).is_none(),
         };
         let (groups, sign, either, what, remedy) = match decimal_comma {
             true => (
