@@ -1,8 +1,8 @@
 //! A fit that was saved without its model gets it back.
 
 use super::CurveFit;
+use super::same_fit::check_same_parameters;
 use crate::error::Result;
-use crate::error::uncertainty::UncertaintyError;
 use crate::fit::Fit;
 use crate::model::native::Model;
 
@@ -25,7 +25,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`UncertaintyError::OtherFit`] if `curve` has other parameters; [`Error::ColumnCount`](crate::Error::ColumnCount) if its model has
+    /// [`UncertaintyError::OtherFit`](crate::error::UncertaintyError::OtherFit) if `curve` has other parameters; [`Error::ColumnCount`](crate::Error::ColumnCount) if its model has
     /// other independent variables; what is wrong with `curve`.
     pub fn with_model(mut self, curve: &CurveFit) -> Result<Fit> {
         let columns = match &self.model {
@@ -33,11 +33,7 @@ impl Fit {
             _ => return Ok(self),
         };
         curve.check()?;
-        if self.names != curve.names {
-            let (found, expected) = (self.names.join(", "), curve.names.join(", "));
-            let what = "the list of parameters";
-            return Err(UncertaintyError::OtherFit { what, found, expected }.into());
-        }
+        check_same_parameters(curve, &self)?;
         let model = curve.effective_model()?;
         model.expect_columns(columns)?;
         self.model = model;

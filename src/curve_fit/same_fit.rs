@@ -10,14 +10,21 @@ use crate::fit::Fit;
 const SAME_COST: f64 = 1e-6;
 
 /// # Errors
+/// [`UncertaintyError::OtherFit`] if `fit` has other parameters than `curve`.
+pub(super) fn check_same_parameters(curve: &CurveFit, fit: &Fit) -> Result<()> {
+    if fit.names == curve.names {
+        return Ok(());
+    }
+    let (found, expected) = (fit.names.join(", "), curve.names.join(", "));
+    let what = "the list of parameters";
+    Err(UncertaintyError::OtherFit { what, found, expected }.into())
+}
+
+/// # Errors
 /// [`UncertaintyError::OtherFit`] if `fit` has other parameters, points or another cost than `curve` and `data`
 /// make of it, and as a fit.
 pub(super) fn check_same_fit(curve: &CurveFit, fit: &Fit, data: &Data<'_>) -> Result<()> {
-    if fit.names != curve.names {
-        let (found, expected) = (fit.names.join(", "), curve.names.join(", "));
-        let what = "the list of parameters";
-        return Err(UncertaintyError::OtherFit { what, found, expected }.into());
-    }
+    check_same_parameters(curve, fit)?;
     let mut fixed = curve.clone().changed();
     fixed.observer = None;
     // Tied ones follow.

@@ -88,6 +88,7 @@ impl Fit {
 
     fn statistics_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let optional = |v: Option<f64>| v.map_or("none".to_owned(), |v| significant(v, 6));
+        let [loss, reduced] = self.loss_titles();
         let rows = [
             [
                 ("points", self.points.to_string()),
@@ -95,8 +96,8 @@ impl Fit {
                 ("degrees of freedom", self.degrees_of_freedom().to_string()),
             ],
             [
-                (self.loss_title(), significant(self.chi_square(), 6)),
-                (self.reduced_title(), optional(self.reduced_chi_square())),
+                (loss, significant(self.chi_square(), 6)),
+                (reduced, optional(self.reduced_chi_square())),
                 ("RMSE", significant(self.rmse(), 6)),
             ],
             [
@@ -155,19 +156,12 @@ impl Fit {
         }
     }
 
-    /// What twice the cost is called: under a robust loss it is no sum of squares.
-    fn loss_title(&self) -> &'static str {
+    /// What twice the cost is called, and that over the degrees of freedom: under a robust loss it is no sum of squares.
+    fn loss_titles(&self) -> [&'static str; 2] {
         match (self.estimator, self.loss.scale()) {
-            (Estimator::Poisson, _) => "deviance",
-            (_, Some(_)) => "chi-square (loss)",
-            (_, None) => "chi-square",
-        }
-    }
-
-    fn reduced_title(&self) -> &'static str {
-        match self.estimator {
-            Estimator::Poisson => "deviance / dof",
-            Estimator::LeastSquares => "reduced χ²",
+            (Estimator::Poisson, _) => ["deviance", "deviance / dof"],
+            (_, Some(_)) => ["chi-square (loss)", "reduced χ²"],
+            (_, None) => ["chi-square", "reduced χ²"],
         }
     }
 

@@ -194,7 +194,7 @@ impl<'a> FitPlot<'a> {
         let curve = self.fit.predict(&grid)?;
         let many = points.y.len() > DISTINCT;
         let data = if many { LegendMark::Area(ERROR_BAR) } else { LegendMark::Point };
-        let name = match self.unseen(&points).count() {
+        let name = match self.unseen(&points) {
             0 => "data".to_owned(),
             zeros => format!("data ({zeros} zeros not shown)"),
         };
@@ -303,10 +303,11 @@ impl<'a> FitPlot<'a> {
         self.fit.estimator == Estimator::Poisson
     }
 
-    /// Counts of 0 belong to every histogram, and a logarithmic axis has no place for them.
-    fn unseen(&self, points: &DrawnPoints) -> impl Iterator<Item = usize> {
-        let of = self.log.1 && self.of_counts();
-        (0..points.y.len()).filter(move |&i| of && points.counts[i] && points.y[i] == 0.0)
+    /// How many counts of 0 there are, which belong to every histogram, where the axis has no place for them.
+    fn unseen(&self, points: &DrawnPoints) -> usize {
+        let zeros =
+            points.y.iter().zip(&points.counts).filter(|(y, counts)| **counts && **y == 0.0);
+        if self.log.1 && self.of_counts() { zeros.count() } else { 0 }
     }
 
     /// Residuals, over their standard deviations where these are known.

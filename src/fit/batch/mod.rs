@@ -136,16 +136,23 @@ impl BatchFit {
 
     /// The values of the parameter called `name`, one per fit.
     pub fn param(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
-        let at = self.names.iter().position(|n| n == name)?;
-        let width = self.n_params();
-        Some((0..self.n_fits()).map(move |fit| self.arrays.params[fit * width + at]))
+        self.of_parameter(name, &self.arrays.params)
     }
 
     /// The standard errors of the parameter called `name`, one per fit.
     pub fn std_error(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
+        self.of_parameter(name, &self.arrays.errors)
+    }
+
+    /// Of `values`, n_fits × n_params, those that belong to a parameter.
+    fn of_parameter(
+        &self,
+        name: &str,
+        values: &[f64],
+    ) -> Option<impl ExactSizeIterator<Item = f64>> {
         let at = self.names.iter().position(|n| n == name)?;
         let width = self.n_params();
-        Some((0..self.n_fits()).map(move |fit| self.std_errors()[fit * width + at]))
+        Some((0..self.n_fits()).map(move |fit| values[fit * width + at]))
     }
 
     /// How many fits converged.

@@ -240,7 +240,7 @@ impl MarkSurvey {
             (None, None, None) => {
                 let has_commas = self.place(commas).is_some();
                 let has_points = self.place(points).is_some();
-                // Beside whole numbers below 1000 alone 1.234 may be 1234; decimals would differ in length.
+                // Beside whole numbers 1.234 may be 1234, where no other number has a decimal point for sure.
                 let doubtful = own(EitherPoint).zip(own(Marks::None));
                 if let Some((row, whole)) = doubtful.filter(|_| !has_commas && !has_points) {
                     let what = "may have a decimal point or set thousands apart";

@@ -57,7 +57,8 @@ impl QuoteCheck {
 
     /// Takes the next bytes, which begin at byte `at`.
     pub(super) fn pass(&mut self, bytes: &[u8], at: u64) -> Result<(), QuoteFault> {
-        for (&byte, at) in bytes.iter().zip(at..) {
+        let behind_lines = self.pass_lines(bytes);
+        for (&byte, at) in bytes.iter().zip(at..).skip(behind_lines) {
             let ends_line = matches!(byte, b'\n' | b'\r');
             self.state = match self.state {
                 At::Comment if byte == b'\n' => At::Line,
@@ -78,6 +79,19 @@ impl QuoteCheck {
             };
         }
         Ok(())
+    }
+
+    /// Takes all whole lines at once, if no quote stands in the bytes or is open before them: how many bytes they are.
+    fn pass_lines(&mut self, bytes: &[u8]) -> usize {
+        let is_open = matches!(self.state, At::Quoted | At::Quote | At::Closed);
+        let end = match is_open || bytes.contains(&b'"') {
+            true => None,
+            false => bytes.iter().rposition(|&byte| byte == b'\n'),
+        };
+        end.map_or(0, |end| {
+            self.state = At::Line;
+            end + 1
+        })
     }
 
     /// At the end of the text.

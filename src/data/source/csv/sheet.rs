@@ -60,8 +60,8 @@ impl Sheet {
         let (found, expected) = (rows.fields(), self.layout.fields);
         let is_empty = |column| decoded(rows.field(column)).trim().is_empty();
         // An empty name behind the last is a column, then, and no field may follow.
-        let may_follow =
-            || self.names.as_ref().and_then(|names| names.last()) != Some(&String::new());
+        let last_name = self.names.as_ref().and_then(|names| names.last());
+        let may_follow = || last_name.is_none_or(|name| !name.is_empty());
         if found == expected || (found == expected + 1 && is_empty(expected) && may_follow()) {
             return Ok(Some(near));
         }
@@ -133,9 +133,11 @@ impl Sheet {
     fn refuse_commas_of_two_kinds(&self, survey: &MarkSurvey) -> Result<(), SourceError> {
         let CsvOptions { delimiter, decimal_comma, thousands, .. } = self.options;
         let found_out = delimiter.is_none() && decimal_comma.is_none() && thousands.is_none();
-        let Some((near, column)) = survey.place([Marks::PointGroups; 2]) else { return Ok(()) };
+        let grouped = survey.place([Marks::PointGroups; 2]);
+        let commas = found_out && self.text().delimiter == Delimiter::Comma;
+        let Some((near, column)) = grouped.filter(|_| commas) else { return Ok(()) };
         let field = self.quoted(near, column);
-        if !found_out || self.text().delimiter != Delimiter::Comma || field.contains(',') {
+        if field.contains(',') {
             return Ok(());
         }
         Err(SourceError::new(
