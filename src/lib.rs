@@ -217,7 +217,7 @@ pub mod result {
 
 /// Where the points of a [`Stream`] come from: arrays, functions, files, and sources of your own.
 pub mod source {
-    pub use crate::data::moment::Moment;
+    pub use crate::data::moment::{DateOrder, Moment};
     #[cfg(feature = "arrow")]
     pub use crate::data::source::arrow::ArrowSource;
     pub use crate::data::source::chain::ChainSource;

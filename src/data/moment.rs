@@ -58,35 +58,97 @@ fn seconds(nanoseconds: i128) -> f64 {
     (nanoseconds / unit) as f64 / per_second
 }
 
-/// Whether a text is written as dates or times are: digits between two of the same `-`, `/` or `.`, or around `:`.
-/// It may be none.
+/// In which order dates of numbers alone are written that do not begin with the year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DateOrder {
+    /// `13.02.2026`
+    DayFirst,
+    /// `02/13/2026`
+    MonthFirst,
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// The number of a month by its English name, or by three or more letters of it.
+fn month(word: &str) -> Option<usize> {
+    let word = word.to_ascii_lowercase();
+    let found = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word));
+    Some(found? + 1)
+}
+
+/// The parts of the date that a text begins with, and what is behind it.
+fn date_parts(text: &str) -> Option<([&str; 3], &str)> {
+    let digit = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_digit());
+    let bytes = text.as_bytes();
+    let ends = |i: usize| match bytes[i] {
+        b' ' => true,
+        b'T' | b't' => digit(bytes[..i].last().copied()) && digit(bytes.get(i + 1).copied()),
+        _ => false,
+    };
+    let (date, behind) = text.split_at((0..bytes.len()).find(|&i| ends(i)).unwrap_or(bytes.len()));
+    let is_part = |part: &&str| {
+        let is_number = (1..=4).contains(&part.len()) && part.bytes().all(|c| digit(Some(c)));
+        is_number || month(part).is_some()
+    };
+    let parts = |sign| -> Option<[&str; 3]> {
+        let parts: Vec<&str> = date.split(sign).filter(is_part).collect();
+        parts.try_into().ok().filter(|_| date.matches(sign).count() == 2)
+    };
+    Some((['-', '/', '.'].into_iter().find_map(parts)?, behind))
+}
+
+/// The date that a text begins with in the order of ISO 8601, where it says which part is what.
+#[cfg(any(feature = "csv", feature = "parquet", feature = "arrow"))]
+fn in_iso_order(text: &str, order: Option<DateOrder>) -> Option<String> {
+    let ([first, second, third], behind) = date_parts(text)?;
+    let number =
+        |part: &str| month(part).map_or_else(|| part.to_owned(), |month| month.to_string());
+    let [year, month, day] = match (month(first), month(second), order) {
+        _ if first.len() == 4 && month(first).is_none() => [first, second, third],
+        (None, Some(_), _) | (None, None, Some(DateOrder::DayFirst)) => [third, second, first],
+        (Some(_), None, _) | (None, None, Some(DateOrder::MonthFirst)) => [third, first, second],
+        _ => return None,
+    };
+    Some(format!("{year}-{:0>2}-{:0>2}{behind}", number(month), number(day)))
+}
+
+/// Whether a text is written as dates or times are: digits or a month's name between two of the same `-`, `/` or `.`,
+/// or digits around `:`. It may be none.
 pub(crate) fn looks_like_time(text: &str) -> bool {
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    let parts = |sign| text.split([' ', 'T', 't']).next().unwrap_or_default().split(sign);
-    let is_date = |sign| {
-        let mut parts = parts(sign);
-        let all = |part: &str| {
-            !part.is_empty() && part.len() <= 4 && part.chars().all(|c| digit(Some(c)))
-        };
-        parts.clone().count() == 3 && parts.all(all)
-    };
     let is_clock = || {
         text.split_once(':').is_some_and(|(hour, rest)| {
             digit(text.chars().next()) && digit(hour.chars().last()) && digit(rest.chars().next())
         })
     };
-    ['-', '/', '.'].into_iter().any(is_date) || is_clock()
+    date_parts(text).is_some() || is_clock()
 }
 
-/// What is wrong with a text that looks like a date or a time and is none of ISO 8601, and the remedy.
-pub(crate) fn fault(text: &str) -> &'static str {
-    let date = text.split([' ', 'T', 't']).next().unwrap_or_default();
-    let first = date.split(['-', '/', '.']).next().unwrap_or_default();
-    match first.len() < 4 && !date.contains(':') {
-        true => {
-            "does not say which number is the day and which the month; write 2026-02-01 for the first of February"
+/// What is wrong with a text that looks like a date or a time and is none, and the remedy.
+pub(crate) fn fault(text: &str, order: Option<DateOrder>) -> &'static str {
+    let is_year_last = date_parts(text).is_some_and(|(parts, _)| parts[0].len() < 4);
+    match (is_year_last, order) {
+        (true, None) => {
+            "does not say which number is the day and which the month; say `date_order`, or write 2026-02-01 for the first of February"
         }
-        false => {
+        (true, Some(_)) => {
+            "is no date in the order that `date_order` says; write a day and a month that there are and all four digits of the year"
+        }
+        (false, _) => {
             "is no date or time of ISO 8601; write 2026-02-01, 18:30:00, 2026-02-01T18:30:00 or, with a time zone, 2026-02-01T18:30:00+01:00"
         }
     }
@@ -94,15 +156,15 @@ pub(crate) fn fault(text: &str) -> &'static str {
 
 #[cfg(any(feature = "csv", feature = "parquet", feature = "arrow"))]
 mod calendar {
-    use super::{Clock, Moment};
+    use super::{Clock, DateOrder, Moment, in_iso_order};
     use jiff::civil::{Date, DateTime, Time};
     use jiff::{Timestamp, tz::TimeZone};
 
     impl Moment {
-        /// As ISO 8601 has it, with `T` or a space before the time; `/` may stand for `-` behind a year.
-        pub(crate) fn parse(text: &str) -> Option<Moment> {
-            let year_first = text.split('/').next().is_some_and(|year| year.len() == 4);
-            let text = if year_first { text.replacen('/', "-", 2) } else { text.to_owned() };
+        /// As ISO 8601 has it, with `T` or a space before the time, or with a date in another order, if the name of
+        /// a month or `order` says which.
+        pub(crate) fn parse(text: &str, order: Option<DateOrder>) -> Option<Moment> {
+            let text = in_iso_order(text, order).unwrap_or_else(|| text.to_owned());
             let since_1970 = |moment: DateTime| {
                 Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond())
             };
@@ -146,7 +208,7 @@ mod calendar {
 #[cfg(not(any(feature = "csv", feature = "parquet", feature = "arrow")))]
 impl Moment {
     /// Without readers of text and times there are none.
-    pub(crate) fn parse(_: &str) -> Option<Moment> {
+    pub(crate) fn parse(_: &str, _: Option<DateOrder>) -> Option<Moment> {
         None
     }
 

@@ -10,6 +10,10 @@ use std::path::Path;
 const CELLS: usize = 512;
 /// Pixels from one label of the bar to the next, about.
 const APART: f64 = 48.0;
+/// The part of the numbers, at either end, that may be beyond the range.
+const BEYOND: f64 = 1.0 / 400.0;
+/// How many times as wide the range of all numbers has to be for that.
+const WILD: f64 = 4.0;
 /// What has no value.
 const MISSING: Color = (190, 190, 190);
 
@@ -43,7 +47,9 @@ impl MapPlot {
         Ok(MapPlot { rows, columns, values, range: None, title, label, size: (560, 460) })
     }
 
-    /// The numbers of the first and the last colour; the smallest and the largest otherwise.
+    /// The numbers of the first and the last colour. Otherwise they are the smallest and the largest; but where a
+    /// quarter of a percent at either end would make the range more than four times as wide, it leaves those out,
+    /// and the picture says how many they are.
     #[must_use]
     pub fn range(mut self, low: f64, high: f64) -> MapPlot {
         self.range = Some((low, high));
@@ -95,7 +101,7 @@ impl MapPlot {
         }
         let scale = match self.range {
             Some((low, high)) if low < high && (high - low).is_finite() => Axis::linear(low, high),
-            _ => Axis::around(self.values.iter().copied(), false, 0.0),
+            _ => Axis::around(self.usual().into_iter(), false, 0.0),
         };
         let top = if self.title.is_empty() { 24.0 } else { 44.0 };
         let (left, bottom) = (42.0, canvas.height - 34.0);
@@ -111,6 +117,19 @@ impl MapPlot {
         self.bar(&mut canvas, &map, &scale);
         canvas.text(&self.title, (map.middle().0, 18.0), TITLE, Anchor::Middle);
         Ok(canvas)
+    }
+
+    /// The ends of the numbers, without those that would leave the others one colour.
+    fn usual(&self) -> [f64; 2] {
+        let mut finite: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
+        finite.sort_unstable_by(f64::total_cmp);
+        let beyond = (BEYOND * finite.len() as f64) as usize;
+        let ends = |beyond: usize| Some([*finite.get(beyond)?, *finite.iter().nth_back(beyond)?]);
+        let [low, high] = ends(0).unwrap_or_default();
+        match ends(beyond) {
+            Some(inner @ [from, to]) if from < to && high - low > WILD * (to - from) => inner,
+            _ => [low, high],
+        }
     }
 
     fn cells(&self, canvas: &mut Canvas, map: &Area, pixel: f64, scale: &Axis) {
@@ -182,8 +201,14 @@ impl MapPlot {
             canvas.text(label, (right + 7.0, y), TICK, Anchor::Start);
         }
         canvas.text(&ticks.common, (left, bar.top - 11.0), TICK, Anchor::Start);
-        let beyond = right + ticks.width() + 22.0;
-        canvas.upwards(&self.label, (beyond, bar.middle().1), LABEL);
+        let behind = right + ticks.width() + 22.0;
+        canvas.upwards(&self.label, (behind, bar.middle().1), LABEL);
+        let is_beyond = |v: &&f64| v.is_finite() && !(0.0..=1.0).contains(&scale.part(**v));
+        let beyond = self.values.iter().filter(is_beyond).count();
+        if beyond > 0 {
+            let text = format!("{beyond} beyond");
+            canvas.text(&text, (bar.middle().0, bar.bottom + 14.0), TICK, Anchor::Middle);
+        }
     }
 }
 

@@ -149,7 +149,8 @@ impl Table {
     /// as seconds since the column's first, which [`origin`](Table::origin) tells.
     ///
     /// Dates and times in text are those of ISO 8601: `2026-02-01`, `18:30:00`, `2026-02-01 18:30:00`,
-    /// `2026-02-01T18:30:00+01:00`, all of a column of one kind. Seconds between times with an offset are those
+    /// `2026-02-01T18:30:00+01:00`, all of a column of one kind; or their dates are in the order that
+    /// `CsvOptions::date_order` says, or name the month in English: `13.02.2026`, `13-Feb-2026`. Seconds between times with an offset are those
     /// between the instants, whatever the clocks there did; times without one are taken for those of a clock that is
     /// never changed.
     ///
@@ -203,7 +204,7 @@ impl Table {
         column: usize,
         wants: impl Fn(&Times) -> bool,
     ) -> Result<Times> {
-        let mut times = Times::new();
+        let mut times = Times::new(reader.date_order());
         let mut wrong = None;
         reader.cells(column, &mut |cell| {
             wrong = times.add(cell).err();

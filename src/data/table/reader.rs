@@ -1,5 +1,6 @@
 //! The columns of an open file, of whatever format.
 
+use crate::data::moment::DateOrder;
 use crate::data::source::format::cell::Cell;
 use crate::data::source::format::source::{FileSource, Format};
 use crate::data::source::{Chunk, Column, Source};
@@ -29,6 +30,9 @@ pub(super) trait Columns: Send {
 
     /// As [`Format::cells`].
     fn cells(&mut self, column: usize, each: &mut dyn FnMut(Cell<'_>) -> bool) -> Result<bool>;
+
+    /// As [`Format::date_order`].
+    fn date_order(&self) -> Option<DateOrder>;
 
     /// What was found out of the text, and of the numbers of these columns.
     fn notes(&mut self, columns: &[usize]) -> Result<Vec<String>, SourceError>;
@@ -81,6 +85,10 @@ impl<F: Format + Clone + 'static> Columns for FileSource<F> {
         let are_cells = self.format.cells(&self.roles, column, each)?;
         self.unchanged()?;
         Ok(are_cells)
+    }
+
+    fn date_order(&self) -> Option<DateOrder> {
+        self.format.date_order()
     }
 
     fn notes(&mut self, columns: &[usize]) -> Result<Vec<String>, SourceError> {

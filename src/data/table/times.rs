@@ -1,12 +1,14 @@
 //! Seconds since the first of a column of dates or times.
 
-use crate::data::moment::{Clock, Moment, fault, looks_like_time};
+use crate::data::moment::{Clock, DateOrder, Moment, fault, looks_like_time};
 use crate::data::source::format::cell::{Cell, is_missing};
 
 /// A column of times as it is read.
 pub(super) struct Times {
     pub(super) seconds: Vec<f64>,
     pub(super) first: Option<Moment>,
+    /// As it was said.
+    order: Option<DateOrder>,
     /// Of times of day, which may not go back.
     last: f64,
 }
@@ -15,8 +17,8 @@ pub(super) struct Times {
 pub(super) type Wrong = (String, Option<&'static str>);
 
 impl Times {
-    pub(super) fn new() -> Times {
-        Times { seconds: Vec::new(), first: None, last: f64::NEG_INFINITY }
+    pub(super) fn new(order: Option<DateOrder>) -> Times {
+        Times { seconds: Vec::new(), first: None, order, last: f64::NEG_INFINITY }
     }
 
     pub(super) fn add(&mut self, cell: Cell<'_>) -> Result<(), Wrong> {
@@ -25,13 +27,15 @@ impl Times {
             Cell::Text(text) if is_missing(text) => (None, ""),
             Cell::Time(moment) => (Some(moment), ""),
             Cell::Whole(number) => return Err((number.to_string(), None)),
-            Cell::Text(text) => match Moment::parse(text).filter(|_| looks_like_time(text)) {
-                Some(moment) => (Some(moment), text),
-                None if self.first.is_none() && !looks_like_time(text) => {
-                    return Err((text.into(), None));
+            Cell::Text(text) => {
+                match Moment::parse(text, self.order).filter(|_| looks_like_time(text)) {
+                    Some(moment) => (Some(moment), text),
+                    None if self.first.is_none() && !looks_like_time(text) => {
+                        return Err((text.into(), None));
+                    }
+                    None => return Err((text.into(), Some(fault(text, self.order)))),
                 }
-                None => return Err((text.into(), Some(fault(text)))),
-            },
+            }
         };
         let Some(moment) = moment else {
             self.seconds.push(f64::NAN);

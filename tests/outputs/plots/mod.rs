@@ -289,6 +289,27 @@ fn files_hold_the_picture() {
 }
 
 #[test]
+fn a_few_wild_numbers_do_not_make_a_map_one_colour() {
+    let plane = |i: u32| f64::from(i % 40) + 0.1 * f64::from(i / 40);
+    let mut values: Vec<f64> = (0..1600).map(plane).collect();
+    let shown =
+        |values: &[f64]| MapPlot::new(values.iter().copied(), 40).unwrap().to_svg().unwrap();
+    let tame = shown(&values);
+    assert!(!tame.contains("beyond"));
+    (values[7], values[900], values[1234]) = (1e6, -1e4, 3e5);
+    let wild = shown(&values);
+    assert!(wild.contains(" beyond"));
+    // Most cells have the colours that they had.
+    let cells = |svg: &str| well_formed(svg)("polygon");
+    assert!(cells(&wild) > cells(&tame) * 9 / 10);
+    // Ten of a hundred are no accident: they are shown, and so are two values alone.
+    let many: Vec<f64> = (0..1600).map(|i| if i % 10 == 0 { 1e6 } else { plane(i) }).collect();
+    assert!(!shown(&many).contains("beyond"));
+    let two: Vec<f64> = (0..1600).map(|i| f64::from(i == 77)).collect();
+    assert!(!shown(&two).contains("beyond"));
+}
+
+#[test]
 fn maps_show_every_cell_and_grey_where_there_is_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut values: Vec<f64> = (0..12).map(f64::from).collect();

@@ -2,7 +2,7 @@
 
 use crate::readers::damage::{Folder, recorded};
 use dualfit::error::TableError;
-use dualfit::source::CsvOptions;
+use dualfit::source::{CsvOptions, DateOrder};
 use dualfit::{Bootstrap, CurveFit, Data, Error, GlobalFit, Missing, MultiStart, Sigma, Table};
 
 fn read(name: &str) -> Table {
@@ -97,6 +97,49 @@ fn times_are_written_in_many_ways_of_one_standard() {
 }
 
 #[test]
+fn dates_in_another_order_are_read_where_it_is_said_or_a_month_is_named() {
+    let columns = |column: &str, order: Option<DateOrder>| {
+        let rows = column.split('|').map(|time| format!("{time};1\n"));
+        let text = format!("when;v\n{}", rows.collect::<String>());
+        let table =
+            Table::from_reader("t.csv", text.as_bytes(), CsvOptions::detected().date_order(order));
+        table.and_then(|table| table.columns("when"))
+    };
+    let day = 86400.0;
+    for (column, order) in [
+        ("31.01.2026|01.02.2026|03.02.2026", Some(DateOrder::DayFirst)),
+        ("31/1/2026|1/2/2026|3/2/2026", Some(DateOrder::DayFirst)),
+        ("01/31/2026|02/01/2026|02/03/2026", Some(DateOrder::MonthFirst)),
+        ("31-Jan-2026|01-Feb-2026|3-february-2026", None),
+        ("Jan-31-2026|Feb-1-2026|Feb-03-2026", Some(DateOrder::DayFirst)),
+        ("2026-Jan-31|2026.02.01|2026-2-3", Some(DateOrder::MonthFirst)),
+    ] {
+        assert_eq!(columns(column, order).unwrap(), [[0.0, day, 3.0 * day]], "{column}");
+    }
+    for column in
+        ["31.01.2026 23:30|01.02.2026 00:00:00.5", "31-OCT-2026T23:30|01-nov-2026T00:00:00,5"]
+    {
+        assert_eq!(
+            columns(column, Some(DateOrder::DayFirst)).unwrap(),
+            [[0.0, 1800.5]],
+            "{column}"
+        );
+    }
+    for (column, order) in [
+        ("01/13/2026", DateOrder::DayFirst),
+        ("13/01/2026", DateOrder::MonthFirst),
+        ("1/2/26", DateOrder::DayFirst),
+        ("29.02.2026", DateOrder::DayFirst),
+    ] {
+        let said = columns(column, Some(order)).unwrap_err().to_string();
+        assert!(
+            said.contains("t.csv:2:1") && said.contains("order that `date_order` says"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn times_that_can_be_two_are_refused_with_what_to_write() {
     let said = |column: &str| {
         let rows = column.split('|').map(|time| format!("1;{time}\n"));
@@ -106,7 +149,7 @@ fn times_that_can_be_two_are_refused_with_what_to_write() {
     };
     assert_eq!(
         said("01/02/2026|02/02/2026"),
-        "t.csv:2:3: \"01/02/2026\" in column \"when\" does not say which number is the day and which the month; write 2026-02-01 for the first of February"
+        "t.csv:2:3: \"01/02/2026\" in column \"when\" does not say which number is the day and which the month; say `date_order`, or write 2026-02-01 for the first of February"
     );
     for ambiguous in ["13.02.2026", "1-2-26", "01/02/2026 18:30"] {
         assert!(said(ambiguous).contains("which number is the day"), "{ambiguous}");

@@ -6,7 +6,7 @@
 pub(crate) mod words;
 
 use clap::{Args, Parser, Subcommand};
-use dualfit::source::{CsvOptions, Delimiter, Thousands};
+use dualfit::source::{CsvOptions, DateOrder, Delimiter, Thousands};
 use dualfit::{Backend, Loss};
 use std::path::PathBuf;
 use words::{Pairs, Range, formula, number, one_of, pairs, range};
@@ -24,6 +24,9 @@ const THOUSANDS: [(&str, Thousands); 4] = [
     ("space", Thousands::Space),
     ("apostrophe", Thousands::Apostrophe),
 ];
+
+const DATE_ORDERS: [(&str, DateOrder); 2] =
+    [("day-first", DateOrder::DayFirst), ("month-first", DateOrder::MonthFirst)];
 
 /// What is told of one fit alone.
 const OF_ONE_FIT: [&str; 8] =
@@ -259,6 +262,9 @@ pub(crate) struct TableArguments {
     /// What sets the thousands apart in numbers: 1,234.5 or 1.234,5.
     #[arg(long, value_parser = one_of(THOUSANDS), value_name = "WHICH")]
     thousands: Option<Thousands>,
+    /// How dates are written that are not as 2026-02-13: 13.02.2026 or 02/13/2026.
+    #[arg(long, value_parser = one_of(DATE_ORDERS), value_name = "WHICH")]
+    date_order: Option<DateOrder>,
     /// Lines of a text that are passed over before its table [default: found out].
     #[arg(long, value_name = "N")]
     pub(crate) skip_rows: Option<usize>,
@@ -274,6 +280,7 @@ impl TableArguments {
         CsvOptions::detected()
             .delimiter(self.delimiter)
             .thousands(self.thousands)
+            .date_order(self.date_order)
             .decimal_comma(self.decimal_comma.then_some(true))
             .skip_rows(self.skip_rows)
             .header_rows(self.header_rows)

@@ -99,8 +99,8 @@ fn refused(why: &Error, name: &str) -> Refusal {
 /// Options of the library's reader as the command line has them: `skip_rows: 3` is --skip-rows 3, and white
 /// space is said `space`.
 fn as_options(text: &str) -> String {
-    const OPTIONS: [&str; 5] =
-        ["delimiter", "header_rows", "skip_rows", "decimal_comma", "thousands"];
+    const OPTIONS: [&str; 6] =
+        ["delimiter", "header_rows", "skip_rows", "decimal_comma", "thousands", "date_order"];
     let mut text = text.to_owned();
     for option in OPTIONS {
         while let Some((before, rest)) = text.split_once(&format!("`{option}"))

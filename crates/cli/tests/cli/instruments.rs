@@ -246,3 +246,20 @@ fn an_array_through_a_named_pipe_is_refused() {
     let run = crate::support::ended(command);
     assert!(run.err.contains("p: holds an array, Parquet or Arrow"), "{run:?}");
 }
+
+#[test]
+fn an_order_of_day_and_month_is_said() {
+    let table = "when;v\n30.01.2026;1,5\n31.01.2026;2,5\n01.02.2026;3,5\n02.02.2026;4,5\n";
+    let said = refused(table, &[]);
+    let remedy =
+        "does not say which number is the day and which the month; say --date-order, or write";
+    assert!(
+        said.starts_with("error: f.csv:2:1: \"30.01.2026\"") && said.contains(remedy),
+        "{said}"
+    );
+    let (per_second, _) = slope("f.csv", table, &["--date-order", "day-first"]);
+    assert!((per_second * 86400.0 - 1.0).abs() < 1e-9, "{per_second}");
+    assert!(
+        refused(table, &["--date-order", "month-first"]).contains("order that --date-order says")
+    );
+}

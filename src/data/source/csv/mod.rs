@@ -16,7 +16,7 @@ use super::format::file::DataFile;
 use super::format::roles::{Roles, Target};
 use super::format::source::{FileSource, Format, file_source};
 use super::{Chunk, Width};
-use crate::data::moment::looks_like_time;
+use crate::data::moment::{DateOrder, looks_like_time};
 use crate::error::source::SourceError;
 use numbers::{FieldKind, Style};
 use rows::{TableRows, decoded, unquoted};
@@ -217,6 +217,10 @@ impl Format for Csv {
             && each(Cell::Text(unquoted(&decoded(rows.field(column)))))
         {}
         Ok(true)
+    }
+
+    fn date_order(&self) -> Option<DateOrder> {
+        self.sheet.options.date_order
     }
 
     fn notes(&self) -> Vec<String> {

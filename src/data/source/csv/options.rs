@@ -1,5 +1,6 @@
 //! How a text table is written, as far as that is said.
 
+use crate::data::moment::DateOrder;
 use crate::setters::setters;
 
 /// What separates the fields of a row.
@@ -77,6 +78,9 @@ pub struct CsvOptions {
     /// What sets the thousands apart. By default nothing does; with decimal commas, or where those are found
     /// out, `None` means that this is found out, too.
     pub thousands: Option<Thousands>,
+    /// In which order dates are written that do not begin with the year nor name the month. By default those are
+    /// refused, since they have two meanings.
+    pub date_order: Option<DateOrder>,
 }
 
 setters!(CsvOptions {
@@ -86,6 +90,7 @@ setters!(CsvOptions {
     comment: Option<u8>,
     decimal_comma: Option<bool>,
     thousands: Option<Thousands>,
+    date_order: Option<DateOrder>,
 });
 
 impl Default for CsvOptions {
@@ -97,6 +102,7 @@ impl Default for CsvOptions {
             comment: Some(b'#'),
             decimal_comma: Some(false),
             thousands: None,
+            date_order: None,
         }
     }
 }

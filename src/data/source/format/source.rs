@@ -4,6 +4,7 @@
 use super::cell::Cell;
 use super::file::DataFile;
 use super::roles::Roles;
+use crate::data::moment::DateOrder;
 use crate::data::source::{Chunk, Shape, Source, Width};
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
@@ -74,6 +75,11 @@ pub(crate) trait Format: Send {
         _each: &mut dyn FnMut(Cell<'_>) -> bool,
     ) -> Result<bool, SourceError> {
         Ok(false)
+    }
+
+    /// In which order dates are written, where that is said.
+    fn date_order(&self) -> Option<DateOrder> {
+        None
     }
 
     /// What was found out and may be otherwise.
