@@ -5,7 +5,8 @@
 //! use dualfit::curve_fit;
 //!
 //! let x: Vec<f64> = (0..100).map(|i| 0.05 * f64::from(i)).collect();
-//! let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3 + 0.01 * (7.0 * x).sin()).collect();
+//! let signal = |x: &f64| 2.0 * (-0.5 * x).exp() + 0.3 + 0.01 * (7.0 * x).sin();
+//! let y: Vec<f64> = x.iter().map(signal).collect();
 //!
 //! let fit = curve_fit(|x, [a, b, c]| a * (-b * x).exp() + c, &x, &y, [1.0, 1.0, 0.0])?;
 //! println!("{fit}"); // values ± errors, statistics, correlations
