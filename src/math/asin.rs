@@ -4,22 +4,23 @@
 //! need asin w = w + w z P(z) on z = w² <= 1/4 only; P of degree 12 (weighted Remez,
 //! `coefficients.py asin`; error 2^-59.1). The square root is taken with its rounding error.
 
-use super::bits::{fast_two_sum, polynomial, select};
+use super::arithmetic::{Lane, Truth};
+use super::bits::{fast_two_sum, polynomial};
 
 const PI_2: f64 = std::f64::consts::FRAC_PI_2;
 const PI_2_LO: f64 = f64::from_bits(0x3c91_a626_3314_5c07);
 
 /// Whether |x| <= 1/2, and asin w as w + tail. NaN for |x| > 1.
 #[inline(always)]
-fn reduced(x: f64) -> (bool, f64, f64) {
+fn reduced<L: Lane>(x: L) -> (L::Truth, L, L) {
     let a = x.abs();
-    let near = a <= 0.5;
-    let half = 0.5 * (1.0 - a); // exact for a >= 1/2
+    let near = a.le(0.5);
+    let half = (L::from(1.0) - a) * 0.5; // exact for a >= 1/2
     let root = half.sqrt();
-    let root_lo = select(half == 0.0, 0.0, (-root).mul_add(root, half) / (root + root));
-    let z = select(near, a * a, half);
-    let w = select(near, a, root);
-    let w_lo = select(near, 0.0, root_lo);
+    let root_lo = half.eq(0.0).select(0.0, (-root).mul_add(root, half) / (root + root));
+    let z = near.select(a * a, half);
+    let w = near.select(a, root);
+    let w_lo = near.select(0.0, root_lo);
     let p = polynomial!(z; 0.16666666666666763, 0.07499999999970258, 0.04464285717512397,
         0.03038194268347377, 0.02237221566398179, 0.017351600032312068, 0.013980962093976682,
         0.011397771230060656, 0.010786553369397087, 0.003682957496773443, 0.0217636898748588,
@@ -29,23 +30,23 @@ fn reduced(x: f64) -> (bool, f64, f64) {
 
 /// asin x, NaN outside [-1, 1]; max error measured 0.60 ulp.
 #[inline(always)]
-pub(crate) fn asin(x: f64) -> f64 {
+pub(crate) fn asin<L: Lane>(x: L) -> L {
     let (near, w, tail) = reduced(x);
-    let (sum, lost) = fast_two_sum(PI_2, -2.0 * w);
-    let far = sum + (lost + (-2.0f64).mul_add(tail, PI_2_LO));
-    let value = select(near, w + tail, far).copysign(x);
-    select(x.abs() < 7.450_580_596_923_828e-9, x, value) // 2^-27: asin x rounds to x
+    let (sum, lost) = fast_two_sum(PI_2, w * -2.0);
+    let far = sum + (lost + tail.mul_add(-2.0, PI_2_LO));
+    let value = near.select(w + tail, far).copysign(x);
+    x.abs().lt(7.450_580_596_923_828e-9).select(x, value) // 2^-27: asin x rounds to x
 }
 
 /// acos x, NaN outside [-1, 1]; max error measured 0.60 ulp.
 #[inline(always)]
-pub(crate) fn acos(x: f64) -> f64 {
+pub(crate) fn acos<L: Lane>(x: L) -> L {
     let (near, w, tail) = reduced(x);
-    let negative = x < 0.0;
+    let negative = x.lt(0.0);
     // |x| <= 1/2: π/2 - asin x. Above: 2 asin w, for negative x taken from π.
-    let base = select(near, PI_2, select(negative, 2.0 * PI_2, 0.0));
-    let base_lo = select(near, PI_2_LO, select(negative, 2.0 * PI_2_LO, 0.0));
-    let factor = select(near, select(negative, 1.0, -1.0), select(negative, -2.0, 2.0));
+    let base = near.select(PI_2, negative.select(2.0 * PI_2, 0.0));
+    let base_lo = near.select(PI_2_LO, negative.select(2.0 * PI_2_LO, 0.0));
+    let factor = near.select(negative.select(1.0, -1.0), negative.select(-2.0, 2.0));
     let (sum, lost) = fast_two_sum(base, factor * w);
     sum + (lost + factor.mul_add(tail, base_lo))
 }

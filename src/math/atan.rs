@@ -5,7 +5,8 @@
 //! beyond. t is taken with its rounding error, and atan t = t + t z A(z), z = t², A of degree 10
 //! (weighted Remez, `coefficients.py atan`; error 2^-58.6).
 
-use super::bits::{fast_two_sum, polynomial, select, two_sum};
+use super::arithmetic::{Lane, LaneBits, Truth};
+use super::bits::{fast_two_sum, polynomial, two_sum};
 
 const TAN_PI_8: f64 = 0.41421356237309503;
 const TAN_3_PI_8: f64 = 2.414213562373095;
@@ -17,19 +18,19 @@ const PI_LO: f64 = 4.0 * PI_4_LO;
 /// The angle of (b, a) as hi + lo, for a, b >= 0 of which the larger is neither so large that the
 /// sum overflows nor so small that a reciprocal does.
 #[inline(always)]
-fn first_quadrant(a: f64, b: f64) -> (f64, f64) {
-    let low = a <= TAN_PI_8 * b;
-    let high = a > TAN_3_PI_8 * b;
+fn first_quadrant<L: Lane>(a: L, b: L) -> (L, L) {
+    let low = a.le(b * TAN_PI_8);
+    let high = a.gt(b * TAN_3_PI_8);
     let (sum, sum_err) = two_sum(a, b);
     let (difference, difference_err) = two_sum(a, -b);
-    let top = select(low, a, select(high, -b, difference));
-    let bottom = select(low, b, select(high, a, sum));
-    let top_lo = select(low | high, 0.0, difference_err);
-    let bottom_lo = select(low | high, 0.0, sum_err);
-    let offset = select(low, 0.0, select(high, 2.0 * PI_4, PI_4));
-    let offset_lo = select(low, 0.0, select(high, PI_2_LO, PI_4_LO));
+    let top = low.select(a, high.select(-b, difference));
+    let bottom = low.select(b, high.select(a, sum));
+    let top_lo = (low | high).select(0.0, difference_err);
+    let bottom_lo = (low | high).select(0.0, sum_err);
+    let offset = low.select(0.0, high.select(2.0 * PI_4, PI_4));
+    let offset_lo = low.select(0.0, high.select(PI_2_LO, PI_4_LO));
 
-    let inverse = 1.0 / bottom;
+    let inverse = L::from(1.0) / bottom;
     let t = top * inverse;
     let rest = (-t).mul_add(bottom, top) + (-t).mul_add(bottom_lo, top_lo);
     let t_lo = rest * inverse;
@@ -43,30 +44,31 @@ fn first_quadrant(a: f64, b: f64) -> (f64, f64) {
 
 /// atan x; max error measured 0.87 ulp.
 #[inline(always)]
-pub(crate) fn atan(x: f64) -> f64 {
+pub(crate) fn atan<L: Lane>(x: L) -> L {
     let a = x.abs();
-    let bounded = select(a > 1e300, 1e300, a); // atan rounds to π/2 long before
-    let (angle, _) = first_quadrant(bounded, 1.0);
-    select(a < 7.450_580_596_923_828e-9, x, angle.copysign(x)) // 2^-27: atan x rounds to x
+    let bounded = a.gt(1e300).select(1e300, a); // atan rounds to π/2 long before
+    let (angle, _) = first_quadrant(bounded, L::from(1.0));
+    a.lt(7.450_580_596_923_828e-9).select(x, angle.copysign(x)) // 2^-27: atan x rounds to x
 }
 
 /// The angle of the point (x, y) in (-π, π]; max error measured 0.81 ulp.
 #[inline(always)]
-pub(crate) fn atan2(y: f64, x: f64) -> f64 {
+pub(crate) fn atan2<L: Lane>(y: L, x: L) -> L {
     let (a, b) = (y.abs(), x.abs());
     // Infinities act like 1 beside 0, two of them like 1 and 1; two zeros like (1, 0).
-    let infinite = (a == f64::INFINITY) | (b == f64::INFINITY);
-    let a = select(infinite, select(a == f64::INFINITY, 1.0, 0.0), a);
-    let b = select(infinite, select(b == f64::INFINITY, 1.0, 0.0), b);
-    let largest = select(a > b, a, b);
-    let b = select(largest == 0.0, 1.0, b);
+    let infinite = a.eq(f64::INFINITY) | b.eq(f64::INFINITY);
+    let a = infinite.select(a.eq(f64::INFINITY).select(1.0, 0.0), a);
+    let b = infinite.select(b.eq(f64::INFINITY).select(1.0, 0.0), b);
+    let largest = a.gt(b).select(a, b);
+    let b = largest.eq(0.0).select(1.0, b);
     // A power of two on both brings the larger to 2^-574..=2^524. Where that makes the smaller
     // inexact, the quotient is subnormal.
-    let scale = select(largest < 3.054_936_363_499_605e-151, 3.273_390_607_896_142e150, 1.0); // 2^∓500
-    let scale = select(largest > 3.273_390_607_896_142e150, 3.054_936_363_499_605e-151, scale);
+    let scale = largest.lt(3.054_936_363_499_605e-151).select(3.273_390_607_896_142e150, 1.0); // 2^∓500
+    let scale = largest.gt(3.273_390_607_896_142e150).select(3.054_936_363_499_605e-151, scale);
     let (angle, angle_lo) = first_quadrant(a * scale, b * scale);
     let (sum, lost) = fast_two_sum(std::f64::consts::PI, -angle);
-    let left = sum + (lost + (PI_LO - angle_lo));
-    let value = select(x.is_sign_negative(), left, angle).copysign(y);
-    select(x.is_nan() | y.is_nan(), f64::NAN, value)
+    let left = sum + (lost + (L::from(PI_LO) - angle_lo));
+    let positive = (x.to_bits() >> 63).is(0);
+    let value = positive.select(angle, left).copysign(y);
+    (x.is_nan() | y.is_nan()).select(f64::NAN, value)
 }

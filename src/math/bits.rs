@@ -5,34 +5,19 @@
 //! and no arithmetic 64-bit shifts, which AVX2 does not have; integers travel in the low mantissa
 //! bits of a double instead.
 
-/// 1.5 · 2^52. Adding it rounds a number below 2^51 to an integer (to nearest, ties to even) and
-/// leaves that integer, in two's complement, in the low bits of the sum.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
+use super::arithmetic::{Lane, Truth};
+pub(super) use super::arithmetic::{nearest, power_of_two};
 
-/// `x` rounded to an integer: as a double, and as bits of which the low 51 are the integer in
-/// two's complement. For |x| < 2^51; NaN gives NaN and arbitrary bits.
-#[inline(always)]
-pub(super) fn nearest(x: f64) -> (f64, u64) {
-    let shifted = x + ROUNDER;
-    (shifted - ROUNDER, shifted.to_bits())
-}
-
-/// 2^n, where the low 12 bits of `n` hold an integer in -1022..=1023.
-#[inline(always)]
-pub(super) fn power_of_two(n: u64) -> f64 {
-    f64::from_bits(n.wrapping_add(1023) << 52)
-}
-
-/// `yes` or `no`, both already computed, as a blend. A plain `if` leaves LLVM free to build branches,
-/// which then keep a whole loop from being vectorised (`digamma` on AVX2: 18 ns instead of 10).
+/// `yes` or `no`, both already computed, as a blend.
 #[inline(always)]
 pub(super) fn select(condition: bool, yes: f64, no: f64) -> f64 {
-    std::hint::select_unpredictable(condition, yes, no)
+    condition.select(yes, no)
 }
 
 /// `sum + error = a + b` exactly (Knuth).
 #[inline(always)]
-pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_sum<L: Lane>(a: impl Into<L>, b: L) -> (L, L) {
+    let a = a.into();
     let sum = a + b;
     let t = sum - a;
     (sum, (a - (sum - t)) + (b - t))
@@ -40,23 +25,31 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// `sum + error = a + b` exactly when |a| >= |b| or a = 0 (Dekker).
 #[inline(always)]
-pub(super) fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn fast_two_sum<L: Lane>(a: impl Into<L>, b: L) -> (L, L) {
+    let a = a.into();
     let sum = a + b;
     (sum, b - (sum - a))
 }
 
 /// `product + error = a · b` exactly, unless the error underflows.
 #[inline(always)]
-pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_product<L: Lane>(a: L, b: impl Into<L>) -> (L, L) {
+    let b = b.into();
     let product = a * b;
     (product, a.mul_add(b, -product))
 }
 
+/// A constant of the kind of another number.
+#[inline(always)]
+pub(super) fn constant<L: Lane>(_like: L, value: f64) -> L {
+    L::from(value)
+}
+
 /// c0 + z (c1 + z (c2 + ...)), every step fused.
 macro_rules! polynomial {
-    ($z:expr; $last:expr $(,)?) => { $last };
+    ($z:expr; $last:expr $(,)?) => { $crate::math::bits::constant($z, $last) };
     ($z:expr; $first:expr, $($rest:expr),+ $(,)?) => {
-        f64::mul_add(polynomial!($z; $($rest),+), $z, $first)
+        $crate::math::arithmetic::Lane::mul_add(polynomial!($z; $($rest),+), $z, $first)
     };
 }
 pub(super) use polynomial;
@@ -64,9 +57,9 @@ pub(super) use polynomial;
 /// The same polynomial as E(z²) + z O(z²), two chains of half the length: for long functions, whose
 /// latency no longer hides behind the next iterations (erfc: 7.0 ns by Horner's rule, 6.3 ns so, on AVX2).
 macro_rules! polynomial_in_halves {
-    (@horner $z:expr; $last:expr) => { $last };
+    (@horner $z:expr; $last:expr) => { $crate::math::bits::constant($z, $last) };
     (@horner $z:expr; $first:expr, $($rest:expr),+) => {
-        f64::mul_add(polynomial_in_halves!(@horner $z; $($rest),+), $z, $first)
+        $crate::math::arithmetic::Lane::mul_add(polynomial_in_halves!(@horner $z; $($rest),+), $z, $first)
     };
     ($z:expr; $($c:expr),+ $(,)?) => {{
         let (z, z2) = ($z, $z * $z);
@@ -76,10 +69,10 @@ macro_rules! polynomial_in_halves {
         polynomial_in_halves!(@deal $z, $z2; [$($even,)* $e]; [$($odd,)* $o]; $($rest),+)
     };
     (@deal $z:expr, $z2:expr; [$($even:expr),*]; [$($odd:expr),*]; $e:expr, $o:expr) => {
-        f64::mul_add(polynomial_in_halves!(@horner $z2; $($odd,)* $o), $z, polynomial_in_halves!(@horner $z2; $($even,)* $e))
+        $crate::math::arithmetic::Lane::mul_add(polynomial_in_halves!(@horner $z2; $($odd,)* $o), $z, polynomial_in_halves!(@horner $z2; $($even,)* $e))
     };
     (@deal $z:expr, $z2:expr; [$($even:expr),*]; [$($odd:expr),*]; $e:expr) => {
-        f64::mul_add(polynomial_in_halves!(@horner $z2; $($odd),*), $z, polynomial_in_halves!(@horner $z2; $($even,)* $e))
+        $crate::math::arithmetic::Lane::mul_add(polynomial_in_halves!(@horner $z2; $($odd),*), $z, polynomial_in_halves!(@horner $z2; $($even,)* $e))
     };
 }
 pub(super) use polynomial_in_halves;

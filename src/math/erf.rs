@@ -12,7 +12,8 @@
 //! - erf a = 1 - erfc a needs erfc a to an absolute error only: e^(-a²) H(t) in plain doubles, H of
 //!   degree 11 (`coefficients.py erf_far`; error 2^-56.3).
 
-use super::bits::{fast_two_sum, polynomial_in_halves, select, two_product};
+use super::arithmetic::{Lane, Truth};
+use super::bits::{fast_two_sum, polynomial_in_halves, two_product};
 use super::exp::{exp, exp_parts};
 
 const TWO_OVER_SQRT_PI_HI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
@@ -29,7 +30,7 @@ pub(super) const LARGE: f64 = 28.0;
 
 /// erf x as hi + lo for |x| <= 1.
 #[inline(always)]
-fn erf_small(x: f64) -> (f64, f64) {
+fn erf_small<L: Lane>(x: L) -> (L, L) {
     let z = x * x;
     let e = polynomial_in_halves!(z; -0.37612638903183615, 0.1128379167094708, -0.026866170643499766,
         0.005223977608933596, -0.0008548326051787031, 0.00012055296956183187,
@@ -41,12 +42,12 @@ fn erf_small(x: f64) -> (f64, f64) {
 
 /// e^(a²) erfc a for a >= 0.75, its value at 28 beyond 28.
 #[inline(always)]
-pub(super) fn erfc_scaled(a: f64) -> (f64, f64) {
+pub(super) fn erfc_scaled<L: Lane>(a: L) -> (L, L) {
     const C0: f64 = 1.2530080582697296;
     const C0_LO: f64 = 4.5276203702746546e-17; // G(0) = 7 e^9 erfc 3
-    let a = select(a > LARGE, LARGE, a);
-    let (d, d_lo) = fast_two_sum(2.0 * a, 1.0);
-    let inverse = 1.0 / (d * (a + 3.0)); // one division for both quotients
+    let a = a.gt(LARGE).select(LARGE, a);
+    let (d, d_lo) = fast_two_sum(a * 2.0, L::from(1.0));
+    let inverse = L::from(1.0) / (d * (a + 3.0)); // one division for both quotients
     let t = (a - 3.0) * (inverse * d);
     let d_inverse = inverse * (a + 3.0);
     let g = t
@@ -65,19 +66,19 @@ pub(super) fn erfc_scaled(a: f64) -> (f64, f64) {
 
 /// erfc a for a >= 0.75.
 #[inline(always)]
-fn erfc_large(a: f64) -> f64 {
+fn erfc_large<L: Lane>(a: L) -> L {
     let (q, q_lo) = erfc_scaled(a);
-    let a = select(a > LARGE, LARGE, a);
+    let a = a.gt(LARGE).select(LARGE, a);
     let (square, square_err) = two_product(a, a);
-    let (e, e_lo, scale) = exp_parts(-square, -square_err);
+    let (e, e_lo, power) = exp_parts(-square, -square_err);
     let (value, value_err) = two_product(e, q);
-    scale.apply(value + e.mul_add(q_lo, e_lo.mul_add(q, value_err)))
+    (value + e.mul_add(q_lo, e_lo.mul_add(q, value_err))).scaled(power)
 }
 
 /// 1 - erf a for a >= 1 with an absolute error of 2^-55, all that erf a needs.
 #[inline(always)]
-fn one_minus_erf(a: f64) -> f64 {
-    let a = select(a > 6.0, 6.0, a); // erf 6 = 1 - 2^-55 rounds to 1
+fn one_minus_erf<L: Lane>(a: L) -> L {
+    let a = a.gt(6.0).select(6.0, a); // erf 6 = 1 - 2^-55 rounds to 1
     let t = (a - 3.0) / (a + 3.0);
     let h = polynomial_in_halves!(t; 0.17900115118135396, -0.326233560045899, 0.24560380166422463,
         -0.15011593634629514, 0.0716658500976796, -0.024392328114465917, 0.004270352708876235,
@@ -88,17 +89,17 @@ fn one_minus_erf(a: f64) -> f64 {
 
 /// erf x; max error measured 1.4 ulp.
 #[inline(always)]
-pub(crate) fn erf(x: f64) -> f64 {
+pub(crate) fn erf<L: Lane>(x: L) -> L {
     let a = x.abs();
     let (small, _) = erf_small(x);
-    let large = (1.0 - one_minus_erf(a)).copysign(x);
-    let value = select(a < ERF_SMALL, small, large);
-    select(x == 0.0, x, value)
+    let large = (L::from(1.0) - one_minus_erf(a)).copysign(x);
+    let value = a.lt(ERF_SMALL).select(small, large);
+    x.eq(0.0).select(x, value)
 }
 
 /// erfc x for |x| <= 1.
 #[inline(always)]
-pub(super) fn erfc_small(x: f64) -> f64 {
+pub(super) fn erfc_small<L: Lane>(x: L) -> L {
     let (erf_hi, erf_lo) = erf_small(x);
     let (sum, lost) = fast_two_sum(1.0, -erf_hi);
     sum + (lost - erf_lo)
@@ -106,10 +107,10 @@ pub(super) fn erfc_small(x: f64) -> f64 {
 
 /// erfc x = 1 - erf x; max error measured 1.4 ulp.
 #[inline(always)]
-pub(crate) fn erfc(x: f64) -> f64 {
+pub(crate) fn erfc<L: Lane>(x: L) -> L {
     let a = x.abs();
     let small = erfc_small(x);
     let large = erfc_large(a);
-    let large = select(x < 0.0, 2.0 - large, large);
-    select(a < ERFC_SMALL, small, large)
+    let large = x.lt(0.0).select(L::from(2.0) - large, large);
+    a.lt(ERFC_SMALL).select(small, large)
 }

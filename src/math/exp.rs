@@ -6,7 +6,8 @@
 //! 2^k is applied in two halves, so that overflow and the one rounding to a subnormal come out of
 //! the last multiplication by themselves.
 
-use super::bits::{fast_two_sum, nearest, polynomial_in_halves, power_of_two, select, two_product};
+use super::arithmetic::{Lane, Truth};
+use super::bits::{fast_two_sum, nearest, polynomial_in_halves, two_product};
 
 pub(super) const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
 pub(super) const LN2_LO: f64 = f64::from_bits(0x3d2e_f357_93c7_6730);
@@ -20,93 +21,72 @@ const EXP2_BOUND: f64 = 1100.0;
 
 /// (e^r - 1 - r) / r².
 #[inline(always)]
-pub(super) fn remainder(r: f64) -> f64 {
+pub(super) fn remainder<L: Lane>(r: L) -> L {
     let q = polynomial_in_halves!(r; 0.16666666666666669, 0.04166666666666618, 0.008333333333329475,
         0.001388888888929379, 0.0001984126986505112, 2.480158627980565e-05, 2.755726537883622e-06,
         2.7558299845307925e-07, 2.5101906960630745e-08, 2.05722146481443e-09);
     q.mul_add(r, 0.5)
 }
 
-/// 2^k as two factors, neither of which overflows or underflows for |k| <= 2044.
-#[derive(Clone, Copy)]
-pub(super) struct Scale {
-    first: f64,
-    second: f64,
-}
-
-impl Scale {
-    #[inline(always)]
-    fn new(k: f64, k_bits: u64) -> Self {
-        let (_, half_bits) = nearest(0.5 * k);
-        Self {
-            first: power_of_two(half_bits),
-            second: power_of_two(k_bits.wrapping_sub(half_bits)),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn apply(self, x: f64) -> f64 {
-        x * self.first * self.second
-    }
-}
-
 /// `x` cut to ±`EXPONENT_BOUND`; NaN stays.
 #[inline(always)]
-fn bounded(x: f64) -> f64 {
-    let x = select(x > EXPONENT_BOUND, EXPONENT_BOUND, x);
-    select(x < -EXPONENT_BOUND, -EXPONENT_BOUND, x)
+fn bounded<L: Lane>(x: L) -> L {
+    let x = x.gt(EXPONENT_BOUND).select(EXPONENT_BOUND, x);
+    x.lt(-EXPONENT_BOUND).select(-EXPONENT_BOUND, x)
 }
 
 /// e^x; max error measured 0.74 ulp.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
+pub(crate) fn exp<L: Lane>(x: L) -> L {
     let x = bounded(x);
-    let (k, k_bits) = nearest(x * LOG2_E);
+    let power = nearest(x * LOG2_E);
+    let k = power.0;
     let r = k.mul_add(-LN2_LO, k.mul_add(-LN2_HI, x));
     // 1 + r is rounded; what that loses joins the small terms.
     let (sum, lost) = fast_two_sum(1.0, r);
     let e = sum + (r * r).mul_add(remainder(r), lost);
-    Scale::new(k, k_bits).apply(e)
+    e.scaled(power)
 }
 
 /// 2^x, exact where x is an integer; max error measured 0.70 ulp. The fraction of x, exact, times ln 2 in
 /// two doubles is the reduced argument.
 #[inline(always)]
-pub(crate) fn exp2(x: f64) -> f64 {
+pub(crate) fn exp2<L: Lane>(x: L) -> L {
     const LN2: f64 = std::f64::consts::LN_2;
     const LN2_REST: f64 = f64::from_bits(0x3c7a_bc9e_3b39_803f);
-    let x = select(x > EXP2_BOUND, EXP2_BOUND, x);
-    let x = select(x < -EXP2_BOUND, -EXP2_BOUND, x);
-    let (k, k_bits) = nearest(x);
-    let fraction = x - k;
+    let x = x.gt(EXP2_BOUND).select(EXP2_BOUND, x);
+    let x = x.lt(-EXP2_BOUND).select(-EXP2_BOUND, x);
+    let power = nearest(x);
+    let fraction = x - power.0;
     let (r, r_err) = two_product(fraction, LN2);
     let r_lo = fraction.mul_add(LN2_REST, r_err);
     let (sum, lost) = fast_two_sum(1.0, r);
     let e = sum + (r * r).mul_add(remainder(r), r_lo.mul_add(sum, lost));
-    Scale::new(k, k_bits).apply(e)
+    e.scaled(power)
 }
 
-/// e^(x + x_lo) = `scale`(hi + lo) to about 2^-60, for |x_lo| well below 1. The caller multiplies
-/// and rounds before it applies the scale.
+/// e^(x + x_lo) = (hi + lo) 2^k to about 2^-60, for |x_lo| well below 1. The caller multiplies
+/// and rounds before it scales.
 #[inline(always)]
-pub(super) fn exp_parts(x: f64, x_lo: f64) -> (f64, f64, Scale) {
+pub(super) fn exp_parts<L: Lane>(x: L, x_lo: L) -> (L, L, (L, L::Bits)) {
     // At the bound the answer is 0 or infinite already, and x_lo may be no number.
-    let inside = x.abs() < EXPONENT_BOUND;
+    let inside = x.abs().lt(EXPONENT_BOUND);
     let x = bounded(x);
-    let x_lo = select(inside, x_lo, 0.0);
-    let (k, k_bits) = nearest(x * LOG2_E);
+    let x_lo = inside.select(x_lo, 0.0);
+    let power = nearest(x * LOG2_E);
+    let k = power.0;
     let r_hi = k.mul_add(-LN2_HI, x);
     let tail = k.mul_add(-LN2_LO, x_lo);
     let (r, r_lo) = fast_two_sum(r_hi, tail);
     let (sum, lost) = fast_two_sum(1.0, r);
     let small = (r * r).mul_add(remainder(r), r_lo.mul_add(sum, lost));
     let (hi, lo) = fast_two_sum(sum, small);
-    (hi, lo, Scale::new(k, k_bits))
+    (hi, lo, power)
 }
 
 /// e^(x + x_lo) rounded once.
 #[inline(always)]
-pub(super) fn exp_of_sum(x: f64, x_lo: f64) -> f64 {
-    let (hi, _, scale) = exp_parts(x, x_lo);
-    scale.apply(hi)
+pub(super) fn exp_of_sum<L: Lane>(x: L, x_lo: L) -> L {
+    let (hi, _, power) = exp_parts(x, x_lo);
+    hi.scaled(power)
 }

@@ -6,6 +6,7 @@
 //!   2^-55.3): the form of the continued fraction DLMF 6.9.1. e^-x is a pair whose power of two comes last,
 //!   so that the result underflows gradually.
 
+use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, polynomial, two_product};
 use super::exp::exp_parts;
 use super::ln::ln_in_parts;
@@ -40,9 +41,9 @@ pub(crate) fn e1(x: f64) -> f64 {
         let bottom = polynomial!(u; 1.0, 50.64014918410069, 1009.3626377851423, 10275.576916691522,
             58094.79316548847, 186212.720965782, 332434.7337261054, 313150.40639359655,
             140251.48777665026, 24430.15707302615, 1023.8519339850128);
-        let (e, e_lo, scale) = exp_parts(-x, 0.0);
+        let (e, e_lo, power) = exp_parts(-x, 0.0);
         let (value, _) = divide((e, e_lo), fast_two_sum(x, top / bottom));
-        return scale.apply(value);
+        return value.scaled(power);
     }
     if x > 800.0 { 0.0 } else { f64::NAN }
 }

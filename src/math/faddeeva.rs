@@ -22,6 +22,7 @@
 //! The derivative is 2i/√π - 2zw where |z| < 10, and beyond, where that cancels, the series
 //! -(2i/√π) z⁻² Σ (2n+1)!!/2ⁿ⁺¹ z^(-2n).
 
+use super::arithmetic::Lane;
 use super::bits::{nearest, select, two_product, two_sum};
 use super::exp::{exp, exp_parts};
 use super::trig::{cos_fast, sin_fast};
@@ -64,7 +65,7 @@ fn exponential(a: f64, b: f64) -> (f64, f64, f64) {
     let (sum, s_lo) = two_sum(b, a);
     let (square, square_lo) = two_product(difference, sum);
     let lo = difference.mul_add(s_lo, d_lo.mul_add(sum, square_lo));
-    let (hi, e_lo, scale) = exp_parts(square, lo);
+    let (hi, e_lo, power) = exp_parts(square, lo);
     let (angle, angle_lo) = two_product(2.0 * a, b);
     let flat = (a == 0.0) | (b == 0.0);
     let known = flat | (angle <= LARGEST_ANGLE);
@@ -73,7 +74,7 @@ fn exponential(a: f64, b: f64) -> (f64, f64, f64) {
     let (c, s) = (cos_fast(angle), sin_fast(angle));
     let cosine = select(known, s.mul_add(-angle_lo, c), f64::NAN);
     let sine = select(known, c.mul_add(angle_lo, s), f64::NAN);
-    (scale.apply(hi + e_lo), cosine, sine)
+    ((hi + e_lo).scaled(power), cosine, sine)
 }
 
 /// w by the trapezoidal rule, 0 <= a, b and |z| < 10, of e^(b² - a²) and the cosine and sine of 2ab.

@@ -4,7 +4,8 @@
 //! range of x cancels. j = 1 or 2 keeps 2^k finite where the result (e^x - 1, or sinh x = e^x / 2)
 //! still is. r and e^r - 1 - r are those of `exp`.
 
-use super::bits::{fast_two_sum, nearest, power_of_two, select, two_sum};
+use super::arithmetic::{Lane, LaneBits, Truth};
+use super::bits::{fast_two_sum, nearest, power_of_two, two_sum};
 use super::exp::{LN2_HI, LN2_LO, LOG2_E, remainder};
 
 /// Below this |x| all odd functions here round to x; keeps subnormals and the sign of zero.
@@ -12,7 +13,7 @@ const LINEAR_LIMIT: f64 = 1.862_645_149_230_957e-9; // 2^-29
 
 /// x = k ln 2 + r; p + `p_lo` = e^r - 1.
 #[inline(always)]
-fn reduced_exp_m1(x: f64) -> (f64, f64, u64) {
+fn reduced_exp_m1<L: Lane>(x: L) -> (L, L, L::Bits) {
     let (k, k_bits) = nearest(x * LOG2_E);
     let r_hi = k.mul_add(-LN2_HI, x);
     let (r, r_lo) = fast_two_sum(r_hi, k * -LN2_LO);
@@ -23,10 +24,10 @@ fn reduced_exp_m1(x: f64) -> (f64, f64, u64) {
 
 /// 2^-j (e^x - 1) as hi + lo, for -50 <= x and x <= 709.9 (j = 1) or 710.5 (j = 2).
 #[inline(always)]
-fn exp_m1_parts(x: f64, j: u64) -> (f64, f64) {
+fn exp_m1_parts<L: Lane>(x: L, j: u64) -> (L, L) {
     let (p, p_lo, k_bits) = reduced_exp_m1(x);
-    let scale = power_of_two(k_bits.wrapping_sub(j));
-    let unit = power_of_two(0u64.wrapping_sub(j));
+    let scale = power_of_two(k_bits.less(j));
+    let unit = L::from(power_of_two(0u64.wrapping_sub(j)));
     let (shifted, shifted_lo) = two_sum(scale, -unit);
     let (hi, lo) = two_sum(shifted, scale * p);
     fast_two_sum(hi, scale.mul_add(p_lo, lo + shifted_lo))
@@ -34,57 +35,57 @@ fn exp_m1_parts(x: f64, j: u64) -> (f64, f64) {
 
 /// e^x - 1; max error measured 0.89 ulp.
 #[inline(always)]
-pub(crate) fn exp_m1(x: f64) -> f64 {
-    let bounded = select(x > 709.9, 709.9, x);
-    let bounded = select(bounded < -50.0, -50.0, bounded);
+pub(crate) fn exp_m1<L: Lane>(x: L) -> L {
+    let bounded = x.gt(709.9).select(709.9, x);
+    let bounded = bounded.lt(-50.0).select(-50.0, bounded);
     let (hi, _) = exp_m1_parts(bounded, 1);
-    select(x.abs() < 1.110_223_024_625_156_5e-16, x, 2.0 * hi) // 2^-53
+    x.abs().lt(1.110_223_024_625_156_5e-16).select(x, hi * 2.0) // 2^-53
 }
 
 /// sinh x = (t + t / (t + 1)) / 2 with t = e^|x| - 1; max error measured 0.95 ulp.
 #[inline(always)]
-pub(crate) fn sinh(x: f64) -> f64 {
+pub(crate) fn sinh<L: Lane>(x: L) -> L {
     let a = x.abs();
-    let bounded = select(a > 710.5, 710.5, a);
+    let bounded = a.gt(710.5).select(710.5, a);
     let (quarter, quarter_lo) = exp_m1_parts(bounded, 2);
     // u = t / (t + 1), d = t + 1, so that sinh x = 2 (t/4 + u/4).
-    let d = 4.0 * quarter + 1.0;
-    let d = select(d < f64::MAX, d, f64::MAX); // u is then far below an ulp anyway
+    let d = quarter * 4.0 + 1.0;
+    let d = d.lt(f64::MAX).select(d, f64::MAX); // u is then far below an ulp anyway
     let u = quarter / d;
     // What the quotient lost: (t - u d) / d, where d_lo is what t + 1 lost.
-    let bounded_quarter = select(quarter < 1e300, quarter, 1e300);
-    let (_, d_lo) = two_sum(4.0 * bounded_quarter, 1.0);
+    let bounded_quarter = quarter.lt(1e300).select(quarter, 1e300);
+    let (_, d_lo) = two_sum(bounded_quarter * 4.0, L::from(1.0));
     let u_lo = ((-u).mul_add(d, quarter) - u * d_lo) / d;
     let (hi, lo) = fast_two_sum(quarter, u);
-    let value = 2.0 * (hi + (lo + (u_lo + quarter_lo)));
-    select(a < LINEAR_LIMIT, x, value.copysign(x))
+    let value = (hi + (lo + (u_lo + quarter_lo))) * 2.0;
+    a.lt(LINEAR_LIMIT).select(x, value.copysign(x))
 }
 
 /// cosh x = (e + 1/e) / 2 with e = e^|x|; max error measured 0.86 ulp.
 #[inline(always)]
-pub(crate) fn cosh(x: f64) -> f64 {
+pub(crate) fn cosh<L: Lane>(x: L) -> L {
     let a = x.abs();
-    let bounded = select(a > 710.5, 710.5, a);
+    let bounded = a.gt(710.5).select(710.5, a);
     let (p, p_lo, k_bits) = reduced_exp_m1(bounded);
-    let scale = power_of_two(k_bits.wrapping_sub(2));
+    let scale = power_of_two(k_bits.less(2));
     let (e, e_lo) = fast_two_sum(1.0, p);
     let (e, e_lo) = (scale * e, scale * (e_lo + p_lo));
     // cosh x = 2 (e/4 + 1 / (16 e/4)).
-    let (hi, lo) = fast_two_sum(e, 0.0625 / e);
-    2.0 * (hi + (lo + e_lo))
+    let (hi, lo) = fast_two_sum(e, L::from(0.0625) / e);
+    (hi + (lo + e_lo)) * 2.0
 }
 
 /// tanh x = -t / (t + 2) with t = e^(-2|x|) - 1 in (-1, 0]; max error measured 0.68 ulp.
 #[inline(always)]
-pub(crate) fn tanh(x: f64) -> f64 {
+pub(crate) fn tanh<L: Lane>(x: L) -> L {
     let a = x.abs();
-    let bounded = select(a > 25.0, 25.0, a);
-    let (t, t_lo) = exp_m1_parts(-2.0 * bounded, 0);
+    let bounded = a.gt(25.0).select(25.0, a);
+    let (t, t_lo) = exp_m1_parts(bounded * -2.0, 0);
     let (d, d_err) = fast_two_sum(2.0, t);
     let d_lo = d_err + t_lo;
-    let inverse = 1.0 / d;
+    let inverse = L::from(1.0) / d;
     let q = t * inverse;
     let rest = (-q).mul_add(d, t) + (-q).mul_add(d_lo, t_lo);
     let value = rest.mul_add(inverse, q).abs();
-    select(a < LINEAR_LIMIT, x, value.copysign(x))
+    a.lt(LINEAR_LIMIT).select(x, value.copysign(x))
 }

@@ -6,7 +6,8 @@
 //!
 //! (DLMF 4.37.16, 4.37.19 and 4.37.24.) From 2^60 on asinh and acosh are ln x + ln 2.
 
-use super::bits::{fast_two_sum, select, two_product, two_sum};
+use super::arithmetic::{Lane, Truth};
+use super::bits::{fast_two_sum, two_product, two_sum};
 use super::ln_variants::ln_1p_of_sum;
 use super::pair::root;
 
@@ -16,10 +17,10 @@ const HUGE: f64 = 1_152_921_504_606_846_976.0; // 2^60
 
 /// asinh x; max error measured 0.72 ulp.
 #[inline(always)]
-pub(crate) fn asinh(x: f64) -> f64 {
+pub(crate) fn asinh<L: Lane>(x: L) -> L {
     let a = x.abs();
-    let huge = a > HUGE;
-    let b = select(huge, 1.0, a);
+    let huge = a.gt(HUGE);
+    let b = huge.select(1.0, a);
     let (square, square_lo) = two_product(b, b);
     let (sum, sum_lo) = two_sum(1.0, square);
     let (r, r_lo) = root((sum, sum_lo + square_lo));
@@ -27,36 +28,36 @@ pub(crate) fn asinh(x: f64) -> f64 {
     let q = square / d;
     let q_lo = ((-q).mul_add(d, square) + (-q).mul_add(d_lo + r_lo, square_lo)) / d;
     let (t, t_lo) = fast_two_sum(b, q);
-    let (t, t_lo) = (select(huge, a, t), select(huge, 0.0, t_lo + q_lo));
-    let (_, value) = ln_1p_of_sum(t, t_lo, select(huge, 1.0, 0.0));
+    let (t, t_lo) = (huge.select(a, t), huge.select(0.0, t_lo + q_lo));
+    let (_, value) = ln_1p_of_sum(t, t_lo, huge.select(1.0, 0.0));
     // NaN and infinity are their own.
-    let value = select(a < f64::INFINITY, value, a);
-    select(a < LINEAR_LIMIT, x, value.copysign(x))
+    let value = a.lt(f64::INFINITY).select(value, a);
+    a.lt(LINEAR_LIMIT).select(x, value.copysign(x))
 }
 
 /// acosh x, NaN for x < 1; max error measured 0.86 ulp.
 #[inline(always)]
-pub(crate) fn acosh(x: f64) -> f64 {
-    let huge = x > HUGE;
-    let t = select(huge, 1.0, x) - 1.0; // exact up to 2^53, and then far below what shows
+pub(crate) fn acosh<L: Lane>(x: L) -> L {
+    let huge = x.gt(HUGE);
+    let t = huge.select(1.0, x) - 1.0; // exact up to 2^53, and then far below what shows
     let (square, square_lo) = two_product(t, t);
     let (sum, sum_lo) = two_sum(t + t, square);
     let (r, r_lo) = root((sum, sum_lo + square_lo));
     let (t, t_lo) = two_sum(t, r);
-    let (t, t_lo) = (select(huge, x, t), select(huge, 0.0, t_lo + r_lo));
-    let (_, value) = ln_1p_of_sum(t, t_lo, select(huge, 1.0, 0.0));
-    let value = select(x < f64::INFINITY, value, x);
-    select(x > 1.0, value, select(x == 1.0, 0.0, f64::NAN))
+    let (t, t_lo) = (huge.select(x, t), huge.select(0.0, t_lo + r_lo));
+    let (_, value) = ln_1p_of_sum(t, t_lo, huge.select(1.0, 0.0));
+    let value = x.lt(f64::INFINITY).select(value, x);
+    x.gt(1.0).select(value, x.eq(1.0).select(0.0, f64::NAN))
 }
 
 /// atanh x, ±infinity at ±1, NaN beyond; max error measured 0.72 ulp.
 #[inline(always)]
-pub(crate) fn atanh(x: f64) -> f64 {
+pub(crate) fn atanh<L: Lane>(x: L) -> L {
     let a = x.abs();
     let (d, d_lo) = fast_two_sum(1.0, -a);
     let t = (a + a) / d;
     let t_lo = ((-t).mul_add(d, a + a) - t * d_lo) / d;
-    let (_, value) = ln_1p_of_sum(t, t_lo, 0.0);
-    let value = select(a < 1.0, 0.5 * value, select(a == 1.0, f64::INFINITY, f64::NAN));
-    select(a < LINEAR_LIMIT, x, value.copysign(x))
+    let (_, value) = ln_1p_of_sum(t, t_lo, L::from(0.0));
+    let value = a.lt(1.0).select(value * 0.5, a.eq(1.0).select(f64::INFINITY, f64::NAN));
+    a.lt(LINEAR_LIMIT).select(x, value.copysign(x))
 }

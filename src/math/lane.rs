@@ -67,3 +67,5 @@ for_each_method!(from_files);
 
 pub(crate) use super::polygamma::polygamma;
 pub(crate) use super::processor::{abs, ceil, floor, fmod, round, signum, sqrt};
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+pub(crate) use super::trig::{cos_fast, is_huge, sin_fast, tan_fast};

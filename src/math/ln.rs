@@ -9,7 +9,8 @@
 //! so that ln x = k ln 2 + f - (f²/2 - s (f²/2 + R)), in which only small terms are rounded before
 //! the last sum. L has degree 6 (weighted Remez, `coefficients.py ln`; error 2^-58.9 of ln(1 + f)).
 
-use super::bits::{fast_two_sum, polynomial, select, two_product};
+use super::arithmetic::{Lane, LaneBits, Truth};
+use super::bits::{fast_two_sum, polynomial, two_product};
 use super::exp::{LN2_HI, LN2_LO};
 
 /// Bits of the least double not below √½.
@@ -19,49 +20,45 @@ const TWO_52: u64 = 0x4330_0000_0000_0000;
 
 /// x = 2^k m with m in [√½, √2), for finite x > 0, subnormal or not.
 #[inline(always)]
-pub(super) fn split(x: f64) -> (f64, f64) {
-    let subnormal = x < f64::MIN_POSITIVE;
-    let normal = select(subnormal, x * 18_014_398_509_481_984.0, x); // 2^54
-    let offset = select(
-        subnormal,
-        4_503_599_627_370_496.0 + 1024.0 + 54.0,
-        4_503_599_627_370_496.0 + 1024.0,
-    );
+pub(super) fn split<L: Lane>(x: L) -> (L, L) {
+    let subnormal = x.lt(f64::MIN_POSITIVE);
+    let normal = subnormal.select(x * 18_014_398_509_481_984.0, x); // 2^54
+    let offset =
+        subnormal.select(4_503_599_627_370_496.0 + 1024.0 + 54.0, 4_503_599_627_370_496.0 + 1024.0);
     // (k + 1024) lands in the exponent field without a sign; a logical shift brings it down.
-    let shifted = normal.to_bits().wrapping_sub(SQRT_HALF).wrapping_add(1024 * ONE_EXPONENT);
-    let k = f64::from_bits((shifted >> 52) | TWO_52) - offset;
-    let exponent = shifted & 0xfff0_0000_0000_0000;
-    let m =
-        f64::from_bits(normal.to_bits().wrapping_sub(exponent).wrapping_add(1024 * ONE_EXPONENT));
+    let shifted = normal.to_bits().less(SQRT_HALF).plus(1024 * ONE_EXPONENT);
+    let k = ((shifted >> 52) | TWO_52.into()).number() - offset;
+    let exponent = shifted & 0xfff0_0000_0000_0000.into();
+    let m = normal.to_bits().less(exponent).plus(1024 * ONE_EXPONENT).number();
     (m, k)
 }
 
 /// R = (2 atanh(s) - 2 s) / s.
 #[inline(always)]
-fn series(z: f64) -> f64 {
+fn series<L: Lane>(z: L) -> L {
     z * polynomial!(z; 0.6666666666666734, 0.39999999999414665, 0.28571428742390675,
         0.222221985729059, 0.18183564338602734, 0.1531405028103059, 0.14795951981108388)
 }
 
 /// ln(1 + f) - f for f in [√½ - 1, √2 - 1].
 #[inline(always)]
-pub(super) fn ln_1p_less_f(f: f64) -> f64 {
-    let s = f / (2.0 + f);
-    let half_square = 0.5 * f * f;
+pub(super) fn ln_1p_less_f<L: Lane>(f: L) -> L {
+    let s = f / (f + 2.0);
+    let half_square = f * 0.5 * f;
     s.mul_add(half_square + series(s * s), -half_square)
 }
 
 /// What `value` becomes where x is not a positive finite number.
 #[inline(always)]
-pub(super) fn with_special_arguments(x: f64, value: f64) -> f64 {
-    let special = select(x < 0.0, f64::NAN, x); // infinity and NaN are their own logarithms
-    let special = select(x == 0.0, f64::NEG_INFINITY, special);
-    select((x > 0.0) & (x < f64::INFINITY), value, special)
+pub(super) fn with_special_arguments<L: Lane>(x: L, value: L) -> L {
+    let special = x.lt(0.0).select(f64::NAN, x); // infinity and NaN are their own logarithms
+    let special = x.eq(0.0).select(f64::NEG_INFINITY, special);
+    (x.gt(0.0) & x.lt(f64::INFINITY)).select(value, special)
 }
 
 /// ln x; max error measured 0.84 ulp.
 #[inline(always)]
-pub(crate) fn ln(x: f64) -> f64 {
+pub(crate) fn ln<L: Lane>(x: L) -> L {
     let (m, k) = split(x);
     let f = m - 1.0;
     let (hi, lo) = fast_two_sum(k * LN2_HI, f);
@@ -72,11 +69,11 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// ln x as hi + lo with an error of 2^-58 of the larger of |ln x| and ln 2, relative to ln x near 1;
 /// for finite x > 0. f²/2 is summed with its rounding error, so that only s (f²/2 + R) is rounded.
 #[inline(always)]
-pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
+pub(super) fn ln_in_parts<L: Lane>(x: L) -> (L, L) {
     let (m, k) = split(x);
     let f = m - 1.0;
-    let s = f / (2.0 + f);
-    let (half_square, half_square_err) = two_product(0.5 * f, f);
+    let s = f / (f + 2.0);
+    let (half_square, half_square_err) = two_product(f * 0.5, f);
     let (sum, sum_err) = fast_two_sum(k * LN2_HI, f);
     let (hi, hi_err) = fast_two_sum(sum, -half_square);
     let small = s.mul_add(half_square + series(s * s), -half_square_err);
@@ -89,7 +86,7 @@ pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
 /// m - c exact. 2 atanh(s) = 2 s + (2/3) s³ + s z² W(z) with s and s³ in double-double; z² W is below
 /// 2^-18 of the whole, so W may be a double: degree 4, `coefficients.py pow`; error 2^-72.2.
 #[inline(always)]
-pub(super) fn ln_in_two(x: f64) -> (f64, f64) {
+pub(super) fn ln_in_two<L: Lane>(x: L) -> (L, L) {
     const TWO_THIRDS_HI: f64 = 2.0 / 3.0;
     const TWO_THIRDS_LO: f64 = f64::from_bits(0x3c85_5555_5555_5555);
     /// 51/64 and 81/64; ln of each, as a multiple of 2^-42 like `LN2_HI`, and the rest.
@@ -100,22 +97,22 @@ pub(super) fn ln_in_two(x: f64) -> (f64, f64) {
     const LN_HIGH_HI: f64 = f64::from_bits(0x3fce_2707_6e2b_0000);
     const LN_HIGH_LO: f64 = f64::from_bits(0xbd3a_342c_2af0_003c);
     let (m, k) = split(x);
-    let (low, high) = (m < 0.89, m > 1.125);
-    let centre = select(low, LOW, select(high, HIGH, 1.0));
-    let ln_centre = select(low, LN_LOW_HI, select(high, LN_HIGH_HI, 0.0));
-    let ln_centre_lo = select(low, LN_LOW_LO, select(high, LN_HIGH_LO, 0.0));
+    let (low, high) = (m.lt(0.89), m.gt(1.125));
+    let centre = low.select(LOW, high.select(HIGH, 1.0));
+    let ln_centre = low.select(LN_LOW_HI, high.select(LN_HIGH_HI, 0.0));
+    let ln_centre_lo = low.select(LN_LOW_LO, high.select(LN_HIGH_LO, 0.0));
 
     let f = m - centre;
     let (d, d_lo) = fast_two_sum(centre, m); // exact in either order: d - centre needs 53 bits only
-    let inverse = 1.0 / d;
+    let inverse = L::from(1.0) / d;
     let s = f * inverse;
     let s_lo = (-s).mul_add(d_lo, (-s).mul_add(d, f)) * inverse;
     let (z, z_err) = two_product(s, s);
     let z_lo = (s + s).mul_add(s_lo, z_err);
     let (cube, cube_err) = two_product(z, s);
     let cube_lo = z_lo.mul_add(s, z.mul_add(s_lo, cube_err));
-    let (t, t_err) = two_product(TWO_THIRDS_HI, cube);
-    let t_lo = TWO_THIRDS_HI.mul_add(cube_lo, TWO_THIRDS_LO.mul_add(cube, t_err));
+    let (t, t_err) = two_product(cube, TWO_THIRDS_HI);
+    let t_lo = cube_lo.mul_add(TWO_THIRDS_HI, cube.mul_add(TWO_THIRDS_LO, t_err));
     let w = polynomial!(z; 0.4000000000000052, 0.2857142856996956, 0.22222223711090647,
         0.18181113502650706, 0.15541813497542167);
     let (a, a_lo) = fast_two_sum(s + s, t);

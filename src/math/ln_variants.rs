@@ -1,6 +1,7 @@
 //! ln(1 + x), log2 and log10, on the reduction and the series of `ln`.
 
-use super::bits::{fast_two_sum, select, two_product, two_sum};
+use super::arithmetic::{Lane, Truth};
+use super::bits::{fast_two_sum, two_product, two_sum};
 use super::exp::{LN2_HI, LN2_LO};
 use super::ln::{ln_1p_less_f, split, with_special_arguments};
 
@@ -14,10 +15,10 @@ const LOG10_2_LO: f64 = f64::from_bits(0x3d1f_ef31_1f12_b358);
 
 /// ln(1 + x); max error measured 0.85 ulp.
 #[inline(always)]
-pub(crate) fn ln_1p(x: f64) -> f64 {
-    let (u, value) = ln_1p_of_sum(x, 0.0, 0.0);
+pub(crate) fn ln_1p<L: Lane>(x: L) -> L {
+    let (u, value) = ln_1p_of_sum(x, L::from(0.0), L::from(0.0));
     let value = with_special_arguments(u, value);
-    select(x.abs() < 1.110_223_024_625_156_5e-16, x, value) // 2^-53, and the sign of zero
+    x.abs().lt(1.110_223_024_625_156_5e-16).select(x, value) // 2^-53, and the sign of zero
 }
 
 /// 1 + x, and ln(1 + x + `x_lo`) + `doublings` ln 2 where that is positive and finite.
@@ -25,30 +26,30 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
 /// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series runs on f = m - 1 + c = x itself; else
 /// what rounding f loses goes in with the slope 1/(1 + f), to first order 1 - f + f²/2.
 #[inline(always)]
-pub(super) fn ln_1p_of_sum(x: f64, x_lo: f64, doublings: f64) -> (f64, f64) {
+pub(super) fn ln_1p_of_sum<L: Lane>(x: L, x_lo: L, doublings: L) -> (L, L) {
     let (u, u_lo) = two_sum(1.0, x);
     let (m, k) = split(u);
     // u_lo matters for k < 54 only; 2^-k by the bits of m / u.
-    let c = select(k < 60.0, (u_lo + x_lo) * (m / u), 0.0);
+    let c = k.lt(60.0).select((u_lo + x_lo) * (m / u), 0.0);
     let (f, f_lo) = fast_two_sum(m - 1.0, c);
-    let (f, f_lo) = (select(k == 0.0, x, f), select(k == 0.0, x_lo, f_lo));
+    let (f, f_lo) = (k.eq(0.0).select(x, f), k.eq(0.0).select(x_lo, f_lo));
     let k = k + doublings;
     let (hi, lo) = fast_two_sum(k * LN2_HI, f);
-    let slope = f.mul_add(0.5 * f - 1.0, 1.0);
+    let slope = f.mul_add(f * 0.5 - 1.0, 1.0);
     let small = f_lo.mul_add(slope, k.mul_add(LN2_LO, lo)) + ln_1p_less_f(f);
     (u, hi + small)
 }
 
 /// ln m as hi + lo, with an error of 2^-56 of hi.
 #[inline(always)]
-fn ln_mantissa(m: f64) -> (f64, f64) {
+fn ln_mantissa<L: Lane>(m: L) -> (L, L) {
     let f = m - 1.0;
     fast_two_sum(f, ln_1p_less_f(f))
 }
 
 /// log2 x, exact for powers of two; max error measured 0.83 ulp.
 #[inline(always)]
-pub(crate) fn log2(x: f64) -> f64 {
+pub(crate) fn log2<L: Lane>(x: L) -> L {
     let (m, k) = split(x);
     let (l, l_lo) = ln_mantissa(m);
     let (p, p_err) = two_product(l, LOG2_E);
@@ -59,7 +60,7 @@ pub(crate) fn log2(x: f64) -> f64 {
 
 /// log10 x, exact for powers of ten; max error measured 0.74 ulp.
 #[inline(always)]
-pub(crate) fn log10(x: f64) -> f64 {
+pub(crate) fn log10<L: Lane>(x: L) -> L {
     let (m, k) = split(x);
     let (l, l_lo) = ln_mantissa(m);
     let (p, p_err) = two_product(l, LOG10_E);

@@ -12,6 +12,7 @@
 //! Coefficients come from `coefficients.py` beside this file. Each file states its method and its
 //! error as measured by the tests.
 
+pub(crate) mod arithmetic;
 mod asin;
 mod atan;
 mod bessel;

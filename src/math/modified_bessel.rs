@@ -18,6 +18,7 @@
 //!
 //! The exponential's power of two comes last, so that nothing overflows or underflows before the result.
 
+use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, polynomial, polynomial_in_halves, two_product, two_sum};
 use super::exp::exp_parts;
 use super::ln::ln_in_parts;
@@ -93,15 +94,15 @@ fn i(order: u32, a: f64, scaled: bool) -> f64 {
         if !scaled {
             return value.0;
         }
-        let (e, e_lo, scale) = exp_parts(-a, 0.0);
-        return scale.apply(multiply(value, (e, e_lo)).0);
+        let (e, e_lo, power) = exp_parts(-a, 0.0);
+        return multiply(value, (e, e_lo)).0.scaled(power);
     }
     if scaled {
         return if a < f64::INFINITY { i_far(order, a).0 } else { 1.0 / a };
     }
     if a < BOUND {
-        let (e, e_lo, scale) = exp_parts(a, 0.0);
-        return scale.apply(multiply(i_far(order, a), (e, e_lo)).0);
+        let (e, e_lo, power) = exp_parts(a, 0.0);
+        return multiply(i_far(order, a), (e, e_lo)).0.scaled(power);
     }
     a + f64::INFINITY
 }
@@ -169,16 +170,16 @@ fn k(order: u32, x: f64, scaled: bool) -> f64 {
         if !scaled {
             return value.0;
         }
-        let (e, e_lo, scale) = exp_parts(x, 0.0);
-        return scale.apply(multiply(value, (e, e_lo)).0);
+        let (e, e_lo, power) = exp_parts(x, 0.0);
+        return multiply(value, (e, e_lo)).0.scaled(power);
     }
     if x > K_FAR {
         if scaled {
             return if x < f64::INFINITY { k_far(order, x).0 } else { 0.0 };
         }
         if x < BOUND {
-            let (e, e_lo, scale) = exp_parts(-x, 0.0);
-            return scale.apply(multiply(k_far(order, x), (e, e_lo)).0);
+            let (e, e_lo, power) = exp_parts(-x, 0.0);
+            return multiply(k_far(order, x), (e, e_lo)).0.scaled(power);
         }
         return 0.0;
     }

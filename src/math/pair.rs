@@ -1,5 +1,6 @@
 //! Sums, products and quotients of numbers held in two doubles, hi + lo, to about 2^-104 of the result.
 
+use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, two_product, two_sum};
 
 pub(super) type Pair = (f64, f64);
@@ -28,7 +29,7 @@ pub(super) fn divide(a: Pair, b: Pair) -> Pair {
 
 /// √a for a > 0.
 #[inline(always)]
-pub(super) fn root(a: Pair) -> Pair {
+pub(super) fn root<L: Lane>(a: (L, L)) -> (L, L) {
     let r = a.0.sqrt();
     fast_two_sum(r, ((-r).mul_add(r, a.0) + a.1) / (r + r))
 }

@@ -6,14 +6,15 @@
 //! least 190 bits from the quadrant down, of which at most 62 can be leading zeros of the fraction.
 //! (Payne & Hanek, SIGNUM 1983; Muller, Elementary Functions, ch. 11.)
 
+use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, two_product};
 
 /// x = n π/2 + hi + lo; the low two bits of `n` are n mod 4.
 #[derive(Clone, Copy)]
-pub(super) struct Reduced {
-    pub(super) n: u64,
-    pub(super) hi: f64,
-    pub(super) lo: f64,
+pub(super) struct Reduced<L: Lane> {
+    pub(super) n: L::Bits,
+    pub(super) hi: L,
+    pub(super) lo: L,
 }
 
 /// Bits of 2/π after the binary point, enough for e = 971.
@@ -49,7 +50,7 @@ fn word(i: usize) -> u64 {
 }
 
 /// x = n π/2 + hi + lo with |hi| <= π/4, for finite |x| > 2^30.
-pub(super) fn reduce_huge(x: f64) -> Reduced {
+pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     let bits = x.to_bits();
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let e = ((bits >> 52) & 0x7ff) as usize; // 1053..=2046: the exponent of M is e - 1075

@@ -1,6 +1,7 @@
 //! cbrt and hypot.
 
-use super::bits::{fast_two_sum, nearest, polynomial, power_of_two, select, two_product};
+use super::arithmetic::{Lane, Truth};
+use super::bits::{fast_two_sum, nearest, polynomial, power_of_two, two_product};
 use super::ln::split;
 
 /// The cube root; max error measured 0.52 ulp.
@@ -10,13 +11,13 @@ use super::ln::split;
 /// y (1 - e)^(-1/3) = y (1 + e/3 + 2e²/9 + 14e³/81 + 35e⁴/243 + ...), e = 1 - v y³, takes it to 2^-30.
 /// The root v y² then takes a Newton step whose residual v - c³ is exact to twice the precision.
 #[inline(always)]
-pub(crate) fn cbrt(x: f64) -> f64 {
+pub(crate) fn cbrt<L: Lane>(x: L) -> L {
     let a = x.abs();
     let (m, k) = split(a);
     let (j, j_bits) = nearest(k * (1.0 / 3.0));
     // k - 3 j is -1, 0 or 1.
-    let rest = k - 3.0 * j;
-    let v = m * select(rest > 0.5, 2.0, select(rest < -0.5, 0.5, 1.0));
+    let rest = k - j * 3.0;
+    let v = m * rest.gt(0.5).select(2.0, rest.lt(-0.5).select(0.5, 1.0));
     let y = polynomial!(v; 1.891792395712357, -1.7632528904742533, 1.2274137505624176,
         -0.41546068112295, 0.05295254986213442);
     let e = (-v * y).mul_add(y * y, 1.0);
@@ -29,7 +30,7 @@ pub(crate) fn cbrt(x: f64) -> f64 {
     let root = (residual * y2).mul_add(1.0 / 3.0, c);
     let value = (root * power_of_two(j_bits)).copysign(x);
     // 0, infinity and NaN are their own roots.
-    select((a > 0.0) & (a < f64::INFINITY), value, x)
+    (a.gt(0.0) & a.lt(f64::INFINITY)).select(value, x)
 }
 
 /// √(x² + y²) without intermediate overflow or underflow; max error measured 0.501 ulp.
@@ -37,22 +38,22 @@ pub(crate) fn cbrt(x: f64) -> f64 {
 /// Both are scaled by a power of two; the squares are summed in double-double and the root takes
 /// one correction by the residual.
 #[inline(always)]
-pub(crate) fn hypot(x: f64, y: f64) -> f64 {
+pub(crate) fn hypot<L: Lane>(x: L, y: L) -> L {
     const UP: f64 = f64::from_bits((1023 + 600) << 52);
     const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
     let (x, y) = (x.abs(), y.abs());
-    let (a, b) = (select(x > y, x, y), select(x > y, y, x));
-    let (large, small) = (a > 1e150, a < 1e-150);
-    let scale = select(large, DOWN, select(small, UP, 1.0));
-    let back = select(large, UP, select(small, DOWN, 1.0));
+    let (a, b) = (x.gt(y).select(x, y), x.gt(y).select(y, x));
+    let (large, small) = (a.gt(1e150), a.lt(1e-150));
+    let scale = large.select(DOWN, small.select(UP, 1.0));
+    let back = large.select(UP, small.select(DOWN, 1.0));
     let (a, b) = (a * scale, b * scale);
     let (a2, a2_err) = two_product(a, a);
     let (b2, b2_err) = two_product(b, b);
     let (sum, lost) = fast_two_sum(a2, b2);
     let root = sum.sqrt();
     let residual = (-root).mul_add(root, sum) + (lost + (a2_err + b2_err));
-    let root = root + select(sum > 0.0, residual / (root + root), 0.0);
+    let root = root + sum.gt(0.0).select(residual / (root + root), 0.0);
     let value = root * back;
-    let value = select(x.is_nan() | y.is_nan(), f64::NAN, value);
-    select((x == f64::INFINITY) | (y == f64::INFINITY), f64::INFINITY, value)
+    let value = (x.is_nan() | y.is_nan()).select(f64::NAN, value);
+    (x.eq(f64::INFINITY) | y.eq(f64::INFINITY)).select(f64::INFINITY, value)
 }

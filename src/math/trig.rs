@@ -12,7 +12,8 @@
 //! Remez on |r| <= π/4, `coefficients.py sin cos`; errors 2^-57.2 and 2^-59.9). |x| > 2^30 takes the
 //! slow reduction in `reduce_huge`, which no vector lane does: blocks repair those lanes afterwards.
 
-use super::bits::{fast_two_sum, nearest, polynomial, select, two_product, two_sum};
+use super::arithmetic::{Lane, LaneBits, Truth};
+use super::bits::{fast_two_sum, nearest, polynomial, two_product, two_sum};
 use super::reduce_huge::{Reduced, reduce_huge};
 
 const P1: f64 = std::f64::consts::FRAC_PI_2;
@@ -28,12 +29,12 @@ const LINEAR_LIMIT: f64 = 7.450_580_596_923_828e-9; // 2^-27
 
 /// Whether x needs `reduce_huge` (infinities do not: the fast path makes them NaN).
 #[inline(always)]
-pub(super) fn is_huge(x: f64) -> bool {
-    (x.abs() > FAST_LIMIT) & (x.abs() < f64::INFINITY)
+pub(crate) fn is_huge<L: Lane>(x: L) -> L::Truth {
+    x.abs().gt(FAST_LIMIT) & x.abs().lt(f64::INFINITY)
 }
 
 #[inline(always)]
-fn reduce_fast(x: f64) -> Reduced {
+fn reduce_fast<L: Lane>(x: L) -> Reduced<L> {
     let (n, bits) = nearest(x * TWO_OVER_PI);
     let first = n.mul_add(-P1, x);
     let (second, second_err) = two_product(n, P2);
@@ -44,53 +45,53 @@ fn reduce_fast(x: f64) -> Reduced {
 
 /// x = n π/2 + hi + lo for any finite x.
 #[inline(always)]
-pub(super) fn reduce(x: f64) -> Reduced {
+pub(super) fn reduce(x: f64) -> Reduced<f64> {
     if is_huge(x) { reduce_huge(x) } else { reduce_fast(x) }
 }
 
 /// sin(hi + lo) = hi + tail.
 #[inline(always)]
-fn sin_tail(r: Reduced, z: f64) -> f64 {
+fn sin_tail<L: Lane>(r: Reduced<L>, z: L) -> L {
     let s = polynomial!(z; -0.16666666666666632, 0.008333333333322413, -0.00019841269829807686,
         2.7557313691882725e-06, -2.5050758110582497e-08, 1.589679541843256e-10);
     // d sin / dr = cos r = 1 - z/2 + ...
-    (r.hi * z).mul_add(s, (0.5 * z).mul_add(-r.lo, r.lo))
+    (r.hi * z).mul_add(s, (z * 0.5).mul_add(-r.lo, r.lo))
 }
 
 /// cos(hi + lo) = w + tail.
 #[inline(always)]
-fn cos_parts(r: Reduced, z: f64) -> (f64, f64) {
+fn cos_parts<L: Lane>(r: Reduced<L>, z: L) -> (L, L) {
     let c = polynomial!(z; 0.0416666666666666, -0.0013888888888874125, 2.4801587289482215e-05,
         -2.755731435234158e-07, 2.087572327441495e-09, -1.135964786374259e-11);
-    let half = 0.5 * z;
+    let half = z * 0.5;
     let (w, lost) = fast_two_sum(1.0, -half);
     let z_lo = r.hi.mul_add(r.hi, -z); // z/2 is large enough here for its rounding to show
-    let tail = r.hi.mul_add(-r.lo, 0.5f64.mul_add(-z_lo, lost));
+    let tail = r.hi.mul_add(-r.lo, (-z_lo).mul_add(0.5, lost));
     (w, (z * z).mul_add(c, tail))
 }
 
 /// sin(x + shift π/2) for a reduced x.
 #[inline(always)]
-fn sin_shifted(r: Reduced, shift: u64) -> f64 {
-    let n = r.n.wrapping_add(shift);
+fn sin_shifted<L: Lane>(r: Reduced<L>, shift: u64) -> L {
+    let n = r.n.plus(shift);
     let z = r.hi * r.hi;
     let (w, tail) = cos_parts(r, z);
     let s = r.hi + sin_tail(r, z);
-    let value = if n & 1 == 0 { s } else { w + tail };
-    f64::from_bits(value.to_bits() ^ ((n & 2) << 62))
+    let value = (n & 1.into()).is(0).select(s, w + tail);
+    (value.to_bits() ^ ((n & 2.into()) << 62)).number()
 }
 
 #[inline(always)]
-fn tan_reduced(r: Reduced) -> f64 {
+fn tan_reduced<L: Lane>(r: Reduced<L>) -> L {
     let z = r.hi * r.hi;
     let (w, tail) = cos_parts(r, z);
     let (c, c_lo) = fast_two_sum(w, tail);
     let (s, s_lo) = fast_two_sum(r.hi, sin_tail(r, z));
     // tan = s / c in even quadrants, -c / s in odd ones.
-    let odd = r.n & 1 != 0;
-    let (top, top_lo) = (select(odd, -c, s), select(odd, -c_lo, s_lo));
-    let (bottom, bottom_lo) = (select(odd, s, c), select(odd, s_lo, c_lo));
-    let inverse = 1.0 / bottom;
+    let even = (r.n & 1.into()).is(0);
+    let (top, top_lo) = (even.select(s, -c), even.select(s_lo, -c_lo));
+    let (bottom, bottom_lo) = (even.select(c, s), even.select(c_lo, s_lo));
+    let inverse = L::from(1.0) / bottom;
     let q = top * inverse;
     let rest = (-q).mul_add(bottom, top) + (-q).mul_add(bottom_lo, top_lo);
     rest.mul_add(inverse, q)
@@ -98,7 +99,7 @@ fn tan_reduced(r: Reduced) -> f64 {
 
 /// π r as a reduced argument, for |r| <= 1/2.
 #[inline(always)]
-fn times_pi(r: f64) -> Reduced {
+fn times_pi(r: f64) -> Reduced<f64> {
     let (n, fraction) = if r > 0.25 {
         (1, r - 0.5)
     } else if r < -0.25 {
@@ -117,7 +118,7 @@ pub(super) fn sin_pi(r: f64) -> f64 {
 
 /// sin(x + shift π/2) for a reduced x as two doubles, to about 2^-56.
 #[inline(always)]
-pub(super) fn sin_shifted_in_parts(r: Reduced, shift: u64) -> (f64, f64) {
+pub(super) fn sin_shifted_in_parts(r: Reduced<f64>, shift: u64) -> (f64, f64) {
     let n = r.n.wrapping_add(shift);
     let z = r.hi * r.hi;
     let (w, tail) = if n & 1 == 0 { (r.hi, sin_tail(r, z)) } else { cos_parts(r, z) };
@@ -138,20 +139,20 @@ pub(super) fn cot_pi(r: f64) -> f64 {
 
 /// sin x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
-pub(super) fn sin_fast(x: f64) -> f64 {
-    select(x.abs() < LINEAR_LIMIT, x, sin_shifted(reduce_fast(x), 0))
+pub(crate) fn sin_fast<L: Lane>(x: L) -> L {
+    x.abs().lt(LINEAR_LIMIT).select(x, sin_shifted(reduce_fast(x), 0))
 }
 
 /// cos x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
-pub(super) fn cos_fast(x: f64) -> f64 {
+pub(crate) fn cos_fast<L: Lane>(x: L) -> L {
     sin_shifted(reduce_fast(x), 1)
 }
 
 /// tan x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
-pub(super) fn tan_fast(x: f64) -> f64 {
-    select(x.abs() < LINEAR_LIMIT, x, tan_reduced(reduce_fast(x)))
+pub(crate) fn tan_fast<L: Lane>(x: L) -> L {
+    x.abs().lt(LINEAR_LIMIT).select(x, tan_reduced(reduce_fast(x)))
 }
 
 #[cold]

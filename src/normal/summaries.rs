@@ -39,7 +39,7 @@ impl Clone for Normal {
 }
 
 /// Position of the product of columns i ≤ j in [`Normal::products`].
-pub(crate) fn pair(i: usize, j: usize) -> usize {
+pub(crate) const fn pair(i: usize, j: usize) -> usize {
     debug_assert!(i <= j);
     j * (j + 1) / 2 + i
 }

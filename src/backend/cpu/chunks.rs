@@ -4,7 +4,7 @@
 //! of the chunks, so the result does not depend on the number of threads. The number of chunks is
 //! bounded, so the memory for their summaries does not grow with the data.
 
-use super::machine::BLOCK;
+use super::code::BLOCK;
 use crate::threads;
 use rayon::prelude::*;
 

@@ -10,9 +10,10 @@
 //! The closest point is found by Newton's method from the measured one, by steps that never lead away,
 //! with the exact second derivatives of f: a pass depends on the parameters alone, not on passes before.
 
-use super::code::Code;
+use super::assembly::Assembled;
+use super::code::{BLOCK, Code};
 use super::kernels::{self, Kernels};
-use super::machine::{BLOCK, Block, Inputs, Machine, Uniforms, copy};
+use super::machine::{Block, Inputs, Machine, Uniforms, copy};
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ const MOST_EVALUATIONS: usize = 100;
 pub(crate) struct SlopeCode {
     /// Positions of the independent variables that have errors.
     inexact: Vec<usize>,
-    code: Code,
+    code: Assembled,
 }
 
 impl SlopeCode {
@@ -41,7 +42,7 @@ impl SlopeCode {
             let remedy = "write it as a closure over `Var`, which is traced";
             return Err(Error::ModelKind { what: "x_sigma", remedy });
         };
-        let code = Code::compile(&program.with_slopes(&inexact)?);
+        let code = Code::compile(&program.with_slopes(&inexact)?).into();
         Ok(SlopeCode { inexact, code })
     }
 

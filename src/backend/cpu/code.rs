@@ -9,6 +9,11 @@ use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 
+/// Points per block: long enough that dispatch costs little, short enough that a model's registers, 4
+/// kB each, stay in the second-level cache and those of a step in the first. 256 was slower, 1024 no
+/// faster.
+pub(super) const BLOCK: usize = 512;
+
 /// Where a block of numbers lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
@@ -59,7 +64,7 @@ pub(super) enum Instruction {
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     /// One number per node, those of constants set.
-    constants: Vec<f64>,
+    pub(super) constants: Vec<f64>,
     /// The numbers among them that steps and broadcasts read.
     pub(super) read: Vec<usize>,
     /// The other nodes that are the same at every point, in order.
@@ -72,6 +77,10 @@ pub(super) struct Code {
     pub(super) outputs: Vec<Operand>,
     /// Numbers that must be of ordinary size, or the code is not to be used.
     coefficients: Vec<usize>,
+    /// Columns from the first to the last that is read.
+    pub(super) columns: usize,
+    /// The registers of outputs that steps compute, each once.
+    pub(super) computed: Vec<usize>,
 }
 
 impl Code {
@@ -100,7 +109,8 @@ impl Code {
                 steps.push(compiler.step(i, nodes[i], &per_point));
             }
         }
-        let outputs = program.outputs.iter().map(|&o| compiler.source(o, &per_point)).collect();
+        let outputs: Vec<Operand> =
+            program.outputs.iter().map(|&o| compiler.source(o, &per_point)).collect();
         let Compiler { broadcasts, registers, .. } = compiler;
         let constant = |node: &Node| match node {
             Node::Const(bits) => f64::from_bits(*bits),
@@ -110,8 +120,22 @@ impl Code {
         let uniform = |i: &usize| !per_point[*i] && !matches!(nodes[*i], Node::Const(_));
         let uniform_nodes = (0..nodes.len()).filter(uniform).map(|i| (i, nodes[i])).collect();
         let read = read(&steps, &broadcasts);
-        let coefficients = Vec::new();
-        Code { constants, read, uniform_nodes, steps, broadcasts, registers, outputs, coefficients }
+        let column = |node: &Node| match node {
+            Node::Column(column) => *column as usize + 1,
+            _ => 0,
+        };
+        Code {
+            columns: nodes.iter().map(column).max().unwrap_or(0),
+            computed: computed(&outputs, &broadcasts),
+            coefficients: Vec::new(),
+            constants,
+            read,
+            uniform_nodes,
+            steps,
+            broadcasts,
+            registers,
+            outputs,
+        }
     }
 
     /// The numbers that are the same at every point, one per node (those of other nodes are left as
@@ -161,6 +185,20 @@ fn read(steps: &[Instruction], broadcasts: &[(usize, usize)]) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// The registers of outputs that steps compute, each once.
+fn computed(outputs: &[Operand], broadcasts: &[(usize, usize)]) -> Vec<usize> {
+    let mut computed = Vec::new();
+    for &output in outputs {
+        if let Operand::Register(register) = output
+            && !computed.contains(&register)
+            && broadcasts.iter().all(|&(_, broadcast)| broadcast != register)
+        {
+            computed.push(register);
+        }
+    }
+    computed
 }
 
 struct Compiler {

@@ -27,10 +27,22 @@ type OnNumber = unsafe fn(&[f64], f64, &mut [f64]);
 /// out = f(a, numbers), number l for every element whose index is l modulo the lanes
 type OnLanes = unsafe fn(&[f64], &[f64; LANES], &mut [f64]);
 
+/// The vectors that machine code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no other processor has them"))]
+pub(crate) enum Vectors {
+    /// Of four numbers.
+    Avx2,
+    /// Of eight.
+    Avx512,
+}
+
 /// The kernels of one instruction set.
 pub(crate) struct Kernels {
     /// Name of the instruction set.
     pub(crate) name: &'static str,
+    /// What machine code beside them is made of; `None` for none.
+    pub(super) vectors: Option<Vectors>,
     unary: fn(Unary) -> Option<OnOne>,
     binary: fn(Binary) -> OnTwo,
     right: fn(Binary) -> OnNumber,
@@ -50,10 +62,17 @@ pub(crate) struct Kernels {
 /// are added.
 type OnCounts = unsafe fn(&[f64; LANES], [&[f64]; 2], &mut [f64], &mut [f64], &mut RobustSums);
 
-/// The best kernels for this processor.
+/// The best kernels for this processor, or those that `DUALFIT_ISA` asks for: `avx512`, `avx2` or `baseline`. One that
+/// the processor lacks is passed over.
 pub(crate) fn detect() -> &'static Kernels {
     static BEST: OnceLock<&'static Kernels> = OnceLock::new();
-    BEST.get_or_init(|| available()[0])
+    BEST.get_or_init(|| {
+        let all = available();
+        let asked = std::env::var("DUALFIT_ISA").unwrap_or_default();
+        let plain = |name: &str| name.to_lowercase().replace('-', "");
+        let is_asked = |kernels: &&&Kernels| plain(kernels.name).split(' ').next() == Some(&asked);
+        all.iter().find(is_asked).unwrap_or(&all[0])
+    })
 }
 
 /// All kernels that this processor can run, the best first.
@@ -189,7 +208,7 @@ impl Kernels {
 
 macro_rules! instruction_set {
     (
-        $module:ident, ($name:literal $(, $features:literal)?),
+        $module:ident, ($name:literal, $vectors:expr $(, $features:literal)?),
         one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
         two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
     ) => {
@@ -198,6 +217,7 @@ macro_rules! instruction_set {
 
             pub(super) static KERNELS: Kernels = Kernels {
                 name: $name,
+                vectors: $vectors,
                 unary,
                 binary,
                 right,
@@ -400,14 +420,14 @@ macro_rules! instruction_set {
 for_each_function!(
     instruction_set,
     avx512,
-    ("AVX-512", "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
+    ("AVX-512", Some(Vectors::Avx512), "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
 );
 #[cfg(target_arch = "x86_64")]
-for_each_function!(instruction_set, avx2, ("AVX2 and FMA", "avx2,fma"));
+for_each_function!(instruction_set, avx2, ("AVX2 and FMA", Some(Vectors::Avx2), "avx2,fma"));
 #[cfg(target_arch = "aarch64")]
-for_each_function!(instruction_set, baseline, ("NEON"));
+for_each_function!(instruction_set, baseline, ("NEON", None));
 #[cfg(not(target_arch = "aarch64"))]
-for_each_function!(instruction_set, baseline, ("baseline"));
+for_each_function!(instruction_set, baseline, ("baseline", None));
 
 /// Powers, squares as the products that round correctly: as [`crate::model::scalar::power`].
 #[inline(always)]

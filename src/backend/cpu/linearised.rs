@@ -3,9 +3,10 @@
 //! Nothing of n × p numbers is kept: each point's value and partials are handed over and forgotten.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
-use super::code::Code;
+use super::assembly::Assembled;
+use super::code::{BLOCK, Code};
 use super::kernels;
-use super::machine::{BLOCK, Block, Inputs, Uniforms};
+use super::machine::{Block, Inputs, Uniforms};
 use super::predict::panicked;
 use super::sums::Worker;
 use crate::data::values::Values;
@@ -47,7 +48,7 @@ impl At<'_> {
         threads::ready();
         match self.model {
             Model::Traced(program) => {
-                let code = Code::compile(&program.with_partials(self.by)?);
+                let code = Assembled::from(Code::compile(&program.with_partials(self.by)?));
                 let mut uniforms = Vec::new();
                 code.uniforms(self.params, &mut uniforms);
                 let mut out = vec![R::default(); n];
@@ -92,7 +93,7 @@ impl At<'_> {
     /// The points from `first` on.
     fn run<R>(
         &self,
-        (code, uniforms): (&Code, &[f64]),
+        (code, uniforms): (&Assembled, &[f64]),
         columns: &[Values<'_>],
         first: usize,
         worker: &mut Worker,

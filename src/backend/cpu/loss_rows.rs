@@ -1,8 +1,9 @@
 //! What a loss makes of the rows of a block. A loss of the caller's own is a formula, which runs as models do.
 
-use super::code::Code;
+use super::assembly::Assembled;
+use super::code::{BLOCK, Code};
 use super::kernels::Kernels;
-use super::machine::{BLOCK, Block, Inputs, Machine, Register, Uniforms, lanes, register};
+use super::machine::{Block, Inputs, Machine, Register, Uniforms, lanes, register};
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
 use crate::data::loss_formula::LossFormula;
@@ -50,7 +51,7 @@ impl LossRows {
 /// A formula's code and the numbers that are the same at every point.
 struct Compiled {
     of: LossFormula,
-    code: Code,
+    code: Assembled,
     uniforms: Vec<f64>,
 }
 
@@ -63,7 +64,8 @@ impl Compiled {
         if let Some(compiled) = known.iter().find(|compiled| compiled.of == formula) {
             return compiled.clone();
         }
-        let (code, mut uniforms) = (Code::compile(formula.program()), Vec::new());
+        let code = Assembled::from(Code::compile(formula.program()));
+        let mut uniforms = Vec::new();
         code.uniforms(&[], &mut uniforms);
         let compiled = Arc::new(Compiled { of: formula, code, uniforms });
         known.push(compiled.clone());

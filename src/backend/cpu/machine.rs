@@ -1,14 +1,13 @@
 //! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
 
-use super::code::{Code, Instruction, Operand};
+use super::assembly::{Assembled, Outputs, Same, Table};
+use super::code::{BLOCK, Code, Instruction, Operand};
 use super::gram::LANES;
 use super::kernels::Kernels;
 use crate::data::values::Values;
 
-/// Points per block: long enough that dispatch costs little, short enough that a model's registers, 4
-/// kB each, stay in the second-level cache and those of a step in the first. 256 was slower, 1024 no
-/// faster.
-pub(super) const BLOCK: usize = 512;
+/// Columns, and outputs, that machine code may have.
+pub(super) const FEW: usize = 48;
 
 /// One number per point of a block, on a cache line's boundary.
 #[repr(align(64))]
@@ -45,6 +44,8 @@ pub(super) enum Uniforms<'a> {
 pub(super) struct Machine {
     pub(super) registers: Vec<Register>,
     columns: Vec<Register>,
+    /// Numbers that are the same at every point, as machine code reads them.
+    pub(super) table: Table,
 }
 
 /// A block's independent variables: where the caller holds them in f64 and in order, the caller's own
@@ -91,6 +92,54 @@ impl Machine {
 
     /// Runs all steps over the block.
     pub(super) fn run(
+        &mut self,
+        code: &Assembled,
+        kernels: &Kernels,
+        uniforms: Uniforms<'_>,
+        inputs: &Inputs<'_>,
+    ) {
+        if !self.run_assembled(code, kernels, uniforms, inputs) {
+            self.interpret(code, kernels, uniforms, inputs);
+        }
+    }
+
+    /// Computes the outputs by machine code; false if there is none.
+    fn run_assembled(
+        &mut self,
+        code: &Assembled,
+        kernels: &Kernels,
+        uniforms: Uniforms<'_>,
+        inputs: &Inputs<'_>,
+    ) -> bool {
+        let same = match uniforms {
+            Uniforms::OfOne(numbers) => Same::OfOne(numbers, 1.0),
+            Uniforms::OfLanes(numbers) => Same::ByLane(numbers),
+        };
+        if code.columns > FEW || !code.is_worthwhile(inputs.len) {
+            return false;
+        }
+        let mut outputs = [std::ptr::null_mut(); FEW];
+        let mut count = 0;
+        for &register in &code.computed {
+            let Some(lanes) = &mut self.registers[register] else { return false };
+            let Some(output) = outputs.get_mut(count) else { return false };
+            *output = lanes.0.as_mut_ptr();
+            count += 1;
+        }
+        let mut table = std::mem::take(&mut self.table);
+        let mut columns: [&[f64]; FEW] = [&[]; FEW];
+        for (c, column) in columns.iter_mut().enumerate().take(code.columns) {
+            *column = self.source(Operand::Column(c), inputs);
+        }
+        let (columns, outputs) = (&columns[..code.columns], &outputs[..count]);
+        let arrays = Outputs { columns, outputs, points: inputs.len };
+        let done = code.write_outputs(kernels.vectors, same, &mut table, &arrays);
+        self.table = table;
+        done
+    }
+
+    /// Runs all steps over the block, one after the other.
+    fn interpret(
         &mut self,
         code: &Code,
         kernels: &Kernels,

@@ -1,6 +1,11 @@
 //! The CPU backend: blocks of points through a vectorised interpreter, chunks over all cores.
 
 mod arrays;
+#[cfg_attr(
+    not(all(feature = "jit", target_arch = "x86_64")),
+    allow(dead_code, reason = "what is asked of machine code that is not made")
+)]
+mod assembly;
 mod chunks;
 pub(crate) mod closest;
 mod code;
@@ -35,8 +40,9 @@ use crate::threads;
 use arrays::ArrayPass;
 use chunks::Chunks;
 use closest::BlockPoints;
+use code::BLOCK;
 use kernels::Kernels;
-use machine::{BLOCK, Block, Inputs, Uniforms};
+use machine::{Block, Inputs, Uniforms};
 pub(crate) use prepared::Prepared;
 use prepared::{Pass, PassNumbers, PreparedForm};
 use rows::Weighting;

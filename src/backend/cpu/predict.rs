@@ -1,9 +1,10 @@
 //! The model's values alone, at any points: what the fit evaluated, bit for bit.
 
 use super::arrays::{ArrayPass, ArrayRequest};
-use super::code::Code;
+use super::assembly::Assembled;
+use super::code::{BLOCK, Code};
 use super::kernels;
-use super::machine::{BLOCK, Block, Inputs, Uniforms};
+use super::machine::{Block, Inputs, Uniforms};
 use super::sums::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ pub(crate) fn values(
     let mut out = vec![0.0; n];
     match model {
         Model::Traced(program) => {
-            let code = Code::compile(program);
+            let code = Assembled::from(Code::compile(program));
             let mut uniforms = Vec::new();
             code.uniforms(params, &mut uniforms);
             threads::ready();
@@ -78,7 +79,7 @@ pub(super) fn panicked(fault: Fault) -> Error {
 
 /// The values from point `first` on.
 fn run(
-    code: &Code,
+    code: &Assembled,
     uniforms: &[f64],
     columns: &[Values<'_>],
     first: usize,

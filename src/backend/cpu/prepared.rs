@@ -1,5 +1,6 @@
 //! A model prepared for the CPU, and one pass over points at some parameters.
 
+use super::assembly::Assembled;
 use super::closest::SlopeCode;
 use super::code::{Code, Operand};
 use crate::error::Result;
@@ -23,8 +24,8 @@ pub(crate) struct Prepared {
 pub(super) enum PreparedForm {
     /// With collected factors, and as it was traced, for parameters at which they are out of range.
     Traced {
-        collected: Arc<Code>,
-        plain: Arc<Code>,
+        collected: Arc<Assembled>,
+        plain: Arc<Assembled>,
     },
     Native {
         native: Native,
@@ -36,8 +37,8 @@ pub(super) enum PreparedForm {
 impl Prepared {
     /// From a program whose outputs are the value and the partials by `free`.
     pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
-        let plain = Arc::new(Code::compile(program));
-        let collected = Arc::new(Code::collected(program));
+        let plain = Arc::new(Assembled::from(Code::compile(program)));
+        let collected = Arc::new(Assembled::from(Code::collected(program)));
         Prepared {
             free: free.to_vec(),
             kind: PreparedForm::Traced { collected, plain },
@@ -90,7 +91,7 @@ pub(super) struct Pass<'a> {
     /// The numbers that are the same at every point.
     pub(super) uniforms: &'a [f64],
     /// `None` for a native model.
-    pub(super) code: Option<&'a Code>,
+    pub(super) code: Option<&'a Assembled>,
     pub(super) outputs: &'a [Operand],
     /// By which the closest points are found, with its numbers, where x has errors.
     pub(super) slopes: Option<(&'a SlopeCode, &'a [f64])>,

@@ -1,11 +1,11 @@
 //! From a block's model values to weighted rows of [J r].
 
 use super::closest::BlockPoints;
-use super::code::Operand;
+use super::code::{BLOCK, Operand};
 use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
 use super::loss_rows::LossRows;
-use super::machine::{BLOCK, Block, Machine, Register, lanes, register};
+use super::machine::{Block, Machine, Register, lanes, register};
 use super::robust::RobustSums;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
@@ -190,6 +190,11 @@ impl BlockRows {
         }
         let (rule, weighted) = ((target.loss, target.floor), target.weights.is_some());
         self.loss.correct(kernels, rule, weighted, residual, factor)
+    }
+
+    /// The sums of products of `k` columns, eight lanes each.
+    pub(super) fn sums(&mut self, k: usize) -> &mut [f64] {
+        &mut self.lanes[..LANES * pair(0, k)]
     }
 
     /// The sums of the lanes of `k` columns, each by itself.

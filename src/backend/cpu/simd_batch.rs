@@ -7,12 +7,13 @@
 //! long, every vector full, and a lane's sums are the fit's. What a lane computes does not depend on
 //! its neighbours.
 
+use super::assembly::{Assembled, Rows, Same, Weighted};
 use super::closest::BlockPoints;
-use super::code::Code;
+use super::code::BLOCK;
 use super::gram::LANES;
 use super::kernels::{self, Kernels};
-use super::machine::{BLOCK, Block, Inputs, Uniforms};
-use super::rows::{BlockValues, Target};
+use super::machine::{Block, FEW as MOST_ARRAYS, Inputs, Machine, Uniforms};
+use super::rows::{BlockRows, BlockValues, Target};
 use super::sums::Worker;
 use super::{ITERATION_FLOOR, Prepared, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
@@ -40,7 +41,7 @@ pub(crate) struct Manner {
 
 /// The points of up to eight fits, and their evaluation.
 pub(crate) struct SimdBatch {
-    code: Arc<Code>,
+    code: Arc<Assembled>,
     manner: Manner,
     kernels: &'static Kernels,
     /// Points of each lane's fit; 0 before the first.
@@ -176,7 +177,7 @@ impl SimdBatch {
             many = self.columns.iter().map(|c| Values::F64(c)).collect();
             &many
         };
-        for start in (0..numbers).step_by(BLOCK) {
+        for start in (self.assembled_sums(numbers, machine, rows)..numbers).step_by(BLOCK) {
             let len = BLOCK.min(numbers - start);
             let inputs = Inputs::new(columns, Block::Run(start), len);
             machine.run(&self.code, self.kernels, uniforms, &inputs);
@@ -193,6 +194,29 @@ impl SimdBatch {
             rows.add_products_of(self.kernels, &target, &view);
         }
         rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
+    }
+
+    /// Adds the products of the first numbers by machine code, where they are summed up as they are, and returns how
+    /// many these are.
+    fn assembled_sums(&self, numbers: usize, machine: &mut Machine, rows: &mut BlockRows) -> usize {
+        let Manner { loss, estimator, weighted, .. } = self.manner;
+        if loss != Loss::Linear || estimator != Estimator::LeastSquares {
+            return 0;
+        }
+        let mut arrays: [&[f64]; MOST_ARRAYS] = [&[]; MOST_ARRAYS];
+        let columns = self.columns[..self.code.columns.min(self.columns.len())].iter();
+        let weights = weighted.then_some(&self.weights);
+        let mut count = 0;
+        for array in columns.chain([&self.y]).chain(weights) {
+            let Some(room) = arrays.get_mut(count) else { return 0 };
+            *room = &array[..numbers];
+            count += 1;
+        }
+        let weighted = if weighted { Weighted::Each } else { Weighted::Not };
+        let same = Same::ByLane(&self.uniforms);
+        let products = Rows { arrays: &arrays[..count], weighted, same };
+        let sums = rows.sums(self.code.outputs.len());
+        self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
     }
 
     /// Takes the sums of a lane; false if its parameters are such that it cannot be evaluated here.

@@ -2,11 +2,14 @@
 //! together or piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
+use super::assembly::{Rows, Same, Weighted};
 use super::closest::ClosestPoints;
-use super::machine::Machine;
+use super::machine::{FEW, Machine};
 use super::rows::{BlockRows, BlockValues};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
+use crate::data::sigma::Weights;
+use crate::data::values::Values;
 use crate::model::native::{Calls, Steps};
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::observe::span;
@@ -70,9 +73,11 @@ impl Cpu<'_> {
         let squares = self.loss == Loss::Linear && self.points.estimator == Estimator::LeastSquares;
         let outcome = Pass::sound(self.model, params, &mut numbers, |pass| {
             let (kernels, outputs) = (self.kernels, pass.outputs);
-            self.sum_up(&mut normals, |worker, range, normal| {
+            self.sum_up(&mut normals, |worker, (start, end), normal| {
+                worker.rows.reserve(outputs.len());
                 worker.rows.clear();
-                let done = self.blocks(pass, range, worker, |worker, points| {
+                let start = start + self.assembled_sums(pass, (start, end), columns, worker);
+                let done = self.blocks(pass, (start, end), worker, |worker, points| {
                     let Worker { machine, rows, .. } = worker;
                     let view = BlockValues { machine, points, outputs };
                     rows.add_products(kernels, &weighting, &view);
@@ -84,6 +89,51 @@ impl Cpu<'_> {
         });
         (self.scratch.numbers, self.scratch.normals) = (numbers, normals);
         outcome
+    }
+
+    /// Adds the products of the first of these points by machine code, where they are summed up as they are, and
+    /// returns how many these are.
+    fn assembled_sums(
+        &self,
+        pass: Pass<'_>,
+        (start, end): (usize, usize),
+        scales: &[f64],
+        worker: &mut Worker,
+    ) -> usize {
+        let points = self.points;
+        let is_plain = self.loss == Loss::Linear
+            && points.estimator == Estimator::LeastSquares
+            && !points.is_filtered()
+            && points.x_sigma.is_exact()
+            && self.most_weight == f64::INFINITY
+            && scales.iter().all(|&scale| scale == 1.0);
+        let Some(code) = pass.code.filter(|_| is_plain) else { return 0 };
+        let (weighted, shared, weights) = match points.sigma {
+            Weights::Equal | Weights::Covariance(_) if points.units.row == 1.0 => {
+                (Weighted::Not, 1.0, None)
+            }
+            Weights::Equal | Weights::Covariance(_) | Weights::Constant(_) => {
+                (Weighted::Alike, points.weight(0), None)
+            }
+            Weights::Each { sigma, .. } => (Weighted::BySigma, points.units.row, Some(sigma)),
+        };
+        let mut arrays: [&[f64]; FEW] = [&[]; FEW];
+        let columns = points.columns[..code.columns.min(points.columns.len())].iter();
+        let doubles = columns.chain([&points.y]).map(|values| match values {
+            Values::F64(values) => Some(&values[start..end]),
+            _ => None,
+        });
+        let mut count = 0;
+        for array in doubles.chain(weights.map(|sigma| Some(&sigma[start..end]))) {
+            let (Some(room), Some(array)) = (arrays.get_mut(count), array) else { return 0 };
+            *room = array;
+            count += 1;
+        }
+        let same = Same::OfOne(pass.uniforms, shared);
+        let rows = Rows { arrays: &arrays[..count], weighted, same };
+        let Worker { machine, rows: sums, .. } = worker;
+        let sums = sums.sums(pass.outputs.len());
+        code.add_sums(self.kernels.vectors, &rows, &mut machine.table, sums)
     }
 
     /// The triangular factor of each chunk, as [`normals`](Cpu::normals).

@@ -1,10 +1,13 @@
 //! The block interpreter computes the recorded program: the same bits, with every instruction set.
 
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+mod assembled;
 mod collected;
 
-use super::code::Code;
+use super::assembly::Assembled;
+use super::code::{BLOCK, Code};
 use super::kernels::{self, Kernels};
-use super::machine::{BLOCK, Block, Inputs, Machine, Uniforms};
+use super::machine::{Block, Inputs, Machine, Uniforms};
 use super::{Cpu, Prepared};
 use crate::data::Data;
 use crate::data::loss::Loss;
@@ -29,7 +32,7 @@ fn program(tree: &Tree) -> Program {
 
 /// All outputs at all points of `blocks`, one vector per output.
 fn interpret(
-    code: &Code,
+    code: &Assembled,
     kernels: &Kernels,
     columns: &[Values<'_>],
     blocks: &[Block<'_>],
@@ -71,7 +74,6 @@ fn check(
     n: usize,
     params: &[f64],
 ) -> Result<(), String> {
-    let code = Code::compile(program);
     let at = |i: usize| columns.iter().map(|c| c.at(i)).collect::<Vec<f64>>();
     let expected: Vec<Vec<f64>> = (0..n).map(|i| program.outputs(&at(i), params)).collect();
     // Every other point first, then the rest, as where points are passed over.
@@ -81,7 +83,11 @@ fn check(
     let picked: Vec<Block<'_>> = picked.into_iter().map(Block::Picked).collect();
     let (runs, lengths) = runs(n);
     let in_order: Vec<usize> = (0..n).collect();
-    for kernels in kernels::available() {
+    for (kernels, often) in kernels::available().into_iter().flat_map(|k| [(k, false), (k, true)]) {
+        let code = Assembled::from(Code::compile(program));
+        if often {
+            code.be_worthwhile();
+        }
         for (blocks, lengths, index) in
             [(&runs, &lengths, &in_order), (&picked, &picked_lengths, &order)]
         {
@@ -90,7 +96,7 @@ fn check(
                 for (&v, &i) in values.iter().zip(index) {
                     if !same(v, expected[i][o]) {
                         return Err(format!(
-                            "{}: output {o} at {:?} {params:?} is {v:e}, not {:e}\n{program}",
+                            "{}, machine code {often}: output {o} at {:?} {params:?} is {v:e}, not {:e}\n{program}",
                             kernels.name,
                             at(i),
                             expected[i][o]

@@ -5,8 +5,8 @@
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;
+use super::code::BLOCK;
 use super::loss_rows::FormulaMachine;
-use super::machine::BLOCK;
 use super::robust::RobustSums;
 use super::rows::STRIDE;
 use super::sums::Worker;

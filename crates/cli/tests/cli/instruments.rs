@@ -249,7 +249,7 @@ fn an_array_through_a_named_pipe_is_refused() {
 
 #[test]
 fn an_order_of_day_and_month_is_said() {
-    let table = "when;v\n30.01.2026;1,5\n31.01.2026;2,5\n01.02.2026;3,5\n02.02.2026;4,5\n";
+    let table = "when,v\n30.01.2026,1.5\n31.01.2026,2.5\n01.02.2026,3.5\n02.02.2026,4.5\n";
     let said = refused(table, &[]);
     let remedy =
         "does not say which number is the day and which the month; say --date-order, or write";

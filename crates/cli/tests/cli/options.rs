@@ -375,3 +375,33 @@ fn derived_quantities_have_errors() {
     let document = place.json(&["fit", "d.csv", "-m", "exponential_offset"]);
     assert!(!document["derived"].as_array().unwrap().is_empty(), "{document}");
 }
+
+/// As many points as machine code is made for; with and without it, and on every set of instructions, the results are
+/// the same to the last bit.
+#[test]
+fn neither_machine_code_nor_the_instruction_set_changes_a_bit() {
+    let row = |i: u32| {
+        let t = 1e-4 * f64::from(i);
+        format!("{t},{}\n", 2.0 * (-0.7 * t).exp() * (3.0 * t).sin() + 0.1 * (917.0 * t).cos())
+    };
+    let rows: String = (0..70_000).map(row).collect();
+    let place = Place::with("d.csv", format!("time,v\n{rows}"));
+    let fit = |environment: &[(&str, &str)]| {
+        let model = "a*exp(-k*time)*sin(w*time) + c";
+        let start = "a=1.5,k=0.6,w=2.9,c=0";
+        let mut command = place.command(&["fit", "d.csv", "-m", model, "-s", start, "--json"]);
+        command.envs(environment.iter().copied());
+        let run = crate::support::ended(command);
+        let document: Value =
+            serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{e} {run:?}"));
+        document["parameters"].to_string()
+    };
+    let expected = fit(&[]);
+    assert!(expected.contains("std_error"), "{expected}");
+    for set in ["avx512", "avx2", "baseline", "no such set"] {
+        for jit in ["0", "1"] {
+            let found = fit(&[("DUALFIT_ISA", set), ("DUALFIT_JIT", jit)]);
+            assert_eq!(found, expected, "DUALFIT_ISA={set} DUALFIT_JIT={jit}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A function that does operations at all points, in blocks.
+//!
+//! ```text
+//! rdi  frame      rdx  uniform numbers                          rcx  offset of the present points
+//! r8…  arrays     rsi  sums of a block, if in memory            r14  sums of all blocks    r15  end of the block
+//! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
+//! ```
+//!
+//! A turn of the inner loop does eight points: one vector of AVX-512, or two of AVX2 one after the other. What is the same
+//! at every point is an operand in memory, which AVX-512 spreads over the lanes and which AVX2 finds spread.
+
+use super::allocation::Allocation;
+use super::operation::{Id, Operation};
+use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, Writer};
+use crate::backend::cpu::code::BLOCK;
+use crate::backend::cpu::kernels::Vectors;
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
+
+/// Points of a turn of the inner loop, and of the outer one, in bytes of their numbers.
+const TURN: i64 = 64;
+const BLOCK_BYTES: i64 = 8 * BLOCK as i64;
+/// The first of `POINTERS`, which need not be kept for the caller.
+const FREE_POINTERS: usize = 4;
+const TOTALS: Register = Register::R14;
+const BLOCK_END: Register = Register::R15;
+/// Sums that may be in memory: of more the interpreter's tiles read and write less.
+const IN_MEMORY: usize = 10;
+/// Registers that are left for numbers where sums are in the others.
+const LEFT: usize = 9;
+
+/// Offsets in the frame, see [`Frame`](super::routine::Frame); arrays follow.
+const END: i64 = 0;
+const DONE: i64 = 8;
+const UNIFORMS: i64 = 16;
+const SUMS: i64 = 24;
+const TOTAL_SUMS: i64 = 32;
+
+/// Instructions and where they begin; constants stand before them.
+pub(super) struct Machine {
+    pub(super) bytes: Vec<u8>,
+    pub(super) entry: usize,
+}
+
+/// `None` where there are more sums than are worth keeping, or too many truths at once for the mask registers.
+pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
+    let Layout { vectors, sums, .. } = layout;
+    let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
+    let all = vectors.registers() - usize::from(refuses && vectors == Vectors::Avx2);
+    let in_registers = sums * vectors.halves() + LEFT <= all;
+    if !in_registers && sums > IN_MEMORY {
+        return None;
+    }
+    let numbers = if in_registers { all - sums * vectors.halves() } else { all };
+    let mut writer = Writer {
+        allocation: Allocation::new(operations, numbers),
+        constants: vec![0; operations.len()],
+        encoder: Encoder::new(64),
+        position: 0,
+        half: 0,
+        first_sum: in_registers.then_some(numbers),
+        refused: all,
+        layout,
+    };
+    let mut bytes = writer.place_constants(operations);
+    let entry = bytes.len();
+    writer.position = entry;
+    let mut function = writer.write_function(operations, refuses)?;
+    bytes.append(&mut function);
+    Some(Machine { bytes, entry })
+}
+
+impl Writer {
+    /// The constants, as they lie before the function.
+    fn place_constants(&mut self, operations: &[Operation]) -> Vec<u8> {
+        let copies = if self.is_wide() { 1 } else { 4 };
+        let mut bytes = Vec::new();
+        for (id, operation) in operations.iter().enumerate() {
+            if let Operation::Constant(bits) = operation {
+                self.constants[id] = bytes.len();
+                (0..copies).for_each(|_| bytes.extend_from_slice(&bits.to_le_bytes()));
+            }
+        }
+        bytes.resize(bytes.len().next_multiple_of(64), 0);
+        bytes
+    }
+
+    fn write_function(&mut self, operations: &[Operation], refuses: bool) -> Option<Vec<u8>> {
+        let entry = self.position;
+        let kept = self.layout.arrays.min(POINTERS.len()).saturating_sub(FREE_POINTERS);
+        let kept = [&[TOTALS, BLOCK_END], &POINTERS[FREE_POINTERS..FREE_POINTERS + kept]].concat();
+        self.put(Instruction::with1(Code::Push_r64, Register::RBP).ok()?)?;
+        self.move_pointer(Register::RBP, Register::RSP)?;
+        for &register in &kept {
+            self.put(Instruction::with1(Code::Push_r64, register).ok()?)?;
+        }
+        self.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64).ok()?)?;
+        // How many numbers need room there is known at the end.
+        self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, 0).ok()?)?;
+        let room_end = self.position - entry;
+        self.load_pointer(Register::RDX, Register::RDI, UNIFORMS)?;
+        self.load_pointer(Register::RSI, Register::RDI, SUMS)?;
+        self.load_pointer(TOTALS, Register::RDI, TOTAL_SUMS)?;
+        for (array, &register) in POINTERS.iter().enumerate().take(self.layout.arrays) {
+            self.load_pointer(register, Register::RDI, ARRAYS + 8 * array as i64)?;
+        }
+        self.put(Instruction::with2(Code::Xor_r32_rm32, Register::ECX, Register::ECX).ok()?)?;
+        self.clear_refused(refuses)?;
+        let done = self.write_loops(operations, refuses)?;
+        let behind_loops = self.position;
+        let below = MemoryOperand::with_base_displ(Register::RBP, -8 * kept.len() as i64);
+        self.put(Instruction::with2(Code::Lea_r64_m, Register::RSP, below).ok()?)?;
+        for &register in kept.iter().rev() {
+            self.put(Instruction::with1(Code::Pop_r64, register).ok()?)?;
+        }
+        self.put(Instruction::with1(Code::Pop_r64, Register::RBP).ok()?)?;
+        self.put(Instruction::with(Code::VEX_Vzeroupper))?;
+        self.put(Instruction::with(Code::Retnq))?;
+        let room = (self.allocation.room() * self.vectors().width()).next_multiple_of(64);
+        let mut bytes = self.encoder.take_buffer();
+        bytes[room_end - 4..room_end].copy_from_slice(&(room as u32).to_le_bytes());
+        for jump in done {
+            let distance = (behind_loops - jump) as u32;
+            bytes[jump - entry - 4..jump - entry].copy_from_slice(&distance.to_le_bytes());
+        }
+        Some(bytes)
+    }
+
+    /// A loop over blocks of points, and one over the points of a block. Returns where the jumps end that go to what
+    /// comes after them.
+    fn write_loops(&mut self, operations: &[Operation], refuses: bool) -> Option<Vec<usize>> {
+        let mut done = Vec::new();
+        let next_block = self.position;
+        // The end of the block, or of the points.
+        let behind = self.at(Register::RCX, BLOCK_BYTES);
+        self.put(Instruction::with2(Code::Lea_r64_m, BLOCK_END, behind).ok()?)?;
+        let end = self.at(Register::RDI, END);
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, BLOCK_END, end).ok()?)?;
+        self.put(Instruction::with2(Code::Cmova_r64_rm64, BLOCK_END, end).ok()?)?;
+        self.clear_sums()?;
+        while !self.position.is_multiple_of(32) {
+            self.put(Instruction::with(Code::Nopd))?;
+        }
+        let top = self.position;
+        for half in 0..self.vectors().halves() {
+            self.half = half;
+            self.allocation.restart();
+            for id in 0..operations.len() as Id {
+                self.write(id)?;
+            }
+        }
+        self.put(Instruction::with2(Code::Add_rm64_imm8, Register::RCX, TURN as i32).ok()?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, BLOCK_END).ok()?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)?;
+        if refuses {
+            self.test_refused()?;
+            self.put(Instruction::with_branch(Code::Jne_rel32_64, 0).ok()?)?;
+            done.push(self.position);
+        }
+        self.add_to_totals()?;
+        let at = self.at(Register::RDI, DONE);
+        self.put(Instruction::with2(Code::Mov_rm64_r64, at, Register::RCX).ok()?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, end).ok()?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, next_block as u64).ok()?)?;
+        Some(done)
+    }
+
+    fn clear_refused(&mut self, refuses: bool) -> Done {
+        match (refuses, self.is_wide()) {
+            (false, _) => Some(()),
+            (true, true) => {
+                let mask = Register::K0 + REFUSED;
+                self.put(Instruction::with3(Code::VEX_Kxorb_kr_kr_kr, mask, mask, mask).ok()?)
+            }
+            (true, false) => {
+                let v = self.vector(self.refused);
+                self.put(Instruction::with3(Code::VEX_Vxorpd_ymm_ymm_ymmm256, v, v, v).ok()?)
+            }
+        }
+    }
+
+    /// Compares what was refused with nothing.
+    fn test_refused(&mut self) -> Done {
+        let eax = Register::EAX;
+        let instruction = match self.is_wide() {
+            true => Instruction::with2(Code::VEX_Kmovb_r32_kr, eax, Register::K0 + REFUSED),
+            false => {
+                Instruction::with2(Code::VEX_Vmovmskpd_r32_ymm, eax, self.vector(self.refused))
+            }
+        };
+        self.put(instruction.ok()?)?;
+        self.put(Instruction::with2(Code::Test_rm32_r32, eax, eax).ok()?)
+    }
+
+    /// Begins the sums of a block.
+    fn clear_sums(&mut self) -> Done {
+        let zero = self.vector(0);
+        if self.first_sum.is_none() && self.layout.sums > 0 {
+            self.zero(zero)?;
+        }
+        for sum in 0..self.layout.sums {
+            for half in 0..self.vectors().halves() {
+                self.half = half;
+                match self.sum_register(sum) {
+                    Some(register) => self.zero(register)?,
+                    None => self.store(self.sum_at(Register::RSI, sum), zero)?,
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the sums of a block to those of the blocks before.
+    fn add_to_totals(&mut self) -> Done {
+        let code = match self.is_wide() {
+            true => Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
+            false => Code::VEX_Vaddpd_ymm_ymm_ymmm256,
+        };
+        for sum in 0..self.layout.sums {
+            for half in 0..self.vectors().halves() {
+                self.half = half;
+                let total = self.sum_at(TOTALS, sum);
+                let register = match self.sum_register(sum) {
+                    Some(register) => register,
+                    None => {
+                        let register = self.vector(0);
+                        self.load(register, self.sum_at(Register::RSI, sum))?;
+                        register
+                    }
+                };
+                self.put(Instruction::with3(code, register, register, total).ok()?)?;
+                self.store(total, register)?;
+            }
+        }
+        Some(())
+    }
+}

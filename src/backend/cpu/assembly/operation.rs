@@ -1,0 +1,153 @@
+//! What machine code is made from: operations on vectors, each of earlier ones.
+
+/// Index of an operation in its list.
+pub(super) type Id = u32;
+
+/// The sign of a double.
+pub(super) const SIGN: u64 = 1 << 63;
+
+/// One operation on all lanes of a vector. Truths are lanes whose bits are all set or all clear, or bits of a mask
+/// register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Operation {
+    /// The numbers of an array at the present points.
+    Array(u16),
+    /// A number that is the same at every point of a fit.
+    Uniform(u32),
+    /// A number by its bits.
+    Constant(u64),
+    Add(Id, Id),
+    Subtract(Id, Id),
+    Multiply(Id, Id),
+    Divide(Id, Id),
+    /// The first if it is less, or more, than the second; else the second.
+    Least(Id, Id),
+    Most(Id, Id),
+    /// ±(a · b) ± c, rounded once.
+    Fused {
+        negated: bool,
+        less: bool,
+        factors: [Id; 2],
+        term: Id,
+    },
+    Root(Id),
+    /// Rounded to an integer: down or up.
+    Whole(Rounding, Id),
+    /// a · 2^b for an integer b.
+    Scale(Id, Id),
+    And(Id, Id),
+    Or(Id, Id),
+    ExclusiveOr(Id, Id),
+    /// Of the bits as integers, modulo 2^64.
+    AddBits(Id, Id),
+    SubtractBits(Id, Id),
+    ShiftLeft(Id, u8),
+    ShiftRight(Id, u8),
+    /// Whether numbers, or the bits of numbers, compare so.
+    Compare(Comparison, Id, Id),
+    Both(Id, Id),
+    Either(Id, Id),
+    Not(Id),
+    /// One of two numbers where a truth holds, the other elsewhere.
+    Select {
+        truth: Id,
+        yes: Id,
+        no: Id,
+    },
+    /// Writes a number to an array.
+    Store(u16, Id),
+    /// Adds a product to a sum.
+    Sum(u16, [Id; 2]),
+    /// Says that the result is wrong if a truth holds in any lane.
+    Refuse(Id),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Rounding {
+    Down,
+    Up,
+}
+
+/// None holds for NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Comparison {
+    Less,
+    NotMore,
+    Equal,
+    SameBits,
+}
+
+impl Operation {
+    /// With other operands.
+    pub(super) fn map(self, mut id: impl FnMut(Id) -> Id) -> Operation {
+        use Operation::{
+            Add, AddBits, And, Array, Both, Compare, Constant, Divide, Either, ExclusiveOr, Fused,
+            Least, Most, Multiply, Not, Or, Refuse, Root, Scale, Select, ShiftLeft, ShiftRight,
+            Store, Subtract, SubtractBits, Sum, Uniform, Whole,
+        };
+        match self {
+            Array(_) | Uniform(_) | Constant(_) => self,
+            Add(a, b) => Add(id(a), id(b)),
+            Subtract(a, b) => Subtract(id(a), id(b)),
+            Multiply(a, b) => Multiply(id(a), id(b)),
+            Divide(a, b) => Divide(id(a), id(b)),
+            Least(a, b) => Least(id(a), id(b)),
+            Most(a, b) => Most(id(a), id(b)),
+            Fused { negated, less, factors, term } => {
+                Fused { negated, less, factors: factors.map(&mut id), term: id(term) }
+            }
+            Root(a) => Root(id(a)),
+            Whole(rounding, a) => Whole(rounding, id(a)),
+            Scale(a, b) => Scale(id(a), id(b)),
+            And(a, b) => And(id(a), id(b)),
+            Or(a, b) => Or(id(a), id(b)),
+            ExclusiveOr(a, b) => ExclusiveOr(id(a), id(b)),
+            AddBits(a, b) => AddBits(id(a), id(b)),
+            SubtractBits(a, b) => SubtractBits(id(a), id(b)),
+            ShiftLeft(a, by) => ShiftLeft(id(a), by),
+            ShiftRight(a, by) => ShiftRight(id(a), by),
+            Compare(comparison, a, b) => Compare(comparison, id(a), id(b)),
+            Both(a, b) => Both(id(a), id(b)),
+            Either(a, b) => Either(id(a), id(b)),
+            Not(a) => Not(id(a)),
+            Select { truth, yes, no } => Select { truth: id(truth), yes: id(yes), no: id(no) },
+            Store(array, a) => Store(array, id(a)),
+            Sum(sum, factors) => Sum(sum, factors.map(id)),
+            Refuse(a) => Refuse(id(a)),
+        }
+    }
+
+    pub(super) fn for_each_operand(self, mut visit: impl FnMut(Id)) {
+        self.map(|id| {
+            visit(id);
+            id
+        });
+    }
+
+    /// Whether it does something beside giving a number.
+    pub(super) fn acts(self) -> bool {
+        matches!(self, Operation::Store(..) | Operation::Sum(..) | Operation::Refuse(_))
+    }
+
+    /// Whether instructions read it where it lies, in a table.
+    pub(super) fn lies_in_memory(self) -> bool {
+        matches!(self, Operation::Uniform(_) | Operation::Constant(_))
+    }
+}
+
+/// The operations that others or their effects need, renumbered.
+pub(super) fn without_dead(operations: &[Operation]) -> Vec<Operation> {
+    let mut live: Vec<bool> = operations.iter().map(|operation| operation.acts()).collect();
+    for (i, operation) in operations.iter().enumerate().rev() {
+        if live[i] {
+            operation.for_each_operand(|id| live[id as usize] = true);
+        }
+    }
+    let mut renumbered = vec![0; operations.len()];
+    let mut kept = Vec::with_capacity(operations.len());
+    for (i, operation) in operations.iter().enumerate().filter(|&(i, _)| live[i]) {
+        renumbered[i] = kept.len() as Id;
+        kept.push(operation.map(|id| renumbered[id as usize]));
+    }
+    kept
+}

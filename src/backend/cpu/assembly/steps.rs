@@ -1,0 +1,160 @@
+//! The steps of a program, recorded.
+
+use super::recorder::Number;
+use super::request::Weighted;
+use crate::backend::cpu::code::{Code, Instruction, Operand};
+use crate::math::arithmetic::{Lane, Truth};
+use crate::math::lane;
+use crate::model::op::{Binary, Unary};
+use crate::normal::pair;
+
+/// What a routine makes of the outputs of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Writes them to arrays.
+    Outputs,
+    /// Adds up the products of partials and residuals.
+    Sums(Weighted),
+}
+
+impl Purpose {
+    pub(super) const COUNT: usize = 5;
+
+    pub(super) fn index(self) -> usize {
+        match self {
+            Purpose::Outputs => 0,
+            Purpose::Sums(Weighted::Not) => 1,
+            Purpose::Sums(Weighted::Alike) => 2,
+            Purpose::Sums(Weighted::Each) => 3,
+            Purpose::Sums(Weighted::BySigma) => 4,
+        }
+    }
+}
+
+/// Writes down what a program computes at a point, and what becomes of it. `None` if it has a step that is not
+/// known here.
+///
+/// Arrays are the columns, then for sums the response and the weights, else the outputs. Uniform numbers are
+/// those of the program, then what weights have in common.
+pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
+    let columns = code.columns;
+    let array = |index: usize| Number::array(index as u16);
+    let mut registers: Vec<Option<Number>> = vec![None; code.registers];
+    for &(uniform, register) in &code.broadcasts {
+        registers[register] = Some(Number::uniform(uniform));
+    }
+    let source = |registers: &[Option<Number>], operand: Operand| match operand {
+        Operand::Column(column) => Some(array(column)),
+        Operand::Register(register) => registers[register],
+    };
+    for &step in &code.steps {
+        let at = |operand: Operand| source(&registers, operand);
+        let value = match step {
+            Instruction::Unary { op, a, .. } => unary(op, at(a)?)?,
+            Instruction::Binary { op, a, b, .. } => binary(op, at(a)?, at(b)?)?,
+            Instruction::WithRight { op, a, uniform, .. } => {
+                binary(op, at(a)?, Number::uniform(uniform))?
+            }
+            Instruction::WithLeft { op, uniform, b, .. } => {
+                binary(op, Number::uniform(uniform), at(b)?)?
+            }
+            Instruction::Select { mask, yes, no, .. } => {
+                at(mask)?.is_true().select(at(yes)?, at(no)?)
+            }
+        };
+        registers[step.out()] = Some(value);
+    }
+    match purpose {
+        Purpose::Outputs => {
+            for (i, register) in code.computed.iter().enumerate() {
+                registers[*register]?.store((columns + i) as u16);
+            }
+        }
+        Purpose::Sums(weighted) => {
+            let outputs: Option<Vec<Number>> =
+                code.outputs.iter().map(|&output| source(&registers, output)).collect();
+            let factor = match weighted {
+                Weighted::Not => None,
+                Weighted::Alike => Some(Number::uniform(code.constants.len())),
+                Weighted::Each => Some(array(columns + 1)),
+                Weighted::BySigma => {
+                    Some(Number::uniform(code.constants.len()) / array(columns + 1))
+                }
+            };
+            sums(&outputs?, array(columns), factor);
+        }
+    }
+    Some(())
+}
+
+/// Adds up the products of rows: weighted partials and the weighted residual.
+fn sums(outputs: &[Number], y: Number, factor: Option<Number>) {
+    let Some((value, partials)) = outputs.split_first() else { return };
+    let weighted = |number: Number| factor.map_or(number, |factor| number * factor);
+    let mut columns: Vec<Number> = partials.iter().map(|&partial| weighted(partial)).collect();
+    columns.push(weighted(*value - y));
+    for (j, right) in columns.iter().enumerate() {
+        for (i, left) in columns[..=j].iter().enumerate() {
+            left.sum(*right, pair(i, j) as u16);
+        }
+    }
+}
+
+fn unary(op: Unary, x: Number) -> Option<Number> {
+    // Huge angles are left to the interpreter.
+    let angle = |function: fn(Number) -> Number| {
+        lane::is_huge(x).refuse();
+        function(x)
+    };
+    Some(match op {
+        Unary::Neg => -x,
+        Unary::Not => Number::of(x.eq(0.0)),
+        Unary::Abs => x.abs(),
+        Unary::Sqrt => x.sqrt(),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => x.ceil(),
+        Unary::Signum => x.is_nan().select(x, Number::from(1.0).copysign(x)),
+        Unary::Sin => angle(lane::sin_fast),
+        Unary::Cos => angle(lane::cos_fast),
+        Unary::Tan => angle(lane::tan_fast),
+        Unary::Exp => lane::exp(x),
+        Unary::Exp2 => lane::exp2(x),
+        Unary::ExpM1 => lane::exp_m1(x),
+        Unary::Ln => lane::ln(x),
+        Unary::Ln1p => lane::ln_1p(x),
+        Unary::Log2 => lane::log2(x),
+        Unary::Log10 => lane::log10(x),
+        Unary::Cbrt => lane::cbrt(x),
+        Unary::Asin => lane::asin(x),
+        Unary::Acos => lane::acos(x),
+        Unary::Atan => lane::atan(x),
+        Unary::Sinh => lane::sinh(x),
+        Unary::Cosh => lane::cosh(x),
+        Unary::Tanh => lane::tanh(x),
+        Unary::Asinh => lane::asinh(x),
+        Unary::Acosh => lane::acosh(x),
+        Unary::Atanh => lane::atanh(x),
+        Unary::Erf => lane::erf(x),
+        Unary::Erfc => lane::erfc(x),
+        Unary::Erfcx => lane::erfcx(x),
+        _ => return None,
+    })
+}
+
+fn binary(op: Binary, a: Number, b: Number) -> Option<Number> {
+    Some(match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::Lt => Number::of(a.lt(b)),
+        Binary::Le => Number::of(a.le(b)),
+        Binary::Eq => Number::of(a.eq(b)),
+        Binary::Min | Binary::And => (a.lt(b) | a.is_nan()).select(a, b),
+        Binary::Max | Binary::Or => (a.gt(b) | a.is_nan()).select(a, b),
+        Binary::Pow => b.eq(2.0).select(a * a, lane::pow(a, b)),
+        Binary::Atan2 => lane::atan2(a, b),
+        Binary::Hypot => lane::hypot(a, b),
+        _ => return None,
+    })
+}

@@ -1,0 +1,248 @@
+//! Operations as instructions of x86-64 processors with AVX2 and FMA, or AVX-512.
+
+use super::allocation::{Allocation, Place};
+use super::operation::{Id, Operation};
+use crate::backend::cpu::kernels::Vectors;
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
+
+/// How the numbers lie that are the same at every point of a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spread {
+    /// One after the other, or with AVX2 each as often as a vector has lanes.
+    Once,
+    /// Eight of each, one for each of eight fits.
+    ByLane,
+}
+
+impl Vectors {
+    /// Bytes.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Vectors::Avx2 => 32,
+            Vectors::Avx512 => 64,
+        }
+    }
+
+    /// Vectors to eight points.
+    pub(super) fn halves(self) -> usize {
+        64 / self.width()
+    }
+
+    pub(super) fn registers(self) -> usize {
+        match self {
+            Vectors::Avx2 => 16,
+            Vectors::Avx512 => 32,
+        }
+    }
+}
+
+/// Registers for the addresses of arrays.
+pub(super) const POINTERS: [Register; 7] = [
+    Register::R8,
+    Register::R9,
+    Register::R10,
+    Register::R11,
+    Register::RBX,
+    Register::R12,
+    Register::R13,
+];
+/// The mask of what was refused.
+pub(super) const REFUSED: u32 = 7;
+/// Where the addresses of arrays begin in the frame.
+pub(super) const ARRAYS: i64 = 40;
+
+/// What a function has, beside its operations.
+pub(super) struct Layout {
+    pub(super) vectors: Vectors,
+    pub(super) spread: Spread,
+    pub(super) arrays: usize,
+    pub(super) sums: usize,
+}
+
+/// Writes instructions, keeping account of the registers.
+pub(super) struct Writer {
+    pub(super) layout: Layout,
+    pub(super) allocation: Allocation,
+    /// Where the constants begin, by operation.
+    pub(super) constants: Vec<usize>,
+    pub(super) encoder: Encoder,
+    /// Where the next instruction begins.
+    pub(super) position: usize,
+    /// Which half of the points, where a vector has not all.
+    pub(super) half: usize,
+    /// The first register of those with sums, if these are in registers.
+    pub(super) first_sum: Option<usize>,
+    /// The register of what was refused, where that is no mask.
+    pub(super) refused: usize,
+}
+
+/// `None` where an instruction cannot be written.
+pub(super) type Done = Option<()>;
+
+impl Writer {
+    pub(super) fn vectors(&self) -> Vectors {
+        self.layout.vectors
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.vectors() == Vectors::Avx512
+    }
+
+    pub(super) fn vector(&self, register: usize) -> Register {
+        let first = if self.is_wide() { Register::ZMM0 } else { Register::YMM0 };
+        first + register as u32
+    }
+
+    pub(super) fn put(&mut self, instruction: Instruction) -> Done {
+        self.position += self.encoder.encode(&instruction, self.position as u64).ok()?;
+        Some(())
+    }
+
+    pub(super) fn move_pointer(&mut self, to: Register, from: Register) -> Done {
+        self.put(Instruction::with2(Code::Mov_r64_rm64, to, from).ok()?)
+    }
+
+    pub(super) fn load_pointer(&mut self, to: Register, base: Register, offset: i64) -> Done {
+        let from = self.at(base, offset);
+        self.put(Instruction::with2(Code::Mov_r64_rm64, to, from).ok()?)
+    }
+
+    pub(super) fn at(&self, base: Register, offset: i64) -> MemoryOperand {
+        MemoryOperand::with_base_displ_size(base, offset, 1)
+    }
+
+    pub(super) fn sum_at(&self, base: Register, sum: usize) -> MemoryOperand {
+        self.at(base, (64 * sum + 32 * self.half) as i64)
+    }
+
+    /// The register of a sum, if sums are in registers.
+    pub(super) fn sum_register(&self, sum: usize) -> Option<Register> {
+        let first = self.first_sum?;
+        Some(self.vector(first + sum * self.vectors().halves() + self.half))
+    }
+
+    pub(super) fn zero(&mut self, register: Register) -> Done {
+        let code = match self.is_wide() {
+            true => Code::EVEX_Vpxorq_zmm_k1z_zmm_zmmm512b64,
+            false => Code::VEX_Vpxor_ymm_ymm_ymmm256,
+        };
+        self.put(Instruction::with3(code, register, register, register).ok()?)
+    }
+
+    pub(super) fn load(&mut self, to: Register, from: MemoryOperand) -> Done {
+        let code = match self.is_wide() {
+            true => Code::EVEX_Vmovupd_zmm_k1z_zmmm512,
+            false => Code::VEX_Vmovupd_ymm_ymmm256,
+        };
+        self.put(Instruction::with2(code, to, from).ok()?)
+    }
+
+    pub(super) fn store(&mut self, to: MemoryOperand, from: Register) -> Done {
+        let code = match self.is_wide() {
+            true => Code::EVEX_Vmovupd_zmmm512_k1z_zmm,
+            false => Code::VEX_Vmovupd_ymmm256_ymm,
+        };
+        self.put(Instruction::with2(code, to, from).ok()?)
+    }
+
+    pub(super) fn copy(&mut self, to: Register, from: Register) -> Done {
+        let code = match self.is_wide() {
+            true => Code::EVEX_Vmovapd_zmm_k1z_zmmm512,
+            false => Code::VEX_Vmovapd_ymm_ymmm256,
+        };
+        self.put(Instruction::with2(code, to, from).ok()?)
+    }
+
+    /// Whether an operand in memory is one number for all lanes.
+    fn is_broadcast(&self, operation: Operation) -> bool {
+        let once = self.layout.spread == Spread::Once;
+        self.is_wide()
+            && match operation {
+                Operation::Constant(_) => true,
+                Operation::Uniform(_) => once,
+                _ => false,
+            }
+    }
+
+    /// Where a number lies that is in no register.
+    pub(super) fn memory(&self, id: Id) -> Option<MemoryOperand> {
+        let operation = self.allocation.operation(id);
+        let half = 32 * self.half as i64;
+        let operand = match (operation, self.allocation.place(id)) {
+            (Operation::Constant(_), _) => {
+                let offset = self.constants[id as usize] as i64;
+                MemoryOperand::with_base_displ_size(Register::RIP, offset, 8)
+            }
+            (Operation::Uniform(index), _) => {
+                let index = i64::from(index);
+                self.at(
+                    Register::RDX,
+                    match (self.layout.spread, self.is_wide()) {
+                        (Spread::ByLane, _) => 64 * index + half,
+                        (Spread::Once, true) => 8 * index,
+                        (Spread::Once, false) => 32 * index,
+                    },
+                )
+            }
+            (_, Place::Slot(slot)) => {
+                self.at(Register::RSP, (slot * self.vectors().width()) as i64)
+            }
+            _ => return None,
+        };
+        Some(MemoryOperand { is_broadcast: self.is_broadcast(operation), ..operand })
+    }
+
+    /// The present points' numbers of an array.
+    pub(super) fn array(&mut self, array: u16) -> Option<MemoryOperand> {
+        let base = match POINTERS.get(usize::from(array)) {
+            Some(&register) => register,
+            None => {
+                self.load_pointer(Register::RAX, Register::RDI, ARRAYS + 8 * i64::from(array))?;
+                Register::RAX
+            }
+        };
+        let offset = 32 * self.half as i64;
+        Some(MemoryOperand::new(base, Register::RCX, 1, offset, 1, false, Register::None))
+    }
+
+    pub(super) fn load_number(&mut self, id: Id, to: usize) -> Done {
+        let (to, from) = (self.vector(to), self.memory(id)?);
+        match from.is_broadcast {
+            true => {
+                let from = MemoryOperand { is_broadcast: false, ..from };
+                let code = Code::EVEX_Vbroadcastsd_zmm_k1z_xmmm64;
+                self.put(Instruction::with2(code, to, from).ok()?)
+            }
+            false => self.load(to, from),
+        }
+    }
+
+    /// A register for a new number, and the number that had to leave it stored.
+    pub(super) fn grab(&mut self) -> Option<usize> {
+        let (register, spilled) = self.allocation.grab()?;
+        if let Some(slot) = spilled {
+            let at = self.at(Register::RSP, (slot * self.vectors().width()) as i64);
+            self.store(at, self.vector(register))?;
+        }
+        Some(register)
+    }
+
+    /// The register of a number, which is loaded if it is in none.
+    pub(super) fn register(&mut self, id: Id) -> Option<usize> {
+        if let Some(register) = self.allocation.pin(id) {
+            return Some(register);
+        }
+        let register = self.grab()?;
+        self.load_number(id, register)?;
+        self.allocation.hold(id, register);
+        Some(register)
+    }
+
+    /// The register of a result: that of an operand which is read for the last time, or another.
+    pub(super) fn result(&mut self, operands: &[Id]) -> Option<usize> {
+        match operands.iter().find_map(|&id| self.allocation.last_register(id)) {
+            Some(register) => Some(register),
+            None => self.grab(),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Machine code: the bits of the interpreter, for every weight, length and number of fits.
+
+use super::{PARAMETERS, Sums, kernels, tree};
+use crate::backend::cpu::assembly::Assembled;
+use crate::backend::cpu::code::Code;
+use crate::backend::cpu::kernels::Kernels;
+use crate::backend::cpu::prepared::PreparedForm;
+use crate::backend::cpu::simd_batch::{ABREAST, Manner, SimdBatch};
+use crate::backend::cpu::{Cpu, Prepared};
+use crate::data::Data;
+use crate::data::loss::{Estimator, Loss};
+use crate::data::points::Points;
+use crate::model::program::Program;
+use crate::normal::Normal;
+use crate::solver::evaluator::Evaluator;
+use crate::{Sigma, Var};
+
+type Model = fn(Var, &[Var]) -> Var;
+
+/// Models of few and of many parameters, of functions that refuse nothing and of some that do.
+const MODELS: [(&str, usize, Model); 6] = [
+    ("a decay", 3, |x, p| p[0] * (-p[1] * x).exp() + p[2]),
+    ("a line", 2, |x, p| p[0] * x + p[1]),
+    ("a damped sine", 3, |x, p| p[0] * (-p[1] * x).exp() * (p[2] * x * 1e9 + x).sin()),
+    ("a rational function", 6, |x, p| {
+        (p[0] + p[1] * x + p[2] * x * x) / (p[3] * x + p[4] * x * x + p[5].exp())
+    }),
+    ("a power", 3, |x, p| p[0] * (x + 0.1).powf(p[1]) + p[2].atan2(x)),
+    ("branches", 3, |x, p| {
+        x.lt(p[1]).select((x * p[0]).tanh().max(p[2]), (x + p[2]).ln().abs().min(p[0] + x.sqrt()))
+    }),
+];
+
+fn prepared(parameters: usize, model: Model) -> Prepared {
+    let free: Vec<usize> = (0..parameters).collect();
+    let value = Program::trace(1, parameters, |x, p| model(x[0], p)).expect("a trace");
+    Prepared::traced(&value.with_partials(&free).expect("a replay"), &free)
+}
+
+fn parameters(count: usize) -> Vec<f64> {
+    let all = PARAMETERS.into_iter().cycle().take(count).enumerate();
+    all.map(|(i, p)| p + 0.1 * i as f64).collect()
+}
+
+fn codes(prepared: &Prepared) -> Vec<&Assembled> {
+    let PreparedForm::Traced { collected, plain } = &prepared.kind else { return Vec::new() };
+    vec![collected, plain]
+}
+
+fn routines(prepared: &Prepared) -> usize {
+    codes(prepared).iter().map(|code| code.routines()).sum()
+}
+
+/// Instruction sets that have machine code.
+fn sets() -> impl Iterator<Item = &'static Kernels> {
+    kernels::available().into_iter().filter(|kernels| kernels.vectors.is_some())
+}
+
+/// The sums of a model over points, by the interpreter or by machine code, and how many routines were made.
+fn normal(
+    points: &Points<'_>,
+    (count, model): (usize, Model),
+    kernels: &'static Kernels,
+    often: bool,
+) -> (Vec<u64>, usize) {
+    let prepared = prepared(count, model);
+    if often {
+        codes(&prepared).iter().for_each(|code| code.be_worthwhile());
+    }
+    let mut cpu = Cpu::new(&prepared, points, Loss::Linear, &[]).with_kernels(kernels);
+    let mut normal = Normal::zero(count);
+    for _ in 0..2 {
+        let params = parameters(count);
+        cpu.normal(&params, &vec![1.0; count], &mut normal).expect("normal equations");
+    }
+    let numbers = normal.products.iter().chain([&normal.cost]);
+    (numbers.map(|v| v.to_bits()).collect(), routines(&prepared))
+}
+
+#[test]
+fn sums_have_the_bits_of_the_interpreter() {
+    for n in [1, 7, 8, 9, 15, 16, 511, 512, 513, 4095, 4096, 4097, 4103, 9001] {
+        let data = Sums::new(n);
+        let single = [&data.x, &data.y].map(|v| v.iter().map(|&v| v as f32).collect::<Vec<f32>>());
+        for (kind, data) in data.kinds(&single).iter().enumerate() {
+            let points = Points::validate(data).expect("points");
+            for (name, count, model) in MODELS {
+                for kernels in sets() {
+                    let (expected, none) = normal(&points, (count, model), kernels, false);
+                    let (found, made) = normal(&points, (count, model), kernels, true);
+                    assert_eq!(none, 0);
+                    assert!(made > 0, "{}: no machine code for {name}", kernels.name);
+                    let set = kernels.name;
+                    assert_eq!(found, expected, "{set}, {n} points, kind {kind}: {name}");
+                }
+            }
+        }
+    }
+}
+
+/// Angles that the fast reduction cannot take are among the points of one stretch, at its ends and in its middle.
+#[test]
+fn what_machine_code_refuses_the_interpreter_does() {
+    let model: Model = |x, p| p[0] * (p[1] * x).sin() + p[2] * (p[1] * x).cos();
+    let n = 3 * 4096 + 5;
+    for at in [0, 7, 4095, 4096, 5000, 8191, n - 6, n - 1] {
+        let mut x: Vec<f64> = (0..n).map(|i| 1e-3 * i as f64).collect();
+        x[at] = 3e12;
+        let y = vec![0.5; n];
+        let data = Data::new(&x, &y).expect("data");
+        let points = Points::validate(&data).expect("points");
+        for kernels in sets() {
+            let (expected, _) = normal(&points, (3, model), kernels, false);
+            let (found, made) = normal(&points, (3, model), kernels, true);
+            assert_eq!((found, made > 0), (expected, true), "{}: {at}", kernels.name);
+        }
+    }
+}
+
+/// More parameters than products are added up for in the same loop, and more numbers at a time than registers.
+#[test]
+fn many_parameters_have_the_bits_of_the_interpreter() {
+    let data = Sums::new(1003);
+    let data = Data::new(&data.x, &data.y).expect("data");
+    let points = Points::validate(&data).expect("points");
+    let model: Model = |x, p| {
+        let peaks = p.chunks(3).map(|p| p[0] * (-(x - p[1]) * (x - p[1]) * p[2].abs()).exp());
+        peaks.fold(Var::from(0.1), |sum, peak| sum + peak)
+    };
+    for count in [6, 9, 15, 30, 45] {
+        for kernels in sets() {
+            let (expected, _) = normal(&points, (count, model), kernels, false);
+            let (found, made) = normal(&points, (count, model), kernels, true);
+            assert_eq!(found, expected, "{}: {count} parameters", kernels.name);
+            assert!(made > 0, "{}: {count} parameters", kernels.name);
+        }
+    }
+}
+
+/// The sums of eight fits, of which one is not asked for.
+fn side_by_side(
+    lanes: &[Sums],
+    n: usize,
+    weighted: bool,
+    (count, model): (usize, Model),
+    often: bool,
+) -> (Vec<(bool, Vec<u64>)>, usize) {
+    const LEFT_OUT: usize = 5;
+    let prepared = prepared(count, model);
+    if often {
+        codes(&prepared).iter().for_each(|code| code.be_worthwhile());
+    }
+    let estimator = Estimator::LeastSquares;
+    let manner = Manner { loss: Loss::Linear, estimator, shared: false, weighted };
+    let mut batch = SimdBatch::new(&prepared, 1, manner).expect("a traced model");
+    for (lane, sums) in lanes.iter().enumerate() {
+        let n = if weighted { n + 3 * lane } else { n };
+        let mut data = Data::new(&sums.x[..n], &sums.y[..n]).expect("data");
+        if weighted {
+            data = data.sigma(Sigma::Absolute(&sums.sigma[..n])).expect("sigma");
+        }
+        batch.load(lane, &Points::validate(&data).expect("points"));
+    }
+    let of_lane = |lane: usize| parameters(count).iter().map(|p| p + 0.01 * lane as f64).collect();
+    let params: Vec<Vec<f64>> = (0..ABREAST).map(of_lane).collect();
+    batch.evaluate(std::array::from_fn(|lane| (lane != LEFT_OUT).then(|| &params[lane][..])));
+    let read = |lane: usize| {
+        let mut normal = Normal::zero(count);
+        let known = batch.read(lane, &mut normal);
+        (known, normal.products.iter().map(|v| v.to_bits()).collect::<Vec<u64>>())
+    };
+    let found = (0..ABREAST).filter(|&lane| lane != LEFT_OUT).map(read).collect();
+    (found, routines(&prepared))
+}
+
+#[test]
+fn fits_side_by_side_have_the_bits_of_the_interpreter() {
+    let wanted = usize::from(kernels::detect().vectors.is_some());
+    for n in [1, 5, 64, 65, 225] {
+        let lanes: Vec<Sums> = (0..ABREAST).map(|lane| Sums::new(n + 3 * lane)).collect();
+        for weighted in [false, true] {
+            for (name, count, model) in MODELS {
+                let (expected, none) = side_by_side(&lanes, n, weighted, (count, model), false);
+                let (found, made) = side_by_side(&lanes, n, weighted, (count, model), true);
+                // Where angles are refused the interpreter asks for the outputs alone.
+                assert!(none == 0 && made >= wanted, "{name}: {made}");
+                assert_eq!(found, expected, "{name}, {n} points, weighted {weighted}");
+            }
+        }
+    }
+}
+
+/// What is left to the interpreter, so that a function of the table which loses its machine code is noticed.
+#[test]
+fn functions_without_machine_code_are_these() {
+    let Some(kernels) = sets().next() else { return };
+    let lacks = |tree: tree::Tree| {
+        let code = Assembled::from(Code::compile(&super::program(&tree)));
+        code.be_worthwhile();
+        let x: Vec<f64> = (0..16).map(f64::from).collect();
+        let (blocks, lengths) = super::runs(16);
+        let columns = [(&x).into(), (&x).into()];
+        super::interpret(&code, kernels, &columns, &blocks, &lengths, &[1.0; tree::PARAMS]);
+        code.routines() == 0
+    };
+    let x = |column| tree::Tree::X(column);
+    let one = |op: &&tree::Unary| lacks(tree::Tree::Unary(**op, Box::new(x(0))));
+    let two = |op: &&tree::Binary| lacks(tree::Tree::Binary(**op, Box::new([x(0), x(1)])));
+    let mut missing: Vec<String> =
+        tree::Unary::ALL.iter().filter(one).map(|op| format!("{op:?}")).collect();
+    missing.extend(tree::Binary::ALL.iter().filter(two).map(|op| format!("{op:?}")));
+    let known = [
+        "Digamma",
+        "Trigamma",
+        "WrightOmega",
+        "LnGamma",
+        "Gamma",
+        "E1",
+        "J0",
+        "J1",
+        "Y0",
+        "Y1",
+        "I0",
+        "I1",
+        "I0e",
+        "I1e",
+        "K0",
+        "K1",
+        "K0e",
+        "K1e",
+        "Round",
+        "Fmod",
+        "FaddeevaRe",
+        "FaddeevaIm",
+        "FaddeevaSlopeRe",
+        "FaddeevaSlopeIm",
+    ];
+    assert_eq!(missing, known);
+}
