@@ -153,7 +153,7 @@ impl<'a> FitPlot<'a> {
     }
 
     /// Draws the [components](Fit::components) of a sum of models with dashes, called by their prefixes: each peak and what they
-    /// stand on. A model without components, or of one alone, has none to draw.
+    /// stand on. Where a band is asked for, each has its own, too. A model without components, or of one alone, has none to draw.
     #[must_use]
     pub fn components(mut self, components: bool) -> FitPlot<'a> {
         self.components = components;
@@ -225,6 +225,13 @@ impl<'a> FitPlot<'a> {
             let dashes = DASHES[i / PARTS.len() % DASHES.len()];
             marks.push(Mark::Dashed { points: over(&part.x, &part.y), color, dashes });
             legend.push(Entry::new(LegendMark::Dashed(color, dashes), part.name.as_str()));
+        }
+        if let (Some(level), false) = (self.band, components.is_empty()) {
+            for (i, band) in self.fit.component_bands(&grid, level)?.into_iter().enumerate() {
+                let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
+                let color = pale(PARTS[i % PARTS.len()]);
+                marks.insert(0, Mark::Band { lower, upper, color });
+            }
         }
         let mut add = |band: Band, color: Color, level: f64, of: &str| {
             let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
@@ -361,4 +368,10 @@ impl DrawnPoints {
             |&i: &usize| Mark::Disc { at: (self.x[i], y[i]), radius, filled: self.counts[i] };
         shown.iter().filter_map(bar).chain(shown.iter().map(disc)).collect()
     }
+}
+
+/// A colour for areas behind lines of the same one.
+fn pale((r, g, b): Color) -> Color {
+    let pale = |part: u8| 255 - (255 - part) / 5;
+    (pale(r), pale(g), pale(b))
 }

@@ -8,6 +8,7 @@
 pub(crate) mod new_point;
 
 use super::Fit;
+use super::components::Component;
 use super::distributions::{check_level, half_width, joint};
 use crate::backend::cpu::linearised::At;
 use crate::data::columns::Columns;
@@ -33,6 +34,18 @@ pub struct Band {
     pub upper: Vec<f64>,
     /// The probability that the band was asked for.
     pub level: f64,
+}
+
+impl Band {
+    /// `width` deviations to either side.
+    fn around(center: Vec<f64>, std_errors: Vec<f64>, width: f64, level: f64) -> Band {
+        let ends = |sign: f64| {
+            let end = |(value, error): (&f64, &f64)| value + sign * reach(width, *error);
+            center.iter().zip(&std_errors).map(end).collect()
+        };
+        let (lower, upper) = (ends(-1.0), ends(1.0));
+        Band { center, std_errors, lower, upper, level }
+    }
 }
 
 impl Fit {
@@ -107,6 +120,19 @@ impl Fit {
         self.band(columns, level, width, &|i, value, error| f64::hypot(error, deviation(i, value)))
     }
 
+    /// The confidence bands of the [components](Fit::components) of a sum at the points `x`, in their order: what
+    /// [`confidence_band`](Fit::confidence_band) is of the curve. They do not add up to its band, in which the errors of
+    /// components mostly cancel.
+    ///
+    /// # Errors
+    /// As [`components`](Fit::components); [`Error::BadOption`](crate::Error::BadOption).
+    pub fn component_bands<'a>(&self, x: impl Columns<'a>, level: f64) -> Result<Vec<Band>> {
+        check_level(level)?;
+        let width = half_width(level, self.scatter_freedom());
+        let band = |of: Component| Band::around(of.values, of.std_errors, width, level);
+        Ok(self.components(x)?.into_iter().map(band).collect())
+    }
+
     /// The degrees of freedom of the estimated scatter; `None` where the errors are absolute.
     pub(crate) fn scatter_freedom(&self) -> Option<f64> {
         self.scaled.then(|| self.degrees_of_freedom() as f64)
@@ -126,12 +152,7 @@ impl Fit {
             (value, deviation(i, value, self.covariance.error_of(gradient)))
         })?;
         let (center, std_errors): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
-        let ends = |sign: f64| {
-            let end = |(value, error): (&f64, &f64)| value + sign * reach(width, *error);
-            center.iter().zip(&std_errors).map(end).collect()
-        };
-        let (lower, upper) = (ends(-1.0), ends(1.0));
-        Ok(Band { center, std_errors, lower, upper, level })
+        Ok(Band::around(center, std_errors, width, level))
     }
 
     /// What `each` makes of the index, the value of `model` and its partials by the estimated parameters at

@@ -53,6 +53,19 @@ fn are_terms(fit: &Fit, texts: &[&str]) {
             assert!(near(error, told.std_error), "{}: {error}, {told:?}", component.name);
             sum += value;
         }
+        // The quantile is that of the band of the curve.
+        let (curve_band, bands) =
+            (fit.confidence_band(&[*x], 0.95).unwrap(), fit.component_bands(&[*x], 0.95).unwrap());
+        let quantile = (curve_band.upper[0] - curve_band.center[0]) / curve_band.std_errors[0];
+        for (component, band) in components.iter().zip(&bands) {
+            let (value, error) = (component.values[i], component.std_errors[i]);
+            assert_eq!((band.center[0], band.std_errors[0]), (value, error));
+            for (end, sign) in [(band.lower[0], -1.0), (band.upper[0], 1.0)] {
+                let exact = value + sign * quantile * error;
+                assert!((end - exact).abs() <= 1e-12 * (value.abs() + error), "{end} {exact}");
+            }
+        }
+        assert_eq!(bands.len(), components.len());
         assert!((sum - curve[i]).abs() < 1e-13 * curve[i].abs().max(10.0), "{sum} {}", curve[i]);
     }
 }

@@ -142,6 +142,11 @@ fn components_lie_where_the_axes_say() {
             assert!((cy - up.place(value(cx))).abs() < NEAR + slack, "{pen}: {cx} {cy}");
         }
     }
+    // With a band each of them has one, behind everything, as light as its line is dark.
+    let bands = plot.clone().band(0.95).to_svg().unwrap();
+    for pale in ["#CCE3F0", "#CCECE3", "#F5E5EE"] {
+        assert_eq!((svg.matches(pale).count(), bands.matches(pale).count()), (0, 1), "{pale}");
+    }
     // The second one goes down to −39, where no point is.
     let deepest = picture.line("#009E73 13").into_iter().map(|(_, cy)| up.value(cy));
     assert!(deepest.fold(0.0, f64::min) < -38.9);
