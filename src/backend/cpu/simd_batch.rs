@@ -200,7 +200,8 @@ impl SimdBatch {
     /// many these are.
     fn assembled_sums(&self, numbers: usize, machine: &mut Machine, rows: &mut BlockRows) -> usize {
         let Manner { loss, estimator, weighted, .. } = self.manner;
-        if loss != Loss::Linear || estimator != Estimator::LeastSquares {
+        let is_plain = loss == Loss::Linear && estimator == Estimator::LeastSquares;
+        if !is_plain || !self.code.is_worthwhile(numbers) {
             return 0;
         }
         let mut arrays: [&[f64]; MOST_ARRAYS] = [&[]; MOST_ARRAYS];

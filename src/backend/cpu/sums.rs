@@ -2,7 +2,7 @@
 //! together or piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
-use super::assembly::{Rows, Same, Weighted};
+use super::assembly::{Assembled, Rows, Same, Weighted};
 use super::closest::ClosestPoints;
 use super::machine::{FEW, Machine};
 use super::rows::{BlockRows, BlockValues};
@@ -107,7 +107,8 @@ impl Cpu<'_> {
             && points.x_sigma.is_exact()
             && self.most_weight == f64::INFINITY
             && scales.iter().all(|&scale| scale == 1.0);
-        let Some(code) = pass.code.filter(|_| is_plain) else { return 0 };
+        let is_wanted = |code: &&Assembled| is_plain && code.is_worthwhile(end - start);
+        let Some(code) = pass.code.filter(is_wanted) else { return 0 };
         let (weighted, shared, weights) = match points.sigma {
             Weights::Equal | Weights::Covariance(_) if points.units.row == 1.0 => {
                 (Weighted::Not, 1.0, None)

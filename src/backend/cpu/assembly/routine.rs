@@ -198,7 +198,7 @@ impl Routines {
         };
         let is_complete =
             rows.arrays.len() == wanted && sums.len() == LANES * pair(0, code.outputs.len());
-        if points == 0 || !is_complete || !self.are_worthwhile(points) {
+        if points == 0 || !is_complete {
             return 0;
         }
         let (spread, uniforms) = rows.same.spread(code, vectors, table);
