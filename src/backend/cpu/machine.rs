@@ -1,13 +1,10 @@
 //! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
 
-use super::assembly::{Assembled, Outputs, Same, Table};
+use super::assembly::{Assembled, FEW, Outputs, Same, Table};
 use super::code::{BLOCK, Code, Instruction, Operand};
 use super::gram::LANES;
 use super::kernels::Kernels;
 use crate::data::values::Values;
-
-/// Columns, and outputs, that machine code may have.
-pub(super) const FEW: usize = 48;
 
 /// One number per point of a block, on a cache line's boundary.
 #[repr(align(64))]

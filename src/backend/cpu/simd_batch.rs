@@ -7,12 +7,12 @@
 //! long, every vector full, and a lane's sums are the fit's. What a lane computes does not depend on
 //! its neighbours.
 
-use super::assembly::{Assembled, Rows, Same, Weighted};
+use super::assembly::{Assembled, FEW as MOST_ARRAYS, Rows, Same, Weighted, in_a_row};
 use super::closest::BlockPoints;
 use super::code::BLOCK;
 use super::gram::LANES;
 use super::kernels::{self, Kernels};
-use super::machine::{Block, FEW as MOST_ARRAYS, Inputs, Machine, Uniforms};
+use super::machine::{Block, Inputs, Machine, Uniforms};
 use super::rows::{BlockRows, BlockValues, Target};
 use super::sums::Worker;
 use super::{ITERATION_FLOOR, Prepared, PreparedForm};
@@ -204,18 +204,14 @@ impl SimdBatch {
         if !is_plain || !self.code.is_worthwhile(numbers) {
             return 0;
         }
-        let mut arrays: [&[f64]; MOST_ARRAYS] = [&[]; MOST_ARRAYS];
         let columns = self.columns[..self.code.columns.min(self.columns.len())].iter();
         let weights = weighted.then_some(&self.weights);
-        let mut count = 0;
-        for array in columns.chain([&self.y]).chain(weights) {
-            let Some(room) = arrays.get_mut(count) else { return 0 };
-            *room = &array[..numbers];
-            count += 1;
-        }
+        let arrays = columns.chain([&self.y]).chain(weights).map(|array| Some(&array[..numbers]));
+        let mut room: [&[f64]; MOST_ARRAYS] = [&[]; MOST_ARRAYS];
+        let Some(arrays) = in_a_row(arrays, &mut room) else { return 0 };
         let weighted = if weighted { Weighted::Each } else { Weighted::Not };
         let same = Same::ByLane(&self.uniforms);
-        let products = Rows { arrays: &arrays[..count], weighted, same };
+        let products = Rows { arrays, weighted, same };
         let sums = rows.sums(self.code.outputs.len());
         self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
     }

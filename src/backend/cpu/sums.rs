@@ -2,9 +2,9 @@
 //! together or piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
-use super::assembly::{Assembled, Rows, Same, Weighted};
+use super::assembly::{Assembled, FEW, Rows, Same, Weighted, in_a_row};
 use super::closest::ClosestPoints;
-use super::machine::{FEW, Machine};
+use super::machine::Machine;
 use super::rows::{BlockRows, BlockValues};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
@@ -118,20 +118,16 @@ impl Cpu<'_> {
             }
             Weights::Each { sigma, .. } => (Weighted::BySigma, points.units.row, Some(sigma)),
         };
-        let mut arrays: [&[f64]; FEW] = [&[]; FEW];
         let columns = points.columns[..code.columns.min(points.columns.len())].iter();
         let doubles = columns.chain([&points.y]).map(|values| match values {
             Values::F64(values) => Some(&values[start..end]),
             _ => None,
         });
-        let mut count = 0;
-        for array in doubles.chain(weights.map(|sigma| Some(&sigma[start..end]))) {
-            let (Some(room), Some(array)) = (arrays.get_mut(count), array) else { return 0 };
-            *room = array;
-            count += 1;
-        }
+        let mut room: [&[f64]; FEW] = [&[]; FEW];
+        let arrays = doubles.chain(weights.map(|sigma| Some(&sigma[start..end])));
+        let Some(arrays) = in_a_row(arrays, &mut room) else { return 0 };
         let same = Same::OfOne(pass.uniforms, shared);
-        let rows = Rows { arrays: &arrays[..count], weighted, same };
+        let rows = Rows { arrays, weighted, same };
         let Worker { machine, rows: sums, .. } = worker;
         let sums = sums.sums(pass.outputs.len());
         code.add_sums(self.kernels.vectors, &rows, &mut machine.table, sums)

@@ -93,16 +93,21 @@ impl Writer {
     fn two(&mut self, id: Id, [a, b]: [Id; 2]) -> Done {
         let code = form(self.allocation.operation(id), self.vectors())?;
         let first = self.register(a)?;
-        let second = self.allocation.pin(b);
+        self.allocation.pin(b);
         let to = self.result(&[a, b])?;
-        let (to_v, first) = (self.vector(to), self.vector(first));
-        let instruction = match second {
-            Some(second) => Instruction::with3(code, to_v, first, self.vector(second)),
-            None => Instruction::with3(code, to_v, first, self.memory(b)?),
-        };
-        self.put(instruction.ok()?)?;
+        let instruction = self.three(code, self.vector(to), self.vector(first), b)?;
+        self.put(instruction)?;
         self.allocation.finish(&[a, b], Some((id, to)));
         Some(())
+    }
+
+    /// An instruction whose last operand is where that number is: in a register or in memory.
+    fn three(&self, code: Code, to: Register, first: Register, last: Id) -> Option<Instruction> {
+        match self.allocation.register(last) {
+            Some(last) => Instruction::with3(code, to, first, self.vector(last)),
+            None => Instruction::with3(code, to, first, self.memory(last)?),
+        }
+        .ok()
     }
 
     fn one(&mut self, id: Id, a: Id, number: Option<u8>) -> Done {
@@ -122,27 +127,18 @@ impl Writer {
     /// ±(a b) ± c. Of the three operands one is overwritten, and one may be in memory.
     fn fused(&mut self, id: Id, operands: [Id; 3], signs: (bool, bool)) -> Done {
         const TERM: usize = 2;
-        let outside = |writer: &Writer, i: usize| writer.allocation.register(operands[i]).is_none();
         for operand in operands {
             self.allocation.pin(operand);
         }
-        let in_memory = (0..3).rev().find(|&i| outside(self, i));
-        for i in 0..3 {
-            if Some(i) != in_memory && operands[i] != in_memory.map_or(Id::MAX, |m| operands[m]) {
-                self.register(operands[i])?;
-            }
-        }
-        // One number twice is in a register.
-        if let Some(i) = in_memory
-            && operands.iter().filter(|&&o| o == operands[i]).count() > 1
-        {
+        // One number twice is in a register, and is not overwritten.
+        let is_once = |i: &usize| operands.iter().filter(|&&o| o == operands[*i]).count() == 1;
+        let is_outside = |i: &usize| self.allocation.register(operands[*i]).is_none();
+        let in_memory = (0..3).rev().filter(is_once).find(is_outside);
+        for i in (0..3).filter(|&i| Some(i) != in_memory) {
             self.register(operands[i])?;
         }
-        let in_memory = in_memory.filter(|&i| outside(self, i));
-        let is_free = |i: &usize| {
-            let alone = operands.iter().filter(|&&o| o == operands[*i]).count() == 1;
-            alone && self.allocation.last_register(operands[*i]).is_some()
-        };
+        let is_free =
+            |i: &usize| is_once(i) && self.allocation.last_register(operands[*i]).is_some();
         let overwritten = (0..3).filter(|i| Some(*i) != in_memory).find(is_free);
         let (overwritten, to, in_memory) = match (overwritten, in_memory) {
             (Some(i), _) => (i, self.allocation.last_register(operands[i])?, in_memory),
@@ -174,16 +170,9 @@ impl Writer {
             (_, TERM) => forms.with_term_last,
             _ => forms.with_factor_last,
         };
-        let to_v = self.vector(to);
         let second = self.vector(self.allocation.register(operands[second])?);
-        let instruction = match in_memory {
-            Some(i) => Instruction::with3(code, to_v, second, self.memory(operands[i])?),
-            None => {
-                let third = self.vector(self.allocation.register(operands[third])?);
-                Instruction::with3(code, to_v, second, third)
-            }
-        };
-        self.put(instruction.ok()?)?;
+        let instruction = self.three(code, self.vector(to), second, operands[third])?;
+        self.put(instruction)?;
         self.allocation.finish(&operands, Some((id, to)));
         Some(())
     }
@@ -211,14 +200,13 @@ impl Writer {
         };
         let first = self.vector(first);
         let instruction = match (second, predicate) {
+            (_, None) => self.three(code, to_v, first, b),
             (Some(second), Some(p)) => {
-                Instruction::with4(code, to_v, first, self.vector(second), p)
+                Instruction::with4(code, to_v, first, self.vector(second), p).ok()
             }
-            (Some(second), None) => Instruction::with3(code, to_v, first, self.vector(second)),
-            (None, Some(p)) => Instruction::with4(code, to_v, first, self.memory(b)?, p),
-            (None, None) => Instruction::with3(code, to_v, first, self.memory(b)?),
+            (None, Some(p)) => Instruction::with4(code, to_v, first, self.memory(b)?, p).ok(),
         };
-        self.put(instruction.ok()?)?;
+        self.put(instruction?)?;
         match self.is_wide() {
             true => self.allocation.finish_mask(&[a, b], id, to),
             false => self.allocation.finish(&[a, b], Some((id, to))),
@@ -247,18 +235,13 @@ impl Writer {
         if self.is_wide() {
             // With zeros elsewhere the first operand is not read.
             let first = if else_zero { 0 } else { self.register(no)? };
-            let second = self.allocation.pin(yes);
+            self.allocation.pin(yes);
             let operands = [yes, no];
             let read = if else_zero { &operands[..1] } else { &operands };
             let to = self.result(read)?;
             let mask = Register::K0 + self.allocation.mask(truth)? as u32;
             let code = Code::EVEX_Vblendmpd_zmm_k1z_zmm_zmmm512b64;
-            let (to_v, first) = (self.vector(to), self.vector(first));
-            let mut instruction = match second {
-                Some(second) => Instruction::with3(code, to_v, first, self.vector(second)),
-                None => Instruction::with3(code, to_v, first, self.memory(yes)?),
-            }
-            .ok()?;
+            let mut instruction = self.three(code, self.vector(to), self.vector(first), yes)?;
             instruction.set_op_mask(mask);
             instruction.set_zeroing_masking(else_zero);
             self.put(instruction)?;
@@ -270,25 +253,13 @@ impl Writer {
         let second = self.allocation.pin(yes);
         let to = self.result(&[no, yes, truth])?;
         let [to_v, first, mask] = [to, first, mask].map(|register| self.vector(register));
-        let instruction = match (second, else_zero) {
-            (Some(second), true) => {
-                let code = Code::VEX_Vandpd_ymm_ymm_ymmm256;
-                Instruction::with3(code, to_v, mask, self.vector(second))
-            }
-            (None, true) => {
-                let code = Code::VEX_Vandpd_ymm_ymm_ymmm256;
-                Instruction::with3(code, to_v, mask, self.memory(yes)?)
-            }
-            (Some(second), false) => {
-                let code = Code::VEX_Vblendvpd_ymm_ymm_ymmm256_ymm;
-                Instruction::with4(code, to_v, first, self.vector(second), mask)
-            }
-            (None, false) => {
-                let code = Code::VEX_Vblendvpd_ymm_ymm_ymmm256_ymm;
-                Instruction::with4(code, to_v, first, self.memory(yes)?, mask)
-            }
+        let blend = Code::VEX_Vblendvpd_ymm_ymm_ymmm256_ymm;
+        let instruction = match second {
+            _ if else_zero => self.three(Code::VEX_Vandpd_ymm_ymm_ymmm256, to_v, mask, yes),
+            Some(second) => Instruction::with4(blend, to_v, first, self.vector(second), mask).ok(),
+            None => Instruction::with4(blend, to_v, first, self.memory(yes)?, mask).ok(),
         };
-        self.put(instruction.ok()?)?;
+        self.put(instruction?)?;
         self.allocation.finish(&[yes, no, truth], Some((id, to)));
         Some(())
     }
@@ -296,7 +267,7 @@ impl Writer {
     fn sum(&mut self, sum: usize, [a, b]: [Id; 2]) -> Done {
         let code = fused_forms((false, false), self.vectors()).into_term;
         let first = self.register(a)?;
-        let second = self.allocation.pin(b);
+        self.allocation.pin(b);
         let (register, at) = match self.sum_register(sum) {
             Some(register) => (register, None),
             None => {
@@ -306,12 +277,8 @@ impl Writer {
                 (self.vector(register), Some(at))
             }
         };
-        let first = self.vector(first);
-        let instruction = match second {
-            Some(second) => Instruction::with3(code, register, first, self.vector(second)),
-            None => Instruction::with3(code, register, first, self.memory(b)?),
-        };
-        self.put(instruction.ok()?)?;
+        let instruction = self.three(code, register, self.vector(first), b)?;
+        self.put(instruction)?;
         if let Some(at) = at {
             self.store(at, register)?;
         }

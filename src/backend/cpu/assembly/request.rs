@@ -2,6 +2,22 @@
 
 use crate::backend::cpu::gram::LANES;
 
+/// Columns, and outputs, that machine code may have.
+pub(crate) const FEW: usize = 48;
+
+/// Arrays in a row, without allocating; `None` if one is missing or they are too many.
+pub(crate) fn in_a_row<'a, 'r>(
+    arrays: impl Iterator<Item = Option<&'a [f64]>>,
+    room: &'r mut [&'a [f64]; FEW],
+) -> Option<&'r [&'a [f64]]> {
+    let mut count = 0;
+    for array in arrays {
+        *room.get_mut(count)? = array?;
+        count += 1;
+    }
+    Some(&room[..count])
+}
+
 /// Which weights residuals and partials have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighted {

@@ -150,10 +150,17 @@ impl Routine {
 }
 
 impl Same<'_> {
+    fn spread(&self) -> Spread {
+        match self {
+            Same::OfOne(..) => Spread::Once,
+            Same::ByLane(_) => Spread::ByLane,
+        }
+    }
+
     /// Where they lie.
-    fn spread(&self, code: &Code, vectors: Vectors, table: &mut Table) -> (Spread, *const f64) {
+    fn lie(&self, code: &Code, vectors: Vectors, table: &mut Table) -> *const f64 {
         let (numbers, shared) = match *self {
-            Same::ByLane(numbers) => return (Spread::ByLane, numbers.as_ptr().cast()),
+            Same::ByLane(numbers) => return numbers.as_ptr().cast(),
             Same::OfOne(numbers, shared) => (numbers, shared),
         };
         // Of a vector of eight the processor spreads a number itself.
@@ -166,7 +173,7 @@ impl Same<'_> {
             table[uniform * copies..][..copies].fill(numbers[uniform]);
         }
         table[numbers.len() * copies..].fill(shared);
-        (Spread::Once, table.as_ptr())
+        table.as_ptr()
     }
 }
 
@@ -201,9 +208,9 @@ impl Routines {
         if points == 0 || !is_complete {
             return 0;
         }
-        let (spread, uniforms) = rows.same.spread(code, vectors, table);
-        let purpose = Purpose::Sums(rows.weighted);
+        let (spread, purpose) = (rows.same.spread(), Purpose::Sums(rows.weighted));
         let Some(routine) = self.routine(code, vectors, spread, purpose) else { return 0 };
+        let uniforms = rows.same.lie(code, vectors, table);
         let mut of_block = [0.0; LANES * pair(0, FEW_COLUMNS)];
         let mut frame = Frame::new(points, uniforms);
         (frame.sums, frame.totals) = (of_block.as_mut_ptr(), sums.as_mut_ptr());
@@ -230,9 +237,9 @@ impl Routines {
         if points == 0 || !is_complete {
             return false;
         }
-        let (spread, uniforms) = same.spread(code, vectors, table);
-        let purpose = Purpose::Outputs;
+        let (spread, purpose) = (same.spread(), Purpose::Outputs);
         let Some(routine) = self.routine(code, vectors, spread, purpose) else { return false };
+        let uniforms = same.lie(code, vectors, table);
         let call = |columns: &mut dyn Iterator<Item = *const f64>, first: usize, points: usize| {
             let mut frame = Frame::new(points, uniforms);
             let outputs = outputs.iter().map(|output| output.wrapping_add(first).cast_const());
