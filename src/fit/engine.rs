@@ -75,10 +75,12 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     pub(crate) fn fit(&self) -> Result<Fit> {
         let begun = Instant::now();
-        let (mut space, mut fit) = (Workspace::new(self.problem()), None);
-        let searched = space.run(&self.rules(), self, begun, &mut |space, points| {
-            fit = Some(self.conclude(space, points, begun.elapsed()));
-            Ok(())
+        let mut fit = None;
+        let searched = Workspace::with(self.problem(), |space| {
+            space.run(&self.rules(), self, begun, &mut |space, points| {
+                fit = Some(self.conclude(space, points, begun.elapsed()));
+                Ok(())
+            })
         });
         searched.map_err(|failure| self.refused(failure))?;
         // Whoever has points shows them.
@@ -87,20 +89,22 @@ impl Request<'_> {
 
     /// Where the search ends. Limits of time count from `begun`.
     pub(crate) fn search(&self, begun: Instant) -> Result<Outcome> {
-        let mut space = Workspace::new(self.problem());
-        let searched = space.run(&self.rules(), self, begun, &mut |_, _| Ok(()));
-        searched.map_err(|failure| self.refused(failure))?;
-        let mut outcome = space.outcome().clone();
+        let searched = Workspace::with(self.problem(), |space| {
+            space.run(&self.rules(), self, begun, &mut |_, _| Ok(()))?;
+            Ok(space.outcome().clone())
+        });
+        let mut outcome = searched.map_err(|failure| self.refused(failure))?;
         self.ties.complete(&mut outcome.params);
         Ok(outcome)
     }
 
     /// The fit that ended so. `solving`: the time that its search took.
     pub(crate) fn ended(&self, outcome: Outcome, solving: Duration) -> Result<Fit> {
-        let mut space = Workspace::new(self.problem());
-        *space.outcome_mut() = outcome;
         let mut points = self.evaluator(View::of(self.loss, &self.start))?;
-        self.conclude(&mut space, &mut *points, solving)
+        Workspace::with(self.problem(), |space| {
+            *space.outcome_mut() = outcome;
+            self.conclude(space, &mut *points, solving)
+        })
     }
 
     fn rules(&self) -> Rules<'_> {

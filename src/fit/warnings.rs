@@ -83,7 +83,7 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
         if used.is_empty() {
             return None;
         }
-        let combination = combination(&used, &fit.names, &fit.params);
+        let combination = || combination(&used, &fit.names, &fit.params);
         let (rank, estimated, condition) = (fit.rank(), fit.estimated(), fit.condition());
         // The cost does change with it, or this would be no minimum: in second order.
         if let ([(i, _)], true) = (&used[..], direction.undetermined && fit.converged())
@@ -92,9 +92,11 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
             return Some(Warning::NoSlope { name: fit.names[*i].clone() });
         }
         match direction.undetermined {
-            true => Some(Warning::RankDeficient { rank, estimated, combination }),
-            false => (condition > ILL_CONDITIONED)
-                .then_some(Warning::IllConditioned { condition, combination }),
+            true => Some(Warning::RankDeficient { rank, estimated, combination: combination() }),
+            false if condition > ILL_CONDITIONED => {
+                Some(Warning::IllConditioned { condition, combination: combination() })
+            }
+            false => None,
         }
     };
     fit.covariance.weak.iter().filter_map(warning).collect()

@@ -165,7 +165,7 @@ impl ClosestPoints {
         let k = slopes.inexact.len();
         self.load(points, (block, len), k);
         self.machine.reserve(slopes.code.registers, 0);
-        self.machine.broadcast(&slopes.code, Uniforms::OfOne(uniforms));
+        self.machine.broadcast(&slopes.code, Uniforms::OfOne(uniforms), len);
         let mut left = len;
         for evaluation in 0..MOST_EVALUATIONS {
             let columns: Vec<Values<'_>> = self.at.iter().map(|c| Values::F64(c)).collect();

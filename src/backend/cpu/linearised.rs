@@ -102,7 +102,7 @@ impl At<'_> {
     ) {
         let machine = &mut worker.machine;
         machine.reserve(code.registers, columns.len());
-        machine.broadcast(code, Uniforms::OfOne(uniforms));
+        machine.broadcast(code, Uniforms::OfOne(uniforms), out.len());
         let mut partials = vec![0.0; self.params.len()];
         for (b, part) in out.chunks_mut(BLOCK).enumerate() {
             let start = first + b * BLOCK;

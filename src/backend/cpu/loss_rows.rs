@@ -121,7 +121,7 @@ impl FormulaMachine {
         let uniforms = Uniforms::OfOne(uniforms);
         let inputs = Inputs::new(&columns, Block::Run(0), residual.len());
         self.machine.reserve(code.registers, columns.len());
-        self.machine.broadcast(code, uniforms);
+        self.machine.broadcast(code, uniforms, residual.len());
         self.machine.run(code, kernels, uniforms, &inputs);
         let output = |k: usize| self.machine.source(code.outputs[k], &inputs);
         robust::by_formula((scale, floor), [0, 1, 2].map(output), residual, row, sums);

@@ -66,14 +66,15 @@ impl Machine {
         self.columns.resize_with(self.columns.len().max(columns), register);
     }
 
-    /// Fills the registers that hold the same number for every point.
-    pub(super) fn broadcast(&mut self, code: &Code, uniforms: Uniforms<'_>) {
+    /// Fills the registers that hold the same number for every point, for blocks of up to so many points.
+    pub(super) fn broadcast(&mut self, code: &Code, uniforms: Uniforms<'_>, points: usize) {
+        let points = points.next_multiple_of(LANES).min(BLOCK);
         for &(uniform, r) in &code.broadcasts {
             let Some(lanes) = &mut self.registers[r] else { continue };
             match uniforms {
-                Uniforms::OfOne(numbers) => lanes.0.fill(numbers[uniform]),
+                Uniforms::OfOne(numbers) => lanes.0[..points].fill(numbers[uniform]),
                 Uniforms::OfLanes(numbers) => {
-                    lanes.0.as_chunks_mut().0.fill(numbers[uniform]);
+                    lanes.0[..points].as_chunks_mut().0.fill(numbers[uniform]);
                 }
             }
         }

@@ -203,7 +203,7 @@ impl<'a> Cpu<'a> {
         worker.machine.reserve(self.model.registers(), self.points.columns.len());
         worker.rows.reserve(self.model.outputs());
         if let Some(code) = pass.code {
-            worker.machine.broadcast(code, uniforms);
+            worker.machine.broadcast(code, uniforms, end - start);
         }
         let mut picked = std::mem::take(&mut worker.picked);
         let mut closest = std::mem::take(&mut worker.closest);

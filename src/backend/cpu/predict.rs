@@ -88,7 +88,7 @@ fn run(
 ) {
     let machine = &mut worker.machine;
     machine.reserve(code.registers, columns.len());
-    machine.broadcast(code, Uniforms::OfOne(uniforms));
+    machine.broadcast(code, Uniforms::OfOne(uniforms), out.len());
     for (b, part) in out.chunks_mut(BLOCK).enumerate() {
         let inputs = Inputs::new(columns, Block::Run(first + b * BLOCK), part.len());
         machine.load(&inputs);

@@ -165,7 +165,7 @@ impl SimdBatch {
         machine.reserve(self.code.registers, self.columns.len());
         rows.reserve(self.code.outputs.len());
         let uniforms = Uniforms::OfLanes(&self.uniforms);
-        machine.broadcast(&self.code, uniforms);
+        machine.broadcast(&self.code, uniforms, numbers);
         rows.clear();
         // A pass allocates nothing for models of few variables.
         let mut few = [Values::F64(&[]); FEW];

@@ -14,7 +14,7 @@ use crate::model::native::{Calls, Steps};
 use crate::normal::{Grouped, Normal, RFactor, Summary};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
-use std::cell::RefCell;
+use std::cell::Cell;
 
 impl Cpu<'_> {
     /// Sums up each chunk by `chunk` into a slot of its own.
@@ -270,16 +270,16 @@ pub(super) struct Worker {
 }
 
 thread_local! {
-    static WORKER: RefCell<Worker> = RefCell::default();
+    static WORKER: Cell<Option<Box<Worker>>> = const { Cell::new(None) };
 }
 
 impl Worker {
     /// Runs `work` with this thread's worker. A fit inside a native model finds it taken and gets a
     /// fresh one.
     pub(super) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> R {
-        let mut worker = WORKER.with(RefCell::take);
+        let mut worker = WORKER.take().unwrap_or_default();
         let result = work(&mut worker);
-        WORKER.set(worker);
+        WORKER.set(Some(worker));
         result
     }
 }

@@ -47,7 +47,7 @@ fn interpret(
     }
     let mut uniforms = Vec::new();
     code.uniforms(params, &mut uniforms);
-    machine.broadcast(code, Uniforms::OfOne(&uniforms));
+    machine.broadcast(code, Uniforms::OfOne(&uniforms), BLOCK);
     let mut outputs = vec![Vec::new(); code.outputs.len()];
     for (&block, &len) in blocks.iter().zip(lengths) {
         let inputs = Inputs::new(columns, block, len);

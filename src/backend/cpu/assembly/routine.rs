@@ -255,10 +255,16 @@ impl Routines {
             return true;
         }
         // The last points, filled up with the very last.
-        let mut rests = [[0.0; LANES]; ARRAYS];
-        for (rest, column) in rests.iter_mut().zip(columns) {
-            *rest = std::array::from_fn(|i| column[(whole + i).min(points - 1)]);
-        }
-        call(&mut rests.iter().take(columns.len()).map(|rest| rest.as_ptr()), whole, LANES)
+        let filled = |column: &&[f64]| std::array::from_fn(|i| column[(whole + i).min(points - 1)]);
+        let mut few = [[0.0; LANES]; 2];
+        let many: Vec<[f64; LANES]>;
+        let rests = if columns.len() <= few.len() {
+            few.iter_mut().zip(columns).for_each(|(rest, column)| *rest = filled(column));
+            &few[..columns.len()]
+        } else {
+            many = columns.iter().map(filled).collect();
+            &many
+        };
+        call(&mut rests.iter().map(|rest| rest.as_ptr()), whole, LANES)
     }
 }
