@@ -9,7 +9,7 @@ use crate::data::sigma::Spread;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
-use crate::normal::small::fold_rows;
+use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Spectrum};
 use std::sync::Arc;
 
@@ -163,7 +163,7 @@ impl Covariance {
             column.zip(row).for_each(|(out, value)| *out = value / lengths[c]);
         }
         let mut t = vec![0.0; m * m];
-        fold_rows(&mut t, m, &mut columns, width, width);
+        fold_few(&mut t, m, &mut columns, width);
         let mut factor = RFactor::zero(m);
         for j in 0..m {
             // Column j of T⁻¹, a row of T⁻ᵀ, by substitution from its diagonal upwards.

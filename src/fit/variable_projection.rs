@@ -10,7 +10,7 @@
 
 use super::linear_start::stepped;
 use super::search::Rules;
-use crate::normal::small::fold_rows;
+use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Summary};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::minimise::evaluate;
@@ -170,7 +170,7 @@ impl ProjectedSearch<'_> {
             (0..=j).for_each(|i| rows[c * (n + 1) + i] = given.at(i, j));
         }
         let mut ordered = RFactor::zero(n);
-        fold_rows(&mut ordered.r, n + 1, &mut rows, n + 1, n + 1);
+        fold_few(&mut ordered.r, n + 1, &mut rows, n + 1);
         Some(ordered)
     }
 

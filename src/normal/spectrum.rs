@@ -2,7 +2,7 @@
 //! covariance is computed from.
 
 use super::RFactor;
-use super::small::{fold_rows, jacobi_svd};
+use super::small::{fold_few, jacobi_svd};
 
 /// The singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian, D their lengths.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,11 @@ fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
             column.iter_mut().for_each(|v| *v /= length);
         }
     }
+    // All of them are a triangle already.
+    if m == n {
+        return (rows, lengths);
+    }
     let mut r = vec![0.0; m * m];
-    fold_rows(&mut r, m, &mut rows, n, n);
+    fold_few(&mut r, m, &mut rows, n);
     (r, lengths)
 }

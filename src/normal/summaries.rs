@@ -3,7 +3,7 @@
 
 use super::Summary;
 use super::influence::Influence;
-use super::small::{fold_rows, rotate_in};
+use super::small::{fold_few, rotate_in};
 use serde::{Deserialize, Serialize};
 
 /// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
@@ -139,7 +139,7 @@ impl Summary for RFactor {
     fn merge(&mut self, other: &mut RFactor) {
         let k = self.n + 1;
         self.influence.add(&other.influence, 1.0);
-        fold_rows(&mut self.r, k, &mut other.r, k, k);
+        fold_few(&mut self.r, k, &mut other.r, k);
     }
 
     fn is_finite(&self) -> bool {

@@ -6,7 +6,7 @@
 //! but what is at hand (Anderson 1965; Walker and Ni 2011).
 
 use crate::constants::DEPTH;
-use crate::normal::small::{fold_rows, is_regular, solve_upper};
+use crate::normal::small::{fold_few, is_regular, solve_upper};
 
 /// The last points and the full steps from them, newest last.
 pub(crate) struct Anderson {
@@ -58,7 +58,7 @@ impl Anderson {
         }
         (0..n).for_each(|j| self.rows[m * n + j] = scale[j] * step[j]);
         let mut factor = [0.0; (DEPTH + 1) * (DEPTH + 1)];
-        fold_rows(&mut factor[..k * k], k, &mut self.rows[..n * k], n, n);
+        fold_few(&mut factor[..k * k], k, &mut self.rows[..n * k], n);
         let mut r = [0.0; DEPTH * DEPTH];
         (0..m).for_each(|j| r[j * m..(j + 1) * m].copy_from_slice(&factor[j * k..j * k + m]));
         let mut gamma = [0.0; DEPTH];

@@ -6,7 +6,7 @@
 //! itself gives them instead.
 
 use crate::constants::LEAST_PIVOT;
-use crate::normal::small::{by_size, cholesky, fold_rows, solve_upper_transposed};
+use crate::normal::small::{by_size, cholesky, fold_few, solve_upper_transposed};
 use crate::normal::{Normal, RFactor};
 
 /// R (n × n, column-major, upper triangular) and z, with the lengths of J's columns.
@@ -129,7 +129,7 @@ impl LinearModel {
                 right[i] += self.r[j * n + i] * delta[j];
             }
         }
-        fold_rows(factor, m + 1, &mut rows[..(m + 1) * n], n, n);
+        fold_few(factor, m + 1, &mut rows[..(m + 1) * n], n);
         for j in 0..m {
             for i in 0..m {
                 r[j * m + i] = if i <= j { factor[j * (m + 1) + i] } else { 0.0 };

@@ -33,7 +33,8 @@ pub(super) fn add_products<'a>(
     room: &mut Vec<[f64; LANES]>,
     lanes: &mut [f64],
 ) {
-    for j in (0..k).step_by(RIGHT) {
+    let whole = if k == 0 { 0 } else { column(0).len() / LANES * LANES };
+    for j in (0..k).step_by(RIGHT).filter(|_| whole > 0) {
         let width = RIGHT.min(k - j);
         let right = std::array::from_fn(|r| column(j + r.min(width - 1)));
         for i in (0..j + width).step_by(LEFT) {
@@ -42,7 +43,6 @@ pub(super) fn add_products<'a>(
             tile(&Tile { left, right, size: (height, width), first: (i, j) }, lanes);
         }
     }
-    let whole = if k == 0 { 0 } else { column(0).len() / LANES * LANES };
     if k > 0 && whole < column(0).len() {
         room.clear();
         room.extend((0..k).map(|j| padded(&column(j)[whole..])));

@@ -199,6 +199,9 @@ impl<'a> Cpu<'a> {
         worker: &mut Worker,
         mut visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
+        if start == end {
+            return Ok(());
+        }
         let uniforms = Uniforms::OfOne(pass.uniforms);
         worker.machine.reserve(self.model.registers(), self.points.columns.len());
         worker.rows.reserve(self.model.outputs());
@@ -206,8 +209,8 @@ impl<'a> Cpu<'a> {
             worker.machine.broadcast(code, uniforms, end - start);
         }
         let mut picked = std::mem::take(&mut worker.picked);
-        let mut closest = std::mem::take(&mut worker.closest);
         let slopes = pass.slopes.filter(|_| !self.points.x_sigma.is_exact());
+        let mut closest = worker.closest.take();
         let mut next = start;
         let mut outcome = Ok(());
         while next < end && outcome.is_ok() {
@@ -236,6 +239,7 @@ impl<'a> Cpu<'a> {
             let (inputs, distances) = match slopes {
                 None => (Inputs::new(&self.points.columns, block, len), None),
                 Some(slopes) => {
+                    let closest = closest.get_or_insert_default();
                     closest.find(slopes, self.kernels, self.points, (block, len));
                     moved = closest.columns();
                     let distances = closest.distances(len);

@@ -262,7 +262,7 @@ pub(super) struct Worker {
     /// Indices of a block's points where some points are passed over.
     pub(super) picked: Vec<usize>,
     /// Where x has errors.
-    pub(super) closest: ClosestPoints,
+    pub(super) closest: Option<Box<ClosestPoints>>,
     /// One point's independent variables, parameters and partials, for native models.
     pub(super) x: Vec<f64>,
     pub(super) p: Vec<f64>,

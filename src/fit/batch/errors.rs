@@ -8,7 +8,7 @@
 
 use crate::constants::WELL_CONDITIONED;
 use crate::fit::covariance::{Covariance, CovarianceInputs};
-use crate::normal::small::fold_rows;
+use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Spectrum};
 
 /// Worker for the errors of a fit of `n` free parameters.
@@ -107,7 +107,7 @@ impl Errors {
                 let from = &factor.r[j * (n + 1)..=j * (n + 1) + j];
                 rows[c * n..=c * n + j].copy_from_slice(from);
             }
-            fold_rows(r, m, rows, n, n);
+            fold_few(r, m, rows, n);
         }
         let well = |j: usize| {
             let column = &r[j * m..=j * m + j];

@@ -1,7 +1,7 @@
 //! Orthogonal updates of a triangular factor: the reflection, damping folded into R by it, and one row more
 //! by rotations.
 //!
-//! Folding damping in, here, and rows of data, in `fold_rows`, both append rows to an upper triangular R and restore the triangle by one Householder reflection
+//! Folding damping or a few rows in, here, and rows of data, in `fold_rows`, all append rows to an upper triangular R and restore the triangle by one Householder reflection
 //! per column. Above the appended rows a column of R has zeros below its diagonal, so that the
 //! reflector of column j touches `r_jj` and the appended rows only. With `α = r_jj` and `v` the
 //! appended part of column j, let `β = −sign(α) √(α² + vᵀv)` and `u = [α − β; v]`, a sum without
@@ -129,6 +129,20 @@ pub(crate) fn damped(
             reflect(&reflector, v, &mut s[i * n + j], column);
         }
         reflect(&reflector, v, &mut t[j], &mut lower_z[..=j]);
+    }
+}
+
+/// What [`fold_rows`](super::fold_rows) does, of `m` rows that are few, column j at `rows[j * m..][..m]`: without fused
+/// products, which only the loops over data are compiled for.
+pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
+    for j in 0..k {
+        let (before, after) = rows[..k * m].split_at_mut((j + 1) * m);
+        let v = &mut before[j * m..];
+        let reflector = Reflector::new(r[j * k + j], dot(v, v), v);
+        r[j * k + j] = reflector.diagonal;
+        for i in j + 1..k {
+            reflect(&reflector, v, &mut r[i * k + j], &mut after[(i - j - 1) * m..][..m]);
+        }
     }
 }
 

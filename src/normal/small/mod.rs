@@ -3,7 +3,7 @@
 //! | file | factor | used for |
 //! |---|---|---|
 //! | `cholesky` | `A = RᵀR` | the normal equations, and triangular solves |
-//! | `householder` | `[R; D] = Q S` | the damped step |
+//! | `householder` | `[R; D] = Q S`, `[R; few rows] = Q R'` | the damped step, factors of factors |
 //! | `fold_rows` | `[R; rows] = Q R'` | the pass over the data |
 //! | `givens` | `[R; row] = Q R'` | rows of very different size |
 //! | `jacobi_svd` | `A = U Σ Vᵀ` | covariance and rank |
@@ -66,8 +66,7 @@ mod tests;
 
 pub(crate) use cholesky::{cholesky, is_regular, solve_upper, solve_upper_transposed};
 pub(crate) use fold_rows::fold_rows;
-pub(crate) use householder::damped;
-pub(crate) use householder::rotate_in;
+pub(crate) use householder::{damped, fold_few, rotate_in};
 pub(crate) use jacobi_svd::jacobi_svd;
 
 /// `xᵀy`, both of one length. Four running sums, so that long columns fill the vector units of any

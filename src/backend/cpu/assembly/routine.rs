@@ -11,6 +11,7 @@ use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
 use crate::normal::pair;
 use memmap2::{Mmap, MmapMut};
+use std::mem::MaybeUninit;
 use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,14 +39,16 @@ struct Frame {
     sums: *mut f64,
     /// To which the sums of blocks are added.
     totals: *mut f64,
-    arrays: [*const f64; ARRAYS],
+    arrays: [MaybeUninit<*const f64>; ARRAYS],
 }
 
 impl Frame {
-    fn new(points: usize, uniforms: *const f64) -> Frame {
+    fn new(points: usize, uniforms: *const f64, arrays: impl Iterator<Item = *const f64>) -> Frame {
         let (end, none) = (points * size_of::<f64>(), std::ptr::null_mut());
-        let arrays = [std::ptr::null(); ARRAYS];
-        Frame { end, done: 0, uniforms, sums: none, totals: none, arrays }
+        let room = [MaybeUninit::uninit(); ARRAYS];
+        let mut frame = Frame { end, done: 0, uniforms, sums: none, totals: none, arrays: room };
+        frame.arrays.iter_mut().zip(arrays).for_each(|(room, array)| _ = room.write(array));
+        frame
     }
 }
 
@@ -211,12 +214,9 @@ impl Routines {
         let (spread, purpose) = (rows.same.spread(), Purpose::Sums(rows.weighted));
         let Some(routine) = self.routine(code, vectors, spread, purpose) else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);
-        let mut of_block = [0.0; LANES * pair(0, FEW_COLUMNS)];
-        let mut frame = Frame::new(points, uniforms);
-        (frame.sums, frame.totals) = (of_block.as_mut_ptr(), sums.as_mut_ptr());
-        for (pointer, array) in frame.arrays.iter_mut().zip(rows.arrays) {
-            *pointer = array.as_ptr();
-        }
+        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * pair(0, FEW_COLUMNS)];
+        let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(|a| a.as_ptr()));
+        (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());
         // SAFETY: a `Kernels` names vectors that the processor has; the arrays have as many numbers as the frame says,
         // and there are as many of them, and of sums and uniform numbers, as the program asks for.
         unsafe { routine.call(&mut frame) }
@@ -241,9 +241,8 @@ impl Routines {
         let Some(routine) = self.routine(code, vectors, spread, purpose) else { return false };
         let uniforms = same.lie(code, vectors, table);
         let call = |columns: &mut dyn Iterator<Item = *const f64>, first: usize, points: usize| {
-            let mut frame = Frame::new(points, uniforms);
             let outputs = outputs.iter().map(|output| output.wrapping_add(first).cast_const());
-            frame.arrays.iter_mut().zip(columns.chain(outputs)).for_each(|(p, array)| *p = array);
+            let mut frame = Frame::new(points, uniforms, columns.chain(outputs));
             // SAFETY: as in `add_sums`; the outputs have room for a multiple of eight points.
             unsafe { routine.call(&mut frame) == points }
         };
