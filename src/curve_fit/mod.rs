@@ -465,8 +465,8 @@ impl CurveFit {
         let (model, ties) = (self.effective_model()?, self.placed_ties()?);
         let (prepared, printed) = match &model {
             Model::Traced(program) => {
-                let program = program.with_partials(free)?;
-                (Prepared::traced(&program, free), Some(CompiledModel::new(program)))
+                let program = Arc::new(program.with_partials(free)?);
+                (Prepared::traced(program.clone(), free), Some(CompiledModel::new(program)))
             }
             Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
         };
@@ -478,6 +478,18 @@ impl CurveFit {
     fn changed(mut self) -> CurveFit {
         self.ready = OnceLock::new();
         self
+    }
+
+    /// As [`changed`](Self::changed), after a change of bounds or of what is fixed: a traced model is prepared for the
+    /// parameters that are free, wherever they may go.
+    fn changed_in_place(self) -> CurveFit {
+        let suits = |ready: &Arc<Ready>| {
+            matches!(ready.model, Model::Traced(_)) && ready.prepared.free == self.free_positions()
+        };
+        match self.ready.get().is_some_and(suits) {
+            true => self,
+            false => self.changed(),
+        }
     }
 }
 

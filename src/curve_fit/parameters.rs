@@ -41,7 +41,7 @@ impl CurveFit {
             self.bounds[i] = ends(&range);
             self.bounded[i] = true;
         }
-        self.changed()
+        self.changed_in_place()
     }
 
     /// Lower and upper bounds of all parameters, in order; ±∞ for none. Those of tied ones are not used.
@@ -57,7 +57,7 @@ impl CurveFit {
             let remedy = "one pair of lower and upper bound per parameter";
             self.refuse(Error::LengthMismatch { what: "bounds".into(), expected, got, remedy });
         }
-        self.changed()
+        self.changed_in_place()
     }
 
     /// Keeps a parameter at its start.
@@ -66,7 +66,7 @@ impl CurveFit {
         if let Some(i) = self.find(name) {
             self.fixed[i] = true;
         }
-        self.changed()
+        self.changed_in_place()
     }
 
     /// Lets a fixed parameter move again.
@@ -75,7 +75,7 @@ impl CurveFit {
         if let Some(i) = self.find(name) {
             self.fixed[i] = false;
         }
-        self.changed()
+        self.changed_in_place()
     }
 
     /// The parameters' names, in order.

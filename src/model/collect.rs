@@ -11,10 +11,10 @@
 //! and where a result is not finite, to see whether that is the order's doing. What is left is that a
 //! partial below 1e-200 may lose digits, and such partials come from factors out of range.
 
+use super::nodes::Nodes;
 use super::op::{Binary, Id, Node, Unary};
 use super::optimise::{depends_on_point, without_dead_code};
 use super::program::Program;
-use std::collections::HashMap;
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,8 @@ struct Product {
 /// `program`, whose first output is the value and whose others are partials.
 pub(crate) fn collect(program: &Program) -> Collected {
     let nodes = &program.nodes;
-    let mut writer = Writer { nodes: Vec::new(), known: HashMap::new(), coefficients: Vec::new() };
+    let room = nodes.len() + nodes.len() / 2;
+    let mut writer = Writer { nodes: Nodes::with_room(room), coefficients: Vec::new() };
     let per_point = depends_on_point(nodes);
     let of_value = needed(nodes, program.outputs.first().copied());
     let mut products: Vec<Product> = Vec::with_capacity(nodes.len());
@@ -63,7 +64,7 @@ pub(crate) fn collect(program: &Program) -> Collected {
     let count = outputs.len();
     let all: Vec<Id> = outputs.iter().chain(&writer.coefficients).copied().collect();
     // Coefficients are kept as if they were outputs.
-    let (nodes, mut kept) = without_dead_code(&writer.nodes, &all);
+    let (nodes, mut kept) = without_dead_code(&writer.nodes.list, &all);
     let coefficients = kept.split_off(count);
     // Factors that are taken out of what many partials share are multiplied back in each of them.
     if work(&nodes) >= work(&program.nodes) {
@@ -119,21 +120,15 @@ fn needed(nodes: &[Node], output: Option<Id>) -> Vec<bool> {
     needed
 }
 
-/// Nodes being written, equal ones once.
+/// Nodes being written.
 struct Writer {
-    nodes: Vec<Node>,
-    known: HashMap<Node, Id>,
+    nodes: Nodes,
     coefficients: Vec<Id>,
 }
 
 impl Writer {
     fn push(&mut self, node: Node) -> Id {
-        let next = self.nodes.len() as Id;
-        let id = *self.known.entry(node).or_insert(next);
-        if id == next {
-            self.nodes.push(node);
-        }
-        id
+        self.nodes.push(node)
     }
 
     /// A node as it is, its operands with all their factors.

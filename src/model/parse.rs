@@ -78,7 +78,7 @@ impl Expression {
             Error::Parse { message, column, text: text.to_owned() }
         })?;
         let value = value.ok_or(Error::ForeignVariable)?;
-        let (nodes, outputs) = without_dead_code(&tape.nodes, &[value]);
+        let (nodes, outputs) = without_dead_code(&tape.nodes.list, &[value]);
         let columns = variables.iter().map(|&name| name.to_owned()).collect();
         Ok(Expression(Program { columns, params, nodes, outputs, partials: Vec::new() }))
     }

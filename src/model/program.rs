@@ -149,7 +149,7 @@ impl Program {
             Some(outputs) if !tape.foreign => outputs,
             _ => return Err(Error::ForeignVariable),
         };
-        let (nodes, outputs) = optimise::without_dead_code(&tape.nodes, &outputs);
+        let (nodes, outputs) = optimise::without_dead_code(&tape.nodes.list, &outputs);
         let (columns, params) = (self.columns.clone(), self.params.clone());
         Ok(Program { columns, params, nodes, outputs, partials })
     }

@@ -5,9 +5,9 @@
 //! may itself trace another. A variable remembers the tape it belongs to; one that strays into
 //! another tape marks that tape, and the trace ends with an error instead of a wrong program.
 
+use super::nodes::Nodes;
 use super::op::{Id, Node};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identity of a tape, unique in the process.
@@ -16,11 +16,13 @@ pub(crate) type TapeId = u64;
 /// The operations of one trace, each written once: equal operations share a node.
 pub(crate) struct Tape {
     id: TapeId,
-    pub(crate) nodes: Vec<Node>,
-    known: HashMap<Node, Id>,
+    pub(crate) nodes: Nodes,
     /// Whether a variable of another tape was used.
     pub(crate) foreign: bool,
 }
+
+/// Nodes of most models with their partials.
+const USUAL: usize = 48;
 
 thread_local! {
     static TAPES: RefCell<Vec<Tape>> = const { RefCell::new(Vec::new()) };
@@ -39,14 +41,15 @@ impl Drop for Guard {
 pub(crate) fn record<R>(record: impl FnOnce(TapeId) -> R) -> (R, Tape) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    let fresh = || Tape { id, nodes: Vec::new(), known: HashMap::new(), foreign: false };
-    TAPES.with_borrow_mut(|tapes| tapes.push(fresh()));
+    let with = |nodes| Tape { id, nodes, foreign: false };
+    TAPES.with_borrow_mut(|tapes| tapes.push(with(Nodes::with_room(USUAL))));
     let guard = Guard;
     let result = record(id);
+    let empty = || with(Nodes::default());
     let tape =
-        TAPES.with_borrow_mut(|tapes| tapes.last_mut().map(|top| std::mem::replace(top, fresh())));
+        TAPES.with_borrow_mut(|tapes| tapes.last_mut().map(|top| std::mem::replace(top, empty())));
     drop(guard);
-    (result, tape.unwrap_or_else(fresh))
+    (result, tape.unwrap_or_else(empty))
 }
 
 /// Appends a node to the topmost tape, or finds the equal one that is there, and returns it with the
@@ -58,11 +61,6 @@ pub(crate) fn push(node: Node, operand_tapes: &[TapeId]) -> Option<(TapeId, Id)>
             tape.foreign = true;
             return None;
         }
-        let next = tape.nodes.len() as Id;
-        let id = *tape.known.entry(node).or_insert(next);
-        if id == next {
-            tape.nodes.push(node);
-        }
-        Some((tape.id, id))
+        Some((tape.id, tape.nodes.push(node)))
     })
 }

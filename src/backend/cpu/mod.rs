@@ -203,7 +203,8 @@ impl<'a> Cpu<'a> {
             return Ok(());
         }
         let uniforms = Uniforms::OfOne(pass.uniforms);
-        worker.machine.reserve(self.model.registers(), self.points.columns.len());
+        let registers = pass.code.map_or(self.model.registers(), |code| code.registers);
+        worker.machine.reserve(registers, self.points.columns.len());
         worker.rows.reserve(self.model.outputs());
         if let Some(code) = pass.code {
             worker.machine.broadcast(code, uniforms, end - start);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
 use crate::solver::outcome::Fault;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
 /// not depend on data and serves many fits.
@@ -25,7 +25,7 @@ pub(super) enum PreparedForm {
     /// With collected factors, and as it was traced, for parameters at which they are out of range.
     Traced {
         collected: Arc<Assembled>,
-        plain: Arc<Assembled>,
+        plain: Arc<PlainCode>,
     },
     Native {
         native: Native,
@@ -34,11 +34,24 @@ pub(super) enum PreparedForm {
     },
 }
 
+/// Code of a program as it was traced, which few fits need: made when one does.
+#[derive(Debug)]
+pub(super) struct PlainCode {
+    program: Arc<Program>,
+    code: OnceLock<Assembled>,
+}
+
+impl PlainCode {
+    pub(super) fn get(&self) -> &Assembled {
+        self.code.get_or_init(|| Assembled::from(Code::compile(&self.program)))
+    }
+}
+
 impl Prepared {
     /// From a program whose outputs are the value and the partials by `free`.
-    pub(crate) fn traced(program: &Program, free: &[usize]) -> Prepared {
-        let plain = Arc::new(Assembled::from(Code::compile(program)));
-        let collected = Arc::new(Assembled::from(Code::collected(program)));
+    pub(crate) fn traced(program: Arc<Program>, free: &[usize]) -> Prepared {
+        let collected = Arc::new(Assembled::from(Code::collected(&program)));
+        let plain = Arc::new(PlainCode { program, code: OnceLock::new() });
         Prepared {
             free: free.to_vec(),
             kind: PreparedForm::Traced { collected, plain },
@@ -76,9 +89,10 @@ impl Prepared {
         1 + self.free.len()
     }
 
+    /// Registers of the interpreter, as a rule.
     pub(super) fn registers(&self) -> usize {
         match &self.kind {
-            PreparedForm::Traced { collected, plain } => collected.registers.max(plain.registers),
+            PreparedForm::Traced { collected, .. } => collected.registers,
             PreparedForm::Native { outputs, .. } => outputs.len(),
         }
     }
@@ -127,12 +141,12 @@ impl<'a> Pass<'a> {
         let (code, outputs) = match &model.kind {
             PreparedForm::Traced { collected, plain } => {
                 let code = if collected.uniforms(params, uniforms) {
-                    collected
+                    &**collected
                 } else {
-                    plain.uniforms(params, uniforms);
-                    plain
+                    plain.get().uniforms(params, uniforms);
+                    plain.get()
                 };
-                (Some(&**code), &code.outputs)
+                (Some(code), &code.outputs)
             }
             PreparedForm::Native { outputs, .. } => (None, outputs),
         };
@@ -148,6 +162,7 @@ impl<'a> Pass<'a> {
         match &model.kind {
             PreparedForm::Traced { plain, .. } => {
                 let PassNumbers { model: uniforms, slopes } = numbers;
+                let plain = plain.get();
                 plain.uniforms(params, uniforms);
                 let slopes = PassNumbers::of_slopes(slopes, model, params);
                 Pass { params, uniforms, code: Some(plain), outputs: &plain.outputs, slopes }

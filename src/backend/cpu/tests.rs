@@ -206,7 +206,7 @@ const SCALES: [f64; 3] = [1.0, 0.25, 4.0];
 
 /// Normal equations and factor of the decay.
 fn sums(points: &Points<'_>, loss: Loss, kernels: &'static Kernels, n: usize) -> (Normal, RFactor) {
-    let prepared = Prepared::traced(&decay(), &[0, 1, 2]);
+    let prepared = Prepared::traced(decay().into(), &[0, 1, 2]);
     let mut cpu = Cpu::new(&prepared, points, loss, &[]).with_kernels(kernels);
     let (mut normal, mut factor) = (Normal::zero(3), RFactor::zero(3));
     // Twice, so that what the first pass leaves behind would show.

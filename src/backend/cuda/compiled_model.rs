@@ -35,7 +35,7 @@ struct Texts {
 
 /// A program with partials by the free parameters, and its texts so far.
 pub(crate) struct CompiledModel {
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     /// Units of work at a point, as [`Costs`](crate::device::Costs) counts them.
     pub(crate) units: f64,
     texts: Mutex<Vec<(TextKey, Arc<Texts>)>>,
@@ -51,7 +51,7 @@ pub(crate) struct FitKernels {
 }
 
 impl CompiledModel {
-    pub(crate) fn new(program: Program) -> CompiledModel {
+    pub(crate) fn new(program: Arc<Program>) -> CompiledModel {
         let units = crate::backend::choice::units(&program, &depends_on_point(&program.nodes));
         CompiledModel { program, units, texts: Mutex::default() }
     }

@@ -220,7 +220,7 @@ impl JointLayout {
         let supply = JointSupply { sets };
         let model = layout::joint_model(&self.members, &models, &self.names)?;
         let prepared = match &model {
-            Model::Traced(program) => Prepared::traced(program, &self.free),
+            Model::Traced(program) => Prepared::traced(program.clone(), &self.free),
             Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
         };
         let scales = layout::scales_of_all(&self.members, self.names.len());

@@ -2,14 +2,14 @@
 
 use super::operation::{Comparison, Id, Operation, Rounding, SIGN};
 use crate::math::arithmetic::{Lane, LaneBits, Truth};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 #[derive(Default)]
 struct Record {
     operations: Vec<Operation>,
-    known: HashMap<Operation, Id>,
+    known: FxHashMap<Operation, Id>,
     /// Whether there is an instruction for powers of two.
     scales: bool,
 }

@@ -34,7 +34,7 @@ const MODELS: [(&str, usize, Model); 6] = [
 fn prepared(parameters: usize, model: Model) -> Prepared {
     let free: Vec<usize> = (0..parameters).collect();
     let value = Program::trace(1, parameters, |x, p| model(x[0], p)).expect("a trace");
-    Prepared::traced(&value.with_partials(&free).expect("a replay"), &free)
+    Prepared::traced(value.with_partials(&free).expect("a replay").into(), &free)
 }
 
 fn parameters(count: usize) -> Vec<f64> {
@@ -44,7 +44,7 @@ fn parameters(count: usize) -> Vec<f64> {
 
 fn codes(prepared: &Prepared) -> Vec<&Assembled> {
     let PreparedForm::Traced { collected, plain } = &prepared.kind else { return Vec::new() };
-    vec![collected, plain]
+    vec![collected, plain.get()]
 }
 
 fn routines(prepared: &Prepared) -> usize {

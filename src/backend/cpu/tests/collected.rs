@@ -1,6 +1,8 @@
 //! Collected factors at the ends of the range: the evaluator's sums are those of the plain code, and
 //! finite wherever those are.
 
+use super::super::assembly::Assembled;
+use super::super::code::Code;
 use super::super::{Cpu, Prepared, PreparedForm};
 use crate::Var;
 use crate::data::Data;
@@ -9,6 +11,7 @@ use crate::data::points::Points;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor, Summary, pair};
 use crate::solver::evaluator::Evaluator;
+use std::sync::Arc;
 
 const SIZES: [f64; 12] =
     [1.0, -2.5, 0.0, 5e-324, 1e-310, 1e-200, -1e-130, 3e-100, 1e-60, 1e60, 1e120, 1e200];
@@ -27,9 +30,10 @@ const MODELS: [(&str, Model); 5] = [
 fn prepared(model: Model) -> [Prepared; 2] {
     let program = Program::trace(1, 3, model).expect("a trace");
     let program = program.with_partials(&[0, 1, 2]).expect("a replay");
-    let usual = Prepared::traced(&program, &[0, 1, 2]);
+    let collected = Arc::new(Assembled::from(Code::compile(&program)));
+    let usual = Prepared::traced(program.into(), &[0, 1, 2]);
     let PreparedForm::Traced { plain, .. } = &usual.kind else { unreachable!("it is traced") };
-    let kind = PreparedForm::Traced { collected: plain.clone(), plain: plain.clone() };
+    let kind = PreparedForm::Traced { collected, plain: plain.clone() };
     [usual.clone(), Prepared { kind, ..usual }]
 }
 

@@ -156,7 +156,7 @@ impl Case {
     }
 
     pub(super) fn kernels(&self, device: &Arc<Device>) -> Result<FitKernels, DriverError> {
-        let printed = CompiledModel::new(self.program());
+        let printed = CompiledModel::new(self.program().into());
         let estimator = if self.counts { Estimator::Poisson } else { Estimator::LeastSquares };
         let rule = (self.loss(), estimator);
         let (storages, arithmetic) = (storages(&self.all()), Arithmetic::Double);
@@ -230,7 +230,7 @@ impl Case {
     fn on_cpu(&self) -> Sums {
         let free: Vec<usize> = (0..self.n).collect();
         let program = self.program();
-        let (prepared, points) = (Prepared::traced(&program, &free), self.all());
+        let (prepared, points) = (Prepared::traced(program.clone().into(), &free), self.all());
         let params = self.at().0;
         let cpu = || Cpu::new(&prepared, &points, self.loss(), &params);
         self.evaluated(

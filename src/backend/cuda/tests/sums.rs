@@ -36,7 +36,7 @@ pub(super) fn on_cpu(
         let points = Points::validate(&data).expect("points");
         assert_eq!(points.units.row, 1.0);
         let free: Vec<usize> = (0..n).collect();
-        let prepared = Prepared::traced(program, &free);
+        let prepared = Prepared::traced(program.clone().into(), &free);
         let mut cpu = Cpu::new(&prepared, &points, loss, params);
         cpu.normal(params, columns, &mut normal).expect("normal equations");
         cpu.factor(params, columns, &mut factor).expect("a factor");

@@ -89,7 +89,7 @@ impl Case {
         let points = Points::validate(&Data::new(columns, &self.y).expect("data")).expect("points");
         let free: Vec<usize> = (0..self.start.len()).filter(|k| !self.fixed.contains(k)).collect();
         let partials = self.program.with_partials(&free).expect("partials");
-        let prepared = Prepared::traced(&partials, &free);
+        let prepared = Prepared::traced(partials.clone().into(), &free);
         let problem = Problem {
             unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
             free,
