@@ -144,6 +144,8 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
         s.ftol = batch.ftol;
         s.xtol = batch.xtol;
         s.gtol = batch.gtol;
+        s.etol = batch.etol;
+        s.row_error = batch.absolute ? 1.0 : 0.0;
         s.initial_radius = batch.initial_radius;
         s.square = look.square;
         s.bulk = bulk_of(batch, look.used);

@@ -108,6 +108,14 @@ __device__ __noinline__ Reason full_step_is_small(const State& s) {
     return s.change <= s.xtol ? STEP : NONE;
 }
 
+// Whether a full step is so short beside the standard errors that it may be the last.
+__device__ __noinline__ bool is_within_errors(const State& s) {
+    const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
+    const double known = s.row_error * s.row_error;
+    const double variance = known > 0.0 ? known : 2.0 * bulk_of_cost(s) / double(freedom);
+    return s.etol > 0.0 && 2.0 * s.fall <= s.etol * s.etol * variance;
+}
+
 // Whether the step just taken changed cost or parameters by no more than the tolerances.
 __device__ __noinline__ Reason step_was_small(const State& s) {
     // The cost is that of the new point; that of the old one is larger by the actual fall.

@@ -115,11 +115,36 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
     return LOOK;
 }
 
+// Goes to the trial, where a full step leads, without an evaluation there.
+__device__ __noinline__ void go_unseen(Group g, State& s) {
+    const double cost = cost_of(s.present) - s.fall;
+    g.sync();
+    copy(g, s.trial.params, s.present.params, PARAMS);
+    copy(g, s.trial.q, s.present.q, FREE);
+    set(g, s.present.sums[SUMS - 1], cost);
+    g.sync();
+}
+
+// Takes the full step, which is in w.step, without an evaluation, unless a bound is in its way.
+__device__ __noinline__ bool take_full_step(Group g, State& s, Scratch& w) {
+    g.sync();
+    copy(g, w.step, s.delta, FREE);
+    g.sync();
+    move_trial(g, s);
+    bool goes = all_finite(g, s.trial.params, PARAMS);
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) goes &= s.trial.q[j] == s.present.q[j] + s.delta[j];
+    g.sync();
+    if (goes) go_unseen(g, s);
+    return goes;
+}
+
 // Is the present point an end?
 __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     Reason reason = finished(s);
     if (reason != NONE) return end(g, s, reason);
     look_ahead(g, s, w);
+    if (is_within_errors(s) && take_full_step(g, s, w)) return end(g, s, STEP);
     reason = s.small != NONE ? Reason(s.small) : full_step_is_small(s);
     if (reason == NONE) {
         reason = interrupted(s);
@@ -241,12 +266,7 @@ __device__ __forceinline__ bool is_known_beyond(const State& s) {
 // Takes the step that is not worth an evaluation, from the best point.
 __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
     if (!moved || !is_known_beyond(s) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
-    const double cost = cost_of(s.present) - s.fall;
-    g.sync();
-    copy(g, s.trial.params, s.present.params, PARAMS);
-    copy(g, s.trial.q, s.present.q, FREE);
-    set(g, s.present.sums[SUMS - 1], cost);
-    g.sync();
+    go_unseen(g, s);
 }
 
 // From a point where the tolerances are met, full steps go on, mixed, until the parameters' last

@@ -132,12 +132,12 @@ impl Request<'_> {
         let (outcome, end) = (space.outcome(), &space.end);
         let mut params = outcome.params.clone();
         self.ties.complete(&mut params);
-        let row_error = space.row_error(points.absolute);
+        let row_error = space.row_error();
         let sizes = (self.names.len(), points.used);
         let free = &space.problem.free;
         let mut covariance = end.covariance(free, &outcome.columns, sizes, &row_error);
         covariance.tie(&self.ties, &params);
-        let cost_unit = space.cost_unit(points.absolute, covariance.rank);
+        let cost_unit = space.cost_unit(covariance.rank);
         let mut at_bound = vec![None; self.names.len()];
         free.iter().zip(&end.sides).for_each(|(&k, &side)| at_bound[k] = side);
         let stats = self.stats(evaluator, outcome, end.passes, [solving, begun.elapsed()]);
@@ -226,6 +226,7 @@ impl Request<'_> {
             bounds: self.bounds.to_vec(),
             square: self.points.summary.square,
             points: self.points.used,
+            absolute: self.points.absolute,
             loss: self.loss,
             row_unit: self.points.units.row,
         }

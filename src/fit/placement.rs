@@ -83,12 +83,19 @@ impl<'e> Estimate<'e> {
         is_loaded: impl Fn(&Device) -> bool + 'e,
     ) -> Estimate<'e> {
         Estimate {
-            on_cpu: costs.on_cpu(&work, threads::count()),
+            on_cpu: on_threads(|threads| costs.on_cpu(&work, threads)),
             compile: costs.compile_seconds,
             is_loaded: Box::new(is_loaded),
             on_device: Box::new(move |device| slower * costs.on_device(&work, device.properties())),
         }
     }
+}
+
+/// What is estimated for so many threads, of which there are as many as there are; of so little that it is the same
+/// whatever they are, for one: asking for their number would start them.
+pub(super) fn on_threads(seconds: impl Fn(usize) -> f64) -> f64 {
+    let alone = seconds(1);
+    if alone < SOON { alone } else { seconds(threads::count()) }
 }
 
 /// The chosen place: what a fit has on a device, if it is computed there, and the reason in one sentence.
@@ -198,7 +205,7 @@ fn sooner(
 ) -> std::result::Result<(Arc<Device>, String), String> {
     let Estimate { on_cpu, compile, .. } = *estimate;
     if on_cpu < SOON {
-        return Err(format!("about {on_cpu:.0e} s on the CPU is too little to look for a device"));
+        return Err("too little work to look for a device".to_owned());
     }
     let first = startup + compile;
     if !device::is_open() && on_cpu < first {

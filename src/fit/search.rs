@@ -165,16 +165,17 @@ impl Workspace {
     }
 
     /// The standard deviation of a row, by the rank; directions that the data do not determine take no degree of
-    /// freedom. `absolute`: whether it follows from what is known of y's alone.
-    pub(crate) fn row_error(&self, absolute: bool) -> impl Fn(usize) -> f64 {
+    /// freedom.
+    pub(crate) fn row_error(&self) -> impl Fn(usize) -> f64 {
+        let absolute = self.problem.absolute;
         let (unit, points) = (self.problem.row_unit, self.problem.points);
         let influence = self.influence();
         move |rank| if absolute { unit } else { influence.row_error(points, rank) }
     }
 
     /// By what twice a rise of the cost is divided to be compared with χ².
-    pub(crate) fn cost_unit(&self, absolute: bool, rank: usize) -> f64 {
-        match absolute {
+    pub(crate) fn cost_unit(&self, rank: usize) -> f64 {
+        match self.problem.absolute {
             true => self.problem.row_unit * self.problem.row_unit,
             false => self.influence().scale(self.problem.points, rank),
         }

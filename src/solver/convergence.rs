@@ -94,6 +94,17 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a full step is so short beside the standard errors that it may be the last.
+    pub(super) fn is_within_errors(&self, prospect: Prospect) -> bool {
+        let (problem, etol) = (self.task.problem, self.task.options.etol);
+        let freedom = problem.points.saturating_sub(problem.free.len()).max(1);
+        let variance = match problem.absolute {
+            true => problem.row_unit * problem.row_unit,
+            false => 2.0 * self.bulk() / freedom as f64,
+        };
+        etol > 0.0 && 2.0 * prospect.fall <= etol * etol * variance
+    }
+
     /// A zero column of the Jacobian at the end is reported as `Degenerate`.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
         let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.task.problem.unused[j];

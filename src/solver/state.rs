@@ -233,6 +233,21 @@ impl State {
 }
 
 impl State {
+    /// Sets the step to the full one of the parameters that move.
+    pub(super) fn aim_at_full_step(&mut self) {
+        self.delta.fill(0.0);
+        for (&j, &d) in self.moving.iter().zip(&self.reduced.step) {
+            self.delta[j] = d;
+        }
+    }
+
+    /// Goes to the trial, where a full step leads, without an evaluation there.
+    pub(super) fn go_unseen(&mut self) {
+        std::mem::swap(&mut self.params, &mut self.trial.params);
+        std::mem::swap(&mut self.q, &mut self.trial.q);
+        self.normal.cost -= self.prospect.fall;
+    }
+
     /// Whether the trial is the start in columns without factors.
     pub(super) fn is_as_at_first(&self, problem: &Problem) -> bool {
         self.trial.params == problem.start && self.columns.iter().all(|&c| c == 1.0)
@@ -253,6 +268,10 @@ impl State {
 }
 
 impl TriedPoint {
+    pub(super) fn is_finite(&self) -> bool {
+        self.params.iter().all(|p| p.is_finite())
+    }
+
     /// Becomes a copy of the given point.
     pub(super) fn keep(&mut self, params: &[f64], q: &[f64], normal: &Normal) {
         self.params.copy_from_slice(params);

@@ -9,7 +9,7 @@ use super::observe::{Event, Progress, wants_to_stop};
 use super::options::Options;
 use super::outcome::Failure;
 use super::search::Search;
-use super::state::{Phase, Prospect, Refinement, Transition, Want};
+use super::state::{Phase, Prospect, Refinement, State, Transition, Want};
 use super::termination::Termination;
 use super::trust_region::scaled_norm;
 use crate::constants::{
@@ -71,6 +71,9 @@ impl Search<'_> {
         }
         let prospect = self.prospect();
         self.state.prospect = prospect;
+        if self.is_within_errors(prospect) && self.take_full_step() {
+            return Transition::End(Termination::Step);
+        }
         let small = self.state.step.small.or_else(|| self.small(prospect));
         let Some(reason) = small else {
             return match self.interrupted() {
@@ -233,10 +236,7 @@ impl Search<'_> {
         let state = &mut *self.state;
         state.refinement.steps += 1;
         state.refinement.moving = state.moving.len();
-        state.delta.fill(0.0);
-        for (&j, &d) in state.moving.iter().zip(&state.reduced.step) {
-            state.delta[j] = d;
-        }
+        state.aim_at_full_step();
         state.mixing.mix(&state.q, &mut state.delta, &state.scale);
         let moved = self.move_trial();
         if settled {
@@ -252,13 +252,22 @@ impl Search<'_> {
     /// Takes the step that is not worth an evaluation, from the best point.
     fn take_last_step(&mut self, moved: bool) {
         let known = self.is_known_beyond();
-        let state = &mut *self.state;
-        let finite = state.trial.params.iter().all(|p| p.is_finite());
-        if moved && known && finite && state.refinement.at_best {
-            std::mem::swap(&mut state.params, &mut state.trial.params);
-            std::mem::swap(&mut state.q, &mut state.trial.q);
-            state.normal.cost -= state.prospect.fall;
+        if moved && known && self.state.trial.is_finite() && self.state.refinement.at_best {
+            self.state.go_unseen();
         }
+    }
+
+    /// Takes the full step without an evaluation, unless a bound is in its way.
+    fn take_full_step(&mut self) -> bool {
+        self.state.aim_at_full_step();
+        self.move_trial();
+        let State { trial, q, delta, .. } = &*self.state;
+        let goes =
+            trial.is_finite() && trial.q.iter().zip(q).zip(delta).all(|((to, q), d)| *to == q + d);
+        if goes {
+            self.state.go_unseen();
+        }
+        goes
     }
 
     /// Whether the cost after a full step is known without an evaluation.
@@ -318,7 +327,7 @@ impl Search<'_> {
     /// not, whatever the model makes of infinite parameters.
     fn evaluate_trial(&mut self, then: Phase) -> Transition {
         let trial = &mut self.state.trial;
-        if trial.params.iter().all(|p| p.is_finite()) {
+        if trial.is_finite() {
             return Transition::Wait(Want::Evaluation, then);
         }
         trial.normal.cost = f64::NAN;

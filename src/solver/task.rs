@@ -67,6 +67,8 @@ pub(crate) struct Problem {
     pub(crate) square: f64,
     /// Number of points that count.
     pub(crate) points: usize,
+    /// Whether what is known of y's errors is absolute, so that their size does not follow from the scatter.
+    pub(crate) absolute: bool,
     /// That under which the cost is taken.
     pub(crate) loss: Loss,
     /// The power of two that weighted residuals are multiplied with.
@@ -98,6 +100,7 @@ impl Problem {
         self.bounds.clone_from(&other.bounds);
         self.square = other.square;
         self.points = other.points;
+        self.absolute = other.absolute;
         self.loss = other.loss;
         self.row_unit = other.row_unit;
     }

@@ -14,7 +14,8 @@ pub enum Termination {
     /// A full step would lower the cost, or did and could lower it, by no more than `ftol` of it, or
     /// than rounding.
     Cost,
-    /// A full step would change, or did change, no parameter by more than `xtol` of its size.
+    /// A full step would change, or did change, no parameter by more than `xtol` of its size, or none by more than
+    /// `etol` of its standard error.
     Step,
     /// The model passes through all points, to rounding.
     ExactFit,

@@ -179,6 +179,9 @@ impl<'a> ResidentRun<'a> {
         state.set(&layout.ftol, [options.ftol]);
         state.set(&layout.xtol, [options.xtol]);
         state.set(&layout.gtol, [options.gtol]);
+        state.set(&layout.etol, [options.etol]);
+        let row_error = if problem.absolute { problem.row_unit } else { 0.0 };
+        state.set(&layout.row_error, [row_error]);
         state.set(&layout.initial_radius, [options.initial_radius]);
         state.set(&layout.rounding, [problem.rounding()]);
         state.set(&layout.square, [problem.square]);

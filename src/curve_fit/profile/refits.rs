@@ -49,6 +49,7 @@ impl<'a> Refits<'a> {
         free.options = Options {
             ftol: free.options.ftol.min(FTOL),
             xtol: free.options.xtol.min(XTOL),
+            etol: 0.0,
             ..free.options
         };
         let settled = free.fit(&data, &fit.params)?;

@@ -81,6 +81,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
             ftol: options.ftol,
             xtol: options.xtol,
             gtol: options.gtol,
+            etol: options.etol,
             initial_radius: options.initial_radius,
             evaluations: options.evaluations(free.len()),
             floor: ITERATION_FLOOR,

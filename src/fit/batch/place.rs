@@ -9,8 +9,8 @@ use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::error::Result;
 use crate::fit::placement::{
     ALL_FIXED, ERRORS_IN_X, Estimate, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded,
+    on_threads,
 };
-use crate::threads;
 use std::sync::Arc;
 
 /// Where a batch is made, and why there. `covariances`: whether covariance matrices are kept.
@@ -43,7 +43,7 @@ pub(crate) fn place<'a>(
     let (costs, units) = (wanted.costs, Arc::new(units));
     let (work, size) = work(printed, request);
     let estimate = || Estimate {
-        on_cpu: costs.batch_on_cpu(&work, size, threads::count()),
+        on_cpu: on_threads(|threads| costs.batch_on_cpu(&work, size, threads)),
         compile: costs.batch_compile_seconds(),
         is_loaded: Box::new(|device| units.are_loaded(device)),
         on_device: Box::new(|device| costs.batch_on_device(&work, size, device.properties())),

@@ -40,7 +40,6 @@ struct Lane {
     fit: Option<usize>,
     /// Whether it was evaluated at its start.
     has_begun: bool,
-    absolute: bool,
 }
 
 impl<'a> SimdFits<'a> {
@@ -81,7 +80,6 @@ impl<'a> SimdFits<'a> {
             solver: Waiting::new(request.names.len(), prepared.free.len()),
             fit: None,
             has_begun: false,
-            absolute: false,
         };
         let lanes = (0..ABREAST).map(|_| lane()).collect();
         Some(SimdFits { abreast, lanes, bench, order: Vec::new() })
@@ -135,7 +133,6 @@ impl<'a> SimdFits<'a> {
             if fits {
                 abreast.load(lane, points);
                 place.problem.copy_from(&bench.space.problem);
-                place.absolute = points.is_absolute();
                 place.solver.begin(&request.task(&place.problem));
                 place.fit = Some(index);
                 place.has_begun = false;
@@ -182,7 +179,7 @@ impl<'a> SimdFits<'a> {
                 if space.has_another_way(&request.rules(out.first + index)) {
                     return self.bench.fit(request, index, out);
                 }
-                let written = self.bench.write_end(request, place.absolute, index, out);
+                let written = self.bench.write_end(request, index, out);
                 out.statuses[index] = written.unwrap_or_else(|status| status);
             }
         }

@@ -69,6 +69,7 @@ impl<'a> FitWorkspace<'a> {
             bounds: request.bounds.to_vec(),
             square: 0.0,
             points: 0,
+            absolute: false,
             loss: request.loss,
             row_unit: 1.0,
         };
@@ -96,7 +97,7 @@ impl<'a> FitWorkspace<'a> {
             space.run(&rules, &source, request.clock(), &mut |space, cpu| {
                 if space.outcome().termination != Termination::Stopped {
                     space.analyse(cpu)?;
-                    status = write(space, errors, points.is_absolute(), index, out);
+                    status = write(space, errors, index, out);
                 }
                 Ok(())
             })?;
@@ -161,16 +162,15 @@ impl<'a> FitWorkspace<'a> {
         }
         problem.square = points.summary.square;
         problem.points = points.used;
+        problem.absolute = points.is_absolute();
         problem.row_unit = points.units.row;
         Ok(())
     }
 
     /// Analyses and writes the end of a fit that was evaluated beside others, and left in the workspace.
-    /// `absolute`: as for [`write`].
     pub(super) fn write_end(
         &mut self,
         request: &BatchRequest<'a>,
-        absolute: bool,
         index: usize,
         out: &mut BatchPart<'_>,
     ) -> Result<FitStatus, FitStatus> {
@@ -187,16 +187,14 @@ impl<'a> FitWorkspace<'a> {
                 Ok(())
             })?;
         }
-        Ok(write(&self.space, &mut self.errors, absolute, index, out))
+        Ok(write(&self.space, &mut self.errors, index, out))
     }
 }
 
-/// Errors, active bounds and all other numbers of a fit at its end. `absolute`: whether errors of the
-/// parameters follow from what is known of y's alone.
+/// Errors, active bounds and all other numbers of a fit at its end.
 fn write(
     space: &Workspace,
     errors: &mut Errors,
-    absolute: bool,
     index: usize,
     out: &mut BatchPart<'_>,
 ) -> FitStatus {
@@ -207,7 +205,7 @@ fn write(
         problem.free.iter().zip(&end.sides).for_each(|(&k, &side)| out.sides[row.start + k] = side);
     }
     let unit = problem.row_unit;
-    let row_error = space.row_error(absolute);
+    let row_error = space.row_error();
     let about = About {
         free: &problem.free,
         estimated: &end.estimated,

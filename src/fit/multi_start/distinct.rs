@@ -67,7 +67,7 @@ impl Nearness<'_> {
 
     /// The cost that does not separate another end from this one.
     fn most(&self, end: &Outcome) -> f64 {
-        let Options { ftol, gtol, .. } = *self.options;
+        let Options { ftol, gtol, etol, .. } = *self.options;
         let variance = self.variance.unwrap_or(2.0 * end.cost / self.degrees);
         let residual = (2.0 * end.cost).sqrt();
         let effects =
@@ -77,7 +77,8 @@ impl Nearness<'_> {
         let size = effects.fold(self.square.sqrt() + residual, f64::max);
         let open = end.cost * ftol.max(gtol * gtol);
         let rounding = self.rounding.max(ROUNDING * residual * size);
-        (0.5 * NEAR * NEAR * variance).max(LOOSE * open).max(LOOSE * rounding)
+        let near = NEAR.max(2.0 * etol);
+        (0.5 * near * near * variance).max(LOOSE * open).max(LOOSE * rounding)
     }
 
     fn is_one(&self, a: &Outcome, b: &Outcome, most: f64) -> bool {
@@ -152,6 +153,7 @@ mod tests {
         ftol: 0.0,
         xtol: 0.0,
         gtol: 0.0,
+        etol: 0.0,
         max_evaluations: None,
         max_time: None,
         initial_radius: 1.0,

@@ -134,6 +134,7 @@ impl FitChunk {
         batch.set(&of.ftol, [rules.ftol]);
         batch.set(&of.xtol, [rules.xtol]);
         batch.set(&of.gtol, [rules.gtol]);
+        batch.set(&of.etol, [rules.etol]);
         batch.set(&of.initial_radius, [rules.initial_radius]);
         batch.set(&of.floor, [rules.floor]);
         batch.set(&of.free, job.free.iter().copied());

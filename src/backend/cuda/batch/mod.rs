@@ -65,6 +65,7 @@ pub(crate) struct KernelRules {
     pub(crate) ftol: f64,
     pub(crate) xtol: f64,
     pub(crate) gtol: f64,
+    pub(crate) etol: f64,
     pub(crate) initial_radius: f64,
     /// Evaluations at most.
     pub(crate) evaluations: usize,

@@ -209,6 +209,10 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         xtol: f64,
         /// Tolerance of the cosine between residuals and columns.
         gtol: f64,
+        /// Tolerance of the parameters in standard errors.
+        etol: f64,
+        /// The standard deviation of a row where it is known, or 0.
+        row_error: f64,
         /// The first radius, relative to the parameters.
         initial_radius: f64,
         /// A sum of squares that is nothing.
@@ -333,6 +337,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         xtol: f64,
         /// As in State.
         gtol: f64,
+        /// As in State.
+        etol: f64,
         /// As in State.
         initial_radius: f64,
         /// As in State.

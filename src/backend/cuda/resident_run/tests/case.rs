@@ -97,6 +97,7 @@ impl Case {
             bounds: self.bounds.clone(),
             square: points.summary.square,
             points: points.used,
+            absolute: points.is_absolute(),
             loss: self.loss,
             row_unit: 1.0,
         };
