@@ -15,7 +15,8 @@ use crate::solver::task::Problem;
 
 /// The end of a search. Arrays have one value per free parameter.
 pub(crate) struct End {
-    model: LinearModel,
+    /// Of the normal equations at the end.
+    pub(super) model: LinearModel,
     pub(crate) factor: RFactor,
     /// That with the full weights of heavy points, if there are any.
     pub(crate) sharpened: Option<RFactor>,
@@ -91,13 +92,13 @@ impl End {
         })
     }
 
-    /// Takes the factor of [J r] from the normal equations; false if they are not good enough.
-    fn factor_of_normal(&mut self, outcome: &Outcome, loss: Loss) -> bool {
-        let is_sound =
-            self.model.set_normal(&outcome.normal) && self.model.least_pivot > WELL_CONDITIONED;
+    /// Takes the factor of [J r] from the linear model, unless the normal equations are not good enough. `is_sound`:
+    /// whether they gave a model.
+    fn factor_of_model(&mut self, is_sound: bool, loss: Loss) -> bool {
+        let is_sound = is_sound && self.model.least_pivot > WELL_CONDITIONED;
         // The normal equations of a robust fit carry the correction that suits the iteration, and do not
         // know how many points count.
-        let is_good = loss == Loss::Linear && (is_sound || outcome.normal.n == 0);
+        let is_good = loss == Loss::Linear && (is_sound || self.model.n == 0);
         if is_good {
             self.model.write_factor(&mut self.factor);
         }
@@ -131,10 +132,11 @@ impl End {
         }
     }
 
-    /// Analyses the end of a search without the points; false if that takes a pass over them.
+    /// Analyses the end of a search without the points, whose linear model is there; false if that takes a pass over
+    /// them.
     pub(super) fn analyse_without_points(&mut self, problem: &Problem, outcome: &Outcome) -> bool {
         self.forget();
-        if !self.factor_of_normal(outcome, problem.loss) {
+        if !self.factor_of_model(true, problem.loss) {
             return false;
         }
         self.weight = problem.points as f64;
@@ -159,7 +161,8 @@ impl End {
             points.limit_weights(outcome.most_weight);
         }
         self.weight = problem.points as f64;
-        if !self.factor_of_normal(outcome, problem.loss) {
+        let is_sound = self.model.set_normal(&outcome.normal);
+        if !self.factor_of_model(is_sound, problem.loss) {
             match points.factor(&outcome.params, &outcome.columns, &mut self.factor) {
                 Ok(()) => self.passes += 1,
                 // The last normal equations must do.

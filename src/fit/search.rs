@@ -12,6 +12,7 @@ use crate::constants::FAR;
 use crate::data::loss::{Loss, distance};
 use crate::normal::{Influence, Normal, Summary};
 use crate::solver::evaluator::Evaluator;
+use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::Minimiser;
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
@@ -162,6 +163,11 @@ impl Workspace {
 
     pub(crate) fn outcome_mut(&mut self) -> &mut Outcome {
         &mut self.minimiser.ends.best
+    }
+
+    /// Where the outcome of a minimisation made elsewhere goes, and the linear model there.
+    pub(super) fn end_mut(&mut self) -> (&mut Outcome, &mut LinearModel) {
+        (&mut self.minimiser.ends.best, &mut self.end.model)
     }
 
     /// The standard deviation of a row, by the rank; directions that the data do not determine take no degree of

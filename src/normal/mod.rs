@@ -1,6 +1,7 @@
 //! Summaries of the data that the solver works on. Two summaries of parts merge into that of the
 //! whole, so threads, chunks and devices are one operation at different scales.
 
+pub(crate) mod abreast;
 mod influence;
 pub(crate) mod small;
 mod spectrum;

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::search::Search;
-use super::state::{Prospect, Reduced};
+use super::state::{Prospect, Reduced, State};
 use super::termination::Termination;
 use super::trust_region::gauss_newton;
 use crate::normal::small::is_regular;
@@ -32,19 +32,30 @@ impl Search<'_> {
     /// What the Gauss-Newton step of the moving parameters promises.
     pub(super) fn prospect(&mut self) -> Prospect {
         let m = self.state.moving.len();
-        let Reduced { r, z, step, work, .. } = &mut self.state.reduced;
+        let State { reduced, model, ahead, moving, delta, has_full_step, .. } = &mut *self.state;
+        let Reduced { r, z, step, work, .. } = reduced;
         let (r, z, step) = (&mut r[..m * m], &mut z[..m], &mut step[..m]);
-        if m == self.state.model.n {
-            r.copy_from_slice(&self.state.model.r);
-            z.copy_from_slice(&self.state.model.z);
+        let all = m == model.n;
+        *has_full_step = all && model.is_regular();
+        if *has_full_step {
+            z.copy_from_slice(&model.z);
+            match ahead.is_known {
+                true => step.copy_from_slice(&ahead.step),
+                false => gauss_newton(&model.r, z, step),
+            }
         } else {
-            self.state.delta.fill(0.0);
-            self.state.model.restrict(&self.state.moving, &self.state.delta, r, z, work);
-        }
-        if is_regular(r, m) {
-            gauss_newton(r, z, step);
-        } else if !self.basic_step() {
-            return Prospect { fall: f64::INFINITY, change: f64::INFINITY };
+            if all {
+                r.copy_from_slice(&model.r);
+                z.copy_from_slice(&model.z);
+            } else {
+                delta.fill(0.0);
+                model.restrict(moving, delta, r, z, work);
+            }
+            if !all && is_regular(r, m) {
+                gauss_newton(r, z, step);
+            } else if !self.basic_step() {
+                return Prospect { fall: f64::INFINITY, change: f64::INFINITY };
+            }
         }
         let Reduced { z, step, .. } = &self.state.reduced;
         let (z, step) = (&z[..m], &step[..m]);

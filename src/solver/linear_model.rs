@@ -6,8 +6,9 @@
 //! itself gives them instead.
 
 use crate::constants::LEAST_PIVOT;
-use crate::normal::small::{by_size, cholesky, fold_few, solve_upper_transposed};
-use crate::normal::{Normal, RFactor};
+use crate::normal::abreast::ModelsAbreast;
+use crate::normal::small::{by_size, cholesky, fold_few, is_regular, solve_upper_transposed};
+use crate::normal::{Normal, RFactor, pair};
 
 /// R (n × n, column-major, upper triangular) and z, with the lengths of J's columns.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +65,37 @@ impl LinearModel {
         true
     }
 
+    /// Takes the model of a fit beside others, and its Gauss-Newton step. Returns whether that kept enough digits; if not,
+    /// it is without meaning.
+    pub(crate) fn set_lane(
+        &mut self,
+        models: &ModelsAbreast,
+        lane: usize,
+        normal: &Normal,
+        step: &mut [f64],
+    ) -> bool {
+        let n = self.n;
+        if models.least_pivot[lane] < LEAST_PIVOT {
+            return false;
+        }
+        self.least_pivot = models.least_pivot[lane];
+        for j in 0..n {
+            self.norms[j] = models.norms[j][lane];
+            self.gradient[j] = normal.jtr(j);
+            self.z[j] = models.z[j][lane];
+            step[j] = models.step[j][lane];
+            let column = &models.r[pair(0, j)..][..=j];
+            self.r[j * n..].iter_mut().zip(column).for_each(|(r, lanes)| *r = lanes[lane]);
+        }
+        true
+    }
+
+    /// Whether R can be solved with.
+    pub(crate) fn is_regular(&self) -> bool {
+        let is_sound = self.least_pivot >= LEAST_PIVOT && self.norms.iter().all(|&norm| norm > 0.0);
+        is_sound || is_regular(&self.r, self.n)
+    }
+
     /// Takes only the lengths of the columns and the gradient.
     pub(crate) fn set_lengths(&mut self, normal: &Normal) {
         for j in 0..self.n {
@@ -91,6 +123,7 @@ impl LinearModel {
     /// Takes R and z from a factor of [J r]; lengths and gradient stay those of the normal equations.
     pub(crate) fn set_factor(&mut self, factor: &RFactor) {
         let n = self.n;
+        self.least_pivot = 0.0;
         for j in 0..n {
             for i in 0..n {
                 self.r[j * n + i] = if i <= j { factor.at(i, j) } else { 0.0 };

@@ -5,7 +5,7 @@ use super::patience::Stop;
 use super::state::{Phase, Scaling, State, Transition, Want};
 use super::task::Task;
 use super::termination::Termination;
-use super::trust_region::scaled_norm;
+use super::trust_region::{is_within, scaled_norm};
 use crate::constants::ROUNDING;
 use crate::normal::Summary;
 
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
 
     /// Brings the linear model to the present point, and goes on with `then`.
     pub(super) fn linearise(&mut self, then: Phase) -> Transition {
-        if !self.state.model.set_normal(&self.state.normal) {
+        if !self.state.take_model() {
             return Transition::Wait(Want::Factor, then);
         }
         self.relinearised();
@@ -102,9 +102,22 @@ impl<'a> Search<'a> {
         Limits { limits }.moving(q, model, moving);
     }
 
-    /// Sets the step for the present radius, and returns its scaled length and whether a bound cut it.
+    /// Sets the step for the present radius, and returns its scaled length and whether a bound cut it. The full step of
+    /// all parameters, which is known from looking ahead, is taken where region and bounds allow it.
     pub(super) fn take_step(&mut self) -> (f64, bool) {
         let state = &mut *self.state;
+        if state.has_full_step {
+            let length = scaled_norm(&state.reduced.step, &state.scale);
+            let limits = state.limits.iter().zip(&state.q).zip(&state.reduced.step);
+            let inside = |((limits, q), d): ((&(f64, f64), &f64), &f64)| {
+                (limits.0..=limits.1).contains(&(q + d))
+            };
+            if is_within(length, state.radius) && { limits }.all(inside) {
+                state.delta.copy_from_slice(&state.reduced.step);
+                state.lambda = 0.0;
+                return (length, false);
+            }
+        }
         let cut;
         (state.lambda, cut) = state.stepper.step(
             &state.model,

@@ -13,7 +13,6 @@ use super::runs::Next;
 use super::search::Search;
 use super::termination::Termination;
 use crate::normal::Summary;
-use crate::normal::small::is_regular;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 /// Differences are over this part of a parameter's size: the cube root of ε, which balances what they
@@ -392,7 +391,7 @@ impl Search<'_> {
                 let model = &self.state.model;
                 let beside = |j: usize| self.bound_beside(j).is_some();
                 self.is_held_by_nothing()
-                    || !is_regular(&model.r, model.n)
+                    || !model.is_regular()
                     || (0..self.state.q.len()).any(beside)
             }
             _ => false,
@@ -409,8 +408,9 @@ impl Search<'_> {
     /// The bound that parameter j is beside, but not on.
     fn bound_beside(&self, j: usize) -> Option<f64> {
         let (q, (low, high)) = (self.state.q[j], self.state.limits[j]);
-        let near =
-            |bound: &f64| q != *bound && (q - bound).abs() <= CREEPING * self.natural_size(j);
+        let near = |bound: &f64| {
+            bound.is_finite() && q != *bound && (q - bound).abs() <= CREEPING * self.natural_size(j)
+        };
         [low, high].into_iter().find(near)
     }
 

@@ -102,6 +102,10 @@ pub(super) struct State {
     pub(super) factor: RFactor,
     /// Room for the Gauss-Newton problem of the moving parameters.
     pub(super) reduced: Reduced,
+    /// Whether its step is that of all parameters, by a regular factor.
+    pub(super) has_full_step: bool,
+    /// What others know of the trial.
+    pub(super) ahead: Ahead,
     pub(super) work: Work,
     /// The sum of squares from which on a fit may be exact.
     pub(super) rounding: f64,
@@ -165,6 +169,14 @@ pub(super) struct Reduced {
     pub(super) part: Vec<f64>,
 }
 
+/// The linear model at the trial, where it came with the normal equations.
+pub(super) struct Ahead {
+    pub(super) is_known: bool,
+    pub(super) model: LinearModel,
+    /// The Gauss-Newton step of all parameters.
+    pub(super) step: Vec<f64>,
+}
+
 impl State {
     /// For a model of `params` parameters, `n` of them free.
     pub(super) fn new(params: usize, n: usize) -> State {
@@ -208,9 +220,11 @@ impl State {
                 step: line.clone(),
                 kept: Vec::with_capacity(n),
                 basis: Vec::with_capacity(n),
-                part: line,
+                part: line.clone(),
                 work: vec![0.0; (n + 1) * (2 * n + 1)],
             },
+            has_full_step: false,
+            ahead: Ahead { is_known: false, model: LinearModel::new(n), step: line },
             work: Work::default(),
             rounding: 0.0,
             earlier: 0,
@@ -227,12 +241,23 @@ impl State {
         self.params.copy_from_slice(&problem.start);
         self.effects.clear();
         self.stopped = false;
+        self.ahead.is_known = false;
         self.work = work;
         self.earlier = work.iterations;
     }
 }
 
 impl State {
+    /// Brings the linear model to the present point, which was the trial if the model there is known. Returns whether
+    /// that kept enough digits.
+    pub(super) fn take_model(&mut self) -> bool {
+        if self.ahead.is_known {
+            std::mem::swap(&mut self.model, &mut self.ahead.model);
+            return true;
+        }
+        self.model.set_normal(&self.normal)
+    }
+
     /// Sets the step to the full one of the parameters that move.
     pub(super) fn aim_at_full_step(&mut self) {
         self.delta.fill(0.0);

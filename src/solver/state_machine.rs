@@ -314,6 +314,7 @@ impl Search<'_> {
             return Transition::Go(Phase::Settled);
         }
         state.trial.keep(&state.best.params, &state.best.q, &state.best.normal);
+        state.ahead.is_known = false;
         self.exchange();
         self.linearise(Phase::Settled)
     }

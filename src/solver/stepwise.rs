@@ -1,6 +1,7 @@
 //! A minimisation whose evaluations someone else makes: one of several fits that are evaluated side by
 //! side.
 
+use super::linear_model::LinearModel;
 use super::outcome::Outcome;
 use super::runs::is_worth_another_run;
 use super::search::Search;
@@ -8,6 +9,7 @@ use super::state::{Scaling, State, Want};
 use super::task::Task;
 use super::termination::Termination;
 use crate::normal::Normal;
+use crate::normal::abreast::ModelsAbreast;
 
 /// A minimisation between two evaluations.
 pub(crate) struct Waiting {
@@ -50,8 +52,14 @@ impl Waiting {
         &mut self.state.trial.normal
     }
 
-    /// Goes on with the normal equations that have come.
-    pub(crate) fn evaluated(&mut self, task: &Task<'_>) -> Verdict {
+    /// Goes on with the normal equations that have come, and with the linear models that belong to those of all lanes.
+    pub(crate) fn evaluated(
+        &mut self,
+        task: &Task<'_>,
+        (models, lane): (&ModelsAbreast, usize),
+    ) -> Verdict {
+        let State { ahead, trial, .. } = &mut self.state;
+        ahead.is_known = ahead.model.set_lane(models, lane, &trial.normal, &mut ahead.step);
         let mut search = Search { task, state: &mut self.state };
         search.evaluated();
         if std::mem::take(&mut self.at_start) {
@@ -73,8 +81,14 @@ impl Waiting {
         }
     }
 
-    /// Where it stands.
-    pub(crate) fn report(&self, termination: Termination, out: &mut Outcome) {
+    /// Where it stands, with the linear model there.
+    pub(crate) fn report(
+        &mut self,
+        termination: Termination,
+        out: &mut Outcome,
+        model: &mut LinearModel,
+    ) {
         self.state.report(termination, out);
+        std::mem::swap(&mut self.state.model, model);
     }
 }

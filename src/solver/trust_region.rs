@@ -42,10 +42,11 @@ impl TrustRegion {
         let (mut excess, mut slope) = (f64::INFINITY, 0.0);
         if regular {
             gauss_newton(r, z, delta);
-            excess = scaled_norm(delta, scale) - radius;
-            if excess <= SLACK * radius {
+            let length = scaled_norm(delta, scale);
+            if is_within(length, radius) {
                 return 0.0;
             }
+            excess = length - radius;
             // 1/Δ − 1/‖Dδ(λ)‖ is convex and falls, so that Newton's step from λ = 0 ends below its
             // root: a lower bound.
             slope = slope_of(r, scale, delta, &mut self.t);
@@ -96,6 +97,11 @@ impl TrustRegion {
         solve_upper(&self.s[..n * n], n, delta);
         delta.iter_mut().for_each(|d| *d = -*d);
     }
+}
+
+/// Whether a step of this length is no longer than the radius, as far as that matters.
+pub(crate) fn is_within(length: f64, radius: f64) -> bool {
+    length - radius <= SLACK * radius
 }
 
 /// ‖S⁻ᵀ D²δ‖² / ‖Dδ‖² for the factor S that δ was solved with; `work` has n numbers.

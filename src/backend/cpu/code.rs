@@ -4,6 +4,7 @@
 //! instructions on blocks of points; liveness analysis lets instructions share registers, so that a
 //! block's live values stay in the caches near the core.
 
+use super::gram::LANES;
 use crate::model::collect::{Collected, collect, is_safe};
 use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
@@ -143,22 +144,38 @@ impl Code {
     pub(super) fn uniforms(&self, params: &[f64], values: &mut Vec<f64>) -> bool {
         values.clone_from(&self.constants);
         for &(i, node) in &self.uniform_nodes {
-            let v = |id: Id| values[id as usize];
-            values[i] = match node {
-                Node::Param(k) => params[k as usize],
-                Node::Unary(op, a) => op.apply(v(a)),
-                Node::Binary(op, a, b) => op.apply(v(a), v(b)),
-                Node::Select(m, a, b) => {
-                    if v(m) != 0.0 {
-                        v(a)
-                    } else {
-                        v(b)
-                    }
-                }
-                Node::Const(_) | Node::Column(_) => f64::NAN,
-            };
+            values[i] = computed_from(node, params, |id| values[id as usize]);
         }
         self.coefficients.iter().all(|&i| is_safe(values[i]))
+    }
+
+    /// The same of fits side by side, each at its own parameters. `values` is empty, or was made here.
+    pub(super) fn uniforms_abreast(
+        &self,
+        params: [&[f64]; LANES],
+        values: &mut Vec<[f64; LANES]>,
+    ) -> [bool; LANES] {
+        if values.is_empty() {
+            values.extend(self.constants.iter().map(|&constant| [constant; LANES]));
+        }
+        for &(i, node) in &self.uniform_nodes {
+            values[i] = std::array::from_fn(|lane| {
+                computed_from(node, params[lane], |id| values[id as usize][lane])
+            });
+        }
+        std::array::from_fn(|lane| self.coefficients.iter().all(|&i| is_safe(values[i][lane])))
+    }
+}
+
+/// The number of a node that is the same at every point, from those before it.
+#[inline(always)]
+fn computed_from(node: Node, params: &[f64], value: impl Fn(Id) -> f64) -> f64 {
+    match node {
+        Node::Param(k) => params[k as usize],
+        Node::Unary(op, a) => op.apply(value(a)),
+        Node::Binary(op, a, b) => op.apply(value(a), value(b)),
+        Node::Select(mask, a, b) => value(if value(mask) != 0.0 { a } else { b }),
+        Node::Const(_) | Node::Column(_) => f64::NAN,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::math::block;
 use crate::model::functions::for_each_function;
 use crate::model::op::{Binary, Unary};
 use crate::model::scalar::{maximum, minimum};
+use crate::normal::abreast::ModelsAbreast;
 use crate::normal::small::fold_rows;
 use std::sync::OnceLock;
 
@@ -56,6 +57,7 @@ pub(crate) struct Kernels {
     robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
     poisson: OnCounts,
     fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
+    models: unsafe fn(&[[f64; LANES]], usize, &mut ModelsAbreast),
 }
 
 /// The darkest expectation, values of the model and counts; receive residuals and factors of rows; costs
@@ -204,6 +206,12 @@ impl Kernels {
         // SAFETY: a `Kernels` is only handed out where the processor has its features.
         unsafe { (self.fold)(r, k, rows, stride, m) }
     }
+
+    /// The linear models of fits side by side from the products of their columns; see [`ModelsAbreast::set`].
+    pub(super) fn models(&self, products: &[[f64; LANES]], n: usize, out: &mut ModelsAbreast) {
+        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        unsafe { (self.models)(products, n, out) }
+    }
 }
 
 macro_rules! instruction_set {
@@ -231,6 +239,7 @@ macro_rules! instruction_set {
                 robust,
                 poisson,
                 fold,
+                models,
             };
 
             macro_rules! on_one {
@@ -406,6 +415,11 @@ macro_rules! instruction_set {
             $(#[target_feature(enable = $features)])?
             fn poisson(darkest: &[f64; LANES], [value, y]: [&[f64]; 2], residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
                 poisson::weigh(darkest, value, y, residual, row, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn models(products: &[[f64; LANES]], n: usize, out: &mut ModelsAbreast) {
+                out.set(products, n);
             }
 
             $(#[target_feature(enable = $features)])?

@@ -19,11 +19,9 @@ use super::{ITERATION_FLOOR, Prepared, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
 use crate::data::values::Values;
+use crate::normal::abreast::ModelsAbreast;
 use crate::normal::{Normal, Summary};
 use std::sync::Arc;
-
-/// Fits side by side.
-pub(crate) const ABREAST: usize = LANES;
 
 /// Independent variables of most models.
 const FEW: usize = 4;
@@ -54,11 +52,11 @@ pub(crate) struct SimdBatch {
     darkest: [f64; LANES],
     /// Lane by lane, number after number: those that are the same at every point of a fit.
     uniforms: Vec<[f64; LANES]>,
-    one: Vec<f64>,
     /// Whether the code may be used at each lane's parameters.
     usable: [bool; LANES],
     sums: Vec<f64>,
     costs: [f64; LANES],
+    models: ModelsAbreast,
 }
 
 impl SimdBatch {
@@ -75,10 +73,10 @@ impl SimdBatch {
             weights: Vec::new(),
             darkest: [1.0; LANES],
             uniforms: Vec::new(),
-            one: Vec::new(),
             usable: [true; LANES],
             sums: Vec::new(),
             costs: [0.0; LANES],
+            models: ModelsAbreast::default(),
         })
     }
 
@@ -149,13 +147,8 @@ impl SimdBatch {
         let of = |lane: usize| params[lane].filter(|_| self.lengths[lane] > 0);
         let points = (0..LANES).filter(|&l| of(l).is_some()).map(|l| self.lengths[l]).max();
         let points = points.unwrap_or(0);
-        for (lane, params) in params.iter().enumerate() {
-            self.usable[lane] = self.code.uniforms(params.unwrap_or(any), &mut self.one);
-            self.uniforms.resize(self.one.len(), [0.0; LANES]);
-            for &uniform in &self.code.read {
-                self.uniforms[uniform][lane] = self.one[uniform];
-            }
-        }
+        let params = params.map(|params| params.unwrap_or(any));
+        self.usable = self.code.uniforms_abreast(params, &mut self.uniforms);
         Worker::with(|worker| self.pass(points * LANES, worker));
     }
 
@@ -193,7 +186,9 @@ impl SimdBatch {
             let view = BlockValues { machine, points, outputs: &self.code.outputs };
             rows.add_products_of(self.kernels, &target, &view);
         }
-        rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
+        let outputs = self.code.outputs.len();
+        rows.lanes_into(outputs, &mut self.sums, &mut self.costs);
+        self.kernels.models(self.sums.as_chunks().0, outputs - 1, &mut self.models);
     }
 
     /// Adds the products of the first numbers by machine code, where they are summed up as they are, and returns how
@@ -214,6 +209,11 @@ impl SimdBatch {
         let products = Rows { arrays, weighted, same };
         let sums = rows.sums(self.code.outputs.len());
         self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
+    }
+
+    /// The linear models of all lanes, of their sums.
+    pub(crate) fn models(&self) -> &ModelsAbreast {
+        &self.models
     }
 
     /// Takes the sums of a lane; false if its parameters are such that it cannot be evaluated here.

@@ -8,12 +8,13 @@ use super::arrays::BatchPart;
 use super::engine::BatchRequest;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
-use crate::backend::cpu::simd_batch::{ABREAST, Manner, SimdBatch};
+use crate::backend::cpu::simd_batch::{Manner, SimdBatch};
 use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::{Estimator, is_far};
 use crate::data::points::Units;
 use crate::data::sigma::Sigma;
+use crate::normal::abreast::ABREAST;
 use crate::solver::levels::has_heavy_points;
 use crate::solver::stepwise::{Verdict, Waiting};
 use crate::solver::task::Problem;
@@ -161,7 +162,10 @@ impl<'a> SimdFits<'a> {
         let far = !place.has_begun && is_far(request.loss, sums.cost, 1.0, place.problem.points);
         place.has_begun = true;
         let verdict = match read && !far {
-            true => place.solver.evaluated(&request.task(&place.problem)),
+            true => {
+                let task = request.task(&place.problem);
+                place.solver.evaluated(&task, (self.abreast.models(), lane))
+            }
             false => Verdict::Alone,
         };
         match verdict {
@@ -175,7 +179,8 @@ impl<'a> SimdFits<'a> {
                 place.fit = None;
                 let space = &mut self.bench.space;
                 space.problem.copy_from(&place.problem);
-                place.solver.report(termination, space.outcome_mut());
+                let (outcome, model) = space.end_mut();
+                place.solver.report(termination, outcome, model);
                 if space.has_another_way(&request.rules(out.first + index)) {
                     return self.bench.fit(request, index, out);
                 }

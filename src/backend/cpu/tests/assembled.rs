@@ -5,13 +5,14 @@ use crate::backend::cpu::assembly::Assembled;
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::kernels::Kernels;
 use crate::backend::cpu::prepared::PreparedForm;
-use crate::backend::cpu::simd_batch::{ABREAST, Manner, SimdBatch};
+use crate::backend::cpu::simd_batch::{Manner, SimdBatch};
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::Data;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
 use crate::model::program::Program;
 use crate::normal::Normal;
+use crate::normal::abreast::ABREAST;
 use crate::solver::evaluator::Evaluator;
 use crate::{Sigma, Var};
 
