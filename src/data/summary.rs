@@ -146,19 +146,23 @@ impl Moments {
             return Moments::default();
         };
         let (mut weight, mut sum, mut square) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        let mut add = |i: usize, w: f64, v: f64| {
+        let mut add = |lane: usize, w: f64, v: f64| {
             let d = v * unit - shift;
-            weight[i % LANES] += w * w;
-            sum[i % LANES] += w * w * d;
-            square[i % LANES] += (w * d) * (w * d);
+            weight[lane] += w * w;
+            sum[lane] += w * w * d;
+            square[lane] += (w * d) * (w * d);
         };
         if !points.is_filtered() && matches!(points.sigma, Weights::Equal) {
-            y.iter().enumerate().for_each(|(i, &v)| add(i, 1.0, v));
+            let (whole, rest) = y.as_chunks::<LANES>();
+            for values in whole {
+                (0..LANES).for_each(|lane| add(lane, 1.0, values[lane]));
+            }
+            rest.iter().enumerate().for_each(|(lane, &v)| add(lane, 1.0, v));
         } else {
             let to_unit = points.units.weight / points.units.row;
             for (i, &v) in y.iter().enumerate() {
                 if !points.is_filtered() || points.counts(from + i) {
-                    add(i, points.weight(from + i) * to_unit, v);
+                    add(i % LANES, points.weight(from + i) * to_unit, v);
                 }
             }
         }

@@ -89,6 +89,15 @@ impl Values<'_> {
         each!(self, v => wide(v[index]))
     }
 
+    /// Calls `visit` with the values at these indices, and with their numbers in that order.
+    pub(crate) fn visit(
+        &self,
+        index: impl Iterator<Item = usize>,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        each!(self, v => index.enumerate().for_each(|(k, i)| visit(k, wide(v[i]))));
+    }
+
     /// Writes the values at `index` to `out`, both of one length.
     pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
         each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = wide(v[i])));

@@ -2,8 +2,8 @@
 
 use super::bounds::Limits;
 use super::patience::Stop;
-use super::state::{Phase, Scaling, State, Transition, Want};
-use super::task::Task;
+use super::state::{Phase, Scaling, State, Transition, TriedPoint, Want};
+use super::task::{Problem, Task};
 use super::termination::Termination;
 use super::trust_region::{is_within, scaled_norm};
 use crate::constants::ROUNDING;
@@ -134,21 +134,24 @@ impl<'a> Search<'a> {
 
     /// Sets the trial to the present point plus the step. Returns whether anything moved.
     pub(super) fn move_trial(&mut self) -> bool {
+        let Problem { free, bounds, .. } = self.task.problem;
+        let State { trial, columns, limits, q, delta, .. } = &mut *self.state;
+        let TriedPoint { params, q: to, .. } = trial;
+        let from = q.iter().zip(delta).zip(columns).zip(limits);
         let mut moved = false;
-        for (j, &k) in self.task.problem.free.iter().enumerate() {
-            let (lower, upper) = self.task.problem.bounds[k];
-            let (low, high) = self.state.limits[j];
-            let (q, d) = (self.state.q[j], self.state.delta[j]);
+        for (((((&q, &mut d), &mut column), &mut (low, high)), to), &k) in from.zip(to).zip(free) {
+            let (lower, upper) = bounds[k];
+            let wanted = (q + d) * column;
             // A step onto a bound ends on it, not a rounding beside it, where it would not be held and
             // from where the next one could not move.
-            self.state.trial.params[k] = match ((q + d) * self.state.columns[j]).clamp(lower, upper)
-            {
+            params[k] = match wanted.clamp(lower, upper) {
+                _ if lower == f64::NEG_INFINITY && upper == f64::INFINITY => wanted,
                 to if d == low - q || is_beside(to, lower) => lower,
                 to if d == high - q || is_beside(to, upper) => upper,
                 to => to,
             };
-            self.state.trial.q[j] = self.state.trial.params[k] / self.state.columns[j];
-            moved |= self.state.trial.q[j] != self.state.q[j];
+            *to = params[k] / column;
+            moved |= *to != q;
         }
         moved
     }

@@ -93,23 +93,19 @@ impl SimdBatch {
         let first = self.lengths == [0; LANES];
         self.lengths[lane] = n;
         let room = self.y.len() / LANES;
-        let kept = || points.kept().enumerate();
-        for (i, p) in kept() {
-            self.y[i * LANES + lane] = points.y.at(p);
-        }
+        let y = self.y.as_chunks_mut::<LANES>().0;
+        points.y.visit(points.kept(), |i, value| y[i][lane] = value);
         if !self.manner.shared || first {
             for (column, values) in self.columns.iter_mut().zip(points.columns.iter()) {
-                for (i, p) in kept() {
-                    let x = values.at(p);
-                    match self.manner.shared {
-                        true => column[i * LANES..][..LANES].fill(x),
-                        false => column[i * LANES + lane] = x,
-                    }
-                }
+                let column = column.as_chunks_mut::<LANES>().0;
+                values.visit(points.kept(), |i, x| match self.manner.shared {
+                    true => column[i] = [x; LANES],
+                    false => column[i][lane] = x,
+                });
             }
         }
         if self.manner.weighted {
-            for (i, p) in kept() {
+            for (i, p) in points.kept().enumerate() {
                 self.weights[i * LANES + lane] = points.weight(p);
             }
             self.pad(lane, n, room);
