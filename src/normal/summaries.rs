@@ -139,7 +139,11 @@ impl Summary for RFactor {
     fn merge(&mut self, other: &mut RFactor) {
         let k = self.n + 1;
         self.influence.add(&other.influence, 1.0);
-        fold_few(&mut self.r, k, &mut other.r, k);
+        // What is the first keeps its digits.
+        match self.r.iter().all(|&v| v == 0.0) {
+            true => self.r.copy_from_slice(&other.r),
+            false => fold_few(&mut self.r, k, &mut other.r, k),
+        }
     }
 
     fn is_finite(&self) -> bool {

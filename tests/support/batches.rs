@@ -421,6 +421,10 @@ pub fn spots(place: Place<'_>) {
     assert_eq!(there.left_to_cpu(), 3, "{there}");
     let least_squares = check(&spot, &data, start, fits / 50, place);
     assert!(least_squares.converged() > fits - fits / 50, "{least_squares}");
+    let within_errors = spot.clone().options(Options::default().etol(0.01));
+    let quick = check(&within_errors, &data, start, fits / 50, place);
+    let evaluations = |batch: &BatchFit| batch.evaluations().iter().sum::<u32>();
+    assert!(evaluations(&quick) < evaluations(&least_squares) * 3 / 4, "{quick}");
     let counted = spot.estimator(Estimator::Poisson).bound("p0", 0.0..).bound("p4", 1e-3..);
     let poisson = check(&counted, &data, start, fits / 50, place);
     assert!(poisson.converged() > fits - fits / 50, "{poisson}");

@@ -156,6 +156,10 @@ pub(super) fn limits() -> Vec<Question> {
     all.push(ask("no tolerances", decay().options(never), decays(40), &DECAY));
     let loose = Options::default().ftol(1e-3).xtol(1e-3).gtol(1e-3);
     all.push(ask("loose tolerances", decay().options(loose), decays(40), &DECAY));
+    let within_errors = decay().options(Options::default().etol(0.1));
+    all.push(ask("a tenth of an error", within_errors.clone(), decays(40), &DECAY));
+    let held = within_errors.bound("b", 1.0..=10.0);
+    all.push(ask("a tenth of an error, on a bound", held, decays(40), &DECAY));
     all
 }
 

@@ -1,6 +1,6 @@
 //! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
 
-use super::assembly::{Assembled, FEW, Outputs, Same, Table};
+use super::assembly::{Assembled, Outputs, Same, Table, in_a_row};
 use super::code::{BLOCK, Code, Instruction, Operand};
 use super::gram::LANES;
 use super::kernels::Kernels;
@@ -113,25 +113,20 @@ impl Machine {
             Uniforms::OfOne(numbers) => Same::OfOne(numbers, 1.0),
             Uniforms::OfLanes(numbers) => Same::ByLane(numbers),
         };
-        if code.columns > FEW || !code.is_worthwhile(inputs.len) {
+        if !code.is_worthwhile(inputs.len) {
             return false;
         }
-        let mut outputs = [std::ptr::null_mut(); FEW];
-        let mut count = 0;
-        for &register in &code.computed {
-            let Some(lanes) = &mut self.registers[register] else { return false };
-            let Some(output) = outputs.get_mut(count) else { return false };
-            *output = lanes.0.as_mut_ptr();
-            count += 1;
-        }
+        let registers = code
+            .computed
+            .iter()
+            .map(|&register| self.registers[register].as_mut().map(|lanes| lanes.0.as_mut_ptr()));
+        let Some(outputs) = in_a_row(registers) else { return false };
         let mut table = std::mem::take(&mut self.table);
-        let mut columns: [&[f64]; FEW] = [&[]; FEW];
-        for (c, column) in columns.iter_mut().enumerate().take(code.columns) {
-            *column = self.source(Operand::Column(c), inputs);
-        }
-        let (columns, outputs) = (&columns[..code.columns], &outputs[..count]);
-        let arrays = Outputs { columns, outputs, points: inputs.len };
-        let done = code.write_outputs(kernels.vectors, same, &mut table, &arrays);
+        let columns = (0..code.columns).map(|c| Some(self.source(Operand::Column(c), inputs)));
+        let done = in_a_row(columns).is_some_and(|columns| {
+            let arrays = Outputs { columns: &columns, outputs: &outputs, points: inputs.len };
+            code.write_outputs(kernels.vectors, same, &mut table, &arrays)
+        });
         self.table = table;
         done
     }

@@ -7,7 +7,7 @@
 //! long, every vector full, and a lane's sums are the fit's. What a lane computes does not depend on
 //! its neighbours.
 
-use super::assembly::{Assembled, FEW as MOST_ARRAYS, Rows, Same, Weighted, in_a_row};
+use super::assembly::{Assembled, Rows, Same, Weighted, in_a_row};
 use super::closest::BlockPoints;
 use super::code::BLOCK;
 use super::gram::LANES;
@@ -198,11 +198,10 @@ impl SimdBatch {
         let columns = self.columns[..self.code.columns.min(self.columns.len())].iter();
         let weights = weighted.then_some(&self.weights);
         let arrays = columns.chain([&self.y]).chain(weights).map(|array| Some(&array[..numbers]));
-        let mut room: [&[f64]; MOST_ARRAYS] = [&[]; MOST_ARRAYS];
-        let Some(arrays) = in_a_row(arrays, &mut room) else { return 0 };
+        let Some(arrays) = in_a_row(arrays) else { return 0 };
         let weighted = if weighted { Weighted::Each } else { Weighted::Not };
         let same = Same::ByLane(&self.uniforms);
-        let products = Rows { arrays, weighted, same };
+        let products = Rows { arrays: &arrays, weighted, same };
         let sums = rows.sums(self.code.outputs.len());
         self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
     }

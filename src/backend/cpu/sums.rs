@@ -2,7 +2,7 @@
 //! together or piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
-use super::assembly::{Assembled, FEW, Rows, Same, Weighted, in_a_row};
+use super::assembly::{Assembled, Rows, Same, Weighted, in_a_row};
 use super::closest::ClosestPoints;
 use super::machine::Machine;
 use super::rows::{BlockRows, BlockValues};
@@ -123,11 +123,10 @@ impl Cpu<'_> {
             Values::F64(values) => Some(&values[start..end]),
             _ => None,
         });
-        let mut room: [&[f64]; FEW] = [&[]; FEW];
         let arrays = doubles.chain(weights.map(|sigma| Some(&sigma[start..end])));
-        let Some(arrays) = in_a_row(arrays, &mut room) else { return 0 };
+        let Some(arrays) = in_a_row(arrays) else { return 0 };
         let same = Same::OfOne(pass.uniforms, shared);
-        let rows = Rows { arrays, weighted, same };
+        let rows = Rows { arrays: &arrays, weighted, same };
         let Worker { machine, rows: sums, .. } = worker;
         let sums = sums.sums(pass.outputs.len());
         code.add_sums(self.kernels.vectors, &rows, &mut machine.table, sums)

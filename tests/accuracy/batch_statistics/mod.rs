@@ -4,7 +4,7 @@
 mod independent;
 mod spots;
 
-use dualfit::{BatchData, BatchFit, CurveFit, Estimator, Sigma};
+use dualfit::{BatchData, BatchFit, CurveFit, Estimator, Options, Sigma, Termination};
 use independent::{least_squares, likelihood};
 use spots::{FITS, NAMES, PIXELS, cramer_rao, curvature_bias, partials, pixel, repeats, various};
 
@@ -64,6 +64,45 @@ fn every_fit_is_at_the_optimum_that_another_solver_finds() {
         let (far, above) = farthest(&batch, &stack, &starts, solve);
         println!("{name}: {FITS} fits at most {far:.1e} errors and {above:.1e} of the cost apart");
         assert!(above < 1e-10, "{name}: costs {above:e} apart");
+    }
+}
+
+/// With `etol` fits end within that part of their errors, after fewer evaluations, whatever is known of the noise.
+#[test]
+fn fits_may_end_within_a_part_of_their_errors() {
+    let (stack, starts) = various();
+    let sigma: Vec<f64> = stack.iter().map(|&n| f64::from(n.max(1)).sqrt()).collect();
+    let evaluations = |batch: &BatchFit| {
+        batch.evaluations().iter().map(|&e| f64::from(e)).sum::<f64>() / FITS as f64
+    };
+    for (name, model, sigma) in [
+        ("least squares", model(), Sigma::Unknown),
+        ("least squares, absolute sigma", model(), Sigma::Absolute(&sigma)),
+        ("Poisson", poisson(), Sigma::Unknown),
+    ] {
+        let strict = fit(&model, &stack, &starts, sigma);
+        for etol in [0.01, 0.1] {
+            let quick = model.clone().options(Options::default().etol(etol));
+            let quick = fit(&quick, &stack, &starts, sigma);
+            let (mut far, mut off) = (0.0f64, 0.0f64);
+            for (a, b) in quick.iter().zip(strict.iter()) {
+                assert_eq!(a.converged(), b.converged(), "{name}: fit {}", a.index());
+                for j in 0..5 {
+                    let error = b.std_errors()[j];
+                    far = far.max((a.params()[j] - b.params()[j]).abs() / error);
+                    off = off.max((a.std_errors()[j] / error - 1.0).abs());
+                }
+            }
+            let (few, all) = (evaluations(&quick), evaluations(&strict));
+            println!(
+                "{name}, etol {etol}: {few:.2} for {all:.2} evaluations, at most {far:.1e} of an error away, errors {off:.1e} off"
+            );
+            assert!(far < etol && off < etol, "{name}: {far:e} of an error, errors {off:e} off");
+            assert!(few < 0.75 * all, "{name}: {few} evaluations for {all}");
+            let by_step = |fit| matches!(fit, Some(Termination::Step));
+            let count = quick.iter().filter(|fit| by_step(fit.termination())).count();
+            assert!(count > FITS * 9 / 10, "{name}: {count}");
+        }
     }
 }
 

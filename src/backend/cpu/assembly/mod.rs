@@ -31,7 +31,7 @@ use super::code::Code;
 use super::kernels::Vectors;
 #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
 use absent::Routines;
-pub(super) use request::{FEW, Outputs, Rows, Same, Table, Weighted, in_a_row};
+pub(super) use request::{Outputs, Rows, Same, Table, Weighted, in_a_row};
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 use routine::Routines;
 use std::ops::Deref;

@@ -1,21 +1,19 @@
 //! What is asked of machine code.
 
 use crate::backend::cpu::gram::LANES;
+use arrayvec::ArrayVec;
 
 /// Columns, and outputs, that machine code may have.
 pub(crate) const FEW: usize = 48;
 
-/// Arrays in a row, without allocating; `None` if one is missing or they are too many.
-pub(crate) fn in_a_row<'a, 'r>(
-    arrays: impl Iterator<Item = Option<&'a [f64]>>,
-    room: &'r mut [&'a [f64]; FEW],
-) -> Option<&'r [&'a [f64]]> {
-    let mut count = 0;
+/// Arrays, or whatever is one for each, in a row that takes no memory of its own; `None` if one is missing or they are
+/// too many.
+pub(crate) fn in_a_row<T>(arrays: impl Iterator<Item = Option<T>>) -> Option<ArrayVec<T, FEW>> {
+    let mut row = ArrayVec::new();
     for array in arrays {
-        *room.get_mut(count)? = array?;
-        count += 1;
+        row.try_push(array?).ok()?;
     }
-    Some(&room[..count])
+    Some(row)
 }
 
 /// Which weights residuals and partials have.

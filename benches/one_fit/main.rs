@@ -3,8 +3,13 @@
 //! parameters at 1e6. Both begin at the same start and end at the same minimum, which is checked
 //! before anything is timed.
 //!
+//! 30 points, too, with a model that is traced anew for each fit and with one that is kept. Beside the fits of many
+//! points: what memory and arithmetic allow, a sum over the same arrays and the passes of a fit as a loop written by hand.
+//!
 //! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and from the device's
 //! own, and a damped sine. Without a device it says that this was skipped, and why.
+
+mod by_hand;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use dualfit::device::Device;
@@ -114,6 +119,28 @@ fn same_minimum(ours: &Fit, theirs: &[f64]) {
     }
 }
 
+/// Small fits: the model is new, or kept from one to the next.
+fn small(c: &mut Criterion) {
+    let start = [2.5, 0.8, 0.1];
+    let model = |x: Var, [a, b, c]: [Var; 3]| a * (-b * x).exp() + c;
+    let kept = CurveFit::new(model);
+    let mut group = c.benchmark_group("decay, few points");
+    for n in [30, 100] {
+        let (x, y) = data(Decay, [2.0, 0.5, 0.3], n);
+        same_minimum(&curve_fit(model, &x, &y, start).unwrap(), &rival(Decay, &x, &y, start));
+        group.bench_function(BenchmarkId::new("dualfit, new model", n), |b| {
+            b.iter(|| curve_fit(model, black_box(&x), black_box(&y), start));
+        });
+        group.bench_function(BenchmarkId::new("dualfit, kept model", n), |b| {
+            b.iter(|| kept.fit(Data::new(black_box(&x), black_box(&y)).unwrap(), start));
+        });
+        group.bench_function(BenchmarkId::new("levenberg-marquardt", n), |b| {
+            b.iter(|| rival(Decay, black_box(&x), black_box(&y), start));
+        });
+    }
+    group.finish();
+}
+
 fn decay(c: &mut Criterion) {
     let start = [2.5, 0.8, 0.1];
     let model = |x: Var, [a, b, c]: [Var; 3]| a * (-b * x).exp() + c;
@@ -125,6 +152,18 @@ fn decay(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("dualfit", n), |b| {
             b.iter(|| curve_fit(model, black_box(&x), black_box(&y), start));
         });
+        if n >= 100_000 {
+            let passes = curve_fit(model, &x, &y, start).unwrap().stats().passes;
+            let of = |what| BenchmarkId::new(format!("{what}, {passes} passes"), n);
+            group.bench_function(of("limit of memory"), |b| {
+                b.iter(|| (0..passes).map(|_| by_hand::sum(black_box(&x), &y)).sum::<f64>());
+            });
+            group.bench_function(of("limit of arithmetic"), |b| {
+                b.iter(|| {
+                    (0..passes).map(|_| by_hand::decay(black_box(&x), &y, start)[9]).sum::<f64>()
+                });
+            });
+        }
         if n <= 1_000_000 {
             same_minimum(&curve_fit(model, &x, &y, start).unwrap(), &rival(Decay, &x, &y, start));
             group.bench_function(BenchmarkId::new("levenberg-marquardt", n), |b| {
@@ -203,5 +242,5 @@ fn device(c: &mut Criterion) {
     on_device(c, &device, "damped sine on a device", &model, (&x, &y), &start);
 }
 
-criterion_group!(benches, decay, damped_sine, device);
+criterion_group!(benches, small, decay, damped_sine, device);
 criterion_main!(benches);
