@@ -26,18 +26,6 @@ __device__ __forceinline__ Reflection reflection(Group g, double alpha, double s
     return reflection_of_total(alpha, total);
 }
 
-// x'y for rows of data: eight running sums of fused products, added as on the CPU.
-__device__ __noinline__ double row_dot(const double* x, const double* y, int m) {
-    double s[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-#pragma unroll 1
-    for (int b = 0; b < m; b += 8) {
-#pragma unroll
-        for (int l = 0; l < 8; ++l)
-            if (b + l < m) s[l] = fma(x[b + l], y[b + l], s[l]);
-    }
-    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-}
-
 // Replaces the k x k upper triangular r by the triangular factor of [R; rows]: m further rows, column
 // j at rows + j * stride, overwritten. Diagonal elements of the result have either sign; what is below
 // the diagonal of r is neither read nor written. m = 0 does nothing.
@@ -46,15 +34,15 @@ __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, 
 #pragma unroll 1
     for (int j = 0; j < k; ++j) {
         double* v = rows + j * stride;
-        const Reflection h = reflection(g, r[j * k + j], row_dot(v, v, m), v, m);
+        const Reflection h = reflection(g, r[j * k + j], dot(v, v, m), v, m);
 #pragma unroll 1
         for (int i = j + 1 + g.rank; i < k; i += g.size) {
             double* a = rows + i * stride;
-            const double product = row_dot(v, a, m), rho = r[i * k + j];
+            const double product = dot(v, a, m), rho = r[i * k + j];
             const double f = h.bring * rho + h.turn * product;
             r[i * k + j] = h.keep * rho + h.bring * product;
 #pragma unroll 1
-            for (int l = 0; l < m; ++l) a[l] = fma(f, v[l], a[l]);
+            for (int l = 0; l < m; ++l) a[l] += f * v[l];
         }
         set(g, r[j * k + j], h.diagonal);
     }

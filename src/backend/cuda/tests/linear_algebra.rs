@@ -6,7 +6,7 @@ use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::interface::Size;
 use crate::backend::cuda::source::{SOLVER, head, include};
 use crate::normal::small::{
-    cholesky, damped, fold_rows, is_regular, jacobi_svd, solve_upper, solve_upper_transposed,
+    cholesky, damped, fold_few, is_regular, jacobi_svd, solve_upper, solve_upper_transposed,
 };
 
 const PIECES: [&str; 5] =
@@ -187,7 +187,7 @@ fn damping_and_rows_folded_in() {
             let (mut folded, mut scratch) = (r.clone(), rows.clone());
             // What lies below the diagonal is not the kernels' business.
             (1..n).for_each(|i| folded[i] = 0.0);
-            fold_rows(&mut folded, n, &mut scratch, m.max(1), m);
+            fold_few(&mut folded, n, &mut scratch, m);
             for found in runs(bench, 5, n, m, &[r.clone(), rows, vec![], vec![]]) {
                 assert_same(&upper(&found[0], n), &upper(&folded, n), what);
             }
