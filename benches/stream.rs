@@ -3,8 +3,11 @@
 //! Each file is written here, read and fitted with an empty page cache and again with a warm one, and
 //! removed. An argument picks the models whose names contain it. `DUALFIT_STREAM_BYTES` says how large
 //! files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the system's folder for temporary files).
-//! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB.
+//! Then a table of text is read and fitted (feature `csv`); `DUALFIT_STREAM_ROWS` says how many rows it has (8,000,000).
+//! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB, and the table 100,000 rows.
 
+#[cfg(feature = "csv")]
+use dualfit::source::{Chunk, CsvSource, Source};
 use dualfit::source::{NumberType::F64, RawFile, RawSource};
 use dualfit::{Backend, CurveFit, Event, Fit, Stream};
 use rand::{SeedableRng, rngs::StdRng};
@@ -102,6 +105,53 @@ fn main() -> Outcome<()> {
             measure(&case, &write(&case, files, bytes, folder.path())?)?;
         }
     }
+    #[cfg(feature = "csv")]
+    if wanted.is_empty() || wanted.iter().any(|w| "table".contains(&**w)) {
+        let rows =
+            std::env::var("DUALFIT_STREAM_ROWS").ok().map(|text| text.parse()).transpose()?;
+        table(rows.unwrap_or(if whole { 8_000_000 } else { 100_000 }), &folder)?;
+    }
+    Ok(())
+}
+
+/// Reads a table of text and fits it, each five times; prints the least seconds of both.
+#[cfg(feature = "csv")]
+fn table(rows: u32, folder: &Path) -> Outcome<()> {
+    let [_, decay, _] = &cases()[..] else { return Err("there are three cases".into()) };
+    let folder = tempfile::tempdir_in(folder)?;
+    let path = folder.path().join("points.csv");
+    let mut file = BufWriter::with_capacity(BUFFER, File::create(&path)?);
+    let (noise, mut random) = (Normal::new(0.0, 0.1)?, StdRng::seed_from_u64(7));
+    writeln!(file, "x,y")?;
+    for i in 0..rows {
+        let x = 10.0 * f64::from(i) / f64::from(rows);
+        let y = (decay.signal)(x, &decay.truth) + noise.sample(&mut random);
+        writeln!(file, "{x:.8},{y:.6}")?;
+    }
+    file.into_inner()?.sync_all()?;
+    let (mut reading, mut fitting, mut kept) = (f64::INFINITY, f64::INFINITY, 0);
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let (mut source, mut points) = (CsvSource::open(&path)?, 0);
+        let mut chunk = Chunk::new(&source.shape(), 0);
+        loop {
+            chunk.truncate(0);
+            match source.read(&mut chunk, 1 << 17)? {
+                0 => break,
+                read => points += read,
+            }
+        }
+        assert_eq!(points, rows as usize);
+        reading = reading.min(begun.elapsed().as_secs_f64());
+        let begun = Instant::now();
+        let stream = Stream::new(CsvSource::open(&path)?).memory_limit(LIMIT);
+        let fit = decay.model.clone().backend(Backend::Cpu).fit_stream(stream, &decay.start)?;
+        fitting = fitting.min(begun.elapsed().as_secs_f64());
+        kept = fit.stats().stream.as_ref().map_or(0, |stats| stats.kept_points);
+    }
+    println!(
+        "\n{rows} rows of text: read in {reading:.3} s, fitted in {fitting:.3} s, {kept} kept"
+    );
     Ok(())
 }
 

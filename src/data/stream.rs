@@ -115,6 +115,9 @@ impl<'a> Stream<'a> {
 
     /// Bytes that chunks, sample and sums take together at most. A process takes about 30 MB more for
     /// itself, its threads and their scratch.
+    ///
+    /// Of files that have to be decoded, such as text tables, the first points are kept as far as there is room, so that
+    /// later passes read the others only; of all points, if 70 % of the limit hold them.
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
@@ -179,6 +182,16 @@ impl<'a> Stream<'a> {
         // No larger than the points, where it is known how many there are.
         let all = shape.points.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         Ok(wanted.min(fitting).min(whole_pieces(all)))
+    }
+
+    /// Chunks of `capacity` points that can be kept from pass to pass, beside those that are on their way.
+    pub(crate) fn kept_chunks(&self, shape: &Shape, capacity: usize) -> usize {
+        let room = (CHUNKS_PART * self.memory_limit as f64) as usize;
+        let chunks = room / shape.bytes_per_point().max(1) / capacity.max(1);
+        match self.source.is_slow() {
+            true => chunks.saturating_sub(self.prefetch.saturating_add(2)),
+            false => 0,
+        }
     }
 
     /// Points of the sample: three copies of it, in f64, take the rest of the memory.

@@ -10,7 +10,8 @@ use crate::data::Data;
 use crate::data::overview::Overview;
 use crate::data::sample::{Sample, SampleHalf};
 use crate::data::source::Shape;
-use crate::data::source::prefetch::Prefetch;
+use crate::data::source::kept::Kept;
+use crate::data::source::prefetch::{Prefetch, guarded};
 use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
@@ -93,8 +94,9 @@ impl<'f> StreamFit<'f> {
             let _ = start.set(CompleteStart::given(curve.checked_start(values)?));
         }
         let capacity = stream.capacity(&shape)?;
+        let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
         let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
-        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch);
+        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch, kept);
         let notes = Shared::default();
         let (mut keeper, mut resumed, mut resumed_passes) = (None, None, 0);
         if let Some(path) = checkpoint {
@@ -278,6 +280,7 @@ impl<'f> StreamFit<'f> {
             wait_seconds: spent.waiting.as_secs_f64(),
             work_seconds: passes.working.as_secs_f64(),
             buffer_bytes: passes.prefetch.bytes(),
+            kept_points: passes.prefetch.kept.points(),
             sample_points: opening.points,
             start: from.why,
             checkpoints: notes.checkpoints,

@@ -120,6 +120,10 @@ impl<S: Source> Source for ChainSource<S> {
         self.sources.iter().try_for_each(Source::unchanged)
     }
 
+    fn is_slow(&self) -> bool {
+        self.sources.iter().any(Source::is_slow)
+    }
+
     fn fingerprint(&self) -> Result<String, SourceError> {
         let parts: Result<Vec<String>, SourceError> =
             self.sources.iter().map(Source::fingerprint).collect();

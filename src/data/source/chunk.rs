@@ -2,6 +2,7 @@
 //! filled again.
 
 use crate::data::values::{Values, each, wide};
+use std::ops::Range;
 
 /// How the values of a column are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,6 +160,18 @@ impl Chunk {
         self.y.push(y);
         if let Some(deviations) = &mut self.sigma {
             deviations.push(sigma.unwrap_or(0.0));
+        }
+    }
+
+    /// Appends points of a chunk with the same columns.
+    #[cfg_attr(not(feature = "csv"), expect(dead_code))]
+    pub(crate) fn append(&mut self, other: &Chunk, points: Range<usize>) {
+        let own = self.x.iter_mut().chain([&mut self.y]);
+        for (own, other) in own.zip(other.x.iter().chain([&other.y])) {
+            own.extend(other.values().part(points.clone()));
+        }
+        if let (Some(own), Some(other)) = (&mut self.sigma, &other.sigma) {
+            own.extend_from_slice(&other[points]);
         }
     }
 

@@ -23,6 +23,7 @@ pub struct DirectorySource<S, F> {
     points: Vec<Option<u64>>,
     open: F,
     shape: Shape,
+    is_slow: bool,
     current: usize,
     source: Option<S>,
 }
@@ -72,18 +73,22 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S
         let Some(first) = files.first().map(|file| file.display().to_string()) else {
             return Err(SourceError::new("a list of files", "it is empty; give at least one"));
         };
-        let (mut shape, mut points) = (None, Vec::with_capacity(files.len()));
+        let (mut shape, mut is_slow) = (None, false);
+        let mut points = Vec::with_capacity(files.len());
         let mut stamps = Vec::with_capacity(files.len());
         for file in &files {
             let place = || file.display().to_string();
             let cannot = |why| SourceError::new(place(), format!("it cannot be opened: {why}"));
             stamps.push(Stamp::of(&fs::metadata(file).map_err(cannot)?));
-            let of_file = open(file)?.shape();
+            let source = open(file)?;
+            is_slow |= source.is_slow();
+            let of_file = source.shape();
             points.push(of_file.points);
             add_shape(&mut shape, of_file, place, &first)?;
         }
         let shape = shape.unwrap_or_else(|| Shape::new(0));
-        Ok(DirectorySource { files, stamps, points, open, shape, current: 0, source: None })
+        let (current, source) = (0, None);
+        Ok(DirectorySource { files, stamps, points, open, shape, is_slow, current, source })
     }
 
     /// The file whose turn it is, opened if it is not; none after the last.
@@ -164,6 +169,10 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> Source for Direct
             stamp.compare_at(file)?;
         }
         self.source.as_ref().map_or(Ok(()), Source::unchanged)
+    }
+
+    fn is_slow(&self) -> bool {
+        self.is_slow
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

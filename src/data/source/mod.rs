@@ -9,11 +9,13 @@ pub(crate) mod csv;
 pub(crate) mod directory;
 pub(crate) mod format;
 pub(crate) mod function;
+pub(crate) mod kept;
 pub(crate) mod npy;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod prefetch;
 pub(crate) mod raw;
+pub(crate) mod side_by_side;
 pub(crate) mod slices;
 pub(crate) mod strided;
 
@@ -79,6 +81,13 @@ pub trait Source: Send {
     fn unchanged(&self) -> Result<(), SourceChange> {
         Ok(())
     }
+
+    /// Whether reading takes much longer than going through memory, as decoding text does. A fit then keeps the first
+    /// points from pass to pass, as many as its [memory limit](crate::Stream::memory_limit) has room for, and reads
+    /// only the others again. By default it reads all of them. The same at every call.
+    fn is_slow(&self) -> bool {
+        false
+    }
 }
 
 /// The methods of [`Source`], each of which asks another source.
@@ -106,6 +115,10 @@ macro_rules! asking {
 
         fn unchanged(&$self) -> Result<(), $crate::error::changed::SourceChange> {
             $source.unchanged()
+        }
+
+        fn is_slow(&$self) -> bool {
+            $source.is_slow()
         }
 
         fn fingerprint(&$self) -> Result<String, $crate::error::source::SourceError> {

@@ -1,12 +1,14 @@
 //! Reading ahead: a thread fills chunks from a source while others are worked on, from a fixed number of
 //! buffers that go round.
 
-use super::{Chunk, Shape, Source};
+use super::kept::Kept;
+use super::{Chunk, Shape, Source, side_by_side};
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::model::program::panic_message;
 use crate::observe::span;
+use crate::threads;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +25,8 @@ pub(crate) struct Prefetch<'a> {
     /// Chunks that there are at most: one that is filled, one that is worked on, others in between.
     buffers: usize,
     spare: Vec<Chunk>,
+    /// What later passes need not read again.
+    pub(crate) kept: Kept,
     /// What the points were recognised by before the first pass, where they can be.
     known: Option<String>,
     pub(crate) spent: ReadingTimes,
@@ -41,12 +45,14 @@ pub(crate) struct ReadingTimes {
 }
 
 impl<'a> Prefetch<'a> {
-    /// With `ahead` chunks of `capacity` points between the one that is filled and the one in work.
+    /// With `ahead` chunks of `capacity` points between the one that is filled and the one in work, and as many kept
+    /// as there is room for in `kept`.
     pub(crate) fn new(
         source: Box<dyn Source + 'a>,
         shape: Shape,
         capacity: usize,
         ahead: usize,
+        kept: Kept,
     ) -> Prefetch<'a> {
         let (spare, spent) = (Vec::new(), ReadingTimes::default());
         Prefetch {
@@ -55,6 +61,7 @@ impl<'a> Prefetch<'a> {
             capacity,
             buffers: ahead.saturating_add(2),
             spare,
+            kept,
             known: None,
             spent,
         }
@@ -70,8 +77,9 @@ impl<'a> Prefetch<'a> {
     }
 
     /// Calls `work` with each chunk, in order, and the number of its first point, until it breaks off.
-    /// The first `skip` points are passed over. Where the system has no thread to read on, the caller's
-    /// reads in turn with the work.
+    /// The first `skip` points are passed over. A pass over all points takes those that were kept from memory, and
+    /// keeps more where there is room. Where the system has no thread to read on, the caller's reads in turn with the
+    /// work.
     ///
     /// # Errors
     /// What the source or `work` say; [`Error::SourcePanicked`].
@@ -80,16 +88,11 @@ impl<'a> Prefetch<'a> {
         skip: u64,
         mut work: impl FnMut(u64, &Chunk) -> std::result::Result<ControlFlow<()>, E>,
     ) -> std::result::Result<(), E> {
-        let (fill, to_fill) = channel();
-        let (filled, ready) = sync_channel(self.buffers);
-        self.spare.resize_with(self.buffers, || Chunk::new(&self.shape, self.capacity));
-        for buffer in self.spare.drain(..) {
-            // The receiver is there.
-            let _ = fill.send(buffer);
-        }
-        let (spent, spare) = (&mut self.spent, &mut self.spare);
-        let mut reader =
-            Reader { source: &mut *self.source, known: &mut self.known, capacity: self.capacity };
+        let Prefetch { source, shape, known, capacity, buffers, spare, kept, spent } = self;
+        let (capacity, mut none) = (*capacity, Kept::default());
+        let kept = if skip == 0 { kept } else { &mut none };
+        let begin = skip + kept.points();
+        let mut reader = Reader { source: &mut **source, known, capacity };
         let mut first = skip;
         let mut work = |spent: &mut ReadingTimes, chunk: &Chunk| {
             spent.chunks += 1;
@@ -98,12 +101,30 @@ impl<'a> Prefetch<'a> {
             first += chunk.len() as u64;
             work(number, chunk).map(|answer| answer.is_continue())
         };
-        let to_read = &mut reader;
+        if kept.is_all() {
+            guarded(|| reader.source.unchanged())?.map_err(Error::from)?;
+            for chunk in kept.chunks() {
+                if !work(spent, chunk)? {
+                    return Ok(());
+                }
+            }
+            return Ok(guarded(|| reader.end()).flatten()?);
+        }
+        let (fill, to_fill) = channel();
+        let (filled, ready) = sync_channel(*buffers);
+        let empty = || Chunk::new(shape, capacity);
+        spare.resize_with(*buffers, empty);
+        for buffer in spare.drain(..) {
+            // The receiver is there.
+            let _ = fill.send(buffer);
+        }
+        let (to_read, threads) = (&mut reader, threads::count());
         let done = thread::scope(|scope| {
             let read = move || {
+                side_by_side::allow(threads);
                 let mut reading = Duration::ZERO;
                 let give = |chunk| Ok(filled.send(Ok(chunk)).is_ok());
-                let read = to_read.read_all(skip, &mut reading, || to_fill.recv().ok(), give);
+                let read = to_read.read_all(begin, &mut reading, || to_fill.recv().ok(), give);
                 if let Err(error) = read {
                     // Nobody hears it if the work has ended already.
                     let _ = filled.send(Err(error));
@@ -112,51 +133,77 @@ impl<'a> Prefetch<'a> {
             };
             let thread = thread::Builder::new().name("dualfit reader".into());
             let thread = thread.spawn_scoped(scope, read).ok()?;
-            let outcome = work_through(fill, ready, spent, spare, &mut work);
+            let queue = Queue { fill, ready };
+            let outcome = queue.work_through(spent, spare, kept, empty, &mut work);
             // Both ends of the queue are gone, so the reader ends with the read that it is at.
             spent.reading += thread.join().unwrap_or_default();
             Some(outcome)
         });
         done.unwrap_or_else(|| {
+            for chunk in kept.chunks() {
+                if !work(spent, chunk)? {
+                    return Ok(());
+                }
+            }
             let mut reading = Duration::ZERO;
-            let buffer = Cell::new(Some(Chunk::new(&self.shape, self.capacity)));
+            let buffer = Cell::new(Some(empty()));
             let give = |chunk| {
-                let more = work(&mut self.spent, &chunk);
+                let more = work(spent, &chunk);
                 buffer.set(Some(chunk));
                 more
             };
-            let outcome = reader.read_all(skip, &mut reading, || buffer.take(), give);
-            self.spare.extend(buffer.take());
-            self.spent.reading += reading;
-            self.spent.waiting += reading;
+            let outcome = reader.read_all(begin, &mut reading, || buffer.take(), give);
+            spare.extend(buffer.take());
+            spent.reading += reading;
+            spent.waiting += reading;
             outcome
         })
     }
 }
 
-/// Takes chunks from the queue until there are no more, or `work` wants none.
-fn work_through<E: From<Error>>(
+/// The ends of the queues that the work has: where buffers go, and where they come from when they are filled.
+struct Queue {
     fill: Sender<Chunk>,
     ready: Receiver<Result<Chunk>>,
-    spent: &mut ReadingTimes,
-    spare: &mut Vec<Chunk>,
-    work: &mut impl FnMut(&mut ReadingTimes, &Chunk) -> std::result::Result<bool, E>,
-) -> std::result::Result<(), E> {
-    loop {
-        let begun = Instant::now();
-        let next = {
-            let _span = span!(DEBUG, "wait");
-            ready.recv()
-        };
-        spent.waiting += begun.elapsed();
-        let Ok(chunk) = next else { return Ok(()) };
-        let chunk = chunk?;
-        if !work(spent, &chunk)? {
-            return Ok(());
+}
+
+impl Queue {
+    /// Takes the chunks that are kept and then those from the queue until there are no more, or `work` wants none.
+    fn work_through<E: From<Error>>(
+        self,
+        spent: &mut ReadingTimes,
+        spare: &mut Vec<Chunk>,
+        kept: &mut Kept,
+        empty: impl Fn() -> Chunk,
+        work: &mut impl FnMut(&mut ReadingTimes, &Chunk) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<(), E> {
+        for chunk in kept.chunks() {
+            if !work(spent, chunk)? {
+                return Ok(());
+            }
         }
-        // When the reader has ended, the buffers are kept for the next pass.
-        if let Err(unsent) = fill.send(chunk) {
-            spare.push(unsent.0);
+        let mut seen = kept.points();
+        loop {
+            let begun = Instant::now();
+            let next = {
+                let _span = span!(DEBUG, "wait");
+                self.ready.recv()
+            };
+            spent.waiting += begun.elapsed();
+            let Ok(chunk) = next else {
+                kept.end(seen);
+                return Ok(());
+            };
+            let chunk = chunk?;
+            if !work(spent, &chunk)? {
+                return Ok(());
+            }
+            seen += chunk.len() as u64;
+            let buffer = kept.add(chunk).unwrap_or_else(&empty);
+            // When the reader has ended, the buffers are kept for the next pass.
+            if let Err(unsent) = self.fill.send(buffer) {
+                spare.push(unsent.0);
+            }
         }
     }
 }
@@ -218,15 +265,21 @@ impl Reader<'_, '_> {
             filled => filled?,
         };
         if !more {
-            self.source.unchanged()?;
-            if let Some(before) = &*self.known {
-                let after = self.source.fingerprint()?;
-                if after != *before {
-                    return Err(SourceChange::Contents { before: before.clone(), after }.into());
-                }
-            }
+            self.end()?;
         }
         Ok(more)
+    }
+
+    /// Refuses points that are no longer those that there were when the first pass began.
+    fn end(&self) -> Result<()> {
+        self.source.unchanged()?;
+        if let Some(before) = &*self.known {
+            let after = self.source.fingerprint()?;
+            if after != *before {
+                return Err(SourceChange::Contents { before: before.clone(), after }.into());
+            }
+        }
+        Ok(())
     }
 
     /// What a reader meets in a file that is written to at the same time is no fault of the file's.

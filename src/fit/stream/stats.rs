@@ -26,6 +26,9 @@ pub struct StreamStats {
     pub work_seconds: f64,
     /// Bytes of the buffers that chunks are read into.
     pub buffer_bytes: usize,
+    /// Points that were kept in memory once they were decoded, and not read again.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub kept_points: u64,
     /// Points of the sample.
     pub sample_points: usize,
     /// Where the fit began: at the end of a fit of a sample, or at the caller's start, and why.

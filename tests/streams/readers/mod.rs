@@ -11,6 +11,8 @@ mod memory;
 mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "csv")]
+mod pieces;
 mod points;
 mod raw;
 #[cfg(feature = "csv")]

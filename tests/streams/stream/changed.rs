@@ -66,6 +66,9 @@ impl<S: Source> Source for Gated<S> {
         let _shut = self.gate.lock().unwrap();
         self.source.unchanged()
     }
+    fn is_slow(&self) -> bool {
+        self.source.is_slow()
+    }
 }
 
 /// Fits while `change` is made after the second chunk of a pass, whole between two reads.

@@ -20,15 +20,20 @@ fn most_resident() -> usize {
     1024 * line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
 }
 
+fn point(i: u64) -> (f64, f64) {
+    let x = 1e-6 * i as f64;
+    // Noise that needs no memory.
+    let e = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+    (x, 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * e)
+}
+
 /// What a child does: bytes that it grew by, and bytes of its buffers.
 fn grown(subsample: bool) -> (usize, usize) {
-    let source = FnSource::new(POINTS, |i| {
-        let x = 1e-6 * i as f64;
-        // Noise that needs no memory.
-        let e = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
-        (x, 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * e)
-    });
-    let stream = Stream::new(source).memory_limit(LIMIT).subsample(subsample);
+    grown_by(Stream::new(FnSource::new(POINTS, point)).subsample(subsample))
+}
+
+fn grown_by(stream: Stream<'_>) -> (usize, usize) {
+    let stream = stream.memory_limit(LIMIT);
     let before = most_resident();
     let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
     let fit = model.fit_stream(stream, [2.05, 0.51, 0.31]).unwrap();
@@ -56,4 +61,34 @@ fn a_stream_keeps_its_limit() {
         assert!(grown <= LIMIT + BESIDE, "sample: {subsample}; grown by {grown}");
         assert!(buffers <= LIMIT);
     }
+}
+
+#[cfg(feature = "csv")]
+const KEEPING: &str = "stream::memory::a_stream_that_keeps_points_keeps_its_limit";
+
+/// A table of three times the limit, of which as much is kept as there is room for.
+#[cfg(feature = "csv")]
+#[test]
+fn a_stream_that_keeps_points_keeps_its_limit() {
+    use std::io::Write;
+    if let Some(task) = child::task(KEEPING) {
+        let (table, answer) = task.split_once(' ').unwrap();
+        let source = dualfit::source::CsvSource::open(table).unwrap();
+        let (grown, buffers) = grown_by(Stream::new(source).chunk_points(4096));
+        return fs::write(answer, format!("{grown} {buffers}")).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (table, answer) = (folder.path().join("points.csv"), folder.path().join("bytes"));
+    let mut file = std::io::BufWriter::new(fs::File::create(&table).unwrap());
+    writeln!(file, "x,y").unwrap();
+    for i in 0..3 * LIMIT as u64 / 16 {
+        let (x, y) = point(i);
+        writeln!(file, "{x:.6},{y:.6}").unwrap();
+    }
+    drop(file);
+    child::finish(child::start(KEEPING, &format!("{} {}", table.display(), answer.display())));
+    let text = fs::read_to_string(&answer).unwrap();
+    let numbers: Vec<usize> = text.split(' ').map(|n| n.parse().unwrap()).collect();
+    println!("grown by {} bytes, buffers of {}, limit {LIMIT}", numbers[0], numbers[1]);
+    assert!(numbers[0] <= LIMIT + BESIDE, "grown by {}", numbers[0]);
 }

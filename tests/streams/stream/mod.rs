@@ -8,6 +8,8 @@ mod errors;
 mod faults;
 #[cfg(all(feature = "arrow", feature = "csv", feature = "parquet"))]
 mod formats;
+#[cfg(feature = "csv")]
+mod kept;
 mod kill;
 mod kinds;
 mod memory;

@@ -3,9 +3,10 @@
 //! Whatever is passed over is told, and no number ever is: where a line may be one of the table, or where
 //! several may have the names, the user is asked.
 
+use super::letters::decoded;
 use super::numbers::FieldKind;
 use super::options::Delimiter;
-use super::rows::{Text, decoded};
+use super::rows::Text;
 use crate::error::source::SourceError;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! How a text table is written: where it begins, what separates its fields, how many a row has.
 
 use super::heads::{Beginning, Head, Line, tail, width};
+use super::letters::decoded;
 use super::numbers::FieldKind;
 use super::options::{CsvOptions, Delimiter};
-use super::rows::{Text, decoded};
+use super::rows::Text;
 use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use std::io::{BufRead, BufReader, Read};

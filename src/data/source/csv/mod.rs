@@ -2,11 +2,15 @@
 
 mod heads;
 mod layout;
+mod letters;
+mod lines;
 mod numbers;
 mod options;
+mod pieces;
 mod quotes;
 mod rows;
 mod sheet;
+mod short;
 
 pub(crate) use layout::no_text;
 pub use options::{CsvOptions, Delimiter, Thousands};
@@ -15,12 +19,16 @@ use super::format::cell::{Cell, is_missing};
 use super::format::file::DataFile;
 use super::format::roles::{Roles, Target};
 use super::format::source::{FileSource, Format, file_source};
-use super::{Chunk, Width};
+use super::{Chunk, Column, Width};
 use crate::data::moment::{DateOrder, looks_like_time};
 use crate::error::source::SourceError;
+use letters::{decoded, unquoted};
+use lines::PlainRow;
 use numbers::{FieldKind, Style};
-use rows::{TableRows, decoded, unquoted};
+use pieces::Pieces;
+use rows::TableRows;
 use sheet::Sheet;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,7 +37,7 @@ use std::sync::Arc;
 /// Numbers are written as in Rust, C or Fortran: `1`, `-2.5`, `1e-3`, `1D-3`, `inf`. An empty field, `NaN`,
 /// `NA`, `null`, `-` and the like are NaN, with which the fit does as [`Missing`](crate::Missing) says. Fields
 /// may stand in double quotes and between spaces. Empty rows are passed over; so is a byte order mark, and an
-/// empty field behind the last. Letters are UTF-8, or else Latin-1.
+/// empty field behind the last. Letters are UTF-8, or else Latin-1. Rows are decoded on all cores.
 ///
 /// ```no_run
 /// use dualfit::source::{CsvOptions, CsvSource, Delimiter};
@@ -106,14 +114,84 @@ impl CsvSource {
 /// A text table whose rows are read.
 pub(crate) struct Csv {
     sheet: Arc<Sheet>,
-    rows: TableRows,
     /// How the columns of the roles are written.
     styles: Vec<Style>,
+    /// Points that are decoded and not given yet, the first `given` of them apart.
+    ahead: VecDeque<Chunk>,
+    given: usize,
+    /// What is behind them: pieces that are decoded side by side, or rows where there are none.
+    pieces: Pieces,
+    rows: Option<TableRows<'static>>,
+    /// Whether there are no more pieces.
+    row_by_row: bool,
+    /// Numbers of rows that are known to begin pieces, and of which byte.
+    marks: Vec<(u64, u64)>,
 }
 
 impl Csv {
     fn of(sheet: Arc<Sheet>) -> Csv {
-        Csv { rows: sheet.text().rows(0), sheet, styles: Vec::new() }
+        Csv {
+            pieces: Pieces::new(sheet.text()),
+            rows: None,
+            row_by_row: false,
+            sheet,
+            styles: Vec::new(),
+            ahead: VecDeque::new(),
+            given: 0,
+            marks: Vec::new(),
+        }
+    }
+
+    /// Decodes the next pieces, which begin with row number `next`, as far as that goes.
+    fn decode(&mut self, roles: &Roles, next: u64) {
+        let sheet = &self.sheet;
+        let columns = roles.all().map(|(_, column)| column).zip(self.styles.iter().copied());
+        let columns: Vec<(usize, Style)> = columns.collect();
+        let plain = PlainRow::of(&columns, sheet.columns(), sheet.text().delimiter);
+        let decoded = self.pieces.each(|rows| {
+            let mut values = vec![Vec::new(); columns.len()];
+            let mut row = vec![0.0; columns.len()];
+            loop {
+                if plain.as_ref().is_some_and(|plain| rows.next_numbers(plain, &mut row)) {
+                    values.iter_mut().zip(&row).for_each(|(out, &value)| out.push(value));
+                    continue;
+                }
+                if sheet.next_row(rows).ok()?.is_none() {
+                    break;
+                }
+                for (&(column, style), out) in columns.iter().zip(&mut values) {
+                    out.push(style.number_of(rows.field(column))?);
+                }
+            }
+            let sigma = if roles.sigma.is_some() { values.pop() } else { None };
+            let y = Column::F64(values.pop()?);
+            Some(Chunk { x: values.into_iter().map(Column::F64).collect(), y, sigma })
+        });
+        let mut row = next;
+        for (at, chunk) in decoded {
+            if self.marks.last().is_none_or(|&(last, _)| last < row) {
+                self.marks.push((row, at));
+            }
+            row += chunk.len() as u64;
+            if !chunk.is_empty() {
+                self.ahead.push_back(chunk);
+            }
+        }
+    }
+
+    /// To the row that begins near a byte.
+    fn go_to(&mut self, near: u64) {
+        self.pieces.go_to(near);
+        self.ahead.clear();
+        (self.given, self.rows, self.row_by_row) = (0, None, false);
+    }
+
+    /// Passes over points that are decoded.
+    fn pass(&mut self, count: usize) {
+        self.given += count;
+        if self.ahead.front().is_some_and(|decoded| decoded.len() == self.given) {
+            (self.given, _) = (0, self.ahead.pop_front());
+        }
     }
 
     fn place(&self, row: u64, column: usize) -> String {
@@ -154,21 +232,36 @@ impl Format for Csv {
     fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError> {
         let styles = roles.all().map(|(_, column)| self.sheet.style(column));
         self.styles = styles.collect::<Result<_, _>>()?;
-        self.rows = self.sheet.rows()?;
+        let near = self.sheet.rows()?.near();
+        self.go_to(near);
         Ok(())
     }
 
-    /// Reads one row.
+    /// Reads rows that were decoded together, or one.
     fn read(
         &mut self,
         roles: &Roles,
         next: u64,
         chunk: &mut Chunk,
-        _most: usize,
+        most: usize,
     ) -> Result<usize, SourceError> {
-        let Some(near) = self.sheet.next_row(&mut self.rows)? else { return Ok(0) };
+        if self.ahead.is_empty() && !self.row_by_row {
+            if let Some(near) = self.rows.as_ref().map(TableRows::near) {
+                self.go_to(near);
+            }
+            self.decode(roles, next);
+            self.row_by_row = self.ahead.is_empty();
+        }
+        if let Some(decoded) = self.ahead.front() {
+            let count = most.min(decoded.len() - self.given);
+            chunk.append(decoded, self.given..self.given + count);
+            self.pass(count);
+            return Ok(count);
+        }
+        let rows = self.rows.get_or_insert_with(|| self.sheet.text().rows(self.pieces.at));
+        let Some(near) = self.sheet.next_row(rows)? else { return Ok(0) };
         for ((role, column), style) in roles.all().zip(&self.styles) {
-            let Some(value) = style.number(&decoded(self.rows.field(column))) else {
+            let Some(value) = style.number_of(rows.field(column)) else {
                 let (row, named) = ((near, next == 0), (column, roles.name(column)));
                 return Err(self.sheet.no_number(row, named, *style));
             };
@@ -181,9 +274,23 @@ impl Format for Csv {
         Ok(1)
     }
 
-    /// Rows are counted, and their fields; they may be no numbers.
-    fn skip(&mut self, _next: u64, _count: u64) -> Result<u64, SourceError> {
-        Ok(self.sheet.next_row(&mut self.rows)?.map_or(0, |_| 1))
+    /// Rows are counted, and their fields; they may be no numbers. From where a piece is known to begin with one of
+    /// the rows that are passed over, the others are.
+    fn skip(&mut self, next: u64, count: u64) -> Result<u64, SourceError> {
+        let known = self.marks.partition_point(|&(row, _)| row <= next + count);
+        if let Some(&(row, at)) =
+            known.checked_sub(1).map(|i| &self.marks[i]).filter(|m| m.0 > next)
+        {
+            self.go_to(at);
+            return Ok(row - next);
+        }
+        if let Some(decoded) = self.ahead.front() {
+            let passed = count.min((decoded.len() - self.given) as u64);
+            self.pass(passed as usize);
+            return Ok(passed);
+        }
+        let rows = self.rows.get_or_insert_with(|| self.sheet.text().rows(self.pieces.at));
+        Ok(self.sheet.next_row(rows)?.map_or(0, |_| 1))
     }
 
     fn has_names(&self) -> bool {

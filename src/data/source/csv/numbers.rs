@@ -1,7 +1,8 @@
 //! The numbers of a text table: what a field looks like, in which style a column is written, and the value.
 
+use super::letters::{decoded, unquoted};
 use super::options::{CsvOptions, Thousands};
-use super::rows::unquoted;
+use super::short::short;
 use crate::data::source::format::cell::is_missing;
 use std::borrow::Cow;
 
@@ -58,6 +59,15 @@ impl Marks {
         if !text.contains(digit) || text.ends_with(',') {
             return None;
         }
+        // Most numbers are as in Rust, and of these there are few kinds.
+        if text.parse::<f64>().is_ok() {
+            let may_be_groups = || grouped(unsigned(text), Thousands::Point.signs());
+            return Some(match text.contains('.') {
+                false => Marks::None,
+                true if may_be_groups() => Marks::EitherPoint,
+                true => Marks::DecimalPoint,
+            });
+        }
         let reads =
             |decimal_comma, thousands| Style { decimal_comma, thousands }.number(text).is_some();
         let points = [None, Some(Thousands::Comma)].map(|thousands| reads(false, thousands));
@@ -85,6 +95,19 @@ pub(super) struct Style {
 impl Style {
     /// As in Rust or C.
     pub(super) const PLAIN: Style = Style { decimal_comma: false, thousands: None };
+
+    /// As [`number`](Style::number), of the bytes of a field.
+    pub(super) fn number_of(self, field: &[u8]) -> Option<f64> {
+        match short(field, self.decimal()) {
+            Some((value, [])) => Some(value),
+            _ => self.number(&decoded(field)),
+        }
+    }
+
+    /// The byte before decimals.
+    pub(super) fn decimal(self) -> u8 {
+        if self.decimal_comma { b',' } else { b'.' }
+    }
 
     /// The number, NaN for a missing one; `None` for what is neither.
     pub(super) fn number(self, field: &str) -> Option<f64> {
@@ -206,6 +229,16 @@ impl MarkSurvey {
         }
     }
 
+    /// Adds what comes behind.
+    pub(super) fn append(&mut self, next: MarkSurvey) {
+        for (own, next) in self.columns.iter_mut().flatten().zip(next.columns.iter().flatten()) {
+            *own = own.or(*next);
+        }
+        for (own, next) in self.all.iter_mut().zip(next.all) {
+            *own = own.or(next);
+        }
+    }
+
     /// The row and the column in which a number with the first of these marks comes first, or with the next.
     pub(super) fn place(&self, marks: [Marks; 2]) -> Option<(u64, usize)> {
         marks.into_iter().find_map(|marks| self.all[marks as usize])
@@ -279,6 +312,7 @@ impl MarkSurvey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn fields_are_numbers_missing_or_neither() {
@@ -408,5 +442,30 @@ mod tests {
         };
         assert_eq!(said(true, None), Some(1.234));
         assert_eq!(said(false, Some(Thousands::Comma)), Some(1234.0));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// The short way to tell marks is the long one.
+        #[test]
+        fn marks_of_plain_numbers_are_those_that_all_styles_find(
+            text in "[+-]?[0-9]{0,4}(\\.[0-9]{0,4})?(e[+-]?[0-9]{0,2})?",
+        ) {
+            let reads =
+                |decimal_comma, thousands| Style { decimal_comma, thousands }.number(&text).is_some();
+            let all = [
+                reads(false, None), reads(false, Some(Thousands::Comma)),
+                reads(true, None), reads(true, Some(Thousands::Point)),
+            ];
+            let expected = match all {
+                _ if text.parse::<f64>().is_err() => return Ok(()),
+                [true, true, true, true] => Marks::None,
+                [true, true, false, false] => Marks::DecimalPoint,
+                [true, true, false, true] => Marks::EitherPoint,
+                other => panic!("{text}: {other:?}"),
+            };
+            prop_assert_eq!(Marks::of(&text), Some(expected));
+        }
     }
 }

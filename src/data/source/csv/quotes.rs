@@ -55,10 +55,11 @@ impl QuoteCheck {
         QuoteCheck { delimiter, comment, state: At::Line, opened: 0 }
     }
 
-    /// Takes the next bytes, which begin at byte `at`.
-    pub(super) fn pass(&mut self, bytes: &[u8], at: u64) -> Result<(), QuoteFault> {
+    /// Takes the next bytes, which begin at byte `at`. Where among them the last line ends, if one does.
+    pub(super) fn pass(&mut self, bytes: &[u8], at: u64) -> Result<Option<usize>, QuoteFault> {
         let behind_lines = self.pass_lines(bytes);
-        for (&byte, at) in bytes.iter().zip(at..).skip(behind_lines) {
+        let mut last_end = behind_lines.checked_sub(1);
+        for (i, &byte) in bytes.iter().enumerate().skip(behind_lines) {
             let ends_line = matches!(byte, b'\n' | b'\r');
             self.state = match self.state {
                 At::Comment if byte == b'\n' => At::Line,
@@ -70,15 +71,18 @@ impl QuoteCheck {
                 _ if ends_line => At::Line,
                 _ if byte == self.delimiter => At::Field,
                 At::Line | At::Field if byte == b'"' => {
-                    self.opened = at;
+                    self.opened = at + i as u64;
                     At::Quoted
                 }
                 At::Line | At::Field | At::Inside => At::Inside,
                 At::Quote | At::Closed if matches!(byte, b' ' | b'\t') => At::Closed,
                 At::Quote | At::Closed => return Err(QuoteFault::TextBehind(self.opened)),
             };
+            if self.state == At::Line {
+                last_end = Some(i);
+            }
         }
-        Ok(())
+        Ok(last_end)
     }
 
     /// Takes all whole lines at once, if no quote stands in the bytes or is open before them: how many bytes they are.

@@ -1,11 +1,12 @@
 //! The rows of a text, and where in it a field stands.
 
+use super::letters::{decoded, unquoted};
+use super::lines::{Lines, PlainRow};
 use super::options::Delimiter;
 use super::quotes::{QuoteCheck, QuoteFault};
 use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use csv::{ByteRecord, Reader, ReaderBuilder};
-use std::borrow::Cow;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -15,12 +16,6 @@ const BUFFER: usize = 256 << 10;
 
 /// A longer row is taken for damage, such as a quote that is never closed: it would be kept whole.
 const LONGEST_ROW: u64 = 16 << 20;
-
-/// What the bytes of Windows' Latin letters mean where Latin-1 has no letters; the rest is as there.
-const WINDOWS: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
 
 /// A text, and what its rows are made of.
 #[derive(Clone)]
@@ -37,7 +32,7 @@ impl Text {
     }
 
     /// The rows from a byte on, with an error where quotes are not closed.
-    pub(super) fn rows(&self, from: u64) -> TableRows {
+    pub(super) fn rows(&self, from: u64) -> TableRows<'static> {
         let quotes = match self.delimiter {
             Delimiter::Whitespace => None,
             delimiter => Some(QuoteCheck::new(delimiter.byte(), self.comment)),
@@ -46,11 +41,22 @@ impl Text {
     }
 
     /// The rows from a byte on, of a text that may end anywhere.
-    pub(super) fn part(&self, from: u64) -> TableRows {
+    pub(super) fn part(&self, from: u64) -> TableRows<'static> {
         self.rows_of(from, self.bytes(from))
     }
 
-    fn rows_of(&self, from: u64, bytes: TextBytes) -> TableRows {
+    /// The rows of a piece, of which quotes are closed.
+    pub(super) fn rows_of_piece<'t>(&self, piece: Piece<'t>) -> TableRows<'t> {
+        let Piece { from, bytes } = piece;
+        if let Some(lines) = Lines::of(bytes, self.delimiter, self.comment) {
+            return TableRows { text: self.clone(), from, cutter: Cutter::Plain(lines) };
+        }
+        let file = Arc::new(DataFile::in_memory(String::new(), bytes.into()));
+        let bytes = TextBytes { file, ..self.bytes(0) };
+        self.rows_of(from, bytes)
+    }
+
+    fn rows_of(&self, from: u64, bytes: TextBytes) -> TableRows<'static> {
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).flexible(true).comment(self.comment).buffer_capacity(BUFFER);
         match self.delimiter {
@@ -60,7 +66,8 @@ impl Text {
         };
         let reader = builder.from_reader(bytes);
         let (line, record) = (ByteRecord::new(), ByteRecord::new());
-        TableRows { text: self.clone(), from, reader, line, record }
+        let quoted = Quoted { reader, line, record };
+        TableRows { text: self.clone(), from, cutter: Cutter::Quoted(Box::new(quoted)) }
     }
 
     /// About the row that begins near a byte.
@@ -143,46 +150,102 @@ impl PlacedBytes {
     }
 }
 
+/// Whole rows from a byte of the text on.
+pub(super) struct Piece<'t> {
+    pub(super) from: u64,
+    pub(super) bytes: &'t [u8],
+}
+
 /// Rows one after another, those with nothing in their fields passed over.
-pub(super) struct TableRows {
+pub(super) struct TableRows<'t> {
     text: Text,
     from: u64,
+    cutter: Cutter<'t>,
+}
+
+/// Who cuts rows into fields.
+enum Cutter<'t> {
+    /// Where no field is in quotes.
+    Plain(Lines<'t>),
+    Quoted(Box<Quoted>),
+}
+
+/// Rows as `csv` cuts them.
+struct Quoted {
     reader: Reader<TextBytes>,
     /// The line, where white space separates fields, which `csv` does not cut.
     line: ByteRecord,
     record: ByteRecord,
 }
 
-impl TableRows {
+impl Quoted {
+    fn next(&mut self, spaced: bool) -> Result<bool, csv::Error> {
+        self.reader.get_mut().left = LONGEST_ROW;
+        let record = if spaced { &mut self.line } else { &mut self.record };
+        let found = self.reader.read_byte_record(record)?;
+        if spaced {
+            let words = self.line.as_slice().split(u8::is_ascii_whitespace);
+            self.record.clear();
+            words.filter(|word| !word.is_empty()).for_each(|word| self.record.push_field(word));
+        }
+        Ok(found)
+    }
+}
+
+impl TableRows<'_> {
     /// Goes to the next row; the byte near which it begins, or `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<u64>, SourceError> {
         let spaced = self.text.delimiter == Delimiter::Whitespace;
         loop {
-            self.reader.get_mut().left = LONGEST_ROW;
-            let near = self.from + self.reader.position().byte();
-            let record = if spaced { &mut self.line } else { &mut self.record };
-            if !self.reader.read_byte_record(record).map_err(|why| self.explained(&why, near))? {
+            let near = self.near();
+            let found = match &mut self.cutter {
+                Cutter::Plain(lines) => lines.next(),
+                Cutter::Quoted(quoted) => match quoted.next(spaced) {
+                    Ok(found) => found,
+                    Err(why) => return Err(self.explained(&why, near)),
+                },
+            };
+            if !found {
                 return Ok(None);
             }
-            if spaced {
-                let words = self.line.as_slice().split(u8::is_ascii_whitespace);
-                self.record.clear();
-                words.filter(|word| !word.is_empty()).for_each(|word| self.record.push_field(word));
-            }
-            if !self.record.iter().all(|field| field.iter().all(u8::is_ascii_whitespace)) {
+            let mut fields = (0..self.fields()).map(|column| self.field(column));
+            if !fields.all(|field| field.iter().all(u8::is_ascii_whitespace)) {
                 return Ok(Some(near));
             }
         }
     }
 
+    /// Goes to the next row and takes its numbers, if it is a plain one; if not, stays.
+    pub(super) fn next_numbers(&mut self, row: &PlainRow, numbers: &mut [f64]) -> bool {
+        match &mut self.cutter {
+            Cutter::Plain(lines) => lines.next_numbers(row, numbers),
+            Cutter::Quoted(_) => false,
+        }
+    }
+
+    /// The byte near which the next row begins.
+    pub(super) fn near(&self) -> u64 {
+        self.from
+            + match &self.cutter {
+                Cutter::Plain(lines) => lines.at as u64,
+                Cutter::Quoted(quoted) => quoted.reader.position().byte(),
+            }
+    }
+
     /// Number of fields of the row.
     pub(super) fn fields(&self) -> usize {
-        self.record.len()
+        match &self.cutter {
+            Cutter::Plain(lines) => lines.fields(),
+            Cutter::Quoted(quoted) => quoted.record.len(),
+        }
     }
 
     /// A field of the row; empty if there is none.
     pub(super) fn field(&self, column: usize) -> &[u8] {
-        self.record.get(column).unwrap_or_default()
+        match &self.cutter {
+            Cutter::Plain(lines) => lines.field(column),
+            Cutter::Quoted(quoted) => quoted.record.get(column).unwrap_or_default(),
+        }
     }
 
     /// A field in letters, without what stands around it.
@@ -195,13 +258,21 @@ impl TableRows {
         (0..self.fields()).map(|column| self.words(column)).collect()
     }
 
-    /// The letters of all fields, one after another.
-    pub(super) fn letters(&self) -> Cow<'_, str> {
-        decoded(self.record.as_slice())
+    /// Whether the letters of all fields, one after another, are UTF-8.
+    pub(super) fn is_utf8(&self) -> bool {
+        let all = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok();
+        match &self.cutter {
+            Cutter::Plain(lines) => lines.is_utf8(),
+            Cutter::Quoted(quoted) => all(quoted.record.as_slice()),
+        }
     }
 
     fn explained(&self, why: &csv::Error, near: u64) -> SourceError {
-        if let Some(fault) = self.reader.get_ref().fault {
+        let fault = match &self.cutter {
+            Cutter::Plain(_) => None,
+            Cutter::Quoted(quoted) => quoted.reader.get_ref().fault,
+        };
+        if let Some(fault) = fault {
             return SourceError::new(self.text.place(fault.opened(), 0), fault.message());
         }
         match why.kind() {
@@ -238,7 +309,7 @@ impl Read for TextBytes {
         if let Some(quotes) = &mut self.quotes {
             let passed = match read {
                 0 => quotes.end(),
-                _ => quotes.pass(&buffer[..read as usize], self.at),
+                _ => quotes.pass(&buffer[..read as usize], self.at).map(drop),
             };
             if let Err(fault) = passed {
                 self.fault = Some(fault);
@@ -250,28 +321,10 @@ impl Read for TextBytes {
     }
 }
 
-/// Letters in UTF-8, or else in Windows' variant of Latin-1.
-pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    let letter = |&byte: &u8| match byte {
-        0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
-        _ => char::from(byte),
-    };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().map(letter).collect()),
-    }
-}
-
-/// Without the spaces around it, and the quotes that stand behind such spaces.
-pub(super) fn unquoted(field: &str) -> &str {
-    let text = field.trim();
-    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    inside.map_or(text, str::trim)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn text(bytes: &[u8], delimiter: Delimiter) -> Text {
         let file = Arc::new(DataFile::in_memory("t".into(), bytes.into()));
@@ -293,9 +346,31 @@ mod tests {
         assert_eq!(text("\u{feff}1,2".as_bytes(), Delimiter::Comma).place(0, 1), "t:1:3");
     }
 
-    #[test]
-    fn letters_of_windows_are_read() {
-        assert_eq!(decoded(b"\xb5m,\xb0C,\x80"), "µm,°C,€");
-        assert_eq!(decoded("µ".as_bytes()), "µ");
+    /// The fields of all rows.
+    fn all(mut rows: TableRows<'_>) -> Vec<Vec<Vec<u8>>> {
+        let mut all = Vec::new();
+        while rows.next().unwrap().is_some() {
+            all.push((0..rows.fields()).map(|column| rows.field(column).to_vec()).collect());
+        }
+        all
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        #[test]
+        fn lines_are_cut_as_csv_cuts_them(
+            bytes in prop::collection::vec(prop::sample::select(b"12.-#; ,\t\n\n\r\x80".to_vec()), 0..60),
+            delimiter in prop::sample::select(vec![
+                Delimiter::Comma, Delimiter::Semicolon, Delimiter::Tab, Delimiter::Whitespace,
+                Delimiter::Byte(b'#'), Delimiter::Byte(b'1'),
+            ]),
+            comment in prop::sample::select(vec![None, Some(b'#'), Some(b'2')]),
+        ) {
+            let file = Arc::new(DataFile::in_memory("t".into(), bytes.as_slice().into()));
+            let text = Text { file, delimiter, comment };
+            let piece = Piece { from: 0, bytes: &bytes };
+            prop_assert_eq!(all(text.rows_of_piece(piece)), all(text.part(0)));
+        }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::heads::counted;
 use super::layout::TextLayout;
+use super::letters::decoded;
 use super::numbers::{FieldKind, MarkSurvey, Marks, Style, remedy};
 use super::options::{CsvOptions, Delimiter, Thousands};
-use super::rows::{TableRows, Text, decoded};
+use super::pieces::Pieces;
+use super::rows::{TableRows, Text};
 use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use crate::error::visible::visible;
-use std::borrow::Cow;
 
 /// What is known of a table that has been opened.
 pub(super) struct Sheet {
@@ -18,6 +19,27 @@ pub(super) struct Sheet {
     pub(super) names: Option<Vec<String>>,
     /// What its numbers look like, where that was to be found out.
     survey: Option<MarkSurvey>,
+}
+
+/// What rows look like.
+struct Look {
+    survey: MarkSurvey,
+    /// The first field that may be the end of a number.
+    torn: Option<(u64, usize)>,
+    is_utf8: bool,
+}
+
+impl Look {
+    fn new(fields: usize) -> Look {
+        Look { survey: MarkSurvey::new(fields), torn: None, is_utf8: true }
+    }
+
+    /// Adds what the rows behind look like.
+    fn add(&mut self, next: Look) {
+        self.survey.append(next.survey);
+        self.torn = self.torn.or(next.torn);
+        self.is_utf8 &= next.is_utf8;
+    }
 }
 
 impl Sheet {
@@ -46,7 +68,7 @@ impl Sheet {
     }
 
     /// The rows from the first one of numbers on.
-    pub(super) fn rows(&self) -> Result<TableRows, SourceError> {
+    pub(super) fn rows(&self) -> Result<TableRows<'static>, SourceError> {
         let mut rows = self.text().rows(self.layout.start);
         for _ in 0..self.layout.heads {
             self.next_row(&mut rows)?;
@@ -55,7 +77,7 @@ impl Sheet {
     }
 
     /// The next row, if it has as many fields as all.
-    pub(super) fn next_row(&self, rows: &mut TableRows) -> Result<Option<u64>, SourceError> {
+    pub(super) fn next_row(&self, rows: &mut TableRows<'_>) -> Result<Option<u64>, SourceError> {
         let Some(near) = rows.next()? else { return Ok(None) };
         let (found, expected) = (rows.fields(), self.layout.fields);
         let is_empty = |column| decoded(rows.field(column)).trim().is_empty();
@@ -82,32 +104,51 @@ impl Sheet {
     /// Goes through all rows to find out what the numbers look like.
     fn look_through(&mut self) -> Result<(), SourceError> {
         let TextLayout { start, heads, fields, .. } = self.layout;
-        // Signs that can be nothing else are no part of what is looked at.
-        let thousands = self.options.thousands;
-        let apart = thousands.filter(|t| matches!(t, Thousands::Space | Thousands::Apostrophe));
-        let (mut rows, mut survey) = (self.text().rows(start), MarkSurvey::new(fields));
-        let (mut nth, mut torn, mut is_utf8) = (0, None, true);
-        while let Some(near) = self.next_row(&mut rows)? {
-            is_utf8 &= matches!(rows.letters(), Cow::Borrowed(_));
-            nth += 1;
-            for column in (0..fields).filter(|_| nth > heads) {
-                let field = decoded(rows.field(column));
-                if column > 0 && matches!(field.as_bytes(), [b'0', b'0'..=b'9', ..]) {
-                    torn.get_or_insert((near, column));
-                }
-                survey.add(column, near, &field, apart);
+        let (mut rows, mut look) = (self.text().rows(start), Look::new(fields));
+        for _ in 0..heads {
+            if self.next_row(&mut rows)?.is_some() {
+                look.is_utf8 &= rows.is_utf8();
             }
         }
-        if let Some((near, column)) = torn.filter(|_| self.names.is_none()) {
+        let mut pieces = Pieces::new(self.text());
+        pieces.go_to(rows.near());
+        loop {
+            let looks = pieces.each(|rows| self.look(rows).ok());
+            if looks.is_empty() {
+                break;
+            }
+            looks.into_iter().for_each(|(_, next)| look.add(next));
+        }
+        look.add(self.look(&mut self.text().rows(pieces.at))?);
+        if let Some((near, column)) = look.torn.filter(|_| self.names.is_none()) {
             self.refuse_torn_number(near, column)?;
         }
-        self.survey = Some(survey);
-        if !is_utf8 {
+        self.survey = Some(look.survey);
+        if !look.is_utf8 {
             let name = self.text().file.place();
             let note = format!("{name}: is no UTF-8; its letters are read as Latin-1");
             self.layout.notes.push(note);
         }
         Ok(())
+    }
+
+    /// What the numbers of some rows look like.
+    fn look(&self, rows: &mut TableRows<'_>) -> Result<Look, SourceError> {
+        // Signs that can be nothing else are no part of what is looked at.
+        let thousands = self.options.thousands;
+        let apart = thousands.filter(|t| matches!(t, Thousands::Space | Thousands::Apostrophe));
+        let mut look = Look::new(self.layout.fields);
+        while let Some(near) = self.next_row(rows)? {
+            look.is_utf8 &= rows.is_utf8();
+            for column in 0..self.layout.fields {
+                let field = decoded(rows.field(column));
+                if column > 0 && matches!(field.as_bytes(), [b'0', b'0'..=b'9', ..]) {
+                    look.torn.get_or_insert((near, column));
+                }
+                look.survey.add(column, near, &field, apart);
+            }
+        }
+        Ok(look)
     }
 
     /// Where commas separate numbers with decimal commas, or spaces numbers with spaces in them, each part is

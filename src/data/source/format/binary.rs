@@ -269,6 +269,11 @@ impl Format for Binary {
         field.map_or(Width::F64, |(_, field)| field.encoding.number.width())
     }
 
+    /// Numbers are copied faster than points are worked on.
+    fn is_slow(&self) -> bool {
+        false
+    }
+
     fn points(&self) -> Option<u64> {
         Some(self.points)
     }

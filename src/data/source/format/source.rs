@@ -77,6 +77,11 @@ pub(crate) trait Format: Send {
         Ok(false)
     }
 
+    /// Whether it is decoded, and not as it lies in memory.
+    fn is_slow(&self) -> bool {
+        true
+    }
+
     /// In which order dates are written, where that is said.
     fn date_order(&self) -> Option<DateOrder> {
         None
@@ -168,6 +173,10 @@ impl<F: Format> Source for FileSource<F> {
 
     fn unchanged(&self) -> Result<(), SourceChange> {
         self.format.files().into_iter().try_for_each(DataFile::unchanged)
+    }
+
+    fn is_slow(&self) -> bool {
+        self.format.is_slow()
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {

@@ -1,0 +1,39 @@
+//! The letters of a text, whatever program wrote it.
+
+use std::borrow::Cow;
+
+/// What the bytes of Windows' Latin letters mean where Latin-1 has no letters; the rest is as there.
+const WINDOWS: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+/// Letters in UTF-8, or else in Windows' variant of Latin-1.
+pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let letter = |&byte: &u8| match byte {
+        0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(letter).collect()),
+    }
+}
+
+/// Without the spaces around it, and the quotes that stand behind such spaces.
+pub(super) fn unquoted(field: &str) -> &str {
+    let text = field.trim();
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_windows_are_read() {
+        assert_eq!(decoded(b"\xb5m,\xb0C,\x80"), "µm,°C,€");
+        assert_eq!(decoded("µ".as_bytes()), "µ");
+    }
+}

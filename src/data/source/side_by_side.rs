@@ -1,0 +1,56 @@
+//! Parts that are decoded side by side, on threads of their own.
+//!
+//! They are none of rayon's: a fit in a task of its pool waits for the thread that reads, which would then wait for a
+//! task of the same pool.
+
+use crate::threads::{self, lock};
+use std::cell::Cell;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::Mutex;
+use std::thread;
+
+thread_local! {
+    static THREADS: Cell<Option<NonZero<usize>>> = const { Cell::new(None) };
+}
+
+/// Lets this thread, which reads for one of a pool, work on so many threads. Others have those of their own pool.
+pub(crate) fn allow(threads: usize) {
+    THREADS.set(NonZero::new(threads));
+}
+
+/// Threads that parts are decoded on, this one among them.
+#[cfg_attr(not(feature = "csv"), expect(dead_code))]
+pub(crate) fn count() -> usize {
+    THREADS.get().map_or_else(threads::count, NonZero::get)
+}
+
+/// What `work` makes of each part, in their order. Where the system gives fewer threads, these do it all.
+#[cfg_attr(not(feature = "csv"), expect(dead_code))]
+pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let helpers = count().min(parts.len()).saturating_sub(1);
+    if helpers == 0 {
+        return parts.into_iter().map(work).collect();
+    }
+    let left = Mutex::new(parts.into_iter().enumerate());
+    let turn = || {
+        let mut done = Vec::new();
+        loop {
+            let next = lock(&left).next();
+            let Some((number, part)) = next else { return done };
+            done.push((number, work(part)));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let named = || thread::Builder::new().name("dualfit decoder".into());
+        let start = |_| named().spawn_scoped(scope, turn).ok();
+        let helpers: Vec<_> = (0..helpers).map_while(start).collect();
+        let mut done = turn();
+        for helper in helpers {
+            done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|&(number, _)| number);
+    done.into_iter().map(|(_, result)| result).collect()
+}
