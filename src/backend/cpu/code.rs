@@ -67,6 +67,10 @@ pub(super) struct Code {
     /// One number per node, those of constants set.
     pub(super) constants: Vec<f64>,
     /// The numbers among them that steps and broadcasts read.
+    #[cfg_attr(
+        not(all(feature = "jit", target_arch = "x86_64")),
+        expect(dead_code, reason = "only machine code asks")
+    )]
     pub(super) read: Vec<usize>,
     /// The other nodes that are the same at every point, in order.
     uniform_nodes: Vec<(usize, Node)>,

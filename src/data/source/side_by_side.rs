@@ -20,7 +20,6 @@ pub(crate) fn allow(threads: usize) {
 }
 
 /// Threads that parts are decoded on, this one among them.
-#[cfg_attr(not(feature = "csv"), expect(dead_code))]
 pub(crate) fn count() -> usize {
     THREADS.get().map_or_else(threads::count, NonZero::get)
 }
