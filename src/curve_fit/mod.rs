@@ -20,8 +20,6 @@ mod start;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
-use crate::backend::cpu::Prepared;
-use crate::backend::cuda::compiled_model::CompiledModel;
 #[cfg(test)]
 use crate::backend::cuda::device::Device;
 use crate::backend::{Backend, Precision};
@@ -454,42 +452,6 @@ impl CurveFit {
             return Err(Error::NoParameterDependence { names });
         }
         Ok(unused)
-    }
-
-    /// The model in its `free` parameters.
-    fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
-        if let Some(ready) = self.ready.get() {
-            return Ok(ready.clone());
-        }
-        let _span = span!(DEBUG, "prepare", parameters = free.len());
-        let (model, ties) = (self.effective_model()?, self.placed_ties()?);
-        let (prepared, printed) = match &model {
-            Model::Traced(program) => {
-                let program = Arc::new(program.with_partials(free)?);
-                (Prepared::traced(program.clone(), free), Some(CompiledModel::new(program)))
-            }
-            Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
-        };
-        let fresh = Arc::new(Ready { model, ties: Arc::new(ties), prepared, printed });
-        Ok(self.ready.get_or_init(|| fresh).clone())
-    }
-
-    /// Forgets what was prepared for the parameters as they were.
-    fn changed(mut self) -> CurveFit {
-        self.ready = OnceLock::new();
-        self
-    }
-
-    /// As [`changed`](Self::changed), after a change of bounds or of what is fixed: a traced model is prepared for the
-    /// parameters that are free, wherever they may go.
-    fn changed_in_place(self) -> CurveFit {
-        let suits = |ready: &Arc<Ready>| {
-            matches!(ready.model, Model::Traced(_)) && ready.prepared.free == self.free_positions()
-        };
-        match self.ready.get().is_some_and(suits) {
-            true => self,
-            false => self.changed(),
-        }
     }
 }
 

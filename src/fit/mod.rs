@@ -12,6 +12,7 @@ pub(crate) mod distributions;
 pub(crate) mod end;
 pub(crate) mod engine;
 pub(crate) mod execution;
+mod last_workspace;
 mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod marginal;

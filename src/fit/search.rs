@@ -20,7 +20,6 @@ use crate::solver::outcome::{Failure, Fault, Outcome};
 use crate::solver::patience::end_of;
 use crate::solver::task::{Problem, Task, Work};
 use crate::solver::termination::Termination;
-use std::cell::Cell;
 use std::time::Instant;
 
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
@@ -113,31 +112,7 @@ pub(crate) struct Workspace {
     start: Vec<f64>,
 }
 
-/// Free parameters up to which a thread keeps the workspace of its last fit: it grows with their square.
-const KEPT: usize = 32;
-
-thread_local! {
-    static LAST: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
-}
-
 impl Workspace {
-    /// Does `work` in the workspace of this thread's last fit, if that had as many parameters, so that small fits one
-    /// after another allocate little. A fit within a native model finds it taken, and gets one of its own.
-    pub(crate) fn with<R>(problem: Problem, work: impl FnOnce(&mut Workspace) -> R) -> R {
-        let sizes = |problem: &Problem| (problem.start.len(), problem.free.len());
-        let mut space = match LAST.take().filter(|last| sizes(&last.problem) == sizes(&problem)) {
-            Some(mut last) => {
-                last.problem = problem;
-                last.forget_stages();
-                last
-            }
-            None => Box::new(Workspace::new(problem)),
-        };
-        let result = work(&mut space);
-        LAST.set(Some(space).filter(|space| space.problem.free.len() <= KEPT));
-        result
-    }
-
     pub(crate) fn new(problem: Problem) -> Workspace {
         let (params, n) = (problem.start.len(), problem.free.len());
         Workspace {
@@ -242,7 +217,8 @@ impl Workspace {
         done
     }
 
-    fn forget_stages(&mut self) {
+    /// Before another fit.
+    pub(super) fn forget_stages(&mut self) {
         (self.work, self.retried, self.has_before) = (Work::default(), false, false);
         self.end.forget();
     }
