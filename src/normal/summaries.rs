@@ -109,6 +109,18 @@ impl RFactor {
         self.r[j * (self.n + 1) + i]
     }
 
+    /// Folds `m` further rows in, column j at `rows[j * m..][..m]`; they are scratch afterwards. What is a triangle, and
+    /// the first, is taken as it is, to the last digit.
+    pub(crate) fn fold(&mut self, rows: &mut [f64], m: usize) {
+        let k = self.n + 1;
+        let below = |j: usize| rows[j * k + j + 1..(j + 1) * k].iter().all(|&v| v == 0.0);
+        if m == k && self.r.iter().all(|&v| v == 0.0) && (0..k).all(below) {
+            self.r.copy_from_slice(rows);
+        } else {
+            fold_few(&mut self.r, k, rows, m);
+        }
+    }
+
     /// The triangular factor, m × m, of the m columns `wanted` of [J r], the last of which is r if it is n;
     /// rows that outweigh others stay above them.
     pub(crate) fn columns(&self, wanted: &[usize]) -> Vec<f64> {
@@ -137,13 +149,8 @@ impl Summary for RFactor {
     }
 
     fn merge(&mut self, other: &mut RFactor) {
-        let k = self.n + 1;
         self.influence.add(&other.influence, 1.0);
-        // What is the first keeps its digits.
-        match self.r.iter().all(|&v| v == 0.0) {
-            true => self.r.copy_from_slice(&other.r),
-            false => fold_few(&mut self.r, k, &mut other.r, k),
-        }
+        self.fold(&mut other.r, self.n + 1);
     }
 
     fn is_finite(&self) -> bool {

@@ -1,7 +1,6 @@
 //! Passes over all sets: the sums of each, added at the places of its parameters.
 
 use crate::backend::cuda::driver::DriverError;
-use crate::normal::small::fold_few;
 use crate::normal::{Normal, RFactor, Summary, heaviest_first, pair};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
@@ -58,7 +57,7 @@ impl SetEvaluator<'_> {
             }
         }
         out.influence.add(&factor.influence, self.factor);
-        fold_few(&mut out.r, k, &mut spread, rows);
+        out.fold(&mut spread, rows);
     }
 }
 
