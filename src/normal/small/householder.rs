@@ -135,6 +135,9 @@ pub(crate) fn damped(
 /// What [`fold_rows`](super::fold_rows) does, of `m` rows that are few, column j at `rows[j * m..][..m]`: without fused
 /// products, which only the loops over data are compiled for.
 pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
+    if m == 0 {
+        return;
+    }
     for j in 0..k {
         let (before, after) = rows[..k * m].split_at_mut((j + 1) * m);
         let v = &mut before[j * m..];
