@@ -11,8 +11,7 @@
 //! and where a result is not finite, to see whether that is the order's doing. What is left is that a
 //! partial below 1e-200 may lose digits, and such partials come from factors out of range.
 
-use super::nodes::Nodes;
-use super::op::{Binary, Id, Node, Unary};
+use super::op::{Binary, Id, Node, Nodes, Unary};
 use super::optimise::{depends_on_point, without_dead_code};
 use super::program::Program;
 

@@ -12,7 +12,6 @@ mod latex;
 pub(crate) mod linear;
 mod listing;
 pub(crate) mod native;
-mod nodes;
 mod num;
 pub(crate) mod op;
 pub(crate) mod optimise;

@@ -5,6 +5,8 @@
 
 use super::functions::for_each_function;
 use super::scalar::Scalar;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Index of a node in its program or tape.
 pub(crate) type Id = u32;
@@ -201,4 +203,30 @@ impl Binary {
 pub(crate) fn number<S: Scalar>(mask: S::Mask) -> S {
     use super::scalar::Mask;
     mask.select(1.0, 0.0)
+}
+
+/// Nodes in the order in which they are written down, equal ones once.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    pub(crate) list: Vec<Node>,
+    known: FxHashMap<Node, Id>,
+}
+
+impl Nodes {
+    /// With room for so many.
+    pub(crate) fn with_room(nodes: usize) -> Nodes {
+        let known = FxHashMap::with_capacity_and_hasher(nodes, Default::default());
+        Nodes { list: Vec::with_capacity(nodes), known }
+    }
+
+    /// Appends a node, or finds the equal one that is there.
+    pub(crate) fn push(&mut self, node: Node) -> Id {
+        match self.known.entry(node) {
+            Entry::Occupied(there) => *there.get(),
+            Entry::Vacant(room) => {
+                self.list.push(node);
+                *room.insert(self.list.len() as Id - 1)
+            }
+        }
+    }
 }

@@ -5,8 +5,7 @@
 //! may itself trace another. A variable remembers the tape it belongs to; one that strays into
 //! another tape marks that tape, and the trace ends with an error instead of a wrong program.
 
-use super::nodes::Nodes;
-use super::op::{Id, Node};
+use super::op::{Id, Node, Nodes};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
