@@ -1,6 +1,9 @@
-//! The forms in which a model may come and leave.
+//! The forms in which a model may come and leave, and how it is made ready for fits.
 
 use super::CurveFit;
+use super::ready::Ready;
+use crate::backend::cpu::Prepared;
+use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::columns::Arguments;
 use crate::error::names::check_distinct;
 use crate::error::{Error, Result};
@@ -8,7 +11,8 @@ use crate::model::Expression;
 use crate::model::native::{ArrayCalls, Calls, Model, Native, PointCalls};
 use crate::model::program::Program;
 use crate::model::var::Var;
-use std::sync::Arc;
+use crate::observe::span;
+use std::sync::{Arc, OnceLock};
 
 impl CurveFit {
     /// A model of one independent variable.
@@ -291,6 +295,44 @@ impl CurveFit {
         match self.model.as_ref().map_err(Clone::clone)? {
             Model::Traced(program) => Ok(program.latex()),
             Model::Native(_) => Err(Error::NotTraced),
+        }
+    }
+}
+
+impl CurveFit {
+    /// The model in its `free` parameters.
+    pub(super) fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
+        if let Some(ready) = self.ready.get() {
+            return Ok(ready.clone());
+        }
+        let _span = span!(DEBUG, "prepare", parameters = free.len());
+        let (model, ties) = (self.effective_model()?, self.placed_ties()?);
+        let (prepared, printed) = match &model {
+            Model::Traced(program) => {
+                let program = Arc::new(program.with_partials(free)?);
+                (Prepared::traced(program.clone(), free), Some(CompiledModel::new(program)))
+            }
+            Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
+        };
+        let fresh = Arc::new(Ready { model, ties: Arc::new(ties), prepared, printed });
+        Ok(self.ready.get_or_init(|| fresh).clone())
+    }
+
+    /// Forgets what was prepared for the parameters as they were.
+    pub(super) fn changed(mut self) -> CurveFit {
+        self.ready = OnceLock::new();
+        self
+    }
+
+    /// As [`changed`](Self::changed), after a change of bounds or of what is fixed: a traced model is prepared for the
+    /// parameters that are free, wherever they may go.
+    pub(super) fn changed_in_place(self) -> CurveFit {
+        let suits = |ready: &Arc<Ready>| {
+            matches!(ready.model, Model::Traced(_)) && ready.prepared.free == self.free_positions()
+        };
+        match self.ready.get().is_some_and(suits) {
+            true => self,
+            false => self.changed(),
         }
     }
 }
