@@ -3,11 +3,16 @@
 //! Each file is written here, read and fitted with an empty page cache and again with a warm one, and
 //! removed. An argument picks the models whose names contain it. `DUALFIT_STREAM_BYTES` says how large
 //! files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the system's folder for temporary files).
-//! Then a table of text is read and fitted (feature `csv`); `DUALFIT_STREAM_ROWS` says how many rows it has (8,000,000).
+//! Then a table of text and one in Parquet, under three compressions, are read and fitted (features `csv` and `parquet`);
+//! `DUALFIT_STREAM_ROWS` says how many rows they have (8,000,000).
 //! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB, and the table 100,000 rows.
 
 #[cfg(feature = "csv")]
-use dualfit::source::{Chunk, CsvSource, Source};
+use dualfit::source::CsvSource;
+#[cfg(feature = "parquet")]
+use dualfit::source::ParquetSource;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+use dualfit::source::{Chunk, Source};
 use dualfit::source::{NumberType::F64, RawFile, RawSource};
 use dualfit::{Backend, CurveFit, Event, Fit, Stream};
 use rand::{SeedableRng, rngs::StdRng};
@@ -105,35 +110,95 @@ fn main() -> Outcome<()> {
             measure(&case, &write(&case, files, bytes, folder.path())?)?;
         }
     }
-    #[cfg(feature = "csv")]
-    if wanted.is_empty() || wanted.iter().any(|w| "table".contains(&**w)) {
-        let rows =
-            std::env::var("DUALFIT_STREAM_ROWS").ok().map(|text| text.parse()).transpose()?;
-        table(rows.unwrap_or(if whole { 8_000_000 } else { 100_000 }), &folder)?;
+    let rows = std::env::var("DUALFIT_STREAM_ROWS").ok().map(|text| text.parse()).transpose()?;
+    let rows = rows.unwrap_or(if whole { 8_000_000 } else { 100_000 });
+    for (name, table) in TABLES {
+        if wanted.is_empty() || wanted.iter().any(|w| name.contains(&**w)) {
+            let folder = tempfile::tempdir_in(&folder)?;
+            table(rows, folder.path())?;
+        }
     }
     Ok(())
 }
 
-/// Reads a table of text and fits it, each five times; prints the least seconds of both.
-#[cfg(feature = "csv")]
-fn table(rows: u32, folder: &Path) -> Outcome<()> {
+/// Measures a table of so many rows, which it writes to a folder.
+type Table = fn(u32, &Path) -> Outcome<()>;
+
+/// Tables of a decay, by what picks them.
+const TABLES: &[(&str, Table)] = &[
+    #[cfg(feature = "csv")]
+    ("table", text),
+    #[cfg(feature = "parquet")]
+    ("parquet", parquet),
+];
+
+/// Calls `write` with the points of a table.
+#[cfg(any(feature = "csv", feature = "parquet"))]
+fn decays(rows: u32, mut write: impl FnMut(f64, f64) -> Outcome<()>) -> Outcome<()> {
     let [_, decay, _] = &cases()[..] else { return Err("there are three cases".into()) };
-    let folder = tempfile::tempdir_in(folder)?;
-    let path = folder.path().join("points.csv");
-    let mut file = BufWriter::with_capacity(BUFFER, File::create(&path)?);
     let (noise, mut random) = (Normal::new(0.0, 0.1)?, StdRng::seed_from_u64(7));
-    writeln!(file, "x,y")?;
     for i in 0..rows {
         let x = 10.0 * f64::from(i) / f64::from(rows);
-        let y = (decay.signal)(x, &decay.truth) + noise.sample(&mut random);
-        writeln!(file, "{x:.8},{y:.6}")?;
+        write(x, (decay.signal)(x, &decay.truth) + noise.sample(&mut random))?;
     }
+    Ok(())
+}
+
+#[cfg(feature = "csv")]
+fn text(rows: u32, folder: &Path) -> Outcome<()> {
+    let path = folder.join("points.csv");
+    let mut file = BufWriter::with_capacity(BUFFER, File::create(&path)?);
+    writeln!(file, "x,y")?;
+    decays(rows, |x, y| Ok(writeln!(file, "{x:.8},{y:.6}")?))?;
     file.into_inner()?.sync_all()?;
+    table("text", rows, || Ok(CsvSource::open(&path)?))
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(rows: u32, folder: &Path) -> Outcome<()> {
+    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::data_type::DoubleType;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    let zstandard = Compression::ZSTD(ZstdLevel::default());
+    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, zstandard] {
+        let path = folder.join("points.parquet");
+        let schema = "message m { required double x; required double y; }";
+        let schema = parquet::schema::parser::parse_message_type(schema)?.into();
+        let options = WriterProperties::builder().set_compression(compression);
+        let options = options.set_dictionary_enabled(false).build().into();
+        let mut writer = SerializedFileWriter::new(File::create(&path)?, schema, options)?;
+        let mut columns = [Vec::new(), Vec::new()];
+        decays(rows, |x, y| {
+            columns[0].push(x);
+            columns[1].push(y);
+            Ok(())
+        })?;
+        for first in (0..rows as usize).step_by(1 << 20) {
+            let mut group = writer.next_row_group()?;
+            for column in &columns {
+                let values = &column[first..column.len().min(first + (1 << 20))];
+                let mut out = group.next_column()?.ok_or("there are two columns")?;
+                out.typed::<DoubleType>().write_batch(values, None, None)?;
+                out.close()?;
+            }
+            group.close()?;
+        }
+        writer.close()?;
+        table(&format!("Parquet ({compression})"), rows, || Ok(ParquetSource::open(&path)?))?;
+    }
+    Ok(())
+}
+
+/// Reads a table and fits it, each five times; prints the least seconds of both, and the bytes that are decoded a second.
+#[cfg(any(feature = "csv", feature = "parquet"))]
+fn table<S: Source>(what: &str, rows: u32, open: impl Fn() -> Outcome<S>) -> Outcome<()> {
+    let [_, decay, _] = &cases()[..] else { return Err("there are three cases".into()) };
     let (mut reading, mut fitting, mut kept) = (f64::INFINITY, f64::INFINITY, 0);
     for _ in 0..5 {
         let begun = Instant::now();
-        let (mut source, mut points) = (CsvSource::open(&path)?, 0);
-        let mut chunk = Chunk::new(&source.shape(), 0);
+        let (mut source, mut points) = (open()?, 0);
+        let mut chunk = Chunk::new(&source.shape(), 1 << 17);
         loop {
             chunk.truncate(0);
             match source.read(&mut chunk, 1 << 17)? {
@@ -144,13 +209,14 @@ fn table(rows: u32, folder: &Path) -> Outcome<()> {
         assert_eq!(points, rows as usize);
         reading = reading.min(begun.elapsed().as_secs_f64());
         let begun = Instant::now();
-        let stream = Stream::new(CsvSource::open(&path)?).memory_limit(LIMIT);
+        let stream = Stream::new(open()?).memory_limit(LIMIT);
         let fit = decay.model.clone().backend(Backend::Cpu).fit_stream(stream, &decay.start)?;
         fitting = fitting.min(begun.elapsed().as_secs_f64());
         kept = fit.stats().stream.as_ref().map_or(0, |stats| stats.kept_points);
     }
+    let speed = 16e-9 * f64::from(rows) / reading;
     println!(
-        "\n{rows} rows of text: read in {reading:.3} s, fitted in {fitting:.3} s, {kept} kept"
+        "\n{rows} rows of {what}: read in {reading:.3} s ({speed:.2} GB/s), fitted in {fitting:.3} s, {kept} kept"
     );
     Ok(())
 }

@@ -6,7 +6,8 @@
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
 use dualfit::device::Processor;
-use dualfit::source::SliceSource;
+use dualfit::error::SourceError;
+use dualfit::source::{Chunk, Shape, SliceSource, Source};
 use dualfit::{Backend, CurveFit, Error, Estimator, Fit, Loss, Sigma, Stream};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
@@ -15,6 +16,10 @@ macro_rules! streams_on {
         #[test]
         fn streams_are_those_of_the_cpu() {
             $on_device(streams::streams_are_those_of_the_cpu);
+        }
+        #[test]
+        fn decoded_points_are_kept() {
+            $on_device(streams::decoded_points_are_kept);
         }
         #[test]
         fn a_native_model_is_no_stream_for_a_device() {
@@ -82,6 +87,50 @@ pub fn streams_are_those_of_the_cpu(place: Place<'_>) {
     let there = place(model.clone()).fit_stream(source(), start).unwrap();
     assert_eq!(there.stats().processor, Processor::Cuda);
     assert_same(&there, &here);
+}
+
+/// A source that takes long to decode, as it says.
+struct Slow<S>(S);
+
+impl<S: Source> Source for Slow<S> {
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.0.rewind()
+    }
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        self.0.read(chunk, most)
+    }
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        self.0.skip(count)
+    }
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        self.0.fingerprint()
+    }
+    fn is_slow(&self) -> bool {
+        true
+    }
+}
+
+pub fn decoded_points_are_kept(place: Place<'_>) {
+    let all = data();
+    let [x, y, _] = &all;
+    let model = place(decay());
+    let kept = |fit: &Fit| fit.stats().stream.as_ref().unwrap().kept_points;
+    let none = model.fit_stream(stream(&all, false), START).unwrap();
+    assert_eq!(kept(&none), 0);
+    for (limit, most) in [(600_000, 1), (256_000_000, POINTS as u64)] {
+        let source = Slow(SliceSource::new(x, y).unwrap());
+        let stream = Stream::new(source).chunk_points(8192).prefetch(0).subsample(false);
+        let fit = model.fit_stream(stream.memory_limit(limit), START).unwrap();
+        assert_eq!(fit.stats().processor, Processor::Cuda);
+        assert!(kept(&fit) >= most && (most > 1 || kept(&fit) < POINTS as u64), "{}", kept(&fit));
+        let bits = |fit: &Fit| -> Vec<u64> {
+            fit.params().iter().copied().chain(fit.std_errors()).map(f64::to_bits).collect()
+        };
+        assert_eq!(bits(&fit), bits(&none), "{limit} bytes");
+    }
 }
 
 pub fn a_native_model_is_no_stream_for_a_device(place: Place<'_>) {

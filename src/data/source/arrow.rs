@@ -176,6 +176,7 @@ impl Messages {
 
 impl Groups for Messages {
     const NAME: &'static str = "arrow";
+    const COLUMNS_LIE_APART: bool = false;
 
     fn rows(&self) -> Vec<u64> {
         self.batches.iter().map(|batch| batch.rows).collect()

@@ -104,6 +104,7 @@ pub(crate) struct RowGroups(ArrowReaderMetadata);
 
 impl Groups for RowGroups {
     const NAME: &'static str = "parquet";
+    const COLUMNS_LIE_APART: bool = true;
 
     fn rows(&self) -> Vec<u64> {
         self.0.metadata().row_groups().iter().map(|group| group.num_rows() as u64).collect()

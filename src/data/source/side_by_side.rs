@@ -25,7 +25,7 @@ pub(crate) fn count() -> usize {
 }
 
 /// What `work` makes of each part, in their order. Where the system gives fewer threads, these do it all.
-#[cfg_attr(not(feature = "csv"), expect(dead_code))]
+#[cfg_attr(not(any(feature = "arrow", feature = "csv", feature = "parquet")), expect(dead_code))]
 pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let helpers = count().min(parts.len()).saturating_sub(1);
     if helpers == 0 {

@@ -13,7 +13,7 @@ mod npy;
 mod parquet;
 #[cfg(feature = "csv")]
 mod pieces;
-mod points;
+pub(crate) mod points;
 mod raw;
 #[cfg(feature = "csv")]
 mod tables;

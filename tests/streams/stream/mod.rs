@@ -3,6 +3,8 @@
 mod borders;
 mod changed;
 mod child;
+#[cfg(feature = "parquet")]
+mod columns;
 mod equality;
 mod errors;
 mod faults;

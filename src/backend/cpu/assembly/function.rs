@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! rdi  frame      rdx  uniform numbers                          rcx  offset of the present points
-//! r8…  arrays     rsi  sums of a block, if in memory            r14  sums of all blocks    r15  end of the block
+//! r8…  arrays     rsi  sums of the halves of a block            r14  sums of all blocks    r15  end of the block
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
-//! A turn of the inner loop does eight points: one vector of AVX-512, or two of AVX2 one after the other. What is the same
-//! at every point is an operand in memory, which AVX-512 spreads over the lanes and which AVX2 finds spread.
+//! A turn of the inner loop does eight points, a vector of AVX-512. With AVX2 it does half of them, and there is a second
+//! inner loop for the others: their sums are not kept at the same time, so that more of them fit into the registers. What is
+//! the same at every point is an operand in memory, which AVX-512 spreads over the lanes and which AVX2 finds spread.
 
 use super::allocation::Allocation;
 use super::operation::{Id, Operation};
@@ -23,11 +24,6 @@ const BLOCK_BYTES: i64 = 8 * BLOCK as i64;
 const FREE_POINTERS: usize = 4;
 const TOTALS: Register = Register::R14;
 const BLOCK_END: Register = Register::R15;
-/// Sums that may be in memory: of more the interpreter's tiles read and write less.
-const IN_MEMORY: usize = 10;
-/// Registers that are left for numbers where sums are in the others.
-const LEFT: usize = 9;
-
 /// Offsets in the frame, see [`Frame`](super::routine::Frame); arrays follow.
 const END: i64 = 0;
 const DONE: i64 = 8;
@@ -41,23 +37,30 @@ pub(super) struct Machine {
     pub(super) entry: usize,
 }
 
+/// Registers that are left for numbers beside the sums. Of more sums the interpreter's tiles read and write less.
+fn left(vectors: Vectors) -> usize {
+    match vectors {
+        Vectors::Avx2 => 5,
+        Vectors::Avx512 => 9,
+    }
+}
+
 /// `None` where there are more sums than are worth keeping, or too many truths at once for the mask registers.
 pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
     let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
     let all = vectors.registers() - usize::from(refuses && vectors == Vectors::Avx2);
-    let in_registers = sums * vectors.halves() + LEFT <= all;
-    if !in_registers && sums > IN_MEMORY {
+    if sums + left(vectors) > all {
         return None;
     }
-    let numbers = if in_registers { all - sums * vectors.halves() } else { all };
+    let numbers = all - sums;
     let mut writer = Writer {
         allocation: Allocation::new(operations, numbers),
         constants: vec![0; operations.len()],
         encoder: Encoder::new(64),
         position: 0,
         half: 0,
-        first_sum: in_registers.then_some(numbers),
+        numbers,
         refused: all,
         layout,
     };
@@ -136,21 +139,14 @@ impl Writer {
         let end = self.at(Register::RDI, END);
         self.put(Instruction::with2(Code::Cmp_r64_rm64, BLOCK_END, end).ok()?)?;
         self.put(Instruction::with2(Code::Cmova_r64_rm64, BLOCK_END, end).ok()?)?;
-        self.clear_sums()?;
-        while !self.position.is_multiple_of(32) {
-            self.put(Instruction::with(Code::Nopd))?;
-        }
-        let top = self.position;
         for half in 0..self.vectors().halves() {
             self.half = half;
-            self.allocation.restart();
-            for id in 0..operations.len() as Id {
-                self.write(id)?;
+            if half > 0 {
+                // Up to which blocks are done: where this one begins.
+                self.load_pointer(Register::RCX, Register::RDI, DONE)?;
             }
+            self.write_loop(operations)?;
         }
-        self.put(Instruction::with2(Code::Add_rm64_imm8, Register::RCX, TURN as i32).ok()?)?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, BLOCK_END).ok()?)?;
-        self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)?;
         if refuses {
             self.test_refused()?;
             self.put(Instruction::with_branch(Code::Jne_rel32_64, 0).ok()?)?;
@@ -162,6 +158,23 @@ impl Writer {
         self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, end).ok()?)?;
         self.put(Instruction::with_branch(Code::Jb_rel32_64, next_block as u64).ok()?)?;
         Some(done)
+    }
+
+    /// A loop over the points of a block, or half of them.
+    fn write_loop(&mut self, operations: &[Operation]) -> Done {
+        self.clear_sums()?;
+        while !self.position.is_multiple_of(32) {
+            self.put(Instruction::with(Code::Nopd))?;
+        }
+        let top = self.position;
+        self.allocation.restart();
+        for id in 0..operations.len() as Id {
+            self.write(id)?;
+        }
+        self.put(Instruction::with2(Code::Add_rm64_imm8, Register::RCX, TURN as i32).ok()?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, BLOCK_END).ok()?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)?;
+        self.store_sums()
     }
 
     fn clear_refused(&mut self, refuses: bool) -> Done {
@@ -191,22 +204,15 @@ impl Writer {
         self.put(Instruction::with2(Code::Test_rm32_r32, eax, eax).ok()?)
     }
 
-    /// Begins the sums of a block.
+    /// Begins the sums of a block, or of half its points.
     fn clear_sums(&mut self) -> Done {
-        let zero = self.vector(0);
-        if self.first_sum.is_none() && self.layout.sums > 0 {
-            self.zero(zero)?;
-        }
-        for sum in 0..self.layout.sums {
-            for half in 0..self.vectors().halves() {
-                self.half = half;
-                match self.sum_register(sum) {
-                    Some(register) => self.zero(register)?,
-                    None => self.store(self.sum_at(Register::RSI, sum), zero)?,
-                }
-            }
-        }
-        Some(())
+        (0..self.layout.sums).try_for_each(|sum| self.zero(self.sum(sum)))
+    }
+
+    /// Makes room in the registers for the sums of the other half.
+    fn store_sums(&mut self) -> Done {
+        let stored = if self.is_wide() { 0 } else { self.layout.sums };
+        (0..stored).try_for_each(|sum| self.store(self.sum_at(Register::RSI, sum), self.sum(sum)))
     }
 
     /// Adds the sums of a block to those of the blocks before.
@@ -219,14 +225,10 @@ impl Writer {
             for half in 0..self.vectors().halves() {
                 self.half = half;
                 let total = self.sum_at(TOTALS, sum);
-                let register = match self.sum_register(sum) {
-                    Some(register) => register,
-                    None => {
-                        let register = self.vector(0);
-                        self.load(register, self.sum_at(Register::RSI, sum))?;
-                        register
-                    }
-                };
+                let register = self.sum(sum);
+                if !self.is_wide() {
+                    self.load(register, self.sum_at(Register::RSI, sum))?;
+                }
                 self.put(Instruction::with3(code, register, register, total).ok()?)?;
                 self.store(total, register)?;
             }

@@ -51,7 +51,7 @@ impl Writer {
                 self.store(to, self.vector(from))?;
                 self.allocation.finish(&[a], None);
             }
-            Sum(sum, factors) => self.sum(usize::from(sum), factors)?,
+            Sum(sum, factors) => self.add_product(usize::from(sum), factors)?,
             Refuse(a) => self.refuse(a)?,
             _ => self.ordinary(id, operation)?,
         }
@@ -264,24 +264,12 @@ impl Writer {
         Some(())
     }
 
-    fn sum(&mut self, sum: usize, [a, b]: [Id; 2]) -> Done {
+    fn add_product(&mut self, sum: usize, [a, b]: [Id; 2]) -> Done {
         let code = fused_forms((false, false), self.vectors()).into_term;
         let first = self.register(a)?;
         self.allocation.pin(b);
-        let (register, at) = match self.sum_register(sum) {
-            Some(register) => (register, None),
-            None => {
-                let register = self.grab()?;
-                let at = self.sum_at(Register::RSI, sum);
-                self.load(self.vector(register), at)?;
-                (self.vector(register), Some(at))
-            }
-        };
-        let instruction = self.three(code, register, self.vector(first), b)?;
+        let instruction = self.three(code, self.sum(sum), self.vector(first), b)?;
         self.put(instruction)?;
-        if let Some(at) = at {
-            self.store(at, register)?;
-        }
         self.allocation.finish(&[a, b], None);
         Some(())
     }

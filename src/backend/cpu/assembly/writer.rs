@@ -70,8 +70,8 @@ pub(super) struct Writer {
     pub(super) position: usize,
     /// Which half of the points, where a vector has not all.
     pub(super) half: usize,
-    /// The first register of those with sums, if these are in registers.
-    pub(super) first_sum: Option<usize>,
+    /// Registers with numbers; those with sums come behind them.
+    pub(super) numbers: usize,
     /// The register of what was refused, where that is no mask.
     pub(super) refused: usize,
 }
@@ -115,10 +115,9 @@ impl Writer {
         self.at(base, (64 * sum + 32 * self.half) as i64)
     }
 
-    /// The register of a sum, if sums are in registers.
-    pub(super) fn sum_register(&self, sum: usize) -> Option<Register> {
-        let first = self.first_sum?;
-        Some(self.vector(first + sum * self.vectors().halves() + self.half))
+    /// The register of a sum.
+    pub(super) fn sum(&self, sum: usize) -> Register {
+        self.vector(self.numbers + sum)
     }
 
     pub(super) fn zero(&mut self, register: Register) -> Done {

@@ -7,7 +7,7 @@ use super::guard::guarded;
 use super::roles::{Roles, Target};
 use super::source::{FileSource, Format};
 use crate::data::moment::{Clock, Moment};
-use crate::data::source::{Chunk, Width};
+use crate::data::source::{Chunk, Width, side_by_side};
 use crate::error::source::SourceError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -20,13 +20,19 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use std::fmt;
 use std::sync::Arc;
 
+/// Rows from which parts of them are decoded on threads of their own.
+const WORTH_A_THREAD: usize = 1 << 15;
+
 /// Decodes the rows of a group, some at a time.
 pub(crate) type Decoder = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 /// Groups of rows of a file.
-pub(crate) trait Groups: Clone + Send {
+pub(crate) trait Groups: Clone + Send + Sync {
     /// The format's name.
     const NAME: &'static str;
+
+    /// Whether a column is read without those beside it.
+    const COLUMNS_LIE_APART: bool;
 
     /// Rows of each group.
     fn rows(&self) -> Vec<u64>;
@@ -46,21 +52,26 @@ pub(crate) trait Groups: Clone + Send {
 
 /// A file of such groups.
 pub(crate) struct Batches<G> {
+    rows: Rows<G>,
+    /// Types of the file's columns.
+    kinds: Vec<DataType>,
+    /// The columns that are wanted.
+    parts: Vec<Part>,
+}
+
+/// Where the rows of a file are.
+#[derive(Clone)]
+struct Rows<G> {
     file: Arc<DataFile>,
     groups: G,
     /// The number of the row behind each group.
     ends: Vec<u64>,
-    /// Types of the file's columns.
-    kinds: Vec<DataType>,
-    open: Option<Open>,
 }
 
-impl<G: Groups> Clone for Batches<G> {
-    fn clone(&self) -> Batches<G> {
-        let Batches { file, groups, ends, kinds, .. } = self;
-        let (file, groups) = (file.clone(), groups.clone());
-        Batches { file, groups, ends: ends.clone(), kinds: kinds.clone(), open: None }
-    }
+/// Columns that are decoded together, and beside others.
+struct Part {
+    columns: Vec<usize>,
+    open: Option<Open>,
 }
 
 /// What has been decoded, and what decodes the rest of the group.
@@ -70,6 +81,18 @@ struct Open {
     end: u64,
     batch: Option<RecordBatch>,
     decoder: Decoder,
+}
+
+/// A part and, for each place of its values in a point, which of its columns goes where.
+struct Filling<'a> {
+    part: &'a mut Part,
+    places: Vec<(usize, Target<'a>)>,
+}
+
+impl<G: Groups> Clone for Batches<G> {
+    fn clone(&self) -> Batches<G> {
+        Batches { rows: self.rows.clone(), kinds: self.kinds.clone(), parts: Vec::new() }
+    }
 }
 
 impl<G: Groups> Batches<G> {
@@ -92,45 +115,80 @@ impl<G: Groups> Batches<G> {
         let (names, kinds): (Vec<String>, Vec<DataType>) = columns.into_iter().unzip();
         let refused = kinds.iter().map(refusal).collect();
         let roles = Roles::new(names, &file.place())?.refusing(refused);
-        Ok(FileSource::new(Batches { file, groups, ends, kinds, open: None }, roles))
+        let rows = Rows { file, groups, ends };
+        Ok(FileSource::new(Batches { rows, kinds, parts: Vec::new() }, roles))
     }
 
-    /// Appends rows from number `next` on, which is one of the file's.
-    fn append(
-        &mut self,
+    /// The parts with the places of their values in the points of a chunk.
+    fn fillings<'a>(&'a mut self, roles: &Roles, chunk: &'a mut Chunk) -> Vec<Filling<'a>> {
+        let empty = |part| Filling { part, places: Vec::new() };
+        let mut fillings: Vec<Filling<'a>> = self.parts.iter_mut().map(empty).collect();
+        for ((_, column), target) in roles.all().zip(Target::all(chunk)) {
+            for filling in &mut fillings {
+                if let Ok(place) = filling.part.columns.binary_search(&column) {
+                    filling.places.push((place, target));
+                    break;
+                }
+            }
+        }
+        fillings
+    }
+}
+
+impl<G: Groups> Rows<G> {
+    fn count(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Appends rows from number `next` on, at most `most`. Returns how many, and what was wrong with the one behind
+    /// them.
+    fn fill(
+        &self,
         roles: &Roles,
+        filling: &mut Filling<'_>,
         next: u64,
-        chunk: &mut Chunk,
+        most: usize,
+    ) -> (usize, Option<SourceError>) {
+        let (mut row, end) = (next, self.count().min(next.saturating_add(most as u64)));
+        let mut failed = None;
+        while row < end && failed.is_none() {
+            let left = (end - row) as usize;
+            match guarded(&self.file, || self.append(roles, filling, row, left)) {
+                Ok(rows) => row += rows as u64,
+                Err(error) => failed = Some(filling.part.named(roles, error.at_row(row))),
+            }
+        }
+        ((row - next) as usize, failed)
+    }
+
+    /// Appends rows of one batch.
+    fn append(
+        &self,
+        roles: &Roles,
+        Filling { part, places }: &mut Filling<'_>,
+        next: u64,
         most: usize,
     ) -> Result<usize, SourceError> {
-        let columns = roles.used();
-        let (batch, end) = self.batch(roles, &columns, next)?;
+        let (batch, end) = self.batch(part, next)?;
         let left = usize::try_from(end - next).unwrap_or(usize::MAX);
         let count = batch.num_rows().min(most).min(left);
         let mut arrays = Vec::new();
         batch.columns().iter().for_each(|array| flatten(array, None, &mut arrays));
-        for (role, column) in roles.all() {
-            let array = columns.iter().position(|&used| used == column).and_then(|i| arrays.get(i));
-            let place = array.zip(Target::of(chunk, role));
-            if !place.is_some_and(|((array, nulls), out)| append(array, nulls.as_ref(), count, out))
-            {
+        for (place, target) in places {
+            let array = arrays.get(*place);
+            if !array.is_some_and(|(array, nulls)| append(array, nulls.as_ref(), count, target)) {
                 let error = self.file.error("it is damaged: its numbers are of another type");
-                return Err(error.in_column(roles.name(column)));
+                return Err(error.in_column(roles.name(part.columns[*place])));
             }
         }
         Ok(count)
     }
 
     /// Some rows of the group of row `next`, from that on, and the number of the row behind the group.
-    fn batch(
-        &mut self,
-        roles: &Roles,
-        columns: &[usize],
-        next: u64,
-    ) -> Result<(RecordBatch, u64), SourceError> {
-        let mut open = match self.open.take() {
+    fn batch(&self, part: &mut Part, next: u64) -> Result<(RecordBatch, u64), SourceError> {
+        let mut open = match part.open.take() {
             Some(open) if open.has(next) => open,
-            _ => self.open(roles, columns, next)?,
+            _ => self.open(&part.columns, next)?,
         };
         let passed = (next - open.at) as usize;
         let rest = open.batch.take().map(|batch| batch.slice(passed, batch.num_rows() - passed));
@@ -141,17 +199,26 @@ impl<G: Groups> Batches<G> {
         let few = || self.file.error("it is damaged: a group of rows has fewer than it says");
         let batch = batch.ok_or_else(few)?.map_err(|why| self.file.error(said(&why)))?;
         let end = open.end;
-        self.open = Some(Open { at: next, batch: Some(batch.clone()), ..open });
+        part.open = Some(Open { at: next, batch: Some(batch.clone()), ..open });
         Ok((batch, end))
     }
 
     /// The group of row `next`, decoded from there on.
-    fn open(&self, roles: &Roles, columns: &[usize], next: u64) -> Result<Open, SourceError> {
-        columns.iter().try_for_each(|column| roles.find(column).map(drop))?;
+    fn open(&self, columns: &[usize], next: u64) -> Result<Open, SourceError> {
         let group = self.ends.partition_point(|&end| end <= next);
         let begin = group.checked_sub(1).map_or(0, |before| self.ends[before]);
         let decoder = self.groups.decode(&self.file, group, next - begin, columns)?;
         Ok(Open { at: next, end: self.ends[group], batch: None, decoder })
+    }
+}
+
+impl Part {
+    /// An error in which its column is named, where it has one alone.
+    fn named(&self, roles: &Roles, error: SourceError) -> SourceError {
+        match self.columns[..] {
+            [column] => error.in_column(roles.name(column)),
+            _ => error,
+        }
     }
 }
 
@@ -169,7 +236,7 @@ impl<G: Groups> Format for Batches<G> {
     }
 
     fn files(&self) -> Vec<&DataFile> {
-        vec![&self.file]
+        vec![&self.rows.file]
     }
 
     fn width(&self, column: usize) -> Width {
@@ -180,14 +247,18 @@ impl<G: Groups> Format for Batches<G> {
     }
 
     fn points(&self) -> Option<u64> {
-        Some(self.ends.last().copied().unwrap_or(0))
+        Some(self.rows.count())
     }
 
-    fn rewind(&mut self, _: &Roles) -> Result<(), SourceError> {
-        self.open = None;
-        Ok(())
+    fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError> {
+        let part = |columns: &[usize]| Part { columns: columns.to_vec(), open: None };
+        let used = roles.used();
+        let together = if G::COLUMNS_LIE_APART { 1 } else { used.len() };
+        self.parts = used.chunks(together).map(part).collect();
+        used.iter().try_for_each(|column| roles.find(column).map(drop))
     }
 
+    /// Reads the parts side by side, each as far as it can be read.
     fn read(
         &mut self,
         roles: &Roles,
@@ -195,11 +266,22 @@ impl<G: Groups> Format for Batches<G> {
         chunk: &mut Chunk,
         most: usize,
     ) -> Result<usize, SourceError> {
-        if self.ends.last().is_none_or(|&end| next >= end) {
-            return Ok(0);
+        let (rows, before) = (self.rows.clone(), chunk.len());
+        let fill = |mut filling| rows.fill(roles, &mut filling, next, most);
+        let fillings = self.fillings(roles, chunk);
+        let filled = match most < WORTH_A_THREAD {
+            true => fillings.into_iter().map(fill).collect(),
+            false => side_by_side::each(fillings, fill),
+        };
+        let fewest = filled.into_iter().min_by_key(|&(rows, _)| rows);
+        match fewest {
+            Some((0, Some(error))) => Err(error),
+            Some((rows, _)) => {
+                chunk.truncate(before + rows);
+                Ok(rows)
+            }
+            None => Ok(0),
         }
-        let file = self.file.clone();
-        guarded(&file, || self.append(roles, next, chunk, most)).map_err(|e| e.at_row(next))
     }
 
     fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
@@ -219,13 +301,14 @@ impl<G: Groups> Format for Batches<G> {
         }
         let unread = || {
             let what = "numbers, text, dates and times can be read: convert it";
-            let error = self.file.error(format!("it has values of type {kind}; {what}"));
+            let error = self.rows.file.error(format!("it has values of type {kind}; {what}"));
             error.in_column(roles.name(column))
         };
-        guarded(&self.file, || {
-            for group in 0..self.ends.len() {
-                for batch in self.groups.decode(&self.file, group, 0, &[column])? {
-                    let batch = batch.map_err(|why| self.file.error(said(&why)))?;
+        let Rows { file, groups, ends } = &self.rows;
+        guarded(file, || {
+            for group in 0..ends.len() {
+                for batch in groups.decode(file, group, 0, &[column])? {
+                    let batch = batch.map_err(|why| file.error(said(&why)))?;
                     let mut arrays = Vec::new();
                     batch.columns().iter().for_each(|array| flatten(array, None, &mut arrays));
                     let (array, nulls) = arrays.first().ok_or_else(unread)?;
@@ -322,7 +405,12 @@ fn flatten(
 
 /// Appends the first `count` values of an array, nulls as NaN; false if they are no numbers, or wider than
 /// the column.
-fn append(array: &ArrayRef, nulls: Option<&NullBuffer>, count: usize, out: Target<'_>) -> bool {
+fn append(
+    array: &ArrayRef,
+    nulls: Option<&NullBuffer>,
+    count: usize,
+    out: &mut Target<'_>,
+) -> bool {
     let out = match (out, array.as_primitive_opt::<Float32Type>()) {
         (Target::F64(out), _) => out,
         (Target::F32(out), Some(array)) => {

@@ -96,6 +96,13 @@ pub(crate) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
+    /// The columns of a chunk, in the order of [`Roles::all`].
+    #[cfg(any(feature = "parquet", feature = "arrow"))]
+    pub(crate) fn all(chunk: &'a mut Chunk) -> impl Iterator<Item = Target<'a>> {
+        let Chunk { x, y, sigma } = chunk;
+        x.iter_mut().chain([y]).map(Target::from).chain(sigma.as_mut().map(Target::F64))
+    }
+
     /// The column of a chunk that has a role, if there is one.
     pub(crate) fn of(chunk: &'a mut Chunk, role: Role) -> Option<Target<'a>> {
         let column = match role {
@@ -103,10 +110,16 @@ impl<'a> Target<'a> {
             Role::Y => &mut chunk.y,
             Role::Sigma => return chunk.sigma.as_mut().map(Target::F64),
         };
-        Some(match column {
+        Some(column.into())
+    }
+}
+
+impl<'a> From<&'a mut Column> for Target<'a> {
+    fn from(column: &'a mut Column) -> Target<'a> {
+        match column {
             Column::F64(out) => Target::F64(out),
             Column::F32(out) => Target::F32(out),
-        })
+        }
     }
 }
 

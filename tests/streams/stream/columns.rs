@@ -1,0 +1,145 @@
+//! Columns of Parquet files that are decoded side by side: the same points, bits and errors on any number of threads.
+
+use crate::readers::points::{points_of, same};
+use crate::stream::support::{bits, folder, noise};
+use dualfit::source::{Chunk, ParquetSource, SliceSource, Source};
+use dualfit::{Backend, CurveFit, Error, Fit, Sigma, Stream};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::DoubleType;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use rayon::ThreadPoolBuilder;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+/// From so many points on threads are worth starting.
+const WORTH_A_THREAD: usize = 1 << 15;
+const GROUP: usize = 50_000;
+const POINTS: usize = 3 * GROUP + 7;
+const START: [f64; 2] = [1.0, 0.5];
+
+fn columns() -> [Vec<f64>; 3] {
+    let x: Vec<f64> = (0..POINTS).map(|i| 4.0 * i as f64 / POINTS as f64).collect();
+    let errors = noise(POINTS, 0.1, 5);
+    let y = x.iter().zip(&errors).map(|(x, error)| 2.0 * (-0.7 * x).exp() + error).collect();
+    let sigma = x.iter().map(|x| 0.1 + 0.01 * x).collect();
+    [x, y, sigma]
+}
+
+fn write(path: &Path, columns: &[Vec<f64>; 3]) {
+    let schema = "message m { required double x; required double y; required double sigma; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let zstandard = Compression::ZSTD(ZstdLevel::default());
+    let options = WriterProperties::builder()
+        .set_compression(zstandard)
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(7000)
+        .set_write_batch_size(1000)
+        .build();
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(options)).unwrap();
+    for first in (0..POINTS).step_by(GROUP) {
+        let mut rows = writer.next_row_group().unwrap();
+        for values in columns {
+            let values = &values[first..POINTS.min(first + GROUP)];
+            let mut column = rows.next_column().unwrap().unwrap();
+            column.typed::<DoubleType>().write_batch(values, None, None).unwrap();
+            column.close().unwrap();
+        }
+        rows.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+fn opened(path: &Path) -> ParquetSource {
+    ParquetSource::open(path).unwrap().sigma("sigma").unwrap()
+}
+
+fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+fn fitted<'a>(source: impl Source + 'a, chunk: usize, limit: usize) -> Result<Fit, Error> {
+    let model = CurveFit::new(|x, [a, b]| a * (-b * x).exp()).backend(Backend::Cpu);
+    let stream = Stream::new(source).sigma(Sigma::AbsoluteColumn)?.subsample(false);
+    model.fit_stream(stream.chunk_points(chunk).memory_limit(limit), START)
+}
+
+#[test]
+fn the_bits_are_those_of_memory() {
+    let folder = folder();
+    let path = folder.path().join("points.parquet");
+    let all = columns();
+    write(&path, &all);
+    let [x, y, sigma] = &all;
+    let slices = SliceSource::new(x, y).unwrap().sigma(sigma).unwrap();
+    let expected = fitted(slices, WORTH_A_THREAD, 256 << 20).unwrap();
+    assert!(expected.converged(), "{expected}");
+    for threads in [1, 2, 16] {
+        for chunk in [WORTH_A_THREAD - 1, WORTH_A_THREAD, WORTH_A_THREAD + 1, 1 << 20] {
+            // Nothing is kept, some, or all.
+            for limit in [6 * chunk * 24, 8 * chunk * 24, 256 << 20] {
+                let fit = on_threads(threads, || fitted(opened(&path), chunk, limit)).unwrap();
+                let what = format!("{threads} threads, {chunk} points, {limit} bytes");
+                assert_eq!(bits(&fit), bits(&expected), "{what}");
+            }
+        }
+    }
+}
+
+/// A column that cannot be decoded in the middle: the points before it, and then the same error, whatever was asked for.
+#[test]
+fn one_damaged_column_is_found_at_its_row() {
+    let folder = folder();
+    let path = folder.path().join("points.parquet");
+    let all = columns();
+    write(&path, &all);
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    // The middle of the second group's y.
+    let (start, length) = reader.metadata().row_group(1).column(1).byte_range();
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = (start + length / 2) as usize;
+    bytes[middle..middle + 4000].fill(0xa5);
+    fs::write(&path, bytes).unwrap();
+    let mut outcomes = Vec::new();
+    for threads in [1, 2, 16] {
+        for most in [1000, WORTH_A_THREAD, 1 << 20] {
+            outcomes.push(on_threads(threads, || {
+                let (mut source, mut points) = (opened(&path), Vec::new());
+                let mut chunk = Chunk::new(&source.shape(), 0);
+                let error = loop {
+                    chunk.truncate(0);
+                    match source.read(&mut chunk, most) {
+                        Ok(read) => {
+                            assert!(read > 0 && read == chunk.len() && read <= most);
+                            points.extend(points_of(&chunk));
+                        }
+                        Err(error) => break error,
+                    }
+                };
+                assert_eq!(source.read(&mut chunk, most), Err(error.clone()), "it stays");
+                source.rewind().unwrap();
+                assert_eq!(source.skip(GROUP as u64 - 3), Ok(GROUP as u64 - 3));
+                (points, error.to_string())
+            }));
+        }
+        for chunk in [WORTH_A_THREAD - 1, WORTH_A_THREAD, 1 << 20] {
+            let fit = on_threads(threads, || fitted(opened(&path), chunk, 256 << 20));
+            let Err(Error::Source(error)) = fit else { panic!("{fit:?}") };
+            assert_eq!(error.to_string(), outcomes[0].1);
+        }
+    }
+    let (points, said) = &outcomes[0];
+    assert!((GROUP..2 * GROUP).contains(&points.len()), "{} points", points.len());
+    let expected: Vec<_> =
+        (0..points.len()).map(|i| (vec![all[0][i]], all[1][i], Some(all[2][i]))).collect();
+    assert!(same(points, &expected));
+    assert!(said.contains(&format!("points.parquet, row {}", points.len())), "{said}");
+    for (others, error) in &outcomes {
+        assert!(same(others, points), "{} points, not {}", others.len(), points.len());
+        assert_eq!(error, said);
+    }
+}
