@@ -37,8 +37,44 @@ pub(crate) fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    ready();
-    rayon::join(a, b)
+    /// Compiled once, whatever the work is.
+    fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+        ready();
+        rayon::join(a, b);
+    }
+    let (mut a, mut b, mut first, mut second) = (Some(a), Some(b), None, None);
+    both(&mut || first = a.take().map(|a| a()), &mut || second = b.take().map(|b| b()));
+    match first.zip(second) {
+        Some(both) => both,
+        None => unreachable!("both were called"),
+    }
+}
+
+/// Calls `work` with each slot and its number, at the same time as far as there are threads. It allocates nothing.
+pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + Sync) {
+    fn halved<S: Send>(slots: &mut [S], first: usize, work: &(impl Fn(usize, &mut S) + Sync)) {
+        match slots {
+            [] => {}
+            [slot] => work(first, slot),
+            several => {
+                let middle = several.len() / 2;
+                let (head, rest) = several.split_at_mut(middle);
+                join(|| halved(head, first, work), || halved(rest, first + middle, work));
+            }
+        }
+    }
+    halved(slots, 0, &work);
+}
+
+/// What `work` makes of each part, in their order, at the same time as far as there are threads.
+pub(crate) fn map<T: Send, R: Send>(
+    parts: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let open = |part| (Some(part), None);
+    let mut parts: Vec<(Option<T>, Option<R>)> = parts.into_iter().map(open).collect();
+    for_each(&mut parts, |_, (part, made)| *made = part.take().map(&work));
+    parts.into_iter().filter_map(|(_, made)| made).collect()
 }
 
 /// Locks; a thread that panicked while it held the lock left nothing half done.

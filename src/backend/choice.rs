@@ -14,7 +14,8 @@ use crate::setters::setters;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Costs {
-    /// Seconds of one CPU thread for one unit of work. Default 1e-10 (a core of Zen 4 with AVX-512).
+    /// Seconds of one CPU thread for one unit of work. Default 5e-11: machine code of AVX-512 takes 4e-11, of AVX2 7e-11, the
+    /// interpreter 1e-10.
     pub cpu_unit_seconds: f64,
     /// Seconds for a launch and for reading its result. Default 15e-6.
     pub launch_seconds: f64,
@@ -43,7 +44,7 @@ setters!(Costs {
 impl Default for Costs {
     fn default() -> Self {
         Costs {
-            cpu_unit_seconds: 1e-10,
+            cpu_unit_seconds: 5e-11,
             launch_seconds: 15e-6,
             upload_bytes_per_second: 12e9,
             compile_seconds: 0.5,
@@ -106,7 +107,7 @@ impl Costs {
 
 /// Seconds of one CPU thread for what a fit takes beside its points: its step takes so many units for
 /// each evaluation, and so many more for every cube of its parameters.
-const STEP_UNITS: (f64, f64) = (3000.0, 30.0);
+const STEP_UNITS: (f64, f64) = (6000.0, 60.0);
 /// Cycles of the step on a device, where it is bound by the latency of what follows one another: for each
 /// evaluation, and for each square of its parameters; and fits that a multiprocessor has at once.
 const STEP_CYCLES: (f64, f64) = (30_000.0, 3_000.0);

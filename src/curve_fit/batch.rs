@@ -17,8 +17,10 @@ use crate::fit::batch::{BatchFit, Made, device};
 use crate::fit::placement::{GivenDevice, Placement};
 use crate::observe::span;
 use crate::threads;
-use rayon::prelude::*;
 use std::time::Instant;
+
+/// Fits whose starts a thread finds at a time.
+const PORTION: usize = 64;
 
 impl CurveFit {
     /// Fits the model to every fit of a batch; each ends as [`fit`](CurveFit::fit) of its points alone
@@ -163,8 +165,13 @@ impl CurveFit {
                 Err(error) => Err(error),
             }
         };
-        threads::ready();
-        let found = statuses.par_iter_mut().enumerate().map(find).collect::<Result<Vec<_>>>()?;
+        let portion = |(first, statuses): (usize, &mut [FitStatus])| -> Result<Vec<_>> {
+            (first * PORTION..).zip(statuses).map(find).collect()
+        };
+        let mut found = Vec::with_capacity(statuses.len());
+        for portion in threads::map(statuses.chunks_mut(PORTION).enumerate(), portion) {
+            found.append(&mut portion?);
+        }
         let (mut sets, mut which) = (Vec::<Vec<usize>>::new(), Vec::with_capacity(found.len()));
         let mut values = Vec::with_capacity(found.len() * self.names.len());
         for (fit, CompleteStart { values: mut own, solved, .. }) in found.into_iter().enumerate() {

@@ -6,7 +6,6 @@ use super::scaling::unit_of;
 use super::sigma::Weights;
 use super::values::Values;
 use crate::threads;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Points per task of a scan over the data.
@@ -39,8 +38,7 @@ pub(crate) fn in_chunks<R: Send>(
     if n <= CHUNK {
         return part(0);
     }
-    threads::ready();
-    let rest: Vec<R> = (1..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
+    let rest = threads::map(1..n.div_ceil(CHUNK), part);
     rest.into_iter().fold(part(0), merge)
 }
 

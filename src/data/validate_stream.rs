@@ -13,7 +13,6 @@ use super::scaling::{Largest, Tally, exponent, is_ordinary, unit_of};
 use super::summary::Moments;
 use crate::error::{Error, Result};
 use crate::threads;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -148,8 +147,7 @@ impl Survey {
 /// What `of` makes of each piece, in order.
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
-    threads::ready();
-    (0..points.len().div_ceil(PIECE)).into_par_iter().map(piece).collect()
+    threads::map(0..points.len().div_ceil(PIECE), piece)
 }
 
 /// Of the points of a piece that count.

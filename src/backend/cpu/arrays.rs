@@ -7,7 +7,6 @@ use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
 use crate::threads;
-use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Which differences stand for partials that the model does not give.
@@ -166,8 +165,7 @@ impl ArrayPass {
             Ok(())
         };
         if request.parallel && request.calls.parallel && request.free.len() > 1 {
-            threads::ready();
-            request.free.par_iter().zip(partials).try_for_each(one)
+            threads::map(request.free.iter().zip(partials), one).into_iter().collect()
         } else {
             request.free.iter().zip(partials).try_for_each(one)
         }

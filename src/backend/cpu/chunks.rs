@@ -6,7 +6,7 @@
 
 use super::code::BLOCK;
 use crate::threads;
-use rayon::prelude::*;
+use std::ops::Range;
 
 /// A chunk is at least this long: some 10 µs of work, against which handing it to a thread is little.
 const SHORTEST: usize = 8 * BLOCK;
@@ -43,6 +43,15 @@ impl Chunks {
         self.points.div_ceil(self.length).max(1)
     }
 
+    /// The points of each.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.count()).map(|chunk| self.range(chunk))
+    }
+
+    fn range(&self, chunk: usize) -> Range<usize> {
+        chunk * self.length..self.points.min((chunk + 1) * self.length)
+    }
+
     /// Calls `work(start, end, slot)` for each chunk, with the slot of its number; in parallel if
     /// `parallel`. There must be one slot per chunk.
     pub(super) fn for_each<S: Send>(
@@ -51,14 +60,13 @@ impl Chunks {
         parallel: bool,
         work: impl Fn(usize, usize, &mut S) + Sync,
     ) {
-        let one = |c: usize, slot: &mut S| {
-            work(c * self.length, self.points.min((c + 1) * self.length), slot);
+        let one = |chunk: usize, slot: &mut S| {
+            let points = self.range(chunk);
+            work(points.start, points.end, slot);
         };
-        if parallel && slots.len() > 1 {
-            threads::ready();
-            slots.par_iter_mut().enumerate().for_each(|(c, slot)| one(c, slot));
-        } else {
-            slots.iter_mut().enumerate().for_each(|(c, slot)| one(c, slot));
+        match parallel {
+            true => threads::for_each(slots, one),
+            false => slots.iter_mut().enumerate().for_each(|(chunk, slot)| one(chunk, slot)),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::Assembled;
+use super::chunks::Chunks;
 use super::code::{BLOCK, Code};
 use super::kernels;
 use super::machine::{Block, Inputs, Uniforms};
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::native::{Calls, Model, PointCalls, Steps};
 use crate::model::program::panic_message;
 use crate::threads;
-use rayon::prelude::*;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Blocks per task.
@@ -45,15 +46,14 @@ impl At<'_> {
         n: usize,
         each: impl Fn(usize, f64, &[f64]) -> R + Sync,
     ) -> Result<Vec<R>> {
-        threads::ready();
         match self.model {
             Model::Traced(program) => {
                 let code = Assembled::from(Code::compile(&program.with_partials(self.by)?));
                 let mut uniforms = Vec::new();
                 code.uniforms(self.params, &mut uniforms);
                 let mut out = vec![R::default(); n];
-                let tasks = out.par_chunks_mut(TASK * BLOCK).enumerate();
-                tasks.for_each(|(t, part)| {
+                let tasks = out.chunks_mut(TASK * BLOCK).enumerate();
+                threads::map(tasks, |(t, part)| {
                     Worker::with(|worker| {
                         let first = t * TASK * BLOCK;
                         self.run((&code, &uniforms), columns, first, worker, &each, part);
@@ -70,7 +70,14 @@ impl At<'_> {
                             let (value, partials) = self.call(calls, steps, columns, i)?;
                             Ok(each(i, value, &partials))
                         };
-                        (0..n).into_par_iter().map(one).collect()
+                        let of_chunk = |points: Range<usize>| points.map(one).collect();
+                        let made: Vec<Result<Vec<R>>> =
+                            threads::map(Chunks::of_calls(n).ranges(), of_chunk);
+                        let mut all = Vec::with_capacity(n);
+                        for made in made {
+                            all.append(&mut made?);
+                        }
+                        Ok(all)
                     }
                     Calls::Arrays(calls) => {
                         let mut arrays = ArrayPass::of(columns, n, 1 + self.by.len());
@@ -83,7 +90,10 @@ impl At<'_> {
                             found.for_each(|(&k, output)| partials[k] = output[i]);
                             each(i, arrays.outputs[0][i], &partials)
                         };
-                        Ok((0..n).into_par_iter().map(one).collect())
+                        let of_chunk = |points: Range<usize>| points.map(one).collect();
+                        let made: Vec<Vec<R>> =
+                            threads::map(Chunks::of_calls(n).ranges(), of_chunk);
+                        Ok(made.into_iter().flatten().collect())
                     }
                 }
             }

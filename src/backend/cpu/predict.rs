@@ -12,7 +12,6 @@ use crate::model::native::{Calls, Model, Steps};
 use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::threads;
-use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Blocks per task.
@@ -34,9 +33,8 @@ pub(crate) fn values(
             let code = Assembled::from(Code::compile(program));
             let mut uniforms = Vec::new();
             code.uniforms(params, &mut uniforms);
-            threads::ready();
-            let tasks = out.par_chunks_mut(TASK * BLOCK).enumerate();
-            tasks.for_each(|(t, part)| {
+            let tasks = out.chunks_mut(TASK * BLOCK).enumerate();
+            threads::map(tasks, |(t, part)| {
                 Worker::with(|worker| {
                     run(&code, &uniforms, columns, t * TASK * BLOCK, worker, part)
                 });

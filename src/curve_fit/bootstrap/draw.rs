@@ -14,7 +14,6 @@ use crate::threads;
 use rand::RngExt;
 use rand_distr::{Distribution, Poisson, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// What replicates are drawn from: the points that count, side by side, and nothing of the others.
@@ -173,9 +172,7 @@ impl<'a> Sampler<'a> {
 
     /// The data of one fit for each stream of random numbers.
     pub(super) fn drawn(&self, streams: &[Xoshiro256PlusPlus]) -> Drawn {
-        threads::ready();
-        let each = streams.par_iter().map(|random| self.draw(random.clone()));
-        let each: Vec<(PointSet, Vec<Prior>)> = each.collect();
+        let each = threads::map(streams, |random| self.draw(random.clone()));
         let mut drawn = Drawn { fits: each.len(), ..Drawn::default() };
         for (mut points, priors) in each {
             drawn.priors.extend(priors);

@@ -18,7 +18,6 @@ use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::outcome::Outcome;
 use crate::solver::termination::Termination;
 use crate::threads::{self, lock};
-use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::slice::SliceIndex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -157,10 +156,9 @@ impl<'a> Refits<'a> {
             }
             Some(outcome)
         };
-        threads::ready();
         let ends: Vec<Option<Result<Outcome>>> = match self.curve.backend {
             Backend::Cuda(_) => (0..drawn.fits).map(refit).collect(),
-            _ => (0..drawn.fits).into_par_iter().map(refit).collect(),
+            _ => threads::map(0..drawn.fits, refit),
         };
         if let Some(message) = lock(&told).1.take() {
             return Err(Error::ObserverPanicked { message });

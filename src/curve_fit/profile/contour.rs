@@ -12,7 +12,6 @@ use crate::fit::distributions::{check_level, joint};
 use crate::observe::span;
 use crate::setters::setters;
 use crate::threads;
-use rayon::prelude::*;
 
 /// Grid points along a parameter at most.
 const MOST_POINTS: usize = 2000;
@@ -158,9 +157,7 @@ impl CurveFit {
             Ok((0..=last).map(at).collect())
         };
         let (a, b) = (axis(0)?, axis(1)?);
-        threads::ready();
-        let rows: Vec<Vec<Option<ProfileNode>>> =
-            b.par_iter().map(|&b| row(&refits, &profiles[1], &a, b)).collect();
+        let rows = threads::map(&b, |&b| row(&refits, &profiles[1], &a, b));
         let nodes: Vec<ProfileNode> = rows.iter().flatten().flatten().cloned().collect();
         let excess: Vec<f64> =
             rows.iter().flatten().map(|n| n.as_ref().map_or(f64::NAN, |n| n.excess)).collect();

@@ -3,7 +3,6 @@
 use super::interval::{ProfileEnd, interpolation_error};
 use super::refits::Refits;
 use crate::threads;
-use rayon::prelude::*;
 
 /// Steps of τ, which grow with it from `WIDE` on.
 const STEP: f64 = 0.4;
@@ -260,8 +259,7 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &m
                 false => refits.lowest(&value, &starts),
             }
         };
-        threads::ready();
-        let fresh: Vec<ProfileNode> = wide.par_iter().filter_map(middle).collect();
+        let fresh: Vec<ProfileNode> = threads::map(&wide, middle).into_iter().flatten().collect();
         if fresh.is_empty() {
             return;
         }

@@ -88,6 +88,19 @@ impl<'a> Prefetch<'a> {
         skip: u64,
         mut work: impl FnMut(u64, &Chunk) -> std::result::Result<ControlFlow<()>, E>,
     ) -> std::result::Result<(), E> {
+        let mut failed = None;
+        self.read(skip, &mut |first, chunk| match work(first, chunk) {
+            Ok(answer) => answer.is_continue(),
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// As [`for_each`](Self::for_each), until `work` wants no more.
+    fn read(&mut self, skip: u64, work: &mut dyn FnMut(u64, &Chunk) -> bool) -> Result<()> {
         let Prefetch { source, shape, known, capacity, buffers, spare, kept, spent } = self;
         let (capacity, mut none) = (*capacity, Kept::default());
         let kept = if skip == 0 { kept } else { &mut none };
@@ -99,16 +112,14 @@ impl<'a> Prefetch<'a> {
             spent.points += chunk.len() as u64;
             let number = first;
             first += chunk.len() as u64;
-            work(number, chunk).map(|answer| answer.is_continue())
+            work(number, chunk)
         };
         if kept.is_all() {
-            guarded(|| reader.source.unchanged())?.map_err(Error::from)?;
-            for chunk in kept.chunks() {
-                if !work(spent, chunk)? {
-                    return Ok(());
-                }
-            }
-            return Ok(guarded(|| reader.end()).flatten()?);
+            guarded(|| reader.source.unchanged())??;
+            return match kept.chunks().iter().all(|chunk| work(spent, chunk)) {
+                true => guarded(|| reader.end()).flatten(),
+                false => Ok(()),
+            };
         }
         let (fill, to_fill) = channel();
         let (filled, ready) = sync_channel(*buffers);
@@ -123,8 +134,9 @@ impl<'a> Prefetch<'a> {
             let read = move || {
                 side_by_side::allow(threads);
                 let mut reading = Duration::ZERO;
-                let give = |chunk| Ok(filled.send(Ok(chunk)).is_ok());
-                let read = to_read.read_all(begin, &mut reading, || to_fill.recv().ok(), give);
+                let mut give = |chunk| filled.send(Ok(chunk)).is_ok();
+                let empty = || to_fill.recv().ok();
+                let read = to_read.read_all(begin, &mut reading, &empty, &mut give);
                 if let Err(error) = read {
                     // Nobody hears it if the work has ended already.
                     let _ = filled.send(Err(error));
@@ -134,25 +146,23 @@ impl<'a> Prefetch<'a> {
             let thread = thread::Builder::new().name("dualfit reader".into());
             let thread = thread.spawn_scoped(scope, read).ok()?;
             let queue = Queue { fill, ready };
-            let outcome = queue.work_through(spent, spare, kept, empty, &mut work);
+            let outcome = queue.work_through(spent, spare, kept, &empty, &mut work);
             // Both ends of the queue are gone, so the reader ends with the read that it is at.
             spent.reading += thread.join().unwrap_or_default();
             Some(outcome)
         });
         done.unwrap_or_else(|| {
-            for chunk in kept.chunks() {
-                if !work(spent, chunk)? {
-                    return Ok(());
-                }
+            if !kept.chunks().iter().all(|chunk| work(spent, chunk)) {
+                return Ok(());
             }
             let mut reading = Duration::ZERO;
             let buffer = Cell::new(Some(empty()));
-            let give = |chunk| {
+            let mut give = |chunk| {
                 let more = work(spent, &chunk);
                 buffer.set(Some(chunk));
                 more
             };
-            let outcome = reader.read_all(begin, &mut reading, || buffer.take(), give);
+            let outcome = reader.read_all(begin, &mut reading, &|| buffer.take(), &mut give);
             spare.extend(buffer.take());
             spent.reading += reading;
             spent.waiting += reading;
@@ -169,18 +179,16 @@ struct Queue {
 
 impl Queue {
     /// Takes the chunks that are kept and then those from the queue until there are no more, or `work` wants none.
-    fn work_through<E: From<Error>>(
+    fn work_through(
         self,
         spent: &mut ReadingTimes,
         spare: &mut Vec<Chunk>,
         kept: &mut Kept,
-        empty: impl Fn() -> Chunk,
-        work: &mut impl FnMut(&mut ReadingTimes, &Chunk) -> std::result::Result<bool, E>,
-    ) -> std::result::Result<(), E> {
-        for chunk in kept.chunks() {
-            if !work(spent, chunk)? {
-                return Ok(());
-            }
+        empty: &dyn Fn() -> Chunk,
+        work: &mut dyn FnMut(&mut ReadingTimes, &Chunk) -> bool,
+    ) -> Result<()> {
+        if !kept.chunks().iter().all(|chunk| work(spent, chunk)) {
+            return Ok(());
         }
         let mut seen = kept.points();
         loop {
@@ -195,11 +203,11 @@ impl Queue {
                 return Ok(());
             };
             let chunk = chunk?;
-            if !work(spent, &chunk)? {
+            if !work(spent, &chunk) {
                 return Ok(());
             }
             seen += chunk.len() as u64;
-            let buffer = kept.add(chunk).unwrap_or_else(&empty);
+            let buffer = kept.add(chunk).unwrap_or_else(empty);
             // When the reader has ended, the buffers are kept for the next pass.
             if let Err(unsent) = self.fill.send(buffer) {
                 spare.push(unsent.0);
@@ -219,13 +227,13 @@ struct Reader<'r, 'a> {
 impl Reader<'_, '_> {
     /// Fills buffers and gives them away, until the points or the buffers end, or no more are wanted. Adds
     /// the time that it reads to `reading`.
-    fn read_all<E: From<Error>>(
+    fn read_all(
         &mut self,
         skip: u64,
         reading: &mut Duration,
-        buffer: impl Fn() -> Option<Chunk>,
-        mut give: impl FnMut(Chunk) -> std::result::Result<bool, E>,
-    ) -> std::result::Result<(), E> {
+        buffer: &dyn Fn() -> Option<Chunk>,
+        give: &mut dyn FnMut(Chunk) -> bool,
+    ) -> Result<()> {
         let begun = Instant::now();
         guarded(|| self.begin(skip)).flatten()?;
         *reading += begun.elapsed();
@@ -236,7 +244,7 @@ impl Reader<'_, '_> {
                 guarded(|| self.next(&mut chunk)).flatten()?
             };
             *reading += begun.elapsed();
-            if (!chunk.is_empty() && !give(chunk)?) || !more {
+            if (!chunk.is_empty() && !give(chunk)) || !more {
                 return Ok(());
             }
         }

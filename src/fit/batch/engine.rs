@@ -27,6 +27,7 @@ use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::options::Options;
 use crate::solver::task::{Problem, Task, Work};
 use crate::threads::{self, lock};
+use std::iter::from_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -143,9 +144,22 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> 
         stopped: AtomicBool::new(false),
         tally: Mutex::new(BatchTally { finished: out.first, panic: None }),
     };
-    crew.divide(out);
+    threads::map(portions(out, crew.portion), |part| crew.make(part));
     let tally = crew.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.panic.map_or(Ok(()), |message| Err(Error::ObserverPanicked { message }))
+}
+
+/// A part in portions of so many fits.
+fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item = BatchPart<'_>> {
+    let mut rest = Some(part);
+    from_fn(move || {
+        let (head, behind) = match rest.take()? {
+            part if part.len() > fits => part.split(fits),
+            part => return Some(part),
+        };
+        rest = Some(behind);
+        Some(head)
+    })
 }
 
 /// Where a thread makes its fits.
@@ -184,17 +198,6 @@ struct BatchTally {
 }
 
 impl Scheduler<'_, '_> {
-    /// Halves a part until it is a portion.
-    fn divide(&self, part: BatchPart<'_>) {
-        let portions = part.len().div_ceil(self.portion);
-        if portions <= 1 {
-            self.make(part);
-        } else {
-            let (head, rest) = part.split(portions / 2 * self.portion);
-            threads::join(|| self.divide(head), || self.divide(rest));
-        }
-    }
-
     fn make(&self, mut part: BatchPart<'_>) {
         if self.stopped.load(Ordering::Relaxed) || self.request.is_cancelled() {
             return;

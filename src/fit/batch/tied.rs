@@ -3,7 +3,9 @@
 use super::arrays::Arrays;
 use crate::model::ties::Ties;
 use crate::threads;
-use rayon::prelude::*;
+
+/// Fits that a thread takes at a time.
+const PORTION: usize = 256;
 
 impl Arrays {
     /// Gives tied parameters what follows from the others, for which the covariances must be there; those
@@ -12,19 +14,21 @@ impl Arrays {
         if ties.is_empty() {
             return;
         }
-        threads::ready();
         let width = self.width;
-        let params = self.params.par_chunks_mut(width);
-        let errors = self.errors.par_chunks_mut(width);
-        let covariances = self.covariances.par_chunks_mut(width * width);
-        params.zip(errors).zip(covariances).for_each(|((params, errors), covariance)| {
-            if params.iter().enumerate().any(|(k, p)| p.is_nan() && ties.formula(k).is_none()) {
-                // Not run.
-                return;
-            }
-            ties.complete(params);
-            for (t, row) in ties.partials(params) {
-                tie_one(t, &row, errors, covariance);
+        let params = self.params.chunks_mut(width * PORTION);
+        let errors = self.errors.chunks_mut(width * PORTION);
+        let covariances = self.covariances.chunks_mut(width * width * PORTION);
+        threads::map(params.zip(errors).zip(covariances), |((params, errors), covariances)| {
+            let fits = params.chunks_mut(width).zip(errors.chunks_mut(width));
+            for ((params, errors), covariance) in fits.zip(covariances.chunks_mut(width * width)) {
+                if params.iter().enumerate().any(|(k, p)| p.is_nan() && ties.formula(k).is_none()) {
+                    // Not run.
+                    continue;
+                }
+                ties.complete(params);
+                for (t, row) in ties.partials(params) {
+                    tie_one(t, &row, errors, covariance);
+                }
             }
         });
         if !keep_covariance {

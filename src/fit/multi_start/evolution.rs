@@ -18,7 +18,6 @@ use crate::solver::observe::{Event, GenerationProgress, wants_to_stop};
 use crate::threads;
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -143,10 +142,8 @@ impl Evolution<'_> {
         if request.supply.is_on_device() || fills_all_threads(request)? {
             return several(request, points);
         }
-        threads::ready();
         let request = &Request { on_one_thread: true, ..request.clone() };
-        let parts = points.par_chunks(PORTION).map(|part| several(request, part));
-        let parts: Vec<Result<Vec<f64>>> = parts.collect();
+        let parts = threads::map(points.chunks(PORTION), |part| several(request, part));
         let mut costs = Vec::with_capacity(points.len());
         for part in parts {
             costs.extend(part?);

@@ -13,7 +13,6 @@ use crate::fit::warning::Warning;
 use crate::observe::span;
 use crate::solver::outcome::Outcome;
 use crate::threads;
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -48,10 +47,9 @@ pub(crate) fn from_all(
         }
         Some(outcome)
     };
-    threads::ready();
     let searched: Vec<Option<Result<Searched>>> = match in_turn {
         true => starts.iter().enumerate().map(search).collect(),
-        false => starts.par_iter().enumerate().map(search).collect(),
+        false => threads::map(starts.iter().enumerate(), search),
     };
     let row = request.points.units.row;
     let (mut trials, mut ends) = (Vec::with_capacity(starts.len()), Vec::new());

@@ -82,84 +82,82 @@ pub(crate) fn search<const Q: usize>(
     terms: usize,
     shapes: impl Fn(&[f64; Q], f64, &mut [f64]),
 ) -> BestPlace<Q> {
-    let terms = terms.min(MOST);
-    let mut work = Projection { columns: vec![0.0; terms * points.x.len()], points, terms, shapes };
-    let middle = std::array::from_fn(|i| 0.5 * (axes[i].low + axes[i].high));
-    let (mut best, mut cost) = (middle, f64::INFINITY);
-    let places: usize = axes.iter().map(|a| a.places).product();
-    for place in 0..places {
-        let mut rest = place;
-        let position = std::array::from_fn(|i| {
-            let index = rest % axes[i].places;
-            rest /= axes[i].places;
-            axes[i].low + index as f64 * axes[i].step()
-        });
-        let here = work.cost(&values(&axes, &position));
-        if here < cost {
-            (best, cost) = (position, here);
-        }
-    }
-    let mut step: [f64; Q] = std::array::from_fn(|i| 0.5 * axes[i].step());
-    let mut halvings = 0;
-    for _ in 0..ROUNDS {
-        let before = cost;
-        for i in 0..Q {
-            for direction in [-1.0, 1.0] {
-                let mut position = best;
-                position[i] = axes[i].within(best[i] + direction * step[i]);
-                let here = work.cost(&values(&axes, &position));
-                if here < cost {
-                    (best, cost) = (position, here);
-                }
+    let (n, terms) = (points.x.len(), terms.min(MOST));
+    let fill = |q: &[f64; Q], columns: &mut [f64]| {
+        let mut values = [0.0; MOST];
+        for (i, &x) in points.x.iter().enumerate() {
+            shapes(q, x, &mut values[..terms]);
+            for (j, &value) in values[..terms].iter().enumerate() {
+                columns[j * n + i] = value;
             }
         }
-        if cost == before {
-            step = step.map(|s| 0.5 * s);
-            halvings += 1;
-        }
-        if halvings == HALVINGS {
-            break;
-        }
-    }
-    let at = values(&axes, &best);
-    let (factors, cost) = work.project(&at);
-    BestPlace { at, factors: factors[..terms].to_vec(), cost }
+    };
+    Projection { columns: vec![0.0; terms * n], y: &points.y, terms, fill: &fill }.search(axes)
 }
 
-fn values<const Q: usize>(axes: &[SearchAxis; Q], position: &[f64; Q]) -> [f64; Q] {
-    std::array::from_fn(|i| axes[i].value(position[i]))
-}
-
-struct Projection<'a, F> {
+/// A search. It is compiled once for each number of parameters, whatever the shapes are.
+struct Projection<'a, const Q: usize> {
     /// The shapes at all points, one column each.
     columns: Vec<f64>,
-    points: &'a Sketch,
+    y: &'a [f64],
     terms: usize,
-    shapes: F,
+    /// Writes the columns.
+    fill: &'a dyn Fn(&[f64; Q], &mut [f64]),
 }
 
-impl<F> Projection<'_, F> {
-    fn cost<const Q: usize>(&mut self, q: &[f64; Q]) -> f64
-    where
-        F: Fn(&[f64; Q], f64, &mut [f64]),
-    {
+impl<const Q: usize> Projection<'_, Q> {
+    fn search(mut self, axes: [SearchAxis; Q]) -> BestPlace<Q> {
+        let middle = std::array::from_fn(|i| 0.5 * (axes[i].low + axes[i].high));
+        let (mut best, mut cost) = (middle, f64::INFINITY);
+        let places: usize = axes.iter().map(|a| a.places).product();
+        for place in 0..places {
+            let mut rest = place;
+            let position = std::array::from_fn(|i| {
+                let index = rest % axes[i].places;
+                rest /= axes[i].places;
+                axes[i].low + index as f64 * axes[i].step()
+            });
+            let here = self.cost(&values(&axes, &position));
+            if here < cost {
+                (best, cost) = (position, here);
+            }
+        }
+        let mut step: [f64; Q] = std::array::from_fn(|i| 0.5 * axes[i].step());
+        let mut halvings = 0;
+        for _ in 0..ROUNDS {
+            let before = cost;
+            for i in 0..Q {
+                for direction in [-1.0, 1.0] {
+                    let mut position = best;
+                    position[i] = axes[i].within(best[i] + direction * step[i]);
+                    let here = self.cost(&values(&axes, &position));
+                    if here < cost {
+                        (best, cost) = (position, here);
+                    }
+                }
+            }
+            if cost == before {
+                step = step.map(|s| 0.5 * s);
+                halvings += 1;
+            }
+            if halvings == HALVINGS {
+                break;
+            }
+        }
+        let at = values(&axes, &best);
+        let (factors, cost) = self.project(&at);
+        BestPlace { at, factors: factors[..self.terms].to_vec(), cost }
+    }
+
+    fn cost(&mut self, q: &[f64; Q]) -> f64 {
         self.project(q).1
     }
 
     /// The factors of least squares and the sum of squares that they leave, by modified Gram-Schmidt.
-    fn project<const Q: usize>(&mut self, q: &[f64; Q]) -> ([f64; MOST], f64)
-    where
-        F: Fn(&[f64; Q], f64, &mut [f64]),
-    {
-        let (n, terms) = (self.points.x.len(), self.terms);
-        let mut values = [0.0; MOST];
-        for (i, &x) in self.points.x.iter().enumerate() {
-            (self.shapes)(q, x, &mut values[..terms]);
-            for (j, &value) in values[..terms].iter().enumerate() {
-                self.columns[j * n + i] = value;
-            }
-        }
-        let mut rest = self.points.y.clone();
+    fn project(&mut self, q: &[f64; Q]) -> ([f64; MOST], f64) {
+        let (n, terms) = (self.y.len(), self.terms);
+        (self.fill)(q, &mut self.columns);
+        let mut rest = self.y.to_vec();
         // `r[j][k]`: the share of direction j in column k.
         let (mut r, mut shares) = ([[0.0; MOST]; MOST], [0.0; MOST]);
         for k in 0..terms {
@@ -194,6 +192,10 @@ impl<F> Projection<'_, F> {
         let finite = cost.is_finite() && factors.iter().all(|f| f.is_finite());
         if finite { (factors, cost) } else { ([0.0; MOST], f64::INFINITY) }
     }
+}
+
+fn values<const Q: usize>(axes: &[SearchAxis; Q], position: &[f64; Q]) -> [f64; Q] {
+    std::array::from_fn(|i| axes[i].value(position[i]))
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -25,6 +25,8 @@ pub(super) fn record(scales: bool, write: impl FnOnce()) -> Vec<Operation> {
     RECORD.take().operations
 }
 
+/// Not inlined, as nothing of a number's: the texts of functions are long.
+#[inline(never)]
 fn push(operation: Operation) -> Id {
     RECORD.with_borrow_mut(|record| {
         let next = record.operations.len() as Id;
@@ -125,6 +127,7 @@ impl From<f64> for Number {
 impl Neg for Number {
     type Output = Number;
 
+    #[inline(never)]
     fn neg(self) -> Number {
         match (operation(self.0), negative_of(self.0)) {
             (Operation::Constant(bits), _) => Number(constant(bits ^ SIGN)),
@@ -139,6 +142,7 @@ macro_rules! arithmetic {
         impl $operator for Number {
             type Output = Number;
 
+            #[inline(never)]
             fn $method(self, other: Number) -> Number {
                 Number(push($write(self.0, other.0)))
             }
@@ -166,16 +170,37 @@ arithmetic! {
     Div div: Operation::Divide;
 }
 
+/// `a` · `b` + `term`, rounded once.
+#[inline(never)]
+fn fused(a: Number, b: Number, term: Number) -> Number {
+    let sign = |id: Id| negative_of(id).map_or((id, false), |positive| (positive, true));
+    let [(a, a_negated), (b, b_negated), (term, less)] = [a, b, term].map(|number| sign(number.0));
+    let negated = a_negated != b_negated;
+    Number(push(Operation::Fused { negated, less, factors: [a, b], term }))
+}
+
+/// One of two numbers where something holds, the other elsewhere.
+#[inline(never)]
+fn selected(truth: Id, yes: Id, no: Id) -> Number {
+    Number(match operation(truth) {
+        _ if yes == no => yes,
+        Operation::Not(truth) => return selected(truth, no, yes),
+        Operation::Compare(Comparison::Less, a, b) if (a, b) == (yes, no) => {
+            push(Operation::Least(a, b))
+        }
+        Operation::Compare(Comparison::Less, a, b) if (b, a) == (yes, no) => {
+            push(Operation::Most(b, a))
+        }
+        _ => push(Operation::Select { truth, yes, no }),
+    })
+}
+
 impl Lane for Number {
     type Bits = Bits;
     type Truth = Holds;
 
     fn mul_add(self, factor: impl Into<Number>, term: impl Into<Number>) -> Number {
-        let sign = |id: Id| negative_of(id).map_or((id, false), |positive| (positive, true));
-        let [(a, a_negated), (b, b_negated), (term, less)] =
-            [self, factor.into(), term.into()].map(|number| sign(number.0));
-        let negated = a_negated != b_negated;
-        Number(push(Operation::Fused { negated, less, factors: [a, b], term }))
+        fused(self, factor.into(), term.into())
     }
 
     fn abs(self) -> Number {
@@ -309,17 +334,6 @@ impl Truth for Holds {
     type Number = Number;
 
     fn select(self, yes: impl Into<Number>, no: impl Into<Number>) -> Number {
-        let (yes, no) = (yes.into(), no.into());
-        match operation(self.0) {
-            _ if yes.0 == no.0 => yes,
-            Operation::Not(truth) => Holds(truth).select(no, yes),
-            Operation::Compare(Comparison::Less, a, b) if (a, b) == (yes.0, no.0) => {
-                Number(push(Operation::Least(a, b)))
-            }
-            Operation::Compare(Comparison::Less, a, b) if (b, a) == (yes.0, no.0) => {
-                Number(push(Operation::Most(b, a)))
-            }
-            _ => Number(push(Operation::Select { truth: self.0, yes: yes.0, no: no.0 })),
-        }
+        selected(self.0, yes.into().0, no.into().0)
     }
 }

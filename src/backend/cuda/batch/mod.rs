@@ -18,7 +18,6 @@ use crate::data::loss::{Estimator, Loss};
 use crate::threads;
 use arrays::{DeviceArrays, Resident, SharedTerms};
 pub(crate) use chunk::FitChunk;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
@@ -208,8 +207,7 @@ impl<'a> Batch<'a> {
         resident: Option<&'a Resident>,
     ) -> Result<Batch<'a>, LoadError> {
         let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
-        threads::ready();
-        let kernels = units.texts.par_iter().map(kernels).collect::<Result<_, _>>()?;
+        let kernels = threads::map(&units.texts, kernels).into_iter().collect::<Result<_, _>>()?;
         let driver = &device.driver;
         let data = match resident {
             Some(resident) => DataAtHand::Resident(resident),

@@ -7,7 +7,6 @@
 use super::context::{Context, Pinned};
 use crate::backend::cuda::driver::{Address, DriverError, Queue};
 use crate::threads;
-use rayon::prelude::*;
 
 /// Bytes that one thread copies at a time: they stay in its cache, and take longer than handing them
 /// out does.
@@ -53,9 +52,8 @@ impl Staging {
             if chunk.len() < 2 * PIECE {
                 staged.copy_from_slice(chunk);
             } else {
-                threads::ready();
-                let pieces = staged.par_chunks_mut(PIECE).zip(chunk.par_chunks(PIECE));
-                pieces.for_each(|(staged, piece)| staged.copy_from_slice(piece));
+                let pieces = staged.chunks_mut(PIECE).zip(chunk.chunks(PIECE));
+                threads::map(pieces, |(staged, piece)| staged.copy_from_slice(piece));
             }
             context.upload_pinned(to, buffer, chunk.len(), queue)?;
             to = Address(to.0 + chunk.len() as u64);
