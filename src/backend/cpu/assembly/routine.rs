@@ -14,10 +14,13 @@ use memmap2::{Mmap, MmapMut};
 use std::mem::MaybeUninit;
 use std::num::NonZero;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Points that the interpreter does in the time in which machine code is made.
-const ON_EACH_CORE: usize = 1 << 17;
+/// Points on each core after which machine code is made: it then takes no longer than what it has not saved so far. For the
+/// first time in a process, when the assembler's tables are made as well, and later.
+const ON_EACH_CORE: [usize; 2] = [1 << 17, 1 << 16];
+/// Whether machine code was made in this process.
+static HAS_MADE: AtomicBool = AtomicBool::new(false);
 /// Steps beyond which none is made: it would take long.
 const MOST_STEPS: usize = 4096;
 /// Arrays that a routine may have.
@@ -94,15 +97,16 @@ impl Routines {
     }
 }
 
-/// Points of a program after which machine code is made: it takes as long as the interpreter takes for so many on each
-/// core. `DUALFIT_JIT=0` is never, and `DUALFIT_JIT=1` at once.
+/// Points of a program after which machine code is made. `DUALFIT_JIT=0` is never, and `DUALFIT_JIT=1` at once.
 fn worthwhile() -> usize {
-    static POINTS: OnceLock<usize> = OnceLock::new();
-    *POINTS.get_or_init(|| match std::env::var("DUALFIT_JIT").as_deref() {
-        Ok("0") => usize::MAX,
-        Ok("1") => 0,
-        _ => ON_EACH_CORE * std::thread::available_parallelism().map_or(1, NonZero::get),
-    })
+    static POINTS: OnceLock<[usize; 2]> = OnceLock::new();
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let points = POINTS.get_or_init(|| match std::env::var("DUALFIT_JIT").as_deref() {
+        Ok("0") => [usize::MAX; 2],
+        Ok("1") => [0; 2],
+        _ => ON_EACH_CORE.map(|points| points * cores()),
+    });
+    points[usize::from(HAS_MADE.load(Ordering::Relaxed))]
 }
 
 /// A function of a [`Frame`].
@@ -135,6 +139,7 @@ impl Routine {
         let machine = assemble(&operations, Layout { vectors, spread, arrays, sums })?;
         let mut pages = MmapMut::map_anon(machine.bytes.len()).ok()?;
         pages.copy_from_slice(&machine.bytes);
+        HAS_MADE.store(true, Ordering::Relaxed);
         Some(Routine { pages: pages.make_exec().ok()?, entry: machine.entry })
     }
 
