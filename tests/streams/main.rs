@@ -1,4 +1,7 @@
 //! Fits of points that come in chunks, and the sources that read them from files.
 
+#[cfg(feature = "csv")]
+#[path = "../support/decoded.rs"]
+mod decoded;
 mod readers;
 mod stream;

@@ -5,9 +5,12 @@
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
+#[path = "decoded.rs"]
+mod decoded;
+
+use decoded::Decoded;
 use dualfit::device::Processor;
-use dualfit::error::SourceError;
-use dualfit::source::{Chunk, Shape, SliceSource, Source};
+use dualfit::source::SliceSource;
 use dualfit::{Backend, CurveFit, Error, Estimator, Fit, Loss, Sigma, Stream};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
@@ -89,30 +92,6 @@ pub fn streams_are_those_of_the_cpu(place: Place<'_>) {
     assert_same(&there, &here);
 }
 
-/// A source that takes long to decode, as it says.
-struct Slow<S>(S);
-
-impl<S: Source> Source for Slow<S> {
-    fn shape(&self) -> Shape {
-        self.0.shape()
-    }
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.0.rewind()
-    }
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        self.0.read(chunk, most)
-    }
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        self.0.skip(count)
-    }
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        self.0.fingerprint()
-    }
-    fn is_slow(&self) -> bool {
-        true
-    }
-}
-
 pub fn decoded_points_are_kept(place: Place<'_>) {
     let all = data();
     let [x, y, _] = &all;
@@ -121,7 +100,7 @@ pub fn decoded_points_are_kept(place: Place<'_>) {
     let none = model.fit_stream(stream(&all, false), START).unwrap();
     assert_eq!(kept(&none), 0);
     for (limit, most) in [(600_000, 1), (256_000_000, POINTS as u64)] {
-        let source = Slow(SliceSource::new(x, y).unwrap());
+        let source = Decoded { source: SliceSource::new(x, y).unwrap(), is_slow: true };
         let stream = Stream::new(source).chunk_points(8192).prefetch(0).subsample(false);
         let fit = model.fit_stream(stream.memory_limit(limit), START).unwrap();
         assert_eq!(fit.stats().processor, Processor::Cuda);

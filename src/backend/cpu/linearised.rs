@@ -70,14 +70,7 @@ impl At<'_> {
                             let (value, partials) = self.call(calls, steps, columns, i)?;
                             Ok(each(i, value, &partials))
                         };
-                        let of_chunk = |points: Range<usize>| points.map(one).collect();
-                        let made: Vec<Result<Vec<R>>> =
-                            threads::map(Chunks::of_calls(n).ranges(), of_chunk);
-                        let mut all = Vec::with_capacity(n);
-                        for made in made {
-                            all.append(&mut made?);
-                        }
-                        Ok(all)
+                        of_points(n, one)
                     }
                     Calls::Arrays(calls) => {
                         let mut arrays = ArrayPass::of(columns, n, 1 + self.by.len());
@@ -88,12 +81,9 @@ impl At<'_> {
                             let mut partials = vec![0.0; self.params.len()];
                             let found = self.by.iter().zip(&arrays.outputs[1..]);
                             found.for_each(|(&k, output)| partials[k] = output[i]);
-                            each(i, arrays.outputs[0][i], &partials)
+                            Ok(each(i, arrays.outputs[0][i], &partials))
                         };
-                        let of_chunk = |points: Range<usize>| points.map(one).collect();
-                        let made: Vec<Vec<R>> =
-                            threads::map(Chunks::of_calls(n).ranges(), of_chunk);
-                        Ok(made.into_iter().flatten().collect())
+                        of_points(n, one)
                     }
                 }
             }
@@ -159,4 +149,14 @@ impl At<'_> {
             place: format!("point {i} of a prediction"),
         })
     }
+}
+
+/// What `one` makes of each of `n` points, of which a thread takes several at a time.
+fn of_points<R: Send>(n: usize, one: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let of_chunk = |points: Range<usize>| points.map(&one).collect::<Result<Vec<R>>>();
+    let mut all = Vec::with_capacity(n);
+    for made in threads::map(Chunks::of_calls(n).ranges(), of_chunk) {
+        all.append(&mut made?);
+    }
+    Ok(all)
 }

@@ -1,9 +1,9 @@
 //! Points that are kept from pass to pass: the same fit whether none of them are, some or all.
 
+use crate::decoded::Decoded;
 use crate::stream::changed::{fitted, long_ago, set_time, what};
 use crate::stream::support::{bits, folder, noise};
-use dualfit::error::SourceError;
-use dualfit::source::{Chunk, CsvOptions, CsvSource, Shape, Source};
+use dualfit::source::{CsvOptions, CsvSource, Source};
 use dualfit::{Backend, CurveFit, Error, Event, Fit, Stream, Termination};
 use rayon::ThreadPoolBuilder;
 use std::fmt::Write;
@@ -31,27 +31,6 @@ fn source(text: &str) -> CsvSource {
     CsvSource::from_bytes("table", text.as_bytes(), CsvOptions::default()).unwrap()
 }
 
-/// A source of which nothing is kept.
-struct Unkept<S>(S);
-
-impl<S: Source> Source for Unkept<S> {
-    fn shape(&self) -> Shape {
-        self.0.shape()
-    }
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.0.rewind()
-    }
-    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        self.0.read(chunk, most)
-    }
-    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
-        self.0.skip(count)
-    }
-    fn fingerprint(&self) -> Result<String, SourceError> {
-        self.0.fingerprint()
-    }
-}
-
 fn kept(fit: &Fit) -> u64 {
     fit.stats().stream.as_ref().unwrap().kept_points
 }
@@ -68,7 +47,9 @@ fn the_bits_are_the_same_whatever_is_kept() {
         let stream = |source: Box<dyn Source>| {
             Stream::new(source).chunk_points(PIECE).prefetch(0).subsample(false)
         };
-        let none = decay().fit_stream(stream(Box::new(Unkept(source(&text)))), START).unwrap();
+        let none = decay()
+            .fit_stream(stream(Box::new(Decoded { source: source(&text), is_slow: false })), START)
+            .unwrap();
         assert!(none.converged(), "{none}");
         assert_eq!(kept(&none), 0);
         for chunks in 0..=5 {

@@ -118,21 +118,21 @@ impl<G: Groups> Batches<G> {
         let rows = Rows { file, groups, ends };
         Ok(FileSource::new(Batches { rows, kinds, parts: Vec::new() }, roles))
     }
+}
 
-    /// The parts with the places of their values in the points of a chunk.
-    fn fillings<'a>(&'a mut self, roles: &Roles, chunk: &'a mut Chunk) -> Vec<Filling<'a>> {
-        let empty = |part| Filling { part, places: Vec::new() };
-        let mut fillings: Vec<Filling<'a>> = self.parts.iter_mut().map(empty).collect();
-        for ((_, column), target) in roles.all().zip(Target::all(chunk)) {
-            for filling in &mut fillings {
-                if let Ok(place) = filling.part.columns.binary_search(&column) {
-                    filling.places.push((place, target));
-                    break;
-                }
+/// The parts with the places of their values in the points of a chunk.
+fn fillings<'a>(parts: &'a mut [Part], roles: &Roles, chunk: &'a mut Chunk) -> Vec<Filling<'a>> {
+    let empty = |part| Filling { part, places: Vec::new() };
+    let mut fillings: Vec<Filling<'a>> = parts.iter_mut().map(empty).collect();
+    for ((_, column), target) in roles.all().zip(Target::all(chunk)) {
+        for filling in &mut fillings {
+            if let Ok(place) = filling.part.columns.binary_search(&column) {
+                filling.places.push((place, target));
+                break;
             }
         }
-        fillings
     }
+    fillings
 }
 
 impl<G: Groups> Rows<G> {
@@ -266,9 +266,9 @@ impl<G: Groups> Format for Batches<G> {
         chunk: &mut Chunk,
         most: usize,
     ) -> Result<usize, SourceError> {
-        let (rows, before) = (self.rows.clone(), chunk.len());
-        let fill = |mut filling| rows.fill(roles, &mut filling, next, most);
-        let fillings = self.fillings(roles, chunk);
+        let (Batches { rows, parts, .. }, before) = (self, chunk.len());
+        let fill = |mut filling: Filling<'_>| rows.fill(roles, &mut filling, next, most);
+        let fillings = fillings(parts, roles, chunk);
         let filled = match most < WORTH_A_THREAD {
             true => fillings.into_iter().map(fill).collect(),
             false => side_by_side::each(fillings, fill),
