@@ -189,10 +189,11 @@ impl Groups for Messages {
         row: u64,
         columns: &[usize],
     ) -> Result<Decoder, SourceError> {
-        let Some(&batch) = self.batches.get(group) else { return Ok(Box::new(std::iter::empty())) };
-        let batch = self.read(file, batch, columns)?;
-        let row = batch.num_rows().min(usize::try_from(row).unwrap_or(usize::MAX));
-        let rest = batch.slice(row, batch.num_rows() - row);
-        Ok(Box::new(std::iter::once(Ok(rest))))
+        let batch = self.batches.get(group).map(|&batch| self.read(file, batch, columns));
+        let rest = batch.transpose()?.map(|batch| {
+            let row = batch.num_rows().min(usize::try_from(row).unwrap_or(usize::MAX));
+            Ok(batch.slice(row, batch.num_rows() - row))
+        });
+        Ok(Decoder { batches: Box::new(rest.into_iter()), ahead: Vec::new() })
     }
 }

@@ -24,7 +24,8 @@ pub(crate) fn count() -> usize {
     THREADS.get().map_or_else(threads::count, NonZero::get)
 }
 
-/// What `work` makes of each part, in their order. Where the system gives fewer threads, these do it all.
+/// What `work` makes of each part, in their order, in which they are begun. Where the system gives fewer threads, these
+/// do it all.
 #[cfg_attr(not(any(feature = "arrow", feature = "csv", feature = "parquet")), expect(dead_code))]
 pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let helpers = count().min(parts.len()).saturating_sub(1);

@@ -1,12 +1,13 @@
-//! Columns of Parquet files that are decoded side by side: the same points, bits and errors on any number of threads.
+//! Columns of Parquet files and their pages that are decoded side by side: the same points, bits and errors on any
+//! number of threads.
 
-use crate::readers::points::{points_of, same};
+use crate::readers::points::{Point, points_of, rest, same};
 use crate::stream::support::{bits, folder, noise};
 use dualfit::source::{Chunk, ParquetSource, SliceSource, Source};
 use dualfit::{Backend, CurveFit, Error, Fit, Sigma, Stream};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::DoubleType;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -21,32 +22,37 @@ const GROUP: usize = 50_000;
 const POINTS: usize = 3 * GROUP + 7;
 const START: [f64; 2] = [1.0, 0.5];
 
-fn columns() -> [Vec<f64>; 3] {
-    let x: Vec<f64> = (0..POINTS).map(|i| 4.0 * i as f64 / POINTS as f64).collect();
-    let errors = noise(POINTS, 0.1, 5);
+fn columns(points: usize) -> [Vec<f64>; 3] {
+    let x: Vec<f64> = (0..points).map(|i| 4.0 * i as f64 / points as f64).collect();
+    let errors = noise(points, 0.1, 5);
     let y = x.iter().zip(&errors).map(|(x, error)| 2.0 * (-0.7 * x).exp() + error).collect();
     let sigma = x.iter().map(|x| 0.1 + 0.01 * x).collect();
     [x, y, sigma]
 }
 
-fn write(path: &Path, columns: &[Vec<f64>; 3]) {
-    let schema = "message m { required double x; required double y; required double sigma; }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
-    let zstandard = Compression::ZSTD(ZstdLevel::default());
-    let options = WriterProperties::builder()
-        .set_compression(zstandard)
+/// Zstandard in plain pages of 7000 rows.
+fn plain() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_dictionary_enabled(false)
         .set_data_page_row_count_limit(7000)
         .set_write_batch_size(1000)
-        .build();
+}
+
+fn write(path: &Path, columns: &[Vec<f64>; 3], group: usize, options: WriterPropertiesBuilder) {
+    let schema = "message m { optional double x; required double y; required double sigma; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let options = options.build();
     let file = File::create(path).unwrap();
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(options)).unwrap();
-    for first in (0..POINTS).step_by(GROUP) {
+    let points = columns[0].len();
+    for first in (0..points).step_by(group) {
         let mut rows = writer.next_row_group().unwrap();
-        for values in columns {
-            let values = &values[first..POINTS.min(first + GROUP)];
+        for (number, values) in columns.iter().enumerate() {
+            let values = &values[first..points.min(first + group)];
+            let levels = (number == 0).then(|| vec![1; values.len()]);
             let mut column = rows.next_column().unwrap().unwrap();
-            column.typed::<DoubleType>().write_batch(values, None, None).unwrap();
+            column.typed::<DoubleType>().write_batch(values, levels.as_deref(), None).unwrap();
             column.close().unwrap();
         }
         rows.close().unwrap();
@@ -72,8 +78,8 @@ fn fitted<'a>(source: impl Source + 'a, chunk: usize, limit: usize) -> Result<Fi
 fn the_bits_are_those_of_memory() {
     let folder = folder();
     let path = folder.path().join("points.parquet");
-    let all = columns();
-    write(&path, &all);
+    let all = columns(POINTS);
+    write(&path, &all, GROUP, plain());
     let [x, y, sigma] = &all;
     let slices = SliceSource::new(x, y).unwrap().sigma(sigma).unwrap();
     let expected = fitted(slices, WORTH_A_THREAD, 256 << 20).unwrap();
@@ -90,13 +96,74 @@ fn the_bits_are_those_of_memory() {
     }
 }
 
+/// The points from a row on, on so many threads.
+fn read_from(first: usize, path: &Path, threads: usize) -> Vec<Point> {
+    on_threads(threads, || {
+        let mut source = opened(path);
+        assert_eq!(source.skip(first as u64), Ok(first as u64));
+        rest(&mut source, WORTH_A_THREAD + 1).unwrap()
+    })
+}
+
+/// Pages of both versions, with a dictionary or without, one page in a group, and many: the points from any row on.
+#[test]
+fn pages_of_all_kinds_are_read_from_any_row_on() {
+    let folder = folder();
+    let path = folder.path().join("points.parquet");
+    let mut all = columns(POINTS);
+    // A dictionary is of use where values come again.
+    all[2] = (0..POINTS).map(|i| 0.1 + 0.01 * (i % 100) as f64).collect();
+    let (second, dictionary) =
+        (WriterVersion::PARQUET_2_0, || plain().set_dictionary_enabled(true));
+    let kinds = [
+        ("dictionary", dictionary()),
+        ("dictionary that is given up", dictionary().set_dictionary_page_size_limit(100_000)),
+        ("version 2", plain().set_writer_version(second)),
+        ("version 2, dictionary", dictionary().set_writer_version(second)),
+        ("Snappy", plain().set_compression(Compression::SNAPPY)),
+        ("one page", plain().set_data_page_row_count_limit(1 << 20)),
+        ("small pages", plain().set_data_page_row_count_limit(100).set_write_batch_size(100)),
+        ("not compressed", plain().set_compression(Compression::UNCOMPRESSED)),
+    ];
+    for (kind, options) in kinds {
+        write(&path, &all, GROUP, options);
+        for threads in [1, 2, 3, 16] {
+            for first in [0, 1, 6999, 7000, 7001, GROUP - 1, GROUP, GROUP + 1, POINTS - 1, POINTS] {
+                let points = read_from(first, &path, threads);
+                let expected: Vec<_> = (first..POINTS)
+                    .map(|i| (vec![all[0][i]], all[1][i], Some(all[2][i])))
+                    .collect();
+                assert!(same(&points, &expected), "{kind}, {threads} threads, from {first}");
+            }
+        }
+    }
+}
+
+/// Pages of more bytes than are unpacked before they are asked for.
+#[test]
+fn large_pages_are_read_when_their_turn_comes() {
+    let folder = folder();
+    let path = folder.path().join("points.parquet");
+    let (page, points) = (600_000, 1_300_000);
+    let all = columns(points);
+    let options = plain().set_data_page_row_count_limit(page).set_data_page_size_limit(64 << 20);
+    write(&path, &all, points, options);
+    for threads in [1, 2, 16] {
+        for first in [0, page - 1, page, page + 1] {
+            let expected: Vec<_> =
+                (first..points).map(|i| (vec![all[0][i]], all[1][i], Some(all[2][i]))).collect();
+            assert!(same(&read_from(first, &path, threads), &expected), "{threads} threads");
+        }
+    }
+}
+
 /// A column that cannot be decoded in the middle: the points before it, and then the same error, whatever was asked for.
 #[test]
 fn one_damaged_column_is_found_at_its_row() {
     let folder = folder();
     let path = folder.path().join("points.parquet");
-    let all = columns();
-    write(&path, &all);
+    let all = columns(POINTS);
+    write(&path, &all, GROUP, plain());
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     // The middle of the second group's y.
     let (start, length) = reader.metadata().row_group(1).column(1).byte_range();

@@ -1,30 +1,35 @@
 //! Rows that a library decodes in groups to arrays of Arrow: what the readers of Arrow and of Parquet files
 //! have in common.
 
+use super::arrays::{append, flatten, refusal, show};
 use super::cell::Cell;
 use super::file::DataFile;
 use super::guard::guarded;
 use super::roles::{Roles, Target};
 use super::source::{FileSource, Format};
-use crate::data::moment::{Clock, Moment};
 use crate::data::source::{Chunk, Width, side_by_side};
 use crate::error::source::SourceError;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
-use arrow_buffer::NullBuffer;
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType};
 use std::fmt;
 use std::sync::Arc;
 
 /// Rows from which parts of them are decoded on threads of their own.
 const WORTH_A_THREAD: usize = 1 << 15;
 
-/// Decodes the rows of a group, some at a time.
-pub(crate) type Decoder = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+/// What decodes the rows of a group.
+pub(crate) struct Decoder {
+    /// Some rows at a time.
+    pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+    /// What can be done side by side before they are asked for.
+    pub(crate) ahead: Vec<Arc<dyn Ahead>>,
+}
+
+/// Work that a decoder would do itself.
+pub(crate) trait Ahead: Send + Sync {
+    /// Does it for the rows of the group before number `end`. What goes wrong is told when they are decoded.
+    fn prepare(&self, file: &DataFile, end: u64);
+}
 
 /// Groups of rows of a file.
 pub(crate) trait Groups: Clone + Send + Sync {
@@ -76,7 +81,8 @@ struct Part {
 
 /// What has been decoded, and what decodes the rest of the group.
 struct Open {
-    /// The number of the first row of the batch, and of the row behind the group.
+    /// The number of the group's first row, of the batch's, and of the row behind the group.
+    begin: u64,
     at: u64,
     end: u64,
     batch: Option<RecordBatch>,
@@ -87,6 +93,14 @@ struct Open {
 struct Filling<'a> {
     part: &'a mut Part,
     places: Vec<(usize, Target<'a>)>,
+}
+
+/// What a thread does next.
+enum Turn<'a> {
+    /// Decodes the rows of a part.
+    Fill(Filling<'a>),
+    /// Does work ahead of a thread that decodes, for the rows of the group before this number.
+    Help(Arc<dyn Ahead>, u64),
 }
 
 impl<G: Groups> Clone for Batches<G> {
@@ -186,15 +200,12 @@ impl<G: Groups> Rows<G> {
 
     /// Some rows of the group of row `next`, from that on, and the number of the row behind the group.
     fn batch(&self, part: &mut Part, next: u64) -> Result<(RecordBatch, u64), SourceError> {
-        let mut open = match part.open.take() {
-            Some(open) if open.has(next) => open,
-            _ => self.open(&part.columns, next)?,
-        };
+        let mut open = self.opened(part, next)?;
         let passed = (next - open.at) as usize;
         let rest = open.batch.take().map(|batch| batch.slice(passed, batch.num_rows() - passed));
         let batch = match rest.filter(|rest| rest.num_rows() > 0).map(Ok) {
             Some(rest) => Some(rest),
-            None => open.decoder.find(|found| !matches!(found, Ok(b) if b.num_rows() == 0)),
+            None => open.decoder.batches.find(|found| !matches!(found, Ok(b) if b.num_rows() == 0)),
         };
         let few = || self.file.error("it is damaged: a group of rows has fewer than it says");
         let batch = batch.ok_or_else(few)?.map_err(|why| self.file.error(said(&why)))?;
@@ -203,16 +214,42 @@ impl<G: Groups> Rows<G> {
         Ok((batch, end))
     }
 
-    /// The group of row `next`, decoded from there on.
-    fn open(&self, columns: &[usize], next: u64) -> Result<Open, SourceError> {
+    /// The group of row `next`, decoded from there on. What was open is taken from the part.
+    fn opened(&self, part: &mut Part, next: u64) -> Result<Open, SourceError> {
+        if let Some(open) = part.open.take().filter(|open| open.has(next)) {
+            return Ok(open);
+        }
         let group = self.ends.partition_point(|&end| end <= next);
         let begin = group.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let decoder = self.groups.decode(&self.file, group, next - begin, columns)?;
-        Ok(Open { at: next, end: self.ends[group], batch: None, decoder })
+        let decoder = self.groups.decode(&self.file, group, next - begin, &part.columns)?;
+        Ok(Open { begin, at: next, end: self.ends[group], batch: None, decoder })
+    }
+
+    /// Opens the parts at row `next`. Returns how many rows to read side by side, of `most`: work can be done ahead for those
+    /// of one group only.
+    fn open(&self, parts: &mut [Part], next: u64, most: usize) -> usize {
+        let mut rows = most;
+        for part in parts {
+            // What is wrong is met again when it is read.
+            part.open = guarded(&self.file, || self.opened(part, next)).ok();
+            if let Some(open) = part.open.as_ref().filter(|open| !open.decoder.ahead.is_empty()) {
+                rows = rows.min(usize::try_from(open.end - next).unwrap_or(usize::MAX));
+            }
+        }
+        rows
     }
 }
 
 impl Part {
+    /// What helps to decode the rows before number `end`.
+    fn ahead<'a>(&self, end: u64) -> Vec<Turn<'a>> {
+        let help = |open: &Open| {
+            let end = end.saturating_sub(open.begin);
+            open.decoder.ahead.iter().map(|ahead| Turn::Help(ahead.clone(), end)).collect()
+        };
+        self.open.as_ref().map(help).unwrap_or_default()
+    }
+
     /// An error in which its column is named, where it has one alone.
     fn named(&self, roles: &Roles, error: SourceError) -> SourceError {
         match self.columns[..] {
@@ -258,7 +295,7 @@ impl<G: Groups> Format for Batches<G> {
         used.iter().try_for_each(|column| roles.find(column).map(drop))
     }
 
-    /// Reads the parts side by side, each as far as it can be read.
+    /// Reads the parts side by side, each as far as it can be read. Threads that have none left help the others.
     fn read(
         &mut self,
         roles: &Roles,
@@ -267,11 +304,23 @@ impl<G: Groups> Format for Batches<G> {
         most: usize,
     ) -> Result<usize, SourceError> {
         let (Batches { rows, parts, .. }, before) = (self, chunk.len());
-        let fill = |mut filling: Filling<'_>| rows.fill(roles, &mut filling, next, most);
-        let fillings = fillings(parts, roles, chunk);
-        let filled = match most < WORTH_A_THREAD {
-            true => fillings.into_iter().map(fill).collect(),
-            false => side_by_side::each(fillings, fill),
+        let alone = most < WORTH_A_THREAD || next >= rows.count() || side_by_side::count() == 1;
+        let most = if alone { most } else { rows.open(parts, next, most) };
+        let end = next.saturating_add(most as u64);
+        let ahead: Vec<_> =
+            parts.iter().filter(|_| !alone).flat_map(|part| part.ahead(end)).collect();
+        let turns = fillings(parts, roles, chunk).into_iter().map(Turn::Fill);
+        let turns: Vec<Turn<'_>> = turns.chain(ahead).collect();
+        let turn = |turn| match turn {
+            Turn::Fill(mut filling) => Some(rows.fill(roles, &mut filling, next, most)),
+            Turn::Help(ahead, end) => {
+                ahead.prepare(&rows.file, end);
+                None
+            }
+        };
+        let filled: Vec<_> = match alone {
+            true => turns.into_iter().filter_map(turn).collect(),
+            false => side_by_side::each(turns, turn).into_iter().flatten().collect(),
         };
         let fewest = filled.into_iter().min_by_key(|&(rows, _)| rows);
         match fewest {
@@ -307,7 +356,7 @@ impl<G: Groups> Format for Batches<G> {
         let Rows { file, groups, ends } = &self.rows;
         guarded(file, || {
             for group in 0..ends.len() {
-                for batch in groups.decode(file, group, 0, &[column])? {
+                for batch in groups.decode(file, group, 0, &[column])?.batches {
                     let batch = batch.map_err(|why| file.error(said(&why)))?;
                     let mut arrays = Vec::new();
                     batch.columns().iter().for_each(|array| flatten(array, None, &mut arrays));
@@ -328,132 +377,5 @@ pub(crate) fn said(error: &dyn fmt::Display) -> String {
     match text.split_once("External: ") {
         Some((_, ours)) => ours.to_string(),
         None => format!("it cannot be decoded: {text}"),
-    }
-}
-
-/// Why a column of this type cannot be read, if it cannot.
-fn refusal(kind: &DataType) -> Option<String> {
-    use DataType::{Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
-    match kind {
-        Float32 | Float64 | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => None,
-        other => Some(format!(
-            "it has values of type {other}; floating-point numbers and integers can be read: convert it"
-        )),
-    }
-}
-
-/// Shows the values of an array of words or times until `each` wants no more; whether it wants more. `None` for
-/// an array of another type.
-fn show<'a>(
-    array: &'a ArrayRef,
-    nulls: Option<&NullBuffer>,
-    each: &mut dyn FnMut(Cell<'_>) -> bool,
-) -> Option<bool> {
-    use DataType::{Date32, Date64, LargeUtf8, Time32, Time64, Timestamp, Utf8, Utf8View};
-    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    let there = |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
-    let mut cells = |cell: &dyn Fn(usize) -> Cell<'a>| {
-        Some((0..array.len()).all(|row| each(if there(row) { cell(row) } else { Cell::Missing })))
-    };
-    let unit = |unit: &TimeUnit| match unit {
-        Second => 1_000_000_000,
-        Millisecond => 1_000_000,
-        Microsecond => 1_000,
-        Nanosecond => 1,
-    };
-    let data = array.to_data();
-    let (clock, nanoseconds) = match array.data_type() {
-        DataType::Int64 => return cells(&|row| Cell::Whole(data.buffer::<i64>(0)[row].into())),
-        DataType::UInt64 => return cells(&|row| Cell::Whole(data.buffer::<u64>(0)[row].into())),
-        Utf8 => return cells(&|row| Cell::Text(array.as_string::<i32>().value(row).trim())),
-        LargeUtf8 => return cells(&|row| Cell::Text(array.as_string::<i64>().value(row).trim())),
-        Utf8View => return cells(&|row| Cell::Text(array.as_string_view().value(row).trim())),
-        Date32 => (Clock::Calendar, 86_400_000_000_000),
-        Date64 => (Clock::Calendar, unit(&Millisecond)),
-        Time32(each) | Time64(each) => (Clock::OfDay, unit(each)),
-        Timestamp(each, None) => (Clock::Local, unit(each)),
-        Timestamp(each, Some(_)) => (Clock::Universal, unit(each)),
-        _ => return None,
-    };
-    // All of them are whole numbers of 4 or of 8 bytes.
-    let narrow = matches!(array.data_type(), Date32 | Time32(_));
-    let (short, long) = match narrow {
-        true => (data.buffer::<i32>(0), &[][..]),
-        false => (&[][..], data.buffer::<i64>(0)),
-    };
-    cells(&|row| {
-        let whole = if narrow { i128::from(short[row]) } else { i128::from(long[row]) };
-        Cell::Time(Moment { clock, nanoseconds: whole * nanoseconds })
-    })
-}
-
-/// The columns within a column, where it is a structure, or itself, and where they have no values. What is
-/// within a structure is null where the structure is.
-fn flatten(
-    array: &ArrayRef,
-    outer: Option<&NullBuffer>,
-    out: &mut Vec<(ArrayRef, Option<NullBuffer>)>,
-) {
-    let nulls = NullBuffer::union(outer, array.nulls());
-    match array.as_struct_opt() {
-        Some(fields) => {
-            fields.columns().iter().for_each(|field| flatten(field, nulls.as_ref(), out))
-        }
-        None => out.push((array.clone(), nulls)),
-    }
-}
-
-/// Appends the first `count` values of an array, nulls as NaN; false if they are no numbers, or wider than
-/// the column.
-fn append(
-    array: &ArrayRef,
-    nulls: Option<&NullBuffer>,
-    count: usize,
-    out: &mut Target<'_>,
-) -> bool {
-    let out = match (out, array.as_primitive_opt::<Float32Type>()) {
-        (Target::F64(out), _) => out,
-        (Target::F32(out), Some(array)) => {
-            extend(out, array, nulls, count, f32::NAN, |value| value);
-            return true;
-        }
-        (Target::F32(_), None) => return false,
-    };
-    macro_rules! widened {
-        ($kind:ty) => {
-            extend(out, array.as_primitive::<$kind>(), nulls, count, f64::NAN, |value| value as f64)
-        };
-    }
-    match array.data_type() {
-        DataType::Float64 => widened!(Float64Type),
-        DataType::Float32 => widened!(Float32Type),
-        DataType::Int8 => widened!(Int8Type),
-        DataType::Int16 => widened!(Int16Type),
-        DataType::Int32 => widened!(Int32Type),
-        DataType::Int64 => widened!(Int64Type),
-        DataType::UInt8 => widened!(UInt8Type),
-        DataType::UInt16 => widened!(UInt16Type),
-        DataType::UInt32 => widened!(UInt32Type),
-        DataType::UInt64 => widened!(UInt64Type),
-        _ => return false,
-    }
-    true
-}
-
-fn extend<T: ArrowPrimitiveType, V: Copy>(
-    out: &mut Vec<V>,
-    array: &PrimitiveArray<T>,
-    nulls: Option<&NullBuffer>,
-    count: usize,
-    null: V,
-    convert: impl Fn(T::Native) -> V,
-) {
-    let values = array.values().iter().take(count);
-    match nulls.filter(|nulls| nulls.null_count() > 0) {
-        None => out.extend(values.map(|&value| convert(value))),
-        Some(nulls) => {
-            let value = |(&value, there)| if there { convert(value) } else { null };
-            out.extend(values.zip(nulls.iter()).map(value));
-        }
     }
 }

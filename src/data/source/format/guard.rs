@@ -61,9 +61,9 @@ mod thrift {
         pass(&mut bytes, 12, 0).is_some()
     }
 
-    /// Refuses the header of a page with more bytes than pages have, or with a dictionary that is shorter
-    /// than it says: the decoder allocates what they say.
-    pub(crate) fn check_page_header(header: &[u8]) -> Result<(), String> {
+    /// The bytes of a page when it is unpacked, from its header. Refuses more than pages have, and a dictionary that
+    /// is shorter than it says: the decoder allocates what they say.
+    pub(crate) fn check_page_header(header: &[u8]) -> Result<u64, String> {
         const DICTIONARY: i64 = 2;
         let damaged = || String::from("a page header is damaged");
         let mut rest = header;
@@ -84,7 +84,7 @@ mod thrift {
                 ));
             }
         }
-        Ok(())
+        Ok(size as u64)
     }
 
     fn byte(bytes: &mut &[u8]) -> Option<u8> {
@@ -189,9 +189,9 @@ mod thrift {
                 check_page_header(&parts.concat())
             };
             let dictionary = [0x4c, 0x15, 0x14];
-            assert_eq!(page(2, &[0x50], &dictionary), Ok(()), "ten values in 40 bytes");
-            assert_eq!(page(2, &[0x50], &[0x15, 0x7f, 0x3c, 0x15, 0x14]), Ok(()));
-            assert_eq!(page(0, &[0x50], &[0x2c, 0x15, 0xff, 0x7f]), Ok(()));
+            assert_eq!(page(2, &[0x50], &dictionary), Ok(40), "ten values in 40 bytes");
+            assert_eq!(page(2, &[0x50], &[0x15, 0x7f, 0x3c, 0x15, 0x14]), Ok(40));
+            assert_eq!(page(0, &[0x50], &[0x2c, 0x15, 0xff, 0x7f]), Ok(40));
             let many = page(2, &[0x50], &[0x4c, 0x15, 0x16]).unwrap_err();
             assert_eq!(many, "a dictionary of 40 bytes says that it has 11 values");
             assert!(page(2, &[0x50], &[0x15, 0x7f, 0x3c, 0x15, 0xff, 0xff, 0x7f]).is_err());

@@ -1,6 +1,8 @@
 //! What the readers of files have in common.
 
 #[cfg(any(feature = "arrow", feature = "parquet"))]
+pub(crate) mod arrays;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod batches;
 pub(crate) mod binary;
 pub(crate) mod cell;

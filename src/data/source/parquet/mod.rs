@@ -1,36 +1,35 @@
 //! Parquet files as a source.
 
+mod pages;
+
 use super::format::batches::{Batches, Decoder, Groups, said};
 use super::format::file::DataFile;
-use super::format::guard::{check_page_header, guarded, is_sound};
+use super::format::guard::{guarded, is_sound};
 use super::format::source::{FileSource, file_source};
 use crate::error::source::SourceError;
-use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups, RowSelection,
+    RowSelector,
 };
+use ::parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::FOOTER_SIZE;
 use ::parquet::file::metadata::{FooterTail, ParquetMetaDataReader};
-use ::parquet::file::reader::{ChunkReader, Length};
-use arrow_schema::DataType;
-use bytes::Bytes;
-use std::io::{self, Cursor, Read};
+use arrow_schema::{ArrowError, DataType};
+use pages::Group;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Rows decoded at a time.
 const AT_A_TIME: usize = 1 << 14;
 
-/// A page header that is longer is taken for damage: of numbers it has about a hundred bytes.
-const LARGEST_HEADER: usize = 4 << 10;
-
 /// A Parquet file as a source. Columns go by the names of the file (`a.b` for a field of a structure)
 /// or by number; x is the first and y the second until something else is said. They are floating-point
 /// numbers or integers (f64 and f32; signed and unsigned); a null is NaN, with which the fit does as
 /// [`Missing`](crate::Missing) says. Pages may be plain or compressed with Snappy or Zstandard.
 ///
-/// Pages are decoded one at a time, and row groups that are passed over are not read.
+/// Columns are decoded side by side, and so are the pages of a column where they are compressed, on as many threads
+/// as the pool of the caller has. Row groups that are passed over are not read.
 ///
 /// ```no_run
 /// use dualfit::source::ParquetSource;
@@ -39,7 +38,7 @@ const LARGEST_HEADER: usize = 4 << 10;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ParquetSource {
-    pub(crate) reader: FileSource<Batches<RowGroups>>,
+    pub(crate) reader: FileSource<Batches<Grouped>>,
 }
 
 file_source!(ParquetSource);
@@ -55,7 +54,7 @@ impl ParquetSource {
         let columns = metadata.parquet_schema().columns();
         let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
         let columns = names.into_iter().zip(kinds);
-        Ok(ParquetSource { reader: Batches::source(file, RowGroups(metadata), columns)? })
+        Ok(ParquetSource { reader: Batches::source(file, Grouped(metadata), columns)? })
     }
 }
 
@@ -98,11 +97,11 @@ fn leaves(kind: &DataType, out: &mut Vec<DataType>) {
     }
 }
 
-/// The row groups of a file.
+/// A file in groups of rows.
 #[derive(Clone)]
-pub(crate) struct RowGroups(ArrowReaderMetadata);
+pub(crate) struct Grouped(ArrowReaderMetadata);
 
-impl Groups for RowGroups {
+impl Groups for Grouped {
     const NAME: &'static str = "parquet";
     const COLUMNS_LIE_APART: bool = true;
 
@@ -117,72 +116,26 @@ impl Groups for RowGroups {
         row: u64,
         columns: &[usize],
     ) -> Result<Decoder, SourceError> {
-        let columns = ProjectionMask::leaves(self.0.parquet_schema(), columns.iter().copied());
-        let pages = Pages { file: file.clone() };
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, self.0.clone())
-            .with_batch_size(AT_A_TIME)
-            .with_row_groups(vec![group])
-            .with_projection(columns)
-            .with_offset(usize::try_from(row).unwrap_or(usize::MAX))
-            .build();
-        Ok(Box::new(reader.map_err(|why| file.error(said(&why)))?))
-    }
-}
-
-/// The bytes of a file for the decoder: what it reads from a place on is the header of a page, and what it
-/// takes as a whole is the page.
-struct Pages {
-    file: Arc<DataFile>,
-}
-
-fn external(error: SourceError) -> io::Error {
-    io::Error::other(error.message)
-}
-
-impl Length for Pages {
-    fn len(&self) -> u64 {
-        self.file.length()
-    }
-}
-
-impl ChunkReader for Pages {
-    type T = PageHeader;
-
-    fn get_read(&self, start: u64) -> Result<PageHeader, ParquetError> {
-        Ok(PageHeader { file: self.file.clone(), start, bytes: None })
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let end = start.checked_add(length as u64);
-        if end.is_none_or(|end| end > self.file.length()) {
-            return Err(ParquetError::General("the file is cut short".into()));
-        }
-        let bytes = self.file.bytes(start, length);
-        let bytes = bytes.map_err(|error| ParquetError::External(Box::new(external(error))))?;
-        Ok(bytes.into())
-    }
-}
-
-/// The header of a page. It is checked before it is read, and only if it is: the decoder also asks for
-/// readers that it does not use.
-struct PageHeader {
-    file: Arc<DataFile>,
-    start: u64,
-    bytes: Option<Cursor<Vec<u8>>>,
-}
-
-impl Read for PageHeader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = match &mut self.bytes {
-            Some(bytes) => bytes,
-            none => {
-                let left = self.file.length().saturating_sub(self.start);
-                let length = left.min(LARGEST_HEADER as u64) as usize;
-                let bytes = self.file.bytes(self.start, length).map_err(external)?;
-                check_page_header(&bytes).map_err(io::Error::other)?;
-                none.insert(Cursor::new(bytes))
-            }
+        let (metadata, schema) = (self.0.metadata(), self.0.parquet_schema());
+        let decoder = || {
+            let group = Group::new(file, metadata, group, columns)?;
+            let wanted = ProjectionMask::leaves(schema, columns.iter().copied());
+            let levels = parquet_to_arrow_field_levels(schema, wanted, None)?;
+            let rows = group.num_rows();
+            let passed = usize::try_from(row).map_or(rows, |row| row.min(rows));
+            let rest = [RowSelector::skip(passed), RowSelector::select(rows - passed)];
+            let rest = (passed > 0).then(|| RowSelection::from(rest.to_vec()));
+            let mut batches = ParquetRecordBatchReader::try_new_with_row_groups(
+                &levels,
+                &group,
+                AT_A_TIME.min(rows),
+                rest,
+            )?;
+            // Pages are passed over when the first rows behind them are decoded, and none of them is unpacked.
+            let first = if passed > 0 { batches.next() } else { None };
+            let batches = Box::new(first.into_iter().chain(batches));
+            Ok(Decoder { batches, ahead: group.ahead() })
         };
-        bytes.read(buffer)
+        decoder().map_err(|why: ParquetError| file.error(said(&ArrowError::from(why))))
     }
 }
