@@ -62,9 +62,16 @@ fn chosen(x: &[f64], y: &[f64], p: [f64; 3], only_sum: bool) -> [f64; 10] {
 
 type Lanes = [f64; LANES];
 
-#[inline(always)]
-fn each<const N: usize>(of: [Lanes; N], make: impl Fn([f64; N]) -> f64) -> Lanes {
-    std::array::from_fn(|lane| make(std::array::from_fn(|k| of[k][lane])))
+/// A value of each lane. A macro: a closure that is not inlined would have none of the vectors of the function around it.
+macro_rules! each {
+    ($($name:ident in $of:expr),+ => $value:expr) => {{
+        let mut out: Lanes = [0.0; LANES];
+        for lane in 0..LANES {
+            $(let $name = $of[lane];)+
+            out[lane] = $value;
+        }
+        out
+    }};
 }
 
 #[inline(always)]
@@ -72,10 +79,10 @@ fn read(x: &[f64], y: &[f64]) -> [f64; 10] {
     let mut sums = [[0.0; LANES]; 4];
     let (x, y) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
     for (x, y) in x.chunks_exact(2).zip(y.chunks_exact(2)) {
-        sums[0] = each([sums[0], x[0]], |[sum, v]| sum + v);
-        sums[1] = each([sums[1], x[1]], |[sum, v]| sum + v);
-        sums[2] = each([sums[2], y[0]], |[sum, v]| sum + v);
-        sums[3] = each([sums[3], y[1]], |[sum, v]| sum + v);
+        sums[0] = each!(sum in sums[0], v in x[0] => sum + v);
+        sums[1] = each!(sum in sums[1], v in x[1] => sum + v);
+        sums[2] = each!(sum in sums[2], v in y[0] => sum + v);
+        sums[3] = each!(sum in sums[3], v in y[1] => sum + v);
     }
     [sums.as_flattened().iter().sum(); 10]
 }
@@ -100,14 +107,15 @@ fn exp(v: f64) -> f64 {
 fn products(x: &[f64], y: &[f64], [a, b, c]: [f64; 3]) -> [f64; 10] {
     let mut sums = [[0.0; LANES]; 10];
     for (x, y) in x.as_chunks::<LANES>().0.iter().zip(y.as_chunks::<LANES>().0) {
-        let e = each([*x], |[x]| exp(-b * x));
-        let by_b = each([*x, e], |[x, e]| -a * x * e);
-        let r = each([e, *y], |[e, y]| e.mul_add(a, c) - y);
+        let e = each!(x in x => exp(-b * x));
+        let by_b = each!(x in x, e in e => -a * x * e);
+        let r = each!(e in e, y in y => e.mul_add(a, c) - y);
         let columns = [e, by_b, [1.0; LANES], r];
         let mut k = 0;
         for j in 0..4 {
             for i in 0..=j {
-                sums[k] = each([columns[i], columns[j], sums[k]], |[u, v, sum]| u.mul_add(v, sum));
+                sums[k] =
+                    each!(u in columns[i], v in columns[j], sum in sums[k] => u.mul_add(v, sum));
                 k += 1;
             }
         }
