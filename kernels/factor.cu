@@ -127,9 +127,11 @@ __device__ __noinline__ void fold(Fold& fold) {
     __syncwarp();
 }
 
+// All lanes call; any of them may write the numbers then.
 __device__ __forceinline__ void clear(Fold& fold) {
     for (int m = threadIdx.x & 31; m < PRODUCTS; m += 32) fold.r[m] = 0.0;
     for (int m = threadIdx.x & 31; m < INFLUENCES; m += 32) fold.influence[m] = 0.0;
+    __syncwarp();
 }
 
 // Folds the rows of `count` factors, element (i, j) of factor f by `at(f, i, j)`, i <= j. The calling

@@ -149,9 +149,10 @@ __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
 // the ticket is 0 again.
 __device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) {
     __shared__ bool last;
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
+        // Behind the barrier, so that it is about what all threads of the block have written.
+        __threadfence();
         last = atomicAdd(ticket, 1u) == blocks - 1;
         if (last) *ticket = 0;
         __threadfence();

@@ -1,0 +1,100 @@
+//! How the driver behaves, as the environment says: read once, when the driver is first called.
+//!
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `SOFT_CUDA_DEVICES` | number of devices | 1 |
+//! | `SOFT_CUDA_MEGABYTES` | memory of each, in MiB | 4096 |
+//! | `SOFT_CUDA_VERSION` | the driver's version, 1000 times the major one | 13000 |
+//! | `SOFT_CUDA_EAGER` | 1: work is done when it is queued | 0 |
+//! | `SOFT_CUDA_FAIL` | calls that fail: `FUNCTION:COUNT:CODE`, with commas between; `*` for any function | |
+//! | `SOFT_CUDA_REPORT` | a file to which counts and leaks are appended at exit | |
+//! | `SOFT_CUDA_SEED` | the order in which threads run; 0: their own | 0 |
+//! | `SOFT_CUDA_RACES` | 1: accesses that nothing orders are looked for | 0 |
+//! | `SOFT_CUDA_DUMP` | a folder for the PTX of loaded modules | |
+//! | `SOFT_CUDA_TRACE` | 1: calls and their codes are printed to stderr | 0 |
+
+use super::faults::Failure;
+use crate::machine::Settings;
+use std::env;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// How the driver behaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) devices: usize,
+    /// Bytes of memory of each device.
+    pub(crate) memory: usize,
+    pub(crate) version: i32,
+    /// Whether work is done when it is queued.
+    pub(crate) eager: bool,
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) dump: Option<PathBuf>,
+    pub(crate) trace: bool,
+    pub(crate) settings: Settings,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            devices: 1,
+            memory: 4096 << 20,
+            version: 13000,
+            eager: false,
+            failures: Vec::new(),
+            report: None,
+            dump: None,
+            trace: false,
+            settings: Settings::default(),
+        }
+    }
+}
+
+impl Options {
+    /// What the environment of this process says.
+    ///
+    /// # Errors
+    /// Which variable has a value that means nothing.
+    pub(crate) fn from_environment() -> Result<Options, String> {
+        Options::read(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    /// What `variable` says of each name. An empty value is as good as none.
+    ///
+    /// # Errors
+    /// As [`from_environment`](Options::from_environment).
+    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Options, String> {
+        let variable = |name| variable(name).filter(|value| !value.is_empty());
+        let flag = |name| variable(name).is_some_and(|value| value != "0");
+        let megabytes: usize = number("SOFT_CUDA_MEGABYTES", 4096, variable)?;
+        let failures = variable("SOFT_CUDA_FAIL").unwrap_or_default();
+        let failures = failures.split(',').map(str::trim).filter(|failure| !failure.is_empty());
+        Ok(Options {
+            devices: number("SOFT_CUDA_DEVICES", 1, variable)?,
+            memory: megabytes.saturating_mul(1 << 20),
+            version: number("SOFT_CUDA_VERSION", 13000, variable)?,
+            eager: flag("SOFT_CUDA_EAGER"),
+            failures: failures.map(Failure::parse).collect::<Result<_, _>>()?,
+            report: variable("SOFT_CUDA_REPORT").map(PathBuf::from),
+            dump: variable("SOFT_CUDA_DUMP").map(PathBuf::from),
+            trace: flag("SOFT_CUDA_TRACE"),
+            settings: Settings {
+                seed: number("SOFT_CUDA_SEED", 0, variable)?,
+                finds_races: flag("SOFT_CUDA_RACES"),
+            },
+        })
+    }
+}
+
+/// The number that a variable has.
+fn number<T: FromStr>(
+    name: &'static str,
+    default: T,
+    variable: impl Fn(&'static str) -> Option<String>,
+) -> Result<T, String> {
+    match variable(name) {
+        None => Ok(default),
+        Some(value) => value.trim().parse().map_err(|_| format!("{name} is no number: {value}")),
+    }
+}

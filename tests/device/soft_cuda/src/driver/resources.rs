@@ -1,0 +1,175 @@
+//! What a program asks a device for: memory of its own, page-locked memory of the host, and modules.
+
+use super::faults::{
+    INVALID_HANDLE, INVALID_IMAGE, INVALID_PTX, INVALID_VALUE, NO_BINARY_FOR_GPU, NOT_FOUND,
+    OUT_OF_MEMORY,
+};
+use super::state::{Driver, Object};
+use super::{Answer, say};
+use crate::machine::Loaded;
+use crate::machine::memory::Memory;
+use crate::program::Function;
+use crate::ptx;
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::HashMap;
+
+/// What each byte of fresh memory is, so that numbers read from there are NaN.
+const FRESH: u8 = 0xFF;
+/// What the addresses of page-locked memory are multiples of.
+const PAGE: usize = 4096;
+/// What machine code begins with.
+const ELF: &[u8] = b"\x7fELF";
+
+/// Memory.
+impl Driver {
+    /// Bytes of a device that are free.
+    pub(crate) fn free_bytes(&self, device: usize) -> usize {
+        self.options.memory.saturating_sub(self.devices[device].memory.used())
+    }
+
+    /// The address of new memory.
+    pub(crate) fn allocate(&mut self, device: usize, bytes: usize) -> Answer<u64> {
+        if bytes == 0 {
+            return Err(INVALID_VALUE);
+        }
+        if bytes > self.free_bytes(device) {
+            return Err(OUT_OF_MEMORY);
+        }
+        let of = &mut self.devices[device];
+        let address = of.memory.allocate(bytes, FRESH);
+        of.allocations.insert(address);
+        Ok(address)
+    }
+
+    /// Frees memory when all work of the device is done.
+    pub(crate) fn free(&mut self, device: usize, address: u64) -> Answer {
+        if !self.devices[device].allocations.contains(&address) {
+            return Err(INVALID_VALUE);
+        }
+        self.finish(device)?;
+        self.devices[device].allocations.remove(&address);
+        self.devices[device].memory.free(address);
+        Ok(())
+    }
+
+    /// New page-locked memory, which the device sees at the same address.
+    pub(crate) fn allocate_host(&mut self, device: usize, bytes: usize) -> Answer<*mut u8> {
+        if bytes == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let layout = Layout::from_size_align(bytes, PAGE).map_err(|_| OUT_OF_MEMORY)?;
+        // SAFETY: the layout has bytes.
+        let at = unsafe { alloc(layout) };
+        if at.is_null() {
+            return Err(OUT_OF_MEMORY);
+        }
+        let of = &mut self.devices[device];
+        // SAFETY: so many bytes were allocated there just now, and are until `give_back` has made the device forget
+        // them; the program keeps off them while the device uses them, as with any driver.
+        unsafe {
+            at.write_bytes(FRESH, bytes);
+            of.memory.map_host(at, bytes);
+        }
+        of.page_locked.insert(at as u64, layout);
+        Ok(at)
+    }
+
+    /// Frees page-locked memory when all work of the device is done.
+    pub(crate) fn free_host(&mut self, device: usize, address: u64) -> Answer {
+        if !self.devices[device].page_locked.contains_key(&address) {
+            return Err(INVALID_VALUE);
+        }
+        self.finish(device)?;
+        let of = &mut self.devices[device];
+        if let Some(layout) = of.page_locked.remove(&address) {
+            give_back(&mut of.memory, address, layout);
+        }
+        Ok(())
+    }
+
+    /// Whether an address lies in page-locked memory.
+    pub(crate) fn is_page_locked(&self, device: usize, address: u64) -> bool {
+        let below = self.devices[device].page_locked.range(..=address).next_back();
+        below.is_some_and(|(begin, layout)| address - begin < layout.size() as u64)
+    }
+}
+
+/// Gives page-locked memory back to the host.
+pub(super) fn give_back(memory: &mut Memory, address: u64, layout: Layout) {
+    memory.forget_host(address);
+    // SAFETY: the memory was allocated with this layout by `allocate_host`, and what is known of it is removed by the
+    // caller, so that it is given back once.
+    unsafe { dealloc(address as *mut u8, layout) };
+}
+
+/// Modules.
+impl Driver {
+    /// Loads a module from PTX.
+    pub(crate) fn load(&mut self, device: usize, image: &[u8]) -> Answer<u64> {
+        if image.starts_with(ELF) {
+            return Err(NO_BINARY_FOR_GPU);
+        }
+        let text = std::str::from_utf8(image).map_err(|_| INVALID_IMAGE)?;
+        self.dump(text);
+        let module = ptx::parse(text).map_err(|error| {
+            say(&format!("PTX: {error}"));
+            INVALID_PTX
+        })?;
+        let loaded = Loaded::new(module, &mut self.devices[device].memory);
+        Ok(self.register(device, Object::Module { loaded, functions: HashMap::new() }))
+    }
+
+    /// Writes a text to the folder for PTX, if there is one.
+    fn dump(&mut self, text: &str) {
+        let Some(folder) = &self.options.dump else { return };
+        let path = folder.join(format!("{}_{}.ptx", std::process::id(), self.dumped));
+        self.dumped += 1;
+        if let Err(error) = std::fs::write(&path, text) {
+            say(&format!("no PTX in {}: {error}", path.display()));
+        }
+    }
+
+    /// Unloads a module when all work of the device is done.
+    pub(crate) fn unload(&mut self, device: usize, module: u64) -> Answer {
+        let Object::Module { .. } = self.object(device, module)? else {
+            return Err(INVALID_HANDLE);
+        };
+        self.finish(device)?;
+        if let Some((_, Object::Module { loaded, functions })) = self.objects.remove(&module) {
+            for function in functions.values() {
+                self.objects.remove(function);
+            }
+            loaded.unload(&mut self.devices[device].memory);
+        }
+        Ok(())
+    }
+
+    /// The handle of a kernel.
+    pub(crate) fn find_function(&mut self, device: usize, module: u64, name: &str) -> Answer<u64> {
+        let Object::Module { loaded, functions } = self.object(device, module)? else {
+            return Err(INVALID_HANDLE);
+        };
+        let kernel = loaded.module.kernel(name).ok_or(NOT_FOUND)?;
+        if let Some(&function) = functions.get(&kernel) {
+            return Ok(function);
+        }
+        let function = self.register(device, Object::Function { module, kernel });
+        if let Object::Module { functions, .. } = self.object_mut(device, module)? {
+            functions.insert(kernel, function);
+        }
+        Ok(function)
+    }
+
+    /// The kernel that a handle means.
+    pub(crate) fn function(&self, device: usize, function: u64) -> Answer<&Function> {
+        let &Object::Function { module, kernel } = self.object(device, function)? else {
+            return Err(INVALID_HANDLE);
+        };
+        match self.object(device, module)? {
+            Object::Module { loaded, .. } => {
+                loaded.module.functions.get(kernel).ok_or(INVALID_HANDLE)
+            }
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+}

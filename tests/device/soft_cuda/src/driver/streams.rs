@@ -1,0 +1,264 @@
+//! Work that waits in streams until something waits for it.
+//!
+//! Work is done as late as may be: when a stream or an event is synchronised, only what that needs, and before memory
+//! or a module is given up, all work of the device. A mark of an event is a place in a stream's work, so that recording
+//! one needs no work of its own.
+
+use super::Answer;
+use super::faults::{INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES};
+use super::state::{Driver, Object};
+use crate::machine::{self, Fault};
+use std::collections::VecDeque;
+
+/// Threads of a block at most.
+pub(crate) const MOST_THREADS: u32 = 1024;
+/// Blocks of a grid at most.
+pub(crate) const MOST_BLOCKS: u32 = i32::MAX as u32;
+
+/// A stream: what it has still to do, and how far it is.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    device: usize,
+    queue: VecDeque<Work>,
+    /// Pieces of work that it ever got.
+    queued: u64,
+    /// Those that are done or being done.
+    begun: u64,
+    /// Whether its handle is gone; its work is done all the same.
+    destroyed: bool,
+}
+
+/// A place in a stream: after so many pieces of its work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    stream: u64,
+    after: u64,
+}
+
+/// A piece of work. Memory of the host is kept as its address.
+#[derive(Debug)]
+enum Work {
+    Upload { to: u64, from: usize, bytes: usize },
+    Download { to: usize, from: u64, bytes: usize },
+    Fill { at: u64, value: u8, bytes: usize },
+    Launch { module: u64, kernel: usize, blocks: u32, threads: u32, arguments: Vec<Vec<u8>> },
+    Wait(Mark),
+}
+
+impl Driver {
+    /// The handle of a new stream.
+    pub(crate) fn create_stream(&mut self, device: usize) -> u64 {
+        let stream = self.register(device, Object::Stream);
+        let queue = VecDeque::new();
+        let new = Stream { device, queue, queued: 0, begun: 0, destroyed: false };
+        self.streams.insert(stream, new);
+        stream
+    }
+
+    /// Takes the handle away; work that is queued is still done when something needs it.
+    pub(crate) fn destroy_stream(&mut self, device: usize, stream: u64) -> Answer {
+        self.stream(device, stream)?.destroyed = true;
+        self.objects.remove(&stream);
+        self.forget_if_done(stream);
+        Ok(())
+    }
+
+    /// Does all that the stream has got.
+    pub(crate) fn synchronize_stream(&mut self, device: usize, stream: u64) -> Answer {
+        let after = self.stream(device, stream)?.queued;
+        self.reach(Mark { stream, after });
+        self.state_of(device)
+    }
+
+    /// Has the event mark what the stream has got up to now.
+    pub(crate) fn record_event(&mut self, device: usize, event: u64, stream: u64) -> Answer {
+        let after = self.stream(device, stream)?.queued;
+        match self.object_mut(device, event)? {
+            Object::Event(mark) => *mark = Some(Mark { stream, after }),
+            _ => return Err(INVALID_HANDLE),
+        }
+        Ok(())
+    }
+
+    /// Waits for the event's last mark; an event without one is waited for already.
+    pub(crate) fn synchronize_event(&mut self, device: usize, event: u64) -> Answer {
+        let &Object::Event(mark) = self.object(device, event)? else { return Err(INVALID_HANDLE) };
+        if let Some(mark) = mark {
+            self.reach(mark);
+        }
+        self.state_of(device)
+    }
+
+    /// What the stream gets from now on begins after the event's mark of now. The event may be another device's.
+    pub(crate) fn wait_for_event(&mut self, device: usize, stream: u64, event: u64) -> Answer {
+        self.stream(device, stream)?;
+        match self.objects.get(&event) {
+            Some(&(_, Object::Event(Some(mark)))) => self.queue(device, stream, Work::Wait(mark)),
+            Some((_, Object::Event(None))) => Ok(()),
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+
+    /// Queues a copy from the host.
+    ///
+    /// # Safety
+    /// So many bytes at `from` can be read until the work is known to be done.
+    pub(crate) unsafe fn upload(
+        &mut self,
+        device: usize,
+        to: u64,
+        from: *const u8,
+        bytes: usize,
+        stream: u64,
+    ) -> Answer {
+        self.check_range(device, to, bytes)?;
+        self.queue(device, stream, Work::Upload { to, from: from as usize, bytes })
+    }
+
+    /// Queues a copy to the host.
+    ///
+    /// # Safety
+    /// So many bytes at `to` can be written until the work is known to be done.
+    pub(crate) unsafe fn download(
+        &mut self,
+        device: usize,
+        to: *mut u8,
+        from: u64,
+        bytes: usize,
+        stream: u64,
+    ) -> Answer {
+        self.check_range(device, from, bytes)?;
+        self.queue(device, stream, Work::Download { to: to as usize, from, bytes })
+    }
+
+    /// Queues the filling of bytes with one value.
+    pub(crate) fn fill(
+        &mut self,
+        device: usize,
+        at: u64,
+        value: u8,
+        bytes: usize,
+        stream: u64,
+    ) -> Answer {
+        self.check_range(device, at, bytes)?;
+        self.queue(device, stream, Work::Fill { at, value, bytes })
+    }
+
+    /// Queues a kernel. `arguments`: the bytes of each of its parameters.
+    pub(crate) fn launch(
+        &mut self,
+        device: usize,
+        function: u64,
+        (blocks, threads): (u32, u32),
+        arguments: Vec<Vec<u8>>,
+        stream: u64,
+    ) -> Answer {
+        let most = self.function(device, function)?.most_threads;
+        if !(1..=MOST_BLOCKS).contains(&blocks) || !(1..=MOST_THREADS).contains(&threads) {
+            return Err(INVALID_VALUE);
+        }
+        if most.is_some_and(|most| threads > most) {
+            return Err(LAUNCH_OUT_OF_RESOURCES);
+        }
+        let &Object::Function { module, kernel } = self.object(device, function)? else {
+            return Err(INVALID_HANDLE);
+        };
+        self.queue(device, stream, Work::Launch { module, kernel, blocks, threads, arguments })
+    }
+
+    /// Does all work of a device.
+    pub(crate) fn finish(&mut self, device: usize) -> Answer {
+        let of_device = self.streams.iter().filter(|(_, stream)| stream.device == device);
+        let mut marks: Vec<_> =
+            of_device.map(|(&stream, of)| Mark { stream, after: of.queued }).collect();
+        marks.sort_by_key(|mark| mark.stream);
+        marks.into_iter().for_each(|mark| self.reach(mark));
+        self.state_of(device)
+    }
+
+    /// The stream of a handle.
+    fn stream(&mut self, device: usize, stream: u64) -> Answer<&mut Stream> {
+        match self.object(device, stream)? {
+            Object::Stream => self.streams.get_mut(&stream).ok_or(INVALID_HANDLE),
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+
+    /// An error unless there are bytes, all of them the device's.
+    fn check_range(&self, device: usize, address: u64, bytes: usize) -> Answer {
+        let is_there = bytes > 0 && self.devices[device].memory.contains(address, bytes);
+        if is_there { Ok(()) } else { Err(INVALID_VALUE) }
+    }
+
+    /// Puts work at the end of a stream, and does it where work is done at once.
+    fn queue(&mut self, device: usize, stream: u64, work: Work) -> Answer {
+        let of = self.stream(device, stream)?;
+        of.queue.push_back(work);
+        of.queued += 1;
+        let after = of.queued;
+        if self.options.eager {
+            self.reach(Mark { stream, after });
+        }
+        self.state_of(device)
+    }
+
+    /// Does a stream's work up to a mark, and what that work waits for. Marks are older than the waits for them, so
+    /// that no stream comes to wait for itself here.
+    fn reach(&mut self, mark: Mark) {
+        while let Some(stream) = self.streams.get_mut(&mark.stream)
+            && stream.begun < mark.after
+            && let Some(work) = stream.queue.pop_front()
+        {
+            stream.begun += 1;
+            let device = stream.device;
+            if self.devices[device].lost.is_none()
+                && let Err(fault) = self.perform(device, work)
+            {
+                self.lose(device, fault.code, &fault.what);
+            }
+        }
+        self.forget_if_done(mark.stream);
+    }
+
+    /// Forgets a stream whose handle is gone when its work is done.
+    fn forget_if_done(&mut self, stream: u64) {
+        if self.streams.get(&stream).is_some_and(|of| of.destroyed && of.queue.is_empty()) {
+            self.streams.remove(&stream);
+        }
+    }
+
+    /// Does one piece of work.
+    fn perform(&mut self, device: usize, work: Work) -> Result<(), Fault> {
+        let memory = &mut self.devices[device].memory;
+        match work {
+            Work::Upload { to, from, bytes } => {
+                let mut copy = vec![0; bytes];
+                // SAFETY: the bytes can be read by the contract of `upload`.
+                unsafe { (from as *const u8).copy_to(copy.as_mut_ptr(), bytes) };
+                memory.write(to, &copy)
+            }
+            Work::Download { to, from, bytes } => {
+                let mut copy = vec![0; bytes];
+                memory.read(from, &mut copy)?;
+                // SAFETY: the bytes can be written by the contract of `download`.
+                unsafe { (to as *mut u8).copy_from(copy.as_ptr(), bytes) };
+                Ok(())
+            }
+            Work::Fill { at, value, bytes } => memory.fill(at, value, bytes),
+            Work::Launch { module, kernel, blocks, threads, arguments } => {
+                let Some((_, Object::Module { loaded, .. })) = self.objects.get(&module) else {
+                    return Ok(());
+                };
+                let settings = &self.options.settings;
+                let report =
+                    machine::launch(loaded, kernel, blocks, threads, &arguments, memory, settings)?;
+                self.note_races(&report.races);
+                Ok(())
+            }
+            Work::Wait(mark) => {
+                self.reach(mark);
+                Ok(())
+            }
+        }
+    }
+}

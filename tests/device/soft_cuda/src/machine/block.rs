@@ -1,0 +1,198 @@
+//! What the threads of a block share: its shared memory, the threads' local memory, and the way to the device's memory.
+
+use super::Fault;
+use super::memory::Memory;
+use super::races::{Place, Races};
+use crate::program::{Space, Type};
+
+/// Where shared memory is among generic addresses.
+const SHARED_WINDOW: u64 = 1 << 40;
+
+/// Where local memory is among generic addresses, [`STACK`] bytes for each thread.
+const LOCAL_WINDOW: u64 = 1 << 41;
+
+/// Bytes of local memory of a thread.
+pub(crate) const STACK: usize = 1 << 14;
+
+pub(crate) const ILLEGAL_INSTRUCTION: i32 = 715;
+const MISALIGNED: i32 = 716;
+const INVALID_SPACE: i32 = 717;
+pub(crate) const LAUNCH_FAILED: i32 = 719;
+const ILLEGAL_ADDRESS: i32 = 700;
+
+/// A block that runs, and what it can reach.
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    pub(crate) number: u32,
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+    pub(crate) shared: Vec<u8>,
+    local: Vec<u8>,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) races: Option<Races>,
+}
+
+/// An access by a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) thread: usize,
+    pub(crate) space: Space,
+    pub(crate) address: u64,
+    pub(crate) line: u32,
+    pub(crate) is_atomic: bool,
+}
+
+/// Where an address leads.
+enum Target {
+    Shared(usize),
+    Local(usize),
+    Device(u64),
+}
+
+fn fault(code: i32, what: String) -> Fault {
+    Fault { code, what }
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn new(
+        blocks: u32,
+        threads: u32,
+        shared_bytes: usize,
+        memory: &'a mut Memory,
+        finds_races: bool,
+    ) -> Block<'a> {
+        let all = threads as usize;
+        Block {
+            number: 0,
+            blocks,
+            threads,
+            shared: vec![0; shared_bytes],
+            local: vec![0xff; all * STACK],
+            memory,
+            races: finds_races.then(|| Races::new(all)),
+        }
+    }
+
+    /// The next block: its shared memory has no values.
+    pub(crate) fn restart(&mut self, number: u32) {
+        self.number = number;
+        self.shared.fill(0xff);
+        self.races.iter_mut().for_each(|races| races.restart(number));
+    }
+
+    /// An address of a space as a generic one.
+    pub(crate) fn generic(&self, space: Space, thread: usize, address: u64) -> u64 {
+        match space {
+            Space::Shared => address.wrapping_add(SHARED_WINDOW),
+            Space::Local => address.wrapping_add(LOCAL_WINDOW + (thread * STACK) as u64),
+            _ => address,
+        }
+    }
+
+    /// A generic address as one of a space.
+    pub(crate) fn specific(&self, space: Space, thread: usize, address: u64) -> u64 {
+        match space {
+            Space::Shared => address.wrapping_sub(SHARED_WINDOW),
+            Space::Local => address.wrapping_sub(LOCAL_WINDOW + (thread * STACK) as u64),
+            _ => address,
+        }
+    }
+
+    fn target(&self, access: Access, bytes: usize) -> Result<Target, Fault> {
+        let Access { thread, space, address, .. } = access;
+        if !address.is_multiple_of(bytes as u64) {
+            let what = format!("address {address:#x} of {bytes} bytes is misaligned");
+            return Err(fault(MISALIGNED, what));
+        }
+        let generic = self.generic(space, thread, address);
+        let within = |window: u64, length: usize| {
+            let offset = usize::try_from(generic.checked_sub(window)?).ok()?;
+            (offset.checked_add(bytes)? <= length).then_some(offset)
+        };
+        if let Some(offset) = within(SHARED_WINDOW, self.shared.len()) {
+            return match space {
+                Space::Shared | Space::Generic => Ok(Target::Shared(offset)),
+                _ => Err(fault(INVALID_SPACE, format!("{address:#x} is shared memory"))),
+            };
+        }
+        if let Some(offset) = within(LOCAL_WINDOW, self.local.len()) {
+            return match space {
+                _ if offset / STACK != thread => {
+                    Err(fault(ILLEGAL_ADDRESS, "local memory of another thread".into()))
+                }
+                Space::Local | Space::Generic => Ok(Target::Local(offset)),
+                _ => Err(fault(INVALID_SPACE, format!("{address:#x} is local memory"))),
+            };
+        }
+        match space {
+            Space::Shared | Space::Local => {
+                let what = format!("{address:#x} lies outside of {space:?} memory of the block");
+                Err(fault(ILLEGAL_ADDRESS, what))
+            }
+            _ => Ok(Target::Device(address)),
+        }
+    }
+
+    fn watch(&mut self, access: Access, target: &Target, bytes: usize, writes: bool) {
+        let Some(races) = &mut self.races else { return };
+        let place = match *target {
+            Target::Local(_) => return,
+            Target::Shared(offset) => Place::Shared(offset as u64),
+            Target::Device(address) => Place::Device(address),
+        };
+        match place {
+            Place::Device(address) if access.is_atomic => races.atomic(access.thread, address),
+            _ if access.is_atomic => {}
+            _ => races.access(access.thread, place, bytes, writes, access.line),
+        }
+    }
+
+    /// Some values of a type that lie one after the other.
+    ///
+    /// # Errors
+    /// If they lie nowhere, or not aligned.
+    pub(crate) fn load(
+        &mut self,
+        access: Access,
+        of: Type,
+        values: &mut [u64],
+    ) -> Result<(), Fault> {
+        let (size, bytes) = (of.bytes(), of.bytes() * values.len());
+        let mut found = [0; 32];
+        let found = &mut found[..bytes];
+        let target = self.target(access, bytes)?;
+        self.watch(access, &target, bytes, false);
+        match target {
+            Target::Shared(offset) => found.copy_from_slice(&self.shared[offset..offset + bytes]),
+            Target::Local(offset) => found.copy_from_slice(&self.local[offset..offset + bytes]),
+            Target::Device(address) => self.memory.read(address, found)?,
+        }
+        for (value, found) in values.iter_mut().zip(found.chunks_exact(size)) {
+            let mut word = [0; 8];
+            word[..size].copy_from_slice(found);
+            *value = u64::from_le_bytes(word);
+        }
+        Ok(())
+    }
+
+    /// Writes some values of a type one after the other.
+    ///
+    /// # Errors
+    /// As of [`load`](Block::load).
+    pub(crate) fn store(&mut self, access: Access, of: Type, values: &[u64]) -> Result<(), Fault> {
+        let (size, bytes) = (of.bytes(), of.bytes() * values.len());
+        let mut words = [0; 32];
+        for (word, value) in words.chunks_exact_mut(size).zip(values) {
+            word.copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+        let words = &words[..bytes];
+        let target = self.target(access, bytes)?;
+        self.watch(access, &target, bytes, true);
+        match target {
+            Target::Shared(offset) => self.shared[offset..offset + bytes].copy_from_slice(words),
+            Target::Local(offset) => self.local[offset..offset + bytes].copy_from_slice(words),
+            Target::Device(address) => self.memory.write(address, words)?,
+        }
+        Ok(())
+    }
+}

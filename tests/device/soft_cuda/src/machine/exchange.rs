@@ -1,0 +1,123 @@
+//! Where lanes of a warp wait for each other: barriers of a warp, shuffles and votes.
+
+use super::Fault;
+use super::block::LAUNCH_FAILED;
+use super::numbers::{Lanes, lanes};
+use super::step::Run;
+use super::warp::State;
+use crate::program::{Instruction, Operation, Shuffle, Vote};
+
+/// Lets those go on that have met all lanes that their masks name. `mask`: lanes that have just come to the instruction
+/// number `at`.
+///
+/// # Errors
+/// If a lane reads one that does not take part.
+pub(crate) fn meet(
+    run: &mut Run<'_, '_>,
+    at: usize,
+    instruction: &Instruction,
+    mask: u32,
+) -> Result<(), Fault> {
+    for l in lanes(mask) {
+        let State::AtWarp(named) = run.warp.lane[l].state else { continue };
+        let gone = run.warp.gone();
+        let needed = named & !gone;
+        let has_come = |other: usize| {
+            let lane = run.warp.lane[other];
+            lane.state == State::AtWarp(named) && is_here(run, other, at, instruction)
+        };
+        if !lanes(needed).all(has_come) {
+            continue;
+        }
+        let is_shuffle = matches!(instruction.operation, Operation::Shuffle { .. });
+        if is_shuffle && named & gone != 0 {
+            let what = "a shuffle with lanes that have ended";
+            return Err(run.fault(LAUNCH_FAILED, what, instruction.line, 1 << l));
+        }
+        exchange(run, instruction, needed)?;
+        for other in lanes(needed) {
+            run.warp.lane[other].state = State::Runs;
+            run.warp.lane[other].at += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a lane that waits does so at the same instruction, or at any barrier where a barrier is waited at.
+fn is_here(run: &Run<'_, '_>, lane: usize, at: usize, instruction: &Instruction) -> bool {
+    let place = run.warp.lane[lane];
+    if !matches!(instruction.operation, Operation::WarpBarrier { .. }) {
+        return place.at == at;
+    }
+    let function = &run.loaded.module.functions[run.warp.frames[place.frame].function];
+    matches!(function.code[place.at].operation, Operation::WarpBarrier { .. })
+}
+
+fn exchange(run: &mut Run<'_, '_>, instruction: &Instruction, needed: u32) -> Result<(), Fault> {
+    let mut out: Lanes = [0; 32];
+    match instruction.operation {
+        Operation::WarpBarrier { .. } => {
+            if let Some(races) = &mut run.block.races {
+                let threads: Vec<usize> = lanes(needed).map(|l| run.warp.first + l).collect();
+                races.join(&threads);
+            }
+        }
+        Operation::Vote { kind, to, predicate, negated, .. } => {
+            let holds = |l: &usize| (own(run, *l, predicate) & 1 == 1) != negated;
+            let ballot: u32 = lanes(needed).filter(holds).map(|l| 1 << l).sum();
+            let answer = match kind {
+                Vote::Any => (ballot != 0).into(),
+                Vote::All => (ballot == needed).into(),
+                Vote::Uniform => (ballot == 0 || ballot == needed).into(),
+                Vote::Ballot => ballot.into(),
+            };
+            out.fill(answer);
+            lanes(needed).for_each(|l| run.set(run.warp.lane[l].frame, to, &out, 1 << l));
+        }
+        Operation::Shuffle { kind, to, in_range, value, lane, clamp, .. } => {
+            let values: Lanes =
+                std::array::from_fn(|l| if needed >> l & 1 == 1 { own(run, l, value) } else { 0 });
+            let mut answered: Lanes = [0; 32];
+            for l in lanes(needed) {
+                let (by, bounds) = (own(run, l, lane) as u32 & 31, own(run, l, clamp));
+                let (from, is_in_range) = source(kind, l as u32, by, bounds);
+                if needed >> from & 1 == 0 {
+                    let what = "a shuffle from a lane that does not take part";
+                    return Err(run.fault(LAUNCH_FAILED, what, instruction.line, 1 << l));
+                }
+                out[l] = values[from as usize] & 0xffff_ffff;
+                answered[l] = is_in_range.into();
+            }
+            for l in lanes(needed) {
+                let frame = run.warp.lane[l].frame;
+                run.set(frame, to, &out, 1 << l);
+                if let Some(in_range) = in_range {
+                    run.set(frame, in_range, &answered, 1 << l);
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// An operand of a lane, in whichever frame it is.
+fn own(run: &Run<'_, '_>, lane: usize, operand: crate::program::Operand) -> u64 {
+    run.values(run.warp.lane[lane].frame, operand)[lane]
+}
+
+/// The lane that is read, and whether it lies within the segment; if not it is the lane itself.
+fn source(kind: Shuffle, lane: u32, by: u32, bounds: u64) -> (u32, bool) {
+    let (clamp, segment) = (bounds as u32 & 31, (bounds >> 8) as u32 & 31);
+    let (most, least) = ((lane & segment) | (clamp & !segment), lane & segment);
+    let (from, is_in_range) = match kind {
+        Shuffle::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= most as i32),
+        Shuffle::Down => (lane + by, lane + by <= most),
+        Shuffle::Butterfly => (lane ^ by, lane ^ by <= most),
+        Shuffle::Index => {
+            let from = least | (by & !segment);
+            (from, from <= most)
+        }
+    };
+    if is_in_range { (from & 31, true) } else { (lane, false) }
+}

@@ -1,0 +1,218 @@
+//! The machine that runs kernels: threads in warps, blocks of warps, memory.
+
+mod arithmetic;
+mod block;
+mod compare;
+mod convert;
+mod exchange;
+mod floats;
+pub(crate) mod memory;
+mod numbers;
+mod races;
+mod step;
+#[cfg(test)]
+mod tests;
+mod warp;
+
+use crate::program::{Function, Module, Space};
+use block::Block;
+use memory::Memory;
+use std::fmt;
+use step::Run;
+use warp::{Order, State, Warp};
+
+/// The code of a launch that would never end.
+const TIMEOUT: i32 = 702;
+
+/// What went wrong on the device, with the code that the driver reports from then on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// A `CUresult`.
+    pub(crate) code: i32,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.what, self.code)
+    }
+}
+
+/// A module that is loaded: its variables have places in memory.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) module: Module,
+    /// Of each variable.
+    addresses: Vec<u64>,
+}
+
+/// How kernels are run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    /// 0: blocks, warps and lanes in their order; otherwise in an order that this draws.
+    pub(crate) seed: u64,
+    /// Whether accesses of memory that nothing orders are looked for.
+    pub(crate) finds_races: bool,
+}
+
+/// What a launch came to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    /// Accesses that nothing orders, each in words.
+    pub(crate) races: Vec<String>,
+}
+
+impl Loaded {
+    /// Puts the module's variables into memory.
+    pub(crate) fn new(module: Module, memory: &mut Memory) -> Loaded {
+        let mut addresses = Vec::new();
+        for variable in &module.variables {
+            addresses.push(match variable.space {
+                Space::Shared => variable.offset as u64,
+                _ => {
+                    let address = memory.allocate(variable.bytes.max(1), 0);
+                    // The region is as long as the variable; contents that are longer are cut.
+                    let contents = variable.contents.get(..variable.bytes);
+                    let _ = memory.write(address, contents.unwrap_or(&variable.contents));
+                    address
+                }
+            });
+        }
+        Loaded { module, addresses }
+    }
+
+    /// Gives the memory of its variables back.
+    pub(crate) fn unload(self, memory: &mut Memory) {
+        for (variable, address) in self.module.variables.iter().zip(self.addresses) {
+            if variable.space != Space::Shared {
+                memory.free(address);
+            }
+        }
+    }
+
+    fn address(&self, variable: u32) -> u64 {
+        self.addresses.get(variable as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Runs a kernel. `arguments`: the bytes of each of its parameters.
+///
+/// # Errors
+/// What went wrong, at which line of the PTX, in which block and thread.
+pub(crate) fn launch(
+    loaded: &Loaded,
+    kernel: usize,
+    blocks: u32,
+    threads: u32,
+    arguments: &[Vec<u8>],
+    memory: &mut Memory,
+    settings: &Settings,
+) -> Result<Report, Fault> {
+    let function = &loaded.module.functions[kernel];
+    let shared_bytes = loaded.module.shared_bytes;
+    let mut block = Block::new(blocks, threads, shared_bytes, memory, settings.finds_races);
+    let mut order = Order::new(settings.seed);
+    let mut numbers: Vec<u32> = (0..blocks).collect();
+    for left in (1..numbers.len()).rev() {
+        if settings.seed != 0 {
+            numbers.swap(left, order.pick(left + 1));
+        }
+    }
+    for number in numbers {
+        block.restart(number);
+        let warps = (0..threads as usize).step_by(32);
+        let warps = warps.map(|first| started(kernel, function, first, threads, arguments));
+        run(loaded, function, &mut block, &mut warps.collect::<Vec<Warp>>(), &mut order)?;
+    }
+    Ok(Report { races: block.races.map(|races| races.found).unwrap_or_default() })
+}
+
+/// A warp at the beginning of a kernel.
+fn started(
+    kernel: usize,
+    function: &Function,
+    first: usize,
+    threads: u32,
+    arguments: &[Vec<u8>],
+) -> Warp {
+    let count = (threads as usize - first).min(32);
+    let mut warp = Warp::new(first, count);
+    let frame = warp.call(kernel, function, None, count, 0);
+    let values = &mut warp.frames[frame].values;
+    for lane in 0..count {
+        for (place, argument) in function.parameters.iter().zip(arguments) {
+            let begin = lane * function.frame_bytes + place.offset;
+            let bytes = place.bytes.min(argument.len());
+            values[begin..begin + bytes].copy_from_slice(&argument[..bytes]);
+        }
+    }
+    warp
+}
+
+/// Runs the warps of a block to their ends, from one barrier of the block to the next.
+fn run(
+    loaded: &Loaded,
+    function: &Function,
+    block: &mut Block<'_>,
+    warps: &mut [Warp],
+    order: &mut Order,
+) -> Result<(), Fault> {
+    loop {
+        let from = order.pick(warps.len());
+        let mut any = false;
+        for number in 0..warps.len() {
+            let warp = &mut warps[(from + number) % block.threads.div_ceil(32) as usize];
+            any |= Run { loaded, block, warp }.run(order)?;
+        }
+        let all = |is: fn(State) -> bool| {
+            warps.iter().all(|warp| warp.lane.iter().all(|lane| is(lane.state)))
+        };
+        if all(|state| state == State::Gone) {
+            return Ok(());
+        }
+        if all(|state| matches!(state, State::Gone | State::AtBarrier)) {
+            open_barrier(block, warps);
+        } else if !any {
+            return Err(stuck(loaded, function, block, warps));
+        }
+    }
+}
+
+fn open_barrier(block: &mut Block<'_>, warps: &mut [Warp]) {
+    let mut threads = Vec::new();
+    for warp in warps {
+        for (number, lane) in warp.lane.iter_mut().enumerate() {
+            if lane.state == State::AtBarrier {
+                (lane.state, lane.at) = (State::Runs, lane.at + 1);
+                threads.push(warp.first + number);
+            }
+        }
+    }
+    block.races.iter_mut().for_each(|races| races.join(&threads));
+}
+
+/// What threads wait for that will not come.
+fn stuck(loaded: &Loaded, function: &Function, block: &Block<'_>, warps: &[Warp]) -> Fault {
+    let mut waiting = Vec::new();
+    for warp in warps {
+        for (number, lane) in warp.lane.iter().enumerate() {
+            let where_to = match lane.state {
+                State::AtBarrier => "the block's".to_string(),
+                State::AtWarp(named) => format!("its warp's, for lanes {named:#x},"),
+                State::Runs | State::Gone => continue,
+            };
+            let code = &loaded.module.functions[warp.frames[lane.frame].function].code;
+            let line = code.get(lane.at).map_or(0, |instruction| instruction.line);
+            let thread = warp.first + number;
+            waiting.push(format!("thread {thread} at {where_to} barrier in line {line}"));
+        }
+    }
+    waiting.truncate(8);
+    let name = &function.name;
+    let what = format!(
+        "threads of block {} of {name} wait for others that never come: {}",
+        block.number,
+        waiting.join("; ")
+    );
+    Fault { code: TIMEOUT, what }
+}
