@@ -1,369 +1,399 @@
-//! Instructions.
+//! Instructions and their suffixes; those that compare, convert and move values, in registers and memory.
 
-use super::Result;
-use super::names::{Names, special};
-use super::opcodes::Opcode;
-use super::tokens::Tokens;
+use super::arithmetic::rounding;
+use super::function::Body;
+use super::operands::Width;
+use super::tokens::type_of;
+use super::{PtxError, Result};
 use crate::program::{
-    Address, Combination, Module, Operand, Operation, Register, Scope, Shuffle, Space, Type, Vote,
+    Arithmetic, Atomic, Combination, Instruction, Operation, Relation, Rounding, Scope, Space, Type,
 };
 
-/// The predicate of an instruction, what it does, and the label that it branches to.
-type Read = (Option<(Register, bool)>, Operation, Option<String>);
-
-/// Reads an instruction to its semicolon.
-pub(super) fn read(tokens: &mut Tokens<'_>, names: &mut Names, module: &Module) -> Result<Read> {
-    let mut guard = None;
-    if tokens.accept("@") {
-        let negated = tokens.accept("!");
-        guard = Some((names.register(tokens)?, negated));
-    }
-    let opcode = Opcode::new(tokens.word()?);
-    let mut reader = Reader { tokens, names, module };
-    let (operation, label) = match opcode.name {
-        "bra" => (Operation::Branch { target: 0 }, Some(reader.tokens.word()?.to_string())),
-        _ => (reader.operation(&opcode)?, None),
-    };
-    reader.tokens.expect(";")?;
-    Ok((guard, operation, label))
+/// An opcode, and those of its suffixes that were not made use of yet.
+pub(super) struct Opcode<'a> {
+    pub(super) name: &'a str,
+    suffixes: Vec<&'a str>,
 }
 
-struct Reader<'r, 't> {
-    tokens: &'r mut Tokens<'t>,
-    names: &'r mut Names,
-    module: &'r Module,
+impl<'a> Opcode<'a> {
+    /// Splits `add.rn.f64`.
+    fn new(word: &'a str) -> Opcode<'a> {
+        let mut parts = word.split('.');
+        Opcode { name: parts.next().unwrap_or_default(), suffixes: parts.collect() }
+    }
+
+    /// Makes use of that suffix, if it is there.
+    pub(super) fn take(&mut self, suffix: &str) -> bool {
+        let found = self.suffixes.iter().position(|&other| other == suffix);
+        found.map(|at| self.suffixes.remove(at)).is_some()
+    }
+
+    /// Makes use of the first of those suffixes that is there.
+    pub(super) fn take_one<T: Copy>(&mut self, meanings: &[(&str, T)]) -> Option<T> {
+        meanings.iter().find(|(suffix, _)| self.take(suffix)).map(|&(_, meaning)| meaning)
+    }
+
+    /// Makes use of the last suffix, if it is a type.
+    pub(super) fn last_type(&mut self) -> Option<Type> {
+        let of = self.suffixes.last().and_then(|suffix| type_of(suffix))?;
+        self.suffixes.pop();
+        Some(of)
+    }
 }
 
-impl Reader<'_, '_> {
-    fn unknown<T>(&self, opcode: &Opcode<'_>) -> Result<T> {
-        let suffixes = opcode.suffixes.join(".");
-        Err(self.tokens.error(format!("`{}.{suffixes}` is not known here", opcode.name)))
-    }
+/// The types of what is loaded and stored.
+fn is_in_memory(of: Type) -> bool {
+    of != Type::Pred
+}
 
-    fn operation(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        Ok(match opcode.name {
-            "ret" | "exit" => Operation::Return,
-            "trap" => Operation::Trap,
-            "bar" | "barrier" if opcode.has("warp") => {
-                Operation::WarpBarrier { lanes: self.operand(Type::B32)? }
-            }
-            "bar" | "barrier" if opcode.has("sync") => {
-                self.tokens.expect("0")?;
-                Operation::Barrier
-            }
-            "membar" | "fence" => Operation::Fence {
-                scope: match () {
-                    () if opcode.has("cta") => Scope::Block,
-                    () if opcode.has("gl") || opcode.has("gpu") => Scope::Device,
-                    () if opcode.has("sys") => Scope::System,
-                    () => return self.unknown(opcode),
-                },
-            },
-            "activemask" => Operation::ActiveLanes { to: self.register()? },
-            "call" => self.call()?,
-            "ld" | "ldu" | "st" => self.memory(opcode)?,
-            "atom" | "red" => self.atomic(opcode)?,
-            "shfl" => self.shuffle(opcode)?,
-            "vote" => self.vote(opcode)?,
-            "setp" => self.compare(opcode)?,
-            "cvta" => self.address_of_space(opcode)?,
-            "cvt" => self.convert(opcode)?,
-            "mov" => self.moved(opcode)?,
-            _ => self.arithmetic(opcode)?,
+/// The types of what is moved and compared.
+fn is_in_register(of: Type) -> bool {
+    of.bytes() > 1 || of == Type::Pred
+}
+
+/// The spaces that loads and stores name; without one the address is generic.
+const SPACES: &[(&str, Space)] = &[
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("local", Space::Local),
+    ("param", Space::Parameter),
+    ("param::entry", Space::Parameter),
+    ("param::func", Space::Parameter),
+    ("const", Space::Constant),
+];
+
+/// Whom a fence or an atomic operation concerns.
+pub(super) const SCOPES: &[(&str, Scope)] =
+    &[("cta", Scope::Block), ("gpu", Scope::Device), ("sys", Scope::System)];
+
+/// What loads say about caches, which changes no value.
+const LOAD_CACHES: &[&str] = &["nc", "ca", "cg", "cs", "lu", "cv"];
+
+/// What stores say about caches.
+const STORE_CACHES: &[&str] = &["wb", "cg", "cs", "wt"];
+
+impl<'a> Body<'_, 'a> {
+    /// Reads an instruction to its semicolon.
+    pub(super) fn instruction(&mut self) -> Result<()> {
+        let (line, place) = (self.reader.tokens.line(), self.reader.tokens.place());
+        self.whole_instruction(line).map_err(|error| {
+            let text = self.reader.tokens.text_from(place);
+            PtxError { line, what: format!("{}: `{text}`", error.what) }
         })
     }
 
-    fn register(&mut self) -> Result<Register> {
-        self.names.register(self.tokens)
+    /// Reads a guard, an opcode and its operands.
+    fn whole_instruction(&mut self, line: u32) -> Result<()> {
+        let guard = self.guard()?;
+        let mut opcode = Opcode::new(self.reader.tokens.word()?);
+        let operation = self.operation(&mut opcode, line)?;
+        if let Some(suffix) = opcode.suffixes.first() {
+            let what = format!("the suffix `.{suffix}` is not understood");
+            return Err(self.reader.tokens.error(what));
+        }
+        self.reader.tokens.expect(';')?;
+        self.function.code.push(Instruction { guard, operation, line });
+        for operation in self.extensions.drain(..) {
+            self.function.code.push(Instruction { guard, operation, line });
+        }
+        Ok(())
     }
 
-    fn comma(&mut self) -> Result<()> {
-        self.tokens.expect(",")
-    }
-
-    /// The type of an opcode that has one.
-    fn kind(&self, opcode: &Opcode<'_>) -> Result<Type> {
-        opcode.kinds().last().copied().map_or_else(|| self.unknown(opcode), Ok)
-    }
-
-    /// A register, a number of a type, or an address.
-    fn operand(&mut self, of: Type) -> Result<Operand> {
-        let next = self.tokens.peek().unwrap_or_default();
-        if next == "-" || next.starts_with(|first: char| first.is_ascii_digit()) {
-            let bits = self.tokens.number()?;
-            let bytes = of.bytes();
-            let kept = if bytes == 8 { bits } else { bits & ((1 << (8 * bytes)) - 1) };
-            return Ok(Operand::Constant(kept));
-        }
-        let word = self.tokens.word()?;
-        if let Some(register) = self.names.find(word) {
-            return Ok(Operand::Register(register));
-        }
-        if let Some(special) = special(word) {
-            return Ok(Operand::Special(special));
-        }
-        let base = self.names.address(word, self.module);
-        let base = base.ok_or_else(|| self.tokens.error(format!("`{word}` is not known here")))?;
-        let more = if self.tokens.accept("+") { self.tokens.number()? as i64 } else { 0 };
-        Ok(match base {
-            Operand::Variable(number, offset) => {
-                Operand::Variable(number, offset.wrapping_add(more))
+    /// Reads what an instruction does.
+    fn operation(&mut self, opcode: &mut Opcode<'a>, line: u32) -> Result<Operation> {
+        match opcode.name {
+            "mov" => self.movement(opcode),
+            "ld" => self.load(opcode),
+            "st" => self.store(opcode),
+            "atom" | "red" => self.atomic(opcode),
+            "cvta" => self.address_conversion(opcode),
+            "cvt" => self.conversion(opcode),
+            "setp" => self.comparison(opcode),
+            "bra" => {
+                opcode.take("uni");
+                let label = self.reader.tokens.name()?;
+                self.branch_later(label, line);
+                Ok(Operation::Branch { target: 0 })
             }
-            Operand::Local(offset) => Operand::Local(offset.wrapping_add(more)),
-            other => other,
-        })
-    }
-
-    /// `[%rd1+8]`, `[name]`.
-    fn address(&mut self, space: Space) -> Result<Address> {
-        self.tokens.expect("[")?;
-        let place = match space {
-            Space::Parameter => self.tokens.peek().and_then(|name| self.names.places.get(name)),
-            _ => None,
-        };
-        let base = match place.copied() {
-            Some(place) => {
-                self.tokens.next();
-                Operand::Constant(place.offset as u64)
+            "call" => self.call(opcode),
+            "ret" => {
+                opcode.take("uni");
+                Ok(Operation::Return)
             }
-            None if space == Space::Parameter => {
-                self.tokens.next();
-                return Err(self.tokens.error("there is no such parameter"));
+            "exit" => Ok(Operation::Return),
+            "trap" => Ok(Operation::Trap),
+            "bar" | "barrier" => self.barrier(opcode),
+            "membar" | "fence" => self.fence(opcode),
+            "shfl" => self.shuffle(opcode),
+            "vote" => self.vote(opcode),
+            "activemask" => {
+                self.typed(opcode, |of| of == Type::B32)?;
+                Ok(Operation::ActiveLanes { to: self.destination(Type::B32)? })
             }
-            None => self.operand(Type::U64)?,
-        };
-        let offset = if self.tokens.accept("+") { self.tokens.number()? as i64 } else { 0 };
-        self.tokens.expect("]")?;
-        Ok(Address { base, offset })
+            _ => self.arithmetic(opcode),
+        }
     }
 
-    fn memory(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let (space, of) = (opcode.space(), self.kind(opcode)?);
-        let count = match () {
-            () if opcode.has("v4") => 4,
-            () if opcode.has("v2") => 2,
-            () => 1,
-        };
-        if opcode.name == "st" {
-            let address = self.address(space)?;
-            self.comma()?;
-            let from = self.several(count, |reader| reader.operand(of))?;
-            return Ok(Operation::Store { space, of, from, address });
-        }
-        let to = self.several(count, Reader::register)?;
-        self.comma()?;
-        Ok(Operation::Load { space, of, to, address: self.address(space)? })
+    /// An error: the suffixes make no instruction that is known.
+    pub(super) fn unknown(&self) -> PtxError {
+        self.reader.tokens.error("the instruction is not understood")
     }
 
-    /// One, or as many as said in braces.
-    fn several<T>(
-        &mut self,
-        count: usize,
-        mut one: impl FnMut(&mut Self) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let braced = self.tokens.accept("{");
-        if braced != (count > 1) {
-            return Err(self.tokens.error(format!("{count} values are expected")));
-        }
-        let mut all = vec![one(self)?];
-        while all.len() < count {
-            self.comma()?;
-            all.push(one(self)?);
-        }
-        if braced {
-            self.tokens.expect("}")?;
-        }
-        Ok(all)
+    /// The type of an instruction, which must be one of those.
+    pub(super) fn typed(&self, opcode: &mut Opcode, fits: impl Fn(Type) -> bool) -> Result<Type> {
+        opcode.last_type().filter(|&of| fits(of)).ok_or_else(|| self.unknown())
     }
 
-    fn call(&mut self) -> Result<Operation> {
-        let mut result = None;
-        if self.tokens.accept("(") {
-            result = Some(self.place()?);
-            self.tokens.expect(")")?;
-            self.comma()?;
+    /// The meaning of a suffix that must be there.
+    pub(super) fn meant<T: Copy>(&self, opcode: &mut Opcode, meanings: &[(&str, T)]) -> Result<T> {
+        opcode.take_one(meanings).ok_or_else(|| self.unknown())
+    }
+
+    /// `mov`, of one value or between one and its parts.
+    fn movement(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        let of = self.typed(opcode, is_in_register)?;
+        if self.reader.tokens.accept('{') {
+            let part = self.part(of)?;
+            let to = self.list(|body| body.optional(part))?;
+            self.check_parts(of, part, to.len())?;
+            let from = self.next_operand(of)?;
+            return Ok(Operation::Unpack { of, to, from });
         }
-        let name = self.tokens.word()?;
-        let function = self.module.functions.iter().position(|one| one.name == name);
-        let function =
-            function.ok_or_else(|| self.tokens.error(format!("there is no function {name}")))?;
-        let mut arguments = Vec::new();
-        if self.tokens.accept(",") {
-            self.tokens.expect("(")?;
-            while !self.tokens.accept(")") {
-                arguments.push(self.place()?);
-                if self.tokens.peek() != Some(")") {
-                    self.comma()?;
-                }
-            }
-        }
-        let callee = &self.module.functions[function];
-        // Each fits, so that a frame is never left.
-        let same =
-            |mine: &crate::program::Place, its: &crate::program::Place| mine.bytes >= its.bytes;
-        let fits = arguments.len() == callee.parameters.len()
-            && arguments.iter().zip(&callee.parameters).all(|(mine, its)| same(mine, its))
-            && match (&result, &callee.result) {
-                (None, _) => true,
-                (Some(mine), Some(its)) => same(mine, its),
-                (Some(_), None) => false,
-            };
-        if !fits {
-            return Err(self.tokens.error(format!("{name} has other parameters")));
-        }
-        let arguments = arguments.iter().map(|place| place.offset).collect();
-        Ok(Operation::Call { function, arguments, result: result.map(|place| place.offset) })
-    }
-
-    fn place(&mut self) -> Result<crate::program::Place> {
-        let name = self.tokens.word()?;
-        let place = self.names.places.get(name).copied();
-        place.ok_or_else(|| self.tokens.error(format!("there is no parameter {name}")))
-    }
-
-    fn atomic(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let (space, of) = (opcode.space(), self.kind(opcode)?);
-        let Some(kind) = opcode.atomic() else { return self.unknown(opcode) };
-        let mut to = None;
-        if opcode.name == "atom" {
-            to = self.names.register_or_none(self.tokens)?;
-            self.comma()?;
-        }
-        let address = self.address(space)?;
-        self.comma()?;
-        let operand = self.operand(of)?;
-        let second = if self.tokens.accept(",") { Some(self.operand(of)?) } else { None };
-        Ok(Operation::Atomic { kind, space, of, to, address, operand, second })
-    }
-
-    fn shuffle(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let kind = match () {
-            () if opcode.has("bfly") => Shuffle::Butterfly,
-            () if opcode.has("idx") => Shuffle::Index,
-            () if opcode.has("up") => Shuffle::Up,
-            () if opcode.has("down") => Shuffle::Down,
-            () => return self.unknown(opcode),
-        };
-        let to = self.register()?;
-        let in_range = if self.tokens.accept("|") { Some(self.register()?) } else { None };
-        let mut from = [Operand::Constant(0); 4];
-        for operand in &mut from {
-            self.comma()?;
-            *operand = self.operand(Type::B32)?;
-        }
-        let [value, lane, clamp, lanes] = from;
-        Ok(Operation::Shuffle { kind, to, in_range, value, lane, clamp, lanes })
-    }
-
-    fn vote(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let kind = match () {
-            () if opcode.has("any") => Vote::Any,
-            () if opcode.has("all") => Vote::All,
-            () if opcode.has("uni") => Vote::Uniform,
-            () if opcode.has("ballot") => Vote::Ballot,
-            () => return self.unknown(opcode),
-        };
-        let to = self.register()?;
-        self.comma()?;
-        let negated = self.tokens.accept("!");
-        let predicate = self.operand(Type::Pred)?;
-        self.comma()?;
-        Ok(Operation::Vote { kind, to, predicate, negated, lanes: self.operand(Type::B32)? })
-    }
-
-    fn compare(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let of = self.kind(opcode)?;
-        let Some(relation) = opcode.relation() else { return self.unknown(opcode) };
-        let to = self.register()?;
-        let opposite = if self.tokens.accept("|") { Some(self.register()?) } else { None };
-        self.comma()?;
-        let left = self.operand(of)?;
-        self.comma()?;
-        let right = self.operand(of)?;
-        let mut combination = None;
-        if let Some(with) = opcode.combination() {
-            self.comma()?;
-            let negated = self.tokens.accept("!");
-            combination = Some(Combination { with, predicate: self.operand(Type::Pred)?, negated });
-        }
-        let flush = opcode.has("ftz");
-        Ok(Operation::Compare { relation, of, to, opposite, left, right, combination, flush })
-    }
-
-    fn address_of_space(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let (space, to) = (opcode.space(), self.register()?);
-        self.comma()?;
-        let from = self.operand(Type::U64)?;
-        Ok(match opcode.has("to") {
-            true => Operation::FromGeneric { space, to, from },
-            false => Operation::ToGeneric { space, to, from },
-        })
-    }
-
-    fn convert(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let &[into, of] = &opcode.kinds()[..] else { return self.unknown(opcode) };
-        let to = self.register()?;
-        self.comma()?;
-        let from = self.operand(of)?;
-        let rounding = opcode.rounding();
-        Ok(Operation::Convert {
-            into,
-            of,
-            to,
-            from,
-            rounding: rounding.map(|(rounding, _)| rounding),
-            to_integral: rounding.is_some_and(|(_, whole)| whole),
-            saturate: opcode.has("sat"),
-            flush: opcode.has("ftz"),
-        })
-    }
-
-    fn moved(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let of = self.kind(opcode)?;
-        if self.tokens.accept("{") {
-            let mut to = vec![self.names.register_or_none(self.tokens)?];
-            while self.tokens.accept(",") {
-                to.push(self.names.register_or_none(self.tokens)?);
-            }
-            self.tokens.expect("}")?;
-            self.comma()?;
-            self.parts(to.len(), of)?;
-            return Ok(Operation::Unpack { of, to, from: self.operand(of)? });
-        }
-        let to = self.register()?;
-        self.comma()?;
-        if self.tokens.accept("{") {
-            let mut from = vec![self.operand(Type::B64)?];
-            while self.tokens.accept(",") {
-                from.push(self.operand(Type::B64)?);
-            }
-            self.tokens.expect("}")?;
-            self.parts(from.len(), of)?;
+        let to = self.destination(of)?;
+        self.reader.tokens.expect(',')?;
+        if self.reader.tokens.accept('{') {
+            let part = self.part(of)?;
+            let from = self.list(|body| body.operand(part))?;
+            self.check_parts(of, part, from.len())?;
             return Ok(Operation::Pack { of, to, from });
         }
         Ok(Operation::Move { of, to, from: self.operand(of)? })
     }
 
-    /// A value has two or four parts, of a byte at least.
-    fn parts(&self, count: usize, of: Type) -> Result<()> {
-        match matches!(count, 2 | 4) && count <= of.bytes() {
-            true => Ok(()),
-            false => Err(self.tokens.error(format!("a value of {of:?} has not {count} parts"))),
+    /// The type of the parts that stand in braces next.
+    fn part(&self, of: Type) -> Result<Type> {
+        let is_pair = self.reader.tokens.commas_in_braces() == 1;
+        match (of, is_pair) {
+            (Type::B64, true) => Ok(Type::B32),
+            (Type::B64, false) | (Type::B32, true) => Ok(Type::B16),
+            (Type::B32, false) | (Type::B16, true) => Ok(Type::B8),
+            _ => Err(self.unknown()),
         }
     }
 
-    fn arithmetic(&mut self, opcode: &Opcode<'_>) -> Result<Operation> {
-        let of = self.kind(opcode)?;
-        let Some((kind, count)) = opcode.arithmetic() else { return self.unknown(opcode) };
-        let to = match self.names.register_or_none(self.tokens)? {
-            Some(register) => register,
-            None => self.names.unnamed(),
-        };
-        let mut from = Vec::new();
-        for _ in 0..count {
-            self.comma()?;
-            from.push(self.operand(of)?);
-        }
-        Ok(Operation::Arithmetic { kind, of, to, from, form: opcode.form() })
+    /// Checks that so many parts make a whole.
+    fn check_parts(&self, of: Type, part: Type, count: usize) -> Result<()> {
+        if part.bytes() * count == of.bytes() { Ok(()) } else { Err(self.unknown()) }
     }
+
+    /// Reads what stands between braces, of which the first is taken already.
+    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut all = vec![one(self)?];
+        while self.reader.tokens.accept(',') {
+            all.push(one(self)?);
+        }
+        self.reader.tokens.expect('}')?;
+        Ok(all)
+    }
+
+    /// Takes the suffixes of loads and stores: space, type, and how many values there are.
+    fn access(&mut self, opcode: &mut Opcode, caches: &[&str]) -> Result<(Space, Type, usize)> {
+        let of = self.typed(opcode, is_in_memory)?;
+        let space = opcode.take_one(SPACES).unwrap_or(Space::Generic);
+        let count = opcode.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+        if opcode.take("relaxed") {
+            self.meant(opcode, SCOPES)?;
+        } else if !opcode.take("volatile") {
+            opcode.take("weak");
+        }
+        opcode.suffixes.retain(|suffix| !caches.contains(suffix));
+        Ok((space, of, count))
+    }
+
+    /// Reads one value, or as many as there must be in braces.
+    fn values<T>(
+        &mut self,
+        count: usize,
+        mut one: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        if count == 1 {
+            return Ok(vec![one(self)?]);
+        }
+        self.reader.tokens.expect('{')?;
+        let all = self.list(one)?;
+        if all.len() == count { Ok(all) } else { Err(self.unknown()) }
+    }
+
+    /// `ld`.
+    fn load(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        let (space, of, count) = self.access(opcode, LOAD_CACHES)?;
+        let to = self.values(count, |body| body.wide_destination(of))?;
+        self.reader.tokens.expect(',')?;
+        let address = self.address(space, of.bytes() * count)?;
+        Ok(Operation::Load { space, of, to, address })
+    }
+
+    /// `st`.
+    fn store(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        let (space, of, count) = self.access(opcode, STORE_CACHES)?;
+        if space == Space::Constant {
+            return Err(self.unknown());
+        }
+        let address = self.address(space, of.bytes() * count)?;
+        self.reader.tokens.expect(',')?;
+        let from = self.values(count, |body| body.value(of, Width::AtLeast))?;
+        Ok(Operation::Store { space, of, from, address })
+    }
+
+    /// `atom` and `red`.
+    fn atomic(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
+        let spaces = [("global", Space::Global), ("shared", Space::Shared)];
+        let space = opcode.take_one(&spaces).unwrap_or(Space::Generic);
+        opcode.take("relaxed");
+        let _ = opcode.take_one(SCOPES);
+        let kinds = [
+            ("add", Atomic::Add),
+            ("exch", Atomic::Exchange),
+            ("min", Atomic::Minimum),
+            ("max", Atomic::Maximum),
+            ("and", Atomic::And),
+            ("or", Atomic::Or),
+            ("cas", Atomic::CompareAndSwap),
+        ];
+        let kind = self.meant(opcode, &kinds)?;
+        let of = self.typed(opcode, |of| match kind {
+            Atomic::Add => matches!(of, U32 | S32 | U64 | S64 | F32 | F64),
+            Atomic::Minimum | Atomic::Maximum => matches!(of, U32 | S32 | U64 | S64),
+            _ => matches!(of, B32 | B64),
+        })?;
+        let mut to = None;
+        if opcode.name == "atom" {
+            to = self.optional(of)?;
+            self.reader.tokens.expect(',')?;
+        } else if matches!(kind, Atomic::Exchange | Atomic::CompareAndSwap) {
+            return Err(self.unknown());
+        }
+        let address = self.address(space, of.bytes())?;
+        let operand = self.next_operand(of)?;
+        let second = match kind {
+            Atomic::CompareAndSwap => Some(self.next_operand(of)?),
+            _ => None,
+        };
+        Ok(Operation::Atomic { kind, space, of, to, address, operand, second })
+    }
+
+    /// `cvta`.
+    fn address_conversion(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        self.typed(opcode, |of| of == Type::U64)?;
+        let is_from_generic = opcode.take("to");
+        let space = self.meant(opcode, SPACES)?;
+        if space == Space::Parameter {
+            return Err(self.unknown());
+        }
+        let to = self.destination(Type::U64)?;
+        let from = self.next_operand(Type::U64)?;
+        Ok(if is_from_generic {
+            Operation::FromGeneric { space, to, from }
+        } else {
+            Operation::ToGeneric { space, to, from }
+        })
+    }
+
+    /// `cvt`.
+    fn conversion(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        let is_number =
+            |of| !matches!(of, Type::Pred | Type::B8 | Type::B16 | Type::B32 | Type::B64);
+        let of = self.typed(opcode, is_number)?;
+        let into = self.typed(opcode, is_number)?;
+        let to_whole = opcode.take_one(&[
+            ("rni", Rounding::Nearest),
+            ("rzi", Rounding::TowardZero),
+            ("rmi", Rounding::Down),
+            ("rpi", Rounding::Up),
+        ]);
+        let to_integral = to_whole.is_some();
+        let rounding = to_whole.or_else(|| rounding(opcode));
+        let fits = match (of.is_float(), into.is_float()) {
+            (false, false) => rounding.is_none(),
+            (false, true) => rounding.is_some() && !to_integral,
+            (true, false) => to_integral,
+            (true, true) if of == into => rounding.is_none() || to_integral,
+            (true, true) if of == Type::F64 => rounding.is_some() && !to_integral,
+            (true, true) => rounding.is_none(),
+        };
+        if !fits {
+            return Err(self.unknown());
+        }
+        let flush = (of == Type::F32 || into == Type::F32) && opcode.take("ftz");
+        let saturate = opcode.take("sat");
+        let to = self.wide_destination(into)?;
+        self.reader.tokens.expect(',')?;
+        let from = self.value(of, Width::AtLeast)?;
+        Ok(Operation::Convert { into, of, to, from, rounding, to_integral, saturate, flush })
+    }
+
+    /// `setp`.
+    fn comparison(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        let of = self.typed(opcode, |of| is_in_register(of) && of != Type::Pred)?;
+        let relation = relation(opcode, of).ok_or_else(|| self.unknown())?;
+        let flush = of == Type::F32 && opcode.take("ftz");
+        let with = opcode.take_one(&[
+            ("and", Arithmetic::And),
+            ("or", Arithmetic::Or),
+            ("xor", Arithmetic::Xor),
+        ]);
+        let to = self.destination(Type::Pred)?;
+        let opposite = match self.reader.tokens.accept('|') {
+            true => self.optional(Type::Pred)?,
+            false => None,
+        };
+        let left = self.next_operand(of)?;
+        let right = self.next_operand(of)?;
+        let combination = match with {
+            Some(with) => {
+                self.reader.tokens.expect(',')?;
+                let (predicate, negated) = self.predicate()?;
+                Some(Combination { with, predicate, negated })
+            }
+            None => None,
+        };
+        Ok(Operation::Compare { relation, of, to, opposite, left, right, combination, flush })
+    }
+}
+
+/// How `setp` compares values of that type.
+fn relation(opcode: &mut Opcode, of: Type) -> Option<Relation> {
+    let equality = [("eq", Relation::Equal), ("ne", Relation::NotEqual)];
+    let order = [
+        ("lt", Relation::Less),
+        ("le", Relation::LessEqual),
+        ("gt", Relation::Greater),
+        ("ge", Relation::GreaterEqual),
+    ];
+    let unsigned = [
+        ("lo", Relation::Less),
+        ("ls", Relation::LessEqual),
+        ("hi", Relation::Greater),
+        ("hs", Relation::GreaterEqual),
+    ];
+    let unordered = [
+        ("equ", Relation::EqualUnordered),
+        ("neu", Relation::NotEqualUnordered),
+        ("ltu", Relation::LessUnordered),
+        ("leu", Relation::LessEqualUnordered),
+        ("gtu", Relation::GreaterUnordered),
+        ("geu", Relation::GreaterEqualUnordered),
+        ("num", Relation::Ordered),
+        ("nan", Relation::Unordered),
+    ];
+    let is_bits = matches!(of, Type::B16 | Type::B32 | Type::B64);
+    let found = opcode.take_one(&equality);
+    let found = found.or_else(|| if is_bits { None } else { opcode.take_one(&order) });
+    found.or_else(|| match (of.is_float(), of.is_signed() || is_bits) {
+        (true, _) => opcode.take_one(&unordered),
+        (false, true) => None,
+        (false, false) => opcode.take_one(&unsigned),
+    })
 }

@@ -1,20 +1,25 @@
-//! Reads PTX, as NVRTC writes it.
+//! The reader of PTX: from a text to a [`Module`].
+//!
+//! [`tokens`] splits the text, [`function`] reads functions with what they declare, [`operands`] what their names mean,
+//! [`instructions`], [`arithmetic`] and [`control`] what they do. Whatever is not understood is an error.
 
-mod body;
+mod arithmetic;
+mod control;
+mod function;
 mod instructions;
-mod names;
-mod opcodes;
+mod operands;
+mod tokens;
+
 #[cfg(test)]
 mod tests;
-mod tokens;
-mod variables;
 
-use crate::program::{Function, Module};
+use crate::program::{Module, Space, Type, Variable};
+use std::collections::HashMap;
 use std::fmt;
-use tokens::Tokens;
+use tokens::{MOST, Token, Tokens, type_of};
 
-/// What was not understood, and in which line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a text could not be read, and at which line.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PtxError {
     pub(crate) line: u32,
     pub(crate) what: String,
@@ -26,34 +31,278 @@ impl fmt::Display for PtxError {
     }
 }
 
+/// What the reader answers.
 type Result<T> = std::result::Result<T, PtxError>;
 
-/// Reads a module.
+/// Reads a text of PTX.
 ///
 /// # Errors
-/// What is not understood: nothing is passed over in silence but what says nothing of what is done.
+/// The first thing that is not understood, and its line.
 pub(crate) fn parse(text: &str) -> Result<Module> {
-    let mut tokens = Tokens::new(text);
-    let mut module = Module::default();
-    let mut defined = Vec::new();
-    while let Some(word) = tokens.next() {
-        match word {
-            ".version" | ".target" | ".address_size" | ".file" => tokens.skip_line(),
-            ".visible" | ".weak" | ".extern" => {}
-            ".global" | ".const" | ".shared" => {
-                variables::read(&mut tokens, word, "", &mut module)?;
-            }
-            ".func" | ".entry" => {
-                body::function(&mut tokens, word == ".entry", &mut module, &mut defined)?;
-            }
-            other => return Err(tokens.error(format!("`{other}` is not known here"))),
+    let mut reader = Reader {
+        tokens: Tokens::new(text)?,
+        module: Module::default(),
+        variables: HashMap::new(),
+        functions: HashMap::new(),
+        undefined: HashMap::new(),
+    };
+    while reader.tokens.peek() != Token::End {
+        reader.item()?;
+    }
+    match reader.undefined.into_iter().min_by_key(|&(_, (line, _))| line) {
+        Some((_, (line, name))) => {
+            Err(PtxError { line, what: format!("the function `{name}` has no body") })
+        }
+        None => Ok(reader.module),
+    }
+}
+
+/// A text that is being read, and what was found so far.
+struct Reader<'a> {
+    tokens: Tokens<'a>,
+    module: Module,
+    /// Variables of the module by name.
+    variables: HashMap<&'a str, u32>,
+    functions: HashMap<&'a str, usize>,
+    /// Functions that were declared and have no body yet: where, and their name.
+    undefined: HashMap<usize, (u32, &'a str)>,
+}
+
+/// What a declaration says.
+struct Declared<'a> {
+    name: &'a str,
+    of: Type,
+    /// What it is aligned to: what it says, or the size of its type.
+    alignment: usize,
+    /// Nothing for an array without a size.
+    bytes: Option<usize>,
+}
+
+/// The next multiple of an alignment.
+fn aligned(offset: usize, alignment: usize) -> usize {
+    offset.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a directive of the module, a variable or a function.
+    fn item(&mut self) -> Result<()> {
+        match self.tokens.peek() {
+            Token::Word(".version" | ".address_size" | ".target") => self.heading(),
+            Token::Word(".file" | ".loc" | ".pragma" | ".section") => self.note(),
+            Token::Word(".visible" | ".weak" | ".extern" | ".func" | ".entry") => self.linked(),
+            Token::Word(".global" | ".const" | ".shared") => self.linked(),
+            _ => Err(self.tokens.unexpected("a declaration")),
         }
     }
-    let missing = |(number, function): (usize, &Function)| {
-        (!defined.contains(&number)).then(|| function.name.clone())
-    };
-    match module.functions.iter().enumerate().find_map(missing) {
-        Some(name) => Err(tokens.error(format!("function {name} has no body"))),
-        None => Ok(module),
+
+    /// Reads the version of the text, the device or the size of addresses.
+    fn heading(&mut self) -> Result<()> {
+        match self.tokens.word()? {
+            ".address_size" => self.tokens.expect_word("64"),
+            ".target" => {
+                self.tokens.name()?;
+                while self.tokens.accept(',') {
+                    self.tokens.name()?;
+                }
+                Ok(())
+            }
+            _ => self.tokens.word().map(drop),
+        }
     }
+
+    /// Skips what only debuggers and optimisers read.
+    fn note(&mut self) -> Result<()> {
+        match self.tokens.word()? {
+            ".pragma" => {
+                self.tokens.expect_quoted()?;
+                while self.tokens.accept(',') {
+                    self.tokens.expect_quoted()?;
+                }
+                self.tokens.expect(';')
+            }
+            ".file" => {
+                self.tokens.count()?;
+                self.tokens.expect_quoted()?;
+                while self.tokens.accept(',') {
+                    self.tokens.number()?;
+                }
+                Ok(())
+            }
+            ".loc" => {
+                self.source_line()?;
+                if self.tokens.accept(',') {
+                    self.tokens.expect_word("function_name")?;
+                    self.tokens.name()?;
+                    self.tokens.addition()?;
+                    self.tokens.expect(',')?;
+                    self.tokens.expect_word("inlined_at")?;
+                    self.source_line()?;
+                }
+                Ok(())
+            }
+            _ => {
+                self.tokens.word()?;
+                self.tokens.expect('{')?;
+                while !self.tokens.accept('}') {
+                    if self.tokens.advance() == Token::End {
+                        return Err(self.tokens.unexpected("the end of a section"));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A file, a line and a column.
+    fn source_line(&mut self) -> Result<()> {
+        for _ in 0..3 {
+            self.tokens.count()?;
+        }
+        Ok(())
+    }
+
+    /// Reads a variable or a function with what says who sees it.
+    fn linked(&mut self) -> Result<()> {
+        let mut is_extern = false;
+        while let Token::Word(word @ (".visible" | ".weak" | ".extern")) = self.tokens.peek() {
+            is_extern |= word == ".extern";
+            self.tokens.advance();
+        }
+        match self.tokens.peek() {
+            Token::Word(".func" | ".entry") => self.function(),
+            _ => {
+                let line = self.tokens.line();
+                let (name, number) = self.variable(is_extern)?;
+                if self.functions.contains_key(name)
+                    || self.variables.insert(name, number).is_some()
+                {
+                    return Err(twice(line, name));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a variable of the module from its space on. Returns its name and number.
+    fn variable(&mut self, is_extern: bool) -> Result<(&'a str, u32)> {
+        let line = self.tokens.line();
+        let error = |what: String| PtxError { line, what };
+        let space = match self.tokens.peek() {
+            Token::Word(".global") => Space::Global,
+            Token::Word(".const") => Space::Constant,
+            Token::Word(".shared") => Space::Shared,
+            _ => return Err(self.tokens.unexpected("a space of variables")),
+        };
+        self.tokens.advance();
+        let declared = self.declared()?;
+        let name = declared.name;
+        if is_extern && space != Space::Shared {
+            return Err(error(format!("the variable `{name}` is not in this text")));
+        }
+        let mut contents = Vec::new();
+        if space != Space::Shared && self.tokens.accept('=') {
+            contents = self.contents(&declared)?;
+        }
+        let bytes = match declared.bytes {
+            Some(bytes) => bytes,
+            None if is_extern => 0,
+            None if !contents.is_empty() => contents.len(),
+            None => return Err(error(format!("`{name}` has no size"))),
+        };
+        self.tokens.expect(';')?;
+        let mut offset = 0;
+        if space == Space::Shared {
+            offset = aligned(self.module.shared_bytes, declared.alignment.max(16));
+            self.module.shared_bytes = sum(line, offset, bytes)?;
+        }
+        let number = u32::try_from(self.module.variables.len())
+            .map_err(|_| error("too many variables".to_string()))?;
+        let variable = Variable { name: name.to_string(), space, offset, bytes, contents };
+        self.module.variables.push(variable);
+        Ok((name, number))
+    }
+
+    /// Reads the value of a variable, or its values in braces.
+    fn contents(&mut self, declared: &Declared<'a>) -> Result<Vec<u8>> {
+        let mut contents = Vec::new();
+        let is_list = self.tokens.accept('{');
+        if is_list && self.tokens.accept('}') {
+            return Ok(contents);
+        }
+        loop {
+            let error = self.tokens.unexpected("a value of the variable's type");
+            let value = self.tokens.number()?;
+            let bits = value.bits(declared.of).ok_or(error)?;
+            contents.extend(bits.to_le_bytes().into_iter().take(declared.of.bytes()));
+            if !is_list || !self.tokens.accept(',') {
+                break;
+            }
+        }
+        if is_list {
+            self.tokens.expect('}')?;
+        }
+        if declared.bytes.is_some_and(|bytes| contents.len() > bytes) {
+            return Err(self.tokens.error(format!("too many values for `{}`", declared.name)));
+        }
+        Ok(contents)
+    }
+
+    /// Reads alignment, type, name and size.
+    fn declared(&mut self) -> Result<Declared<'a>> {
+        let mut alignment = self.alignment()?;
+        let error = self.tokens.unexpected("a type");
+        let word = self.tokens.word()?.strip_prefix('.').unwrap_or_default();
+        let of = type_of(word).filter(|&of| of != Type::Pred).ok_or(error)?;
+        if self.tokens.accept_word(".ptr") {
+            // What follows is about that to which the parameter points.
+            if let Token::Word(".global" | ".shared" | ".const" | ".local") = self.tokens.peek() {
+                self.tokens.advance();
+            }
+            self.alignment()?;
+        } else if alignment.is_none() {
+            alignment = self.alignment()?;
+        }
+        let name = self.tokens.name()?;
+        let mut bytes = Some(of.bytes());
+        while self.tokens.accept('[') {
+            if self.tokens.accept(']') {
+                bytes = None;
+                continue;
+            }
+            let line = self.tokens.line();
+            let count = self.tokens.count()?;
+            self.tokens.expect(']')?;
+            bytes = match bytes.map(|bytes| bytes.checked_mul(count).filter(|&all| all <= MOST)) {
+                Some(None) => return Err(too_large(line)),
+                product => product.flatten(),
+            };
+        }
+        Ok(Declared { name, of, alignment: alignment.unwrap_or(of.bytes()), bytes })
+    }
+
+    /// Reads `.align`, if it is there.
+    fn alignment(&mut self) -> Result<Option<usize>> {
+        if !self.tokens.accept_word(".align") {
+            return Ok(None);
+        }
+        let error = self.tokens.unexpected("a power of two");
+        let alignment = self.tokens.count()?;
+        if alignment.is_power_of_two() { Ok(Some(alignment)) } else { Err(error) }
+    }
+}
+
+/// The sum of two sizes, if it is moderate.
+fn sum(line: u32, first: usize, second: usize) -> Result<usize> {
+    let sum = first.checked_add(second).filter(|&sum| sum <= MOST);
+    sum.ok_or_else(|| too_large(line))
+}
+
+/// An error: a size is beyond what is held.
+fn too_large(line: u32) -> PtxError {
+    PtxError { line, what: "the sizes are too large".to_string() }
+}
+
+/// An error: a name has two meanings.
+fn twice(line: u32, name: &str) -> PtxError {
+    PtxError { line, what: format!("`{name}` is declared twice") }
 }

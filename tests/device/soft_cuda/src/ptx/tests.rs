@@ -1,234 +1,396 @@
-//! What is read of texts, and what is said of those that are not understood.
+//! Small texts, and what is read of them.
 
-use super::{PtxError, parse};
+mod refusals;
+
+use super::parse;
 use crate::program::{
-    Address, Arithmetic, Form, Instruction, Module, Operand, Operation, Part, Place, Relation,
-    Rounding, Scope, Shuffle, Space, Special, Type,
+    Address, Arithmetic, Atomic, Combination, Function, Module, Operand, Operation, Part, Place,
+    Property, Relation, Rounding, Scope, Shuffle, Space, Special, Type, Vote,
 };
 
-const HEAD: &str = ".version 7.5\n.target sm_75\n.address_size 64\n";
+const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// A module of every kind of line.
-const TEXT: &str = r#"
-// A remark, /* and another. */
-.global .align 8 .f64 HALF = 0d3FE0000000000000;
-.const .align 4 .b8 TABLE[6] = {1, 2, 255, -1};
-.shared .align 8 .b8 part[40];
-.func (.param .b64 func_retval0) twice(.param .b64 twice_param_0, .param .align 4 .b8 twice_param_1[12]);
-.visible .entry kernel(
-    .param .u32 kernel_param_0,
-    .param .u64 kernel_param_1
-)
-.maxntid 128, 2, 1
-.minnctapersm 2
-{
-    .local .align 8 .b8 __local_depot0[24];
-    .reg .pred %p<3>;
-    .reg .b32 %r<9>;
-    .reg .f64 %fd<4>;
-    .reg .b64 %rd<5>, %SPL;
-    .shared .align 4 .u32 last;
-    .loc 1 2 3
-    mov.u64 %SPL, __local_depot0;
-    ld.param.u64 %rd1, [kernel_param_1+0];
-    mov.u32 %r1, %tid.x;
-    setp.lt.and.s32 %p1|%p2, %r1, -7, !%p1;
-    @!%p1 bra $L__BB0_2;
-    fma.rn.f64 %fd1, %fd2, 0d4000000000000000, %fd3;
-    .pragma "nounroll";
-    {
-    .reg .b32 temp;
-    mov.b64 {temp, _}, %rd1;
-    }
-    {
-    .param .b64 param0;
-    st.param.f64 [param0+0], %fd1;
-    .param .align 4 .b8 param1[12];
-    st.param.b32 [param1+8], %r1;
-    .param .b64 retval0;
-    call.uni (retval0), twice, (param0, param1);
-    ld.param.f64 %fd2, [retval0+0];
-    }
-$L__BB0_2:
-    ld.global.nc.v2.f64 {%fd1, %fd2}, [%rd1+-16];
-    st.shared.u32 [last], 3;
-    mov.u32 %r2, part+8;
-    shfl.sync.bfly.b32 %r3|%p1, %r2, 16, 31, -1;
-    bar.warp.sync %r3;
-    bar.sync 0;
-    membar.gl;
-    cvt.rzi.s32.f64 %r4, %fd1;
-    mad.lo.cc.u32 %r5, %r4, 3, %r5;
-    red.global.add.f64 [%rd1], %fd1;
-    cvta.to.global.u64 %rd2, %rd1;
-    exit;
+/// What every kernel of these tests declares: `%p0` is register 0, `%rs0` 10, `%r0` 20, `%rd0` 30, `%f0` 40, `%fd0` 50.
+const REGISTERS: &str = ".reg .pred %p<10>; .reg .b16 %rs<10>; .reg .b32 %r<10>; .reg .b64 %rd<10>; \
+     .reg .f32 %f<10>; .reg .f64 %fd<10>;\n";
+
+/// A module whose only kernel has that body.
+fn kernel(body: &str) -> String {
+    format!("{HEAD}.visible .entry k(.param .u64 k_0)\n{{\n{REGISTERS}{body}\n}}\n")
 }
-.func (.param .b64 func_retval0) twice(.param .b64 twice_param_0, .param .align 4 .b8 twice_param_1[12])
-{
-    .reg .f64 %fd<2>;
-    ld.param.f64 %fd1, [twice_param_0];
-    add.f64 %fd1, %fd1, %fd1;
-    st.param.f64 [func_retval0+0], %fd1;
+
+/// Reads a text that is right.
+fn read(text: &str) -> Module {
+    parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The first function of a text.
+fn function(text: &str) -> Function {
+    read(text).functions.remove(0)
+}
+
+/// What the instructions of that body do, without the return at their end.
+fn code(body: &str) -> Vec<Operation> {
+    let function = function(&kernel(body));
+    let mut all: Vec<Operation> = function.code.into_iter().map(|one| one.operation).collect();
+    assert_eq!(all.pop(), Some(Operation::Return));
+    all
+}
+
+/// What the only instruction of that body does.
+fn one(body: &str) -> Operation {
+    let mut all = code(body);
+    assert_eq!(all.len(), 1, "{body}: {all:?}");
+    all.remove(0)
+}
+
+fn r(number: u32) -> Operand {
+    Operand::Register(number)
+}
+
+#[test]
+fn declarations_of_a_module() {
+    let text = format!(
+        "// a comment\n/* another\n*/{HEAD}.file 1 \"/a//b.cu\", 1, 2\n\
+         .global .align 4 .u32 a = 3;\n.visible .global .align 2 .s16 b[3] = {{-1, 2U}};\n\
+         .const .align 8 .f64 c = 0d3FF0000000000000;\n.global .align 1 .u8 d;\n\
+         .shared .align 1 .u8 e;\n.shared .align 8 .b8 f[24];\n\
+         .extern .shared .align 16 .b8 g[];\n.weak .global .f32 h[] = {{0f3F800000, 0F40000000}};\n\
+         .section .debug_str {{ .b8 1,2 $L: .b32 x }}\n"
+    );
+    let module = read(&text);
+    let seen: Vec<_> =
+        module.variables.iter().map(|v| (v.name.as_str(), v.space, v.offset, v.bytes)).collect();
+    assert_eq!(
+        seen,
+        [
+            ("a", Space::Global, 0, 4),
+            ("b", Space::Global, 0, 6),
+            ("c", Space::Constant, 0, 8),
+            ("d", Space::Global, 0, 1),
+            ("e", Space::Shared, 0, 1),
+            ("f", Space::Shared, 16, 24),
+            ("g", Space::Shared, 48, 0),
+            ("h", Space::Global, 0, 8),
+        ]
+    );
+    assert_eq!(module.shared_bytes, 48);
+    assert_eq!(module.variables[0].contents, [3, 0, 0, 0]);
+    assert_eq!(module.variables[1].contents, [255, 255, 2, 0]);
+    assert_eq!(module.variables[2].contents, 1.0_f64.to_le_bytes());
+    assert_eq!(module.variables[7].contents, [0, 0, 128, 63, 0, 0, 0, 64]);
+}
+
+#[test]
+fn a_header() {
+    let text = format!(
+        "{HEAD}.entry k(.param .u8 a, .param .align 8 .b8 b[12], .param .u64 .ptr .align 1 c)\n\
+         .maxntid 8, 4, 1\n.minnctapersm 2\n.maxnreg 64\n{{ .local .align 8 .b8 depot[64];\n\
+         .reg .b64 %x, %y; mov.u64 %x, depot; ld.local.f32 %z, [depot+4]; }}"
+    );
+    let text = text.replace(".reg .b64", ".reg .f32 %z; .reg .b64");
+    let k = function(&text);
+    assert!(k.is_kernel);
+    assert_eq!(k.most_threads, Some(32));
+    let places = [(0, 1), (8, 12), (24, 8)].map(|(offset, bytes)| Place { offset, bytes });
+    assert_eq!(k.parameters, places);
+    assert_eq!((k.frame_bytes, k.local_bytes, k.registers, k.result), (32, 64, 3, None));
+    let from = Operand::Local(0);
+    assert_eq!(k.code[0].operation, Operation::Move { of: Type::U64, to: 1, from });
+    let address = Address { base: from, offset: 4 };
+    let load = Operation::Load { space: Space::Local, of: Type::F32, to: vec![0], address };
+    assert_eq!(k.code[1].operation, load);
+    assert_eq!(read(&kernel("ret;")).kernel("k"), Some(0));
+}
+
+/// A function that calls another, which is declared first and defined last.
+const CALLS: &str = "
+.func (.param .b64 r) f(.param .b32 a, .param .align 8 .b8 b[16]);
+.func g() .noreturn;
+.func (.param .b64 result) h(.param .b64 x) {
+    .reg .b32 %r<3>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [x];
+    { // callseq
+    .reg .b32 temp_param_reg;
+    .param .b32 param0;
+    st.param.b32 [param0+0], 7;
+    .param .align 8 .b8 param1[16];
+    st.param.b64 [param1+8], %rd1;
+    .param .b64 retval0;
+    call.uni (retval0),
+    f,
+    (
+    param0,
+    param1
+    );
+    ld.param.b64 %rd2, [retval0+0];
+    }
+    { .reg .b64 temp; .param .b32 param0; .param .b64 param1; call.uni g, (); }
+    call g;
+    st.param.b64 [result+0], %rd2;
     ret;
 }
-"#;
-
-fn read() -> Module {
-    parse(&format!("{HEAD}{TEXT}")).unwrap()
-}
-
-/// The instructions of the kernel but for their lines.
-fn code() -> Vec<(Option<(u32, bool)>, Operation)> {
-    let without_line = |one: &Instruction| (one.guard, one.operation.clone());
-    read().functions[1].code.iter().map(without_line).collect()
-}
+.func (.param .b64 r) f(.param .b32 a, .param .align 8 .b8 b[16]) { ret; }
+.func g() .noreturn { trap; exit; }
+";
 
 #[test]
-fn variables_have_places_and_contents() {
-    let module = read();
-    let found: Vec<_> = module.variables.iter().map(|v| (&v.name[..], v.space, v.bytes)).collect();
-    let expected = [
-        ("HALF", Space::Global, 8),
-        ("TABLE", Space::Constant, 6),
-        ("part", Space::Shared, 40),
-        ("kernel/last", Space::Shared, 4),
-    ];
-    assert_eq!(found, expected);
-    assert_eq!(module.variables[0].contents, 0.5_f64.to_le_bytes());
-    assert_eq!(module.variables[1].contents, [1, 2, 255, 255]);
-    assert_eq!((module.variables[3].offset, module.shared_bytes), (48, 52));
-}
-
-#[test]
-fn functions_have_frames() {
-    let module = read();
-    let [twice, kernel] = &module.functions[..] else { panic!("{module:?}") };
-    assert_eq!((module.kernel("kernel"), module.kernel("twice")), (Some(1), None));
-    assert_eq!((kernel.most_threads, kernel.local_bytes), (Some(256), 24));
-    let place = |offset, bytes| Place { offset, bytes };
-    assert_eq!(kernel.parameters, [place(0, 4), place(8, 8)]);
-    assert_eq!(twice.parameters, [place(0, 8), place(8, 12)]);
-    assert_eq!((twice.result, twice.frame_bytes), (Some(place(32, 8)), 40));
-    // Behind its own parameters come those of its call.
-    assert_eq!(kernel.frame_bytes, 56);
-    let call = Operation::Call { function: 0, arguments: vec![16, 32], result: Some(48) };
-    assert!(code().contains(&(None, call)));
-    assert_eq!(twice.code.last().unwrap().operation, Operation::Return);
-}
-
-#[test]
-fn instructions_are_what_they_say() {
-    let code = code();
-    let has =
-        |operation: Operation| assert!(code.contains(&(None, operation.clone())), "{operation:?}");
-    let [p1, p2, r1] = [1, 2, 4];
-    let (fd1, rd1) = (13, 17);
-    has(Operation::Move { of: Type::U64, to: 21, from: Operand::Local(0) });
-    has(Operation::Move { of: Type::U32, to: r1, from: Operand::Special(Special::Thread) });
-    let Some((_, Operation::Compare { relation, left, right, opposite, combination, .. })) =
-        code.iter().find(|(_, one)| matches!(one, Operation::Compare { .. }))
-    else {
-        panic!("{code:?}")
+fn calls() {
+    let module = read(&format!("{HEAD}{CALLS}"));
+    let h = &module.functions[2];
+    assert_eq!(h.parameters, [Place { offset: 0, bytes: 8 }]);
+    assert_eq!(h.result, Some(Place { offset: 16, bytes: 8 }));
+    let call = Operation::Call { function: 0, arguments: vec![32, 48], result: Some(64) };
+    assert_eq!(h.code[3].operation, call);
+    assert_eq!(h.code[3].line, 17);
+    let empty = Operation::Call { function: 1, arguments: vec![], result: None };
+    assert_eq!((&h.code[5].operation, &h.code[6].operation), (&empty, &empty));
+    // The second `param0` and `param1` lie where the first do.
+    assert_eq!(h.frame_bytes, 72);
+    let at = |place, offset| Address { base: Operand::Constant(place), offset };
+    let store = |of, value, address| Operation::Store {
+        space: Space::Parameter,
+        of,
+        from: vec![value],
+        address,
     };
-    assert_eq!((*relation, *opposite), (Relation::Less, Some(p2)));
-    assert_eq!((*left, *right), (Operand::Register(r1), Operand::Constant(0xffff_fff9)));
-    let combination = combination.unwrap();
-    assert_eq!((combination.with, combination.negated), (Arithmetic::And, true));
-    assert_eq!(combination.predicate, Operand::Register(p1));
-    let branch = code.iter().find(|(guard, _)| guard.is_some()).unwrap();
-    let Operation::Branch { target } = branch.1 else { panic!("{branch:?}") };
-    assert_eq!(branch.0, Some((p1, true)));
-    assert!(matches!(code[target].1, Operation::Load { .. }));
-    let form = Form {
-        part: Part::Low,
-        carry_in: false,
-        carry_out: false,
-        saturate: false,
+    assert_eq!(h.code[1].operation, store(Type::B32, Operand::Constant(7), at(32, 0)));
+    assert_eq!(h.code[2].operation, store(Type::B64, r(4), at(48, 8)));
+    assert_eq!(h.code[7].operation, store(Type::B64, r(5), at(16, 0)));
+    assert_eq!(module.functions[1].code.len(), 2);
+}
+
+#[test]
+fn labels_guards_and_scopes() {
+    let k = function(&kernel(
+        "L: @%p1 bra M;\n@!%p2 bra.uni L;\n{ .reg .b32 %r<2>; mov.u32 %r1, %r0; bra L; L: }\n\
+         mov.u32 %r1, %r9;\nM:",
+    ));
+    let target = |at: usize| match k.code[at].operation {
+        Operation::Branch { target } => target,
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!((target(0), target(1), target(3)), (5, 0, 4));
+    assert_eq!((k.code[0].guard, k.code[1].guard), (Some((1, false)), Some((2, true))));
+    assert_eq!(k.code[2].operation, Operation::Move { of: Type::U32, to: 61, from: r(60) });
+    assert_eq!(k.code[4].operation, Operation::Move { of: Type::U32, to: 21, from: r(29) });
+    assert_eq!(k.code[5].operation, Operation::Return);
+    assert_eq!((k.code[0].line, k.code[4].line, k.registers), (7, 10, 62));
+    // Two returns in a row: the label stands behind the first.
+    assert_eq!(code("bra E; ret; E:").len(), 2);
+}
+
+#[test]
+fn constants_have_the_bits_of_their_type() {
+    let value = |text: &str| match one(text) {
+        Operation::Move { from: Operand::Constant(bits), .. } => bits,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(value("mov.u32 %r1, -1;"), 0xFFFF_FFFF);
+    assert_eq!(value("mov.u16 %rs1, -2;"), 0xFFFE);
+    assert_eq!(value("mov.b64 %rd1, -9223372036854775808;"), 1 << 63);
+    assert_eq!(value("mov.b32 %r1, 0x7fU;"), 127);
+    assert_eq!(value("mov.b32 %r1, 010;"), 8);
+    assert_eq!(value("mov.f64 %fd1, 0dBFF0000000000000;"), (-1.0_f64).to_bits());
+    assert_eq!(value("mov.f32 %f1, 0f3F800000;"), 0x3F80_0000);
+    assert_eq!(value("mov.b64 %rd1, 0d4000000000000000;"), 1 << 62);
+    assert_eq!(value("mov.pred %p1, -1;"), 1);
+}
+
+#[test]
+fn moves() {
+    let special = |name: &str| match one(&format!("mov.u32 %r1, {name};")) {
+        Operation::Move { from: Operand::Special(special), .. } => special,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(special("%tid.x"), Special::Thread);
+    assert_eq!(special("%nctaid.x"), Special::Blocks);
+    assert_eq!(special("%tid.z"), Special::Zero);
+    assert_eq!(special("%ntid.y"), Special::One);
+    assert_eq!(special("%clock"), Special::Clock);
+    let pack = Operation::Pack {
+        of: Type::B64,
+        to: 31,
+        from: vec![r(21), Operand::Constant(0xFFFF_FFFF)],
+    };
+    assert_eq!(one("mov.b64 %rd1, {%r1, -1};"), pack);
+    let unpack = Operation::Unpack { of: Type::B64, to: vec![None, Some(22)], from: r(51) };
+    assert_eq!(one("mov.b64 {_, %r2}, %fd1;"), unpack);
+    let four = vec![Some(11), None, Some(13), Some(14)];
+    let unpack = Operation::Unpack { of: Type::B64, to: four, from: r(31) };
+    assert_eq!(one("mov.b64 {%rs1, _, %rs3, %rs4}, %rd1;"), unpack);
+    let text = format!(
+        ".global .u64 v[4];{}",
+        kernel(".shared .f64 s; mov.u64 %rd1, v+8; mov.b64 %rd2, s;")
+    );
+    let module = read(&text);
+    assert_eq!(module.variables[1].name, "s");
+    let moved = |to, from| Operation::Move { of: Type::U64, to, from };
+    assert_eq!(module.functions[0].code[0].operation, moved(31, Operand::Variable(0, 8)));
+}
+
+#[test]
+fn memory() {
+    let at = |base, offset| Address { base, offset };
+    let load =
+        |space, of, to: &[u32], address| Operation::Load { space, of, to: to.to_vec(), address };
+    let found = one("ld.global.nc.v2.f64 {%fd1, %fd2}, [%rd1+-16];");
+    assert_eq!(found, load(Space::Global, Type::F64, &[51, 52], at(r(31), -16)));
+    let found = one("ld.volatile.shared.u32 %r1, [64];");
+    assert_eq!(found, load(Space::Shared, Type::U32, &[21], at(Operand::Constant(64), 0)));
+    assert_eq!(one("ld.b8 %rs1, [%rd1];"), load(Space::Generic, Type::B8, &[11], at(r(31), 0)));
+    let found = one("ld.param.u32 %r1, [k_0+4];");
+    assert_eq!(found, load(Space::Parameter, Type::U32, &[21], at(Operand::Constant(0), 4)));
+    let store = Operation::Store {
+        space: Space::Global,
+        of: Type::F32,
+        from: vec![r(41), Operand::Constant(0)],
+        address: at(r(31), 8),
+    };
+    assert_eq!(one("st.global.v2.f32 [%rd1+8], {%f1, 0f00000000};"), store);
+    // The sign goes to all of a wider register.
+    let found = code("@%p1 ld.param.s8 %rs1, [k_0];");
+    assert_eq!(found[0], load(Space::Parameter, Type::S8, &[11], at(Operand::Constant(0), 0)));
+    let Operation::Convert { into: Type::S16, of: Type::S8, to: 11, .. } = found[1] else {
+        panic!("{found:?}")
+    };
+    let atomic = |kind, space, of, to, operand, second| Operation::Atomic {
+        kind,
+        space,
+        of,
+        to,
+        address: at(r(31), 0),
+        operand,
+        second,
+    };
+    let found = one("atom.global.add.u32 %r1, [%rd1], 1;");
+    assert_eq!(
+        found,
+        atomic(Atomic::Add, Space::Global, Type::U32, Some(21), Operand::Constant(1), None)
+    );
+    let found = one("atom.relaxed.gpu.cas.b64 %rd2, [%rd1], %rd3, %rd4;");
+    assert_eq!(
+        found,
+        atomic(Atomic::CompareAndSwap, Space::Generic, Type::B64, Some(32), r(33), Some(r(34)))
+    );
+    let found = one("red.shared.add.f64 [%rd1], %fd1;");
+    assert_eq!(found, atomic(Atomic::Add, Space::Shared, Type::F64, None, r(51), None));
+    let to = Operation::ToGeneric { space: Space::Shared, to: 31, from: r(32) };
+    assert_eq!(one("cvta.shared.u64 %rd1, %rd2;"), to);
+    let from = Operation::FromGeneric { space: Space::Global, to: 31, from: r(32) };
+    assert_eq!(one("cvta.to.global.u64 %rd1, %rd2;"), from);
+}
+
+#[test]
+fn arithmetic() {
+    let read = |text: &str| match one(text) {
+        Operation::Arithmetic { kind, of, to, from, form } => (kind, of, to, from, form),
+        other => panic!("{other:?}"),
+    };
+    let (kind, of, to, from, form) = read("fma.rm.ftz.sat.f32 %f1, %f2, 0f40000000, %f3;");
+    assert_eq!((kind, of, to), (Arithmetic::MultiplyAdd, Type::F32, 41));
+    assert_eq!(from, [r(42), Operand::Constant(0x4000_0000), r(43)]);
+    assert_eq!((form.rounding, form.flush, form.saturate), (Rounding::Down, true, true));
+    let (_, of, to, from, form) = read("mad.wide.s32 %rd1, %r1, -1, -1;");
+    assert_eq!((of, to, form.part), (Type::S32, 31, Part::Wide));
+    assert_eq!(from, [r(21), Operand::Constant(0xFFFF_FFFF), Operand::Constant(u64::MAX)]);
+    assert_eq!(read("mul.hi.u64 %rd1, %rd2, %rd3;").4.part, Part::High);
+    assert_eq!(read("mul.rn.f64 %fd1, %fd2, %fd3;").4.part, Part::Low);
+    let form = read("madc.hi.cc.u32 %r1, %r2, %r3, %r4;").4;
+    assert_eq!((form.part, form.carry_in, form.carry_out), (Part::High, true, true));
+    let form = read("sub.cc.u32 %r1, %r2, %r3;").4;
+    assert_eq!((form.carry_in, form.carry_out), (false, true));
+    let form = read("subc.u32 _, %r2, %r3;").4;
+    assert_eq!((form.carry_in, form.carry_out), (true, false));
+    assert_eq!(read("add.u32 _, %r2, %r3;").2, 60);
+    assert!(read("rcp.approx.ftz.f64 %fd1, %fd2;").4.approximate);
+    assert!(read("div.full.f32 %f1, %f2, %f3;").4.approximate);
+    assert!(read("ex2.approx.ftz.f32 %f1, %f2;").4.flush);
+    assert_eq!(read("add.rz.f32 %f1, %f2, %f3;").4.rounding, Rounding::TowardZero);
+    assert_eq!(read("popc.b64 %r1, %rd1;").0, Arithmetic::CountOnes);
+    assert_eq!(read("bfind.shiftamt.s32 %r1, %r2;").4.part, Part::High);
+    assert_eq!(read("shl.b64 %rd1, %rd2, %r1;").3, [r(32), r(21)]);
+    assert_eq!(read("bfi.b64 %rd1, %rd2, %rd3, 32, 8;").3[2..], [32, 8].map(Operand::Constant));
+    let (kind, ..) = read("shf.l.wrap.b32 %r1, %r2, %r3, %r4;");
+    assert_eq!(kind, Arithmetic::FunnelLeft { clamp: false });
+    let (kind, ..) = read("shf.r.clamp.b32 %r1, %r2, %r3, 32;");
+    assert_eq!(kind, Arithmetic::FunnelRight { clamp: true });
+    assert_eq!(read("lop3.b32 %r1, %r2, %r3, %r4, 0x96;").3[3], Operand::Constant(0x96));
+    assert_eq!(read("selp.f64 %fd1, %fd2, 0d0000000000000000, %p1;").3[2], r(1));
+    assert_eq!(read("testp.notanumber.f64 %p1, %fd1;").0, Arithmetic::Test(Property::NotANumber));
+    assert_eq!(read("not.pred %p1, %p2;").1, Type::Pred);
+    for name in ["and", "or", "xor"] {
+        assert_eq!(read(&format!("{name}.b16 %rs1, %rs2, 1;")).1, Type::B16);
+    }
+    for text in ["sqrt.rn.f64 %fd1, %fd2;", "rsqrt.approx.f64 %fd1, %fd2;", "neg.s64 %rd1, %rd2;"] {
+        assert_eq!(read(text).3, [r(if text.contains("s64") { 32 } else { 52 })]);
+    }
+    assert_eq!(read("prmt.b32 %r1, %r2, 0, 0x3340;").0, Arithmetic::PermuteBytes);
+    assert_eq!(read("copysign.f64 %fd1, %fd2, %fd3;").0, Arithmetic::CopySign);
+}
+
+#[test]
+fn comparisons_and_conversions() {
+    let combination = Combination { with: Arithmetic::And, predicate: r(3), negated: true };
+    let compare = Operation::Compare {
+        relation: Relation::Less,
+        of: Type::F64,
+        to: 1,
+        opposite: Some(2),
+        left: r(51),
+        right: r(52),
+        combination: Some(combination),
         flush: false,
-        approximate: false,
-        rounding: Rounding::Nearest,
     };
-    let two = Operand::Constant(2.0_f64.to_bits());
-    let [fd2, fd3] = [fd1 + 1, fd1 + 2].map(Operand::Register);
-    let (kind, of) = (Arithmetic::MultiplyAdd, Type::F64);
-    has(Operation::Arithmetic { kind, of, to: fd1, from: vec![fd2, two, fd3], form });
-    let (form, r4, r5) = (Form { carry_out: true, ..form }, 7, 8);
-    let from = vec![Operand::Register(r4), Operand::Constant(3), Operand::Register(r5)];
-    has(Operation::Arithmetic { kind, of: Type::U32, to: r5, from, form });
-    let temp = 22;
-    let from = Operand::Register(rd1);
-    has(Operation::Unpack { of: Type::B64, to: vec![Some(temp), None], from });
-    let address = Address { base: Operand::Register(rd1), offset: -16 };
-    has(Operation::Load { space: Space::Global, of: Type::F64, to: vec![fd1, fd1 + 1], address });
-    let (space, of) = (Space::Shared, Type::U32);
-    let address = Address { base: Operand::Variable(3, 0), offset: 0 };
-    has(Operation::Store { space, of, from: vec![Operand::Constant(3)], address });
-    has(Operation::Move { of, to: 5, from: Operand::Variable(2, 8) });
-    has(Operation::Shuffle {
+    assert_eq!(one("setp.lt.and.f64 %p1|%p2, %fd1, %fd2, !%p3;"), compare);
+    let relation = |text: &str| match one(text) {
+        Operation::Compare { relation, flush, .. } => (relation, flush),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(relation("setp.hs.u32 %p1, %r1, 4;"), (Relation::GreaterEqual, false));
+    assert_eq!(relation("setp.neu.ftz.f32 %p1, %f1, %f2;"), (Relation::NotEqualUnordered, true));
+    assert_eq!(relation("setp.nan.f64 %p1|_, %fd1, %fd1;"), (Relation::Unordered, false));
+    assert_eq!(relation("setp.eq.b64 %p1, %rd1, %rd2;"), (Relation::Equal, false));
+    let convert = |text: &str| match one(text) {
+        Operation::Convert { into, of, rounding, to_integral, saturate, .. } => {
+            (into, of, rounding, to_integral, saturate)
+        }
+        other => panic!("{other:?}"),
+    };
+    let nearest = Some(Rounding::Nearest);
+    assert_eq!(convert("cvt.rni.s32.f64 %r1, %fd1;"), (Type::S32, Type::F64, nearest, true, false));
+    assert_eq!(convert("cvt.rn.f64.s32 %fd1, %r1;"), (Type::F64, Type::S32, nearest, false, false));
+    assert_eq!(convert("cvt.sat.f32.f32 %f1, %f2;"), (Type::F32, Type::F32, None, false, true));
+    assert_eq!(convert("cvt.s32.s8 %r1, %rs1;"), (Type::S32, Type::S8, None, false, false));
+    let truncated = (Type::F64, Type::F64, Some(Rounding::TowardZero), true, false);
+    assert_eq!(convert("cvt.rzi.f64.f64 %fd1, %fd2;"), truncated);
+}
+
+#[test]
+fn what_lanes_and_threads_do_together() {
+    assert_eq!(one("bar.sync 0;"), Operation::Barrier);
+    assert_eq!(one("barrier.sync.aligned 0;"), Operation::Barrier);
+    assert_eq!(
+        one("bar.warp.sync -1;"),
+        Operation::WarpBarrier { lanes: Operand::Constant(0xFFFF_FFFF) }
+    );
+    assert_eq!(one("membar.gl;"), Operation::Fence { scope: Scope::Device });
+    assert_eq!(one("fence.acq_rel.sys;"), Operation::Fence { scope: Scope::System });
+    assert_eq!(one("fence.sc.cta;"), Operation::Fence { scope: Scope::Block });
+    assert_eq!(one("activemask.b32 %r1;"), Operation::ActiveLanes { to: 21 });
+    assert_eq!(one("trap;"), Operation::Trap);
+    let shuffle = Operation::Shuffle {
         kind: Shuffle::Butterfly,
-        to: 6,
-        in_range: Some(p1),
-        value: Operand::Register(5),
+        to: 21,
+        in_range: Some(1),
+        value: r(22),
         lane: Operand::Constant(16),
         clamp: Operand::Constant(31),
-        lanes: Operand::Constant(0xffff_ffff),
-    });
-    has(Operation::WarpBarrier { lanes: Operand::Register(6) });
-    has(Operation::Barrier);
-    has(Operation::Fence { scope: Scope::Device });
-    has(Operation::Convert {
-        into: Type::S32,
-        of: Type::F64,
-        to: 7,
-        from: Operand::Register(fd1),
-        rounding: Some(Rounding::TowardZero),
-        to_integral: true,
-        saturate: false,
-        flush: false,
-    });
-    has(Operation::FromGeneric { space: Space::Global, to: rd1 + 1, from });
-}
-
-#[test]
-fn what_is_not_understood_is_named_with_its_line() {
-    let said = |line: &str| {
-        let body = format!(".reg .b32 %r<3>;\n.reg .pred %p;\n{line}\nret;");
-        parse(&format!("{HEAD}.entry k(.param .u32 k_0)\n{{\n{body}\n}}")).unwrap_err()
+        lanes: r(23),
     };
-    let error = |what: &str| PtxError { line: 8, what: what.into() };
-    assert_eq!(said("frob.b32 %r1, %r2;"), error("`frob.b32` is not known here"));
-    assert_eq!(said("add.s32 %r1, %r2;"), error("`,` is expected, not `;`"));
-    assert_eq!(said("add.s32 %r1, %r2, %q;"), error("`%q` is not known here"));
-    assert_eq!(said("add.s32 %q, %r2, 1;"), error("there is no register `%q`"));
-    assert_eq!(said("mov.u32 %r1, 12x;"), error("`12x` is no number"));
-    assert_eq!(said("bra.uni nowhere;"), error("there is no label nowhere"));
-    assert_eq!(said("bar.sync 1;"), error("`0` is expected, not `1`"));
-    assert_eq!(said("ld.param.u32 %r1, [other];"), error("there is no such parameter"));
-    assert_eq!(said("call other;"), error("there is no function other"));
-    assert_eq!(said("mov.b32 {%r1, %r2, %r1}, %r2;"), error("a value of B32 has not 3 parts"));
-    assert!(said("prmt.b32.f4e %r1, %r1, %r1, %r1;").what.contains("prmt.b32.f4e"));
-    let missing = parse(&format!("{HEAD}.func twice;")).unwrap_err();
-    assert!(missing.what.contains("function twice has no body"), "{missing}");
-}
-
-#[test]
-fn texts_that_end_early_are_errors() {
-    let text = format!("{HEAD}{}", TEXT.trim_end());
-    for end in (HEAD.len()..text.len()).step_by(7) {
-        // Up to there it may be a whole module of fewer functions.
-        let _ = parse(&text[..end]);
-    }
-    assert!(parse(&text[..text.len() - 1]).is_err());
-    for hostile in [
-        ".shared .b8 x[99999999999999999999];",
-        ".global .b8 x[1073741824][1073741824][1073741824];",
-        ".entry k(.param .b8 x[4294967295]) { }",
-        ".entry k() { .reg .b32 %r<4294967295>; }",
-        ".entry k() { .local .align 3 .b8 x[4]; }",
-        ".global .b8 x[1] = {1, 2, 3};",
-        ".entry k() { {{{{ } } }",
-        "é",
-    ] {
-        assert!(parse(hostile).is_err(), "{hostile}");
-    }
+    assert_eq!(one("shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, %r3;"), shuffle);
+    let vote =
+        |kind, to, negated| Operation::Vote { kind, to, predicate: r(2), negated, lanes: r(21) };
+    assert_eq!(one("vote.sync.any.pred %p1, !%p2, %r1;"), vote(Vote::Any, 1, true));
+    assert_eq!(one("vote.sync.ballot.b32 %r2, %p2, %r1;"), vote(Vote::Ballot, 22, false));
 }
