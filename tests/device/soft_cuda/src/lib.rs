@@ -6,5 +6,6 @@
 #[expect(unreachable_pub, reason = "what the library exports is public by its names")]
 mod driver;
 mod machine;
+mod mutant;
 mod program;
 mod ptx;

@@ -10,11 +10,13 @@
 //! | `SOFT_CUDA_REPORT` | a file to which counts and leaks are appended at exit | |
 //! | `SOFT_CUDA_SEED` | the order in which threads run; 0: their own | 0 |
 //! | `SOFT_CUDA_RACES` | 1: accesses that nothing orders are looked for | 0 |
+//! | `SOFT_CUDA_MUTANT` | `KERNEL:NUMBER`: modules with that kernel lack the barrier or fence of that number | |
 //! | `SOFT_CUDA_DUMP` | a folder for the PTX of loaded modules | |
 //! | `SOFT_CUDA_TRACE` | 1: calls and their codes are printed to stderr | 0 |
 
 use super::faults::Failure;
 use crate::machine::Settings;
+use crate::mutant::Mutant;
 use std::env;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -29,6 +31,7 @@ pub(crate) struct Options {
     /// Whether work is done when it is queued.
     pub(crate) eager: bool,
     pub(crate) failures: Vec<Failure>,
+    pub(crate) mutant: Option<Mutant>,
     pub(crate) report: Option<PathBuf>,
     pub(crate) dump: Option<PathBuf>,
     pub(crate) trace: bool,
@@ -43,6 +46,7 @@ impl Default for Options {
             version: 13000,
             eager: false,
             failures: Vec::new(),
+            mutant: None,
             report: None,
             dump: None,
             trace: false,
@@ -76,6 +80,7 @@ impl Options {
             version: number("SOFT_CUDA_VERSION", 13000, variable)?,
             eager: flag("SOFT_CUDA_EAGER"),
             failures: failures.map(Failure::parse).collect::<Result<_, _>>()?,
+            mutant: variable("SOFT_CUDA_MUTANT").map(|text| Mutant::parse(&text)).transpose()?,
             report: variable("SOFT_CUDA_REPORT").map(PathBuf::from),
             dump: variable("SOFT_CUDA_DUMP").map(PathBuf::from),
             trace: flag("SOFT_CUDA_TRACE"),
