@@ -196,6 +196,19 @@ pub(crate) struct Form {
     pub(crate) rounding: Rounding,
 }
 
+impl Form {
+    /// Without suffixes.
+    pub(crate) const PLAIN: Form = Form {
+        part: Part::Low,
+        carry_in: false,
+        carry_out: false,
+        saturate: false,
+        flush: false,
+        approximate: false,
+        rounding: Rounding::Nearest,
+    };
+}
+
 /// How two values compare. The unordered ones are true of NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {

@@ -1,7 +1,7 @@
 //! What the threads of a block share: its shared memory, the threads' local memory, and the way to the device's memory.
 
 use super::Fault;
-use super::memory::Memory;
+use super::memory::{ILLEGAL_ADDRESS, Memory};
 use super::races::{Place, Races};
 use crate::program::{Space, Type};
 
@@ -18,7 +18,6 @@ pub(crate) const ILLEGAL_INSTRUCTION: i32 = 715;
 const MISALIGNED: i32 = 716;
 const INVALID_SPACE: i32 = 717;
 pub(crate) const LAUNCH_FAILED: i32 = 719;
-const ILLEGAL_ADDRESS: i32 = 700;
 
 /// A block that runs, and what it can reach.
 #[derive(Debug)]

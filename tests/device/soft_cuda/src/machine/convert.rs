@@ -97,9 +97,7 @@ impl Conversion {
         let value = extended(value, self.of);
         let bytes = self.into.bytes();
         if !self.saturate {
-            // A register of more bits has the sign in them.
-            let cut = extended(low(value, bytes), self.into);
-            return low(cut, bytes.max(4));
+            return low(value, bytes);
         }
         let value = if self.of.is_signed() { i128::from(value as i64) } else { i128::from(value) };
         let bits = 8 * bytes as u32;

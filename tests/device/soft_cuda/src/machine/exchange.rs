@@ -5,7 +5,7 @@ use super::block::LAUNCH_FAILED;
 use super::numbers::{Lanes, lanes};
 use super::step::Run;
 use super::warp::State;
-use crate::program::{Instruction, Operation, Shuffle, Vote};
+use crate::program::{Instruction, Operand, Operation, Shuffle, Vote};
 
 /// Lets those go on that have met all lanes that their masks name. `mask`: lanes that have just come to the instruction
 /// number `at`.
@@ -102,7 +102,7 @@ fn exchange(run: &mut Run<'_, '_>, instruction: &Instruction, needed: u32) -> Re
 }
 
 /// An operand of a lane, in whichever frame it is.
-fn own(run: &Run<'_, '_>, lane: usize, operand: crate::program::Operand) -> u64 {
+fn own(run: &Run<'_, '_>, lane: usize, operand: Operand) -> u64 {
     run.values(run.warp.lane[lane].frame, operand)[lane]
 }
 

@@ -71,9 +71,8 @@ impl Loaded {
                 Space::Shared => variable.offset as u64,
                 _ => {
                     let address = memory.allocate(variable.bytes.max(1), 0);
-                    // The region is as long as the variable; contents that are longer are cut.
-                    let contents = variable.contents.get(..variable.bytes);
-                    let _ = memory.write(address, contents.unwrap_or(&variable.contents));
+                    // The reader has seen to it that the contents fit.
+                    let _ = memory.write(address, &variable.contents);
                     address
                 }
             });

@@ -9,8 +9,8 @@ use super::numbers::{Lanes, lanes, low};
 use super::warp::{Group, Order, State, Warp};
 use super::{Fault, Loaded};
 use crate::program::{
-    Address, Atomic, Function, Instruction, Module, Operand, Operation, Register, Scope, Space,
-    Special, Type,
+    Address, Arithmetic, Atomic, Form, Function, Instruction, Module, Operand, Operation, Register,
+    Scope, Space, Special, Type,
 };
 
 /// A warp that runs, in its block.
@@ -337,8 +337,7 @@ impl<'a> Run<'a, '_> {
                     let found = self.block.load(access, *of, values);
                     found.map_err(|fault| self.fault(fault.code, &fault.what, line, 1 << l))?;
                     for (register, value) in to.iter().zip(values) {
-                        let value = as_loaded(*value, *of);
-                        self.warp.frames[frame].registers[*register as usize][l] = value;
+                        self.warp.frames[frame].registers[*register as usize][l] = *value;
                     }
                 }
             }
@@ -363,8 +362,10 @@ impl<'a> Run<'a, '_> {
                     let access = Access { is_atomic: true, ..self.access(l, *space, at[l], line) };
                     let mut before = [0];
                     let done = self.block.load(access, *of, &mut before).and_then(|()| {
-                        let after = [exchanged(*kind, *of, before[0], first[l], second[l])];
-                        self.block.store(access, *of, &after)
+                        let after = exchanged(*kind, *of, before[0], first[l], second[l]);
+                        let what = || format!("{kind:?} of {of:?} is not implemented");
+                        let unknown = || Fault { code: ILLEGAL_INSTRUCTION, what: what() };
+                        self.block.store(access, *of, &[after.ok_or_else(unknown)?])
                     });
                     done.map_err(|fault| self.fault(fault.code, &fault.what, line, 1 << l))?;
                     if let Some(to) = to {
@@ -399,8 +400,7 @@ impl<'a> Run<'a, '_> {
                 let begin = l * function.frame_bytes + at[l] as usize + number * size;
                 let mut word = [0; 8];
                 word[..size].copy_from_slice(&frame.values[begin..begin + size]);
-                let value = as_loaded(u64::from_le_bytes(word), of);
-                frame.registers[*register as usize][l] = value;
+                frame.registers[*register as usize][l] = u64::from_le_bytes(word);
             }
         }
     }
@@ -424,53 +424,21 @@ impl<'a> Run<'a, '_> {
     }
 }
 
-/// A number of fewer than 32 bits has its sign in a register of 32.
-fn as_loaded(value: u64, of: Type) -> u64 {
-    match of {
-        Type::S8 => low(value as i8 as u64, 4),
-        Type::S16 => low(value as i16 as u64, 4),
-        _ => value,
-    }
-}
-
-/// What an atomic operation leaves where it found `before`.
-fn exchanged(kind: Atomic, of: Type, before: u64, first: u64, second: u64) -> u64 {
-    let signed = of.is_signed();
-    let extended = |value| super::numbers::extended(value, of);
-    let less = |a: u64, b: u64| match signed {
-        true => (extended(a) as i64) < extended(b) as i64,
-        false => extended(a) < extended(b),
+/// What an atomic operation leaves where it found `before`; `None` for what is not implemented.
+fn exchanged(kind: Atomic, of: Type, before: u64, first: u64, second: u64) -> Option<u64> {
+    let kind = match kind {
+        Atomic::Exchange => return Some(first),
+        Atomic::CompareAndSwap => {
+            let is_it = low(before, of.bytes()) == low(first, of.bytes());
+            return Some(if is_it { second } else { before });
+        }
+        Atomic::Add => Arithmetic::Add,
+        Atomic::Minimum => Arithmetic::Minimum,
+        Atomic::Maximum => Arithmetic::Maximum,
+        Atomic::And => Arithmetic::And,
+        Atomic::Or => Arithmetic::Or,
     };
-    match (kind, of) {
-        (Atomic::Add, Type::F64) => (f64::from_bits(before) + f64::from_bits(first)).to_bits(),
-        (Atomic::Add, Type::F32) => {
-            let [a, b] = [before, first].map(super::numbers::single);
-            super::numbers::kept(a + b)
-        }
-        (Atomic::Add, _) => before.wrapping_add(first),
-        (Atomic::Exchange, _) => first,
-        (Atomic::Minimum, _) => {
-            if less(first, before) {
-                first
-            } else {
-                before
-            }
-        }
-        (Atomic::Maximum, _) => {
-            if less(before, first) {
-                first
-            } else {
-                before
-            }
-        }
-        (Atomic::And, _) => before & first,
-        (Atomic::Or, _) => before | first,
-        (Atomic::CompareAndSwap, _) => {
-            if low(before, of.bytes()) == low(first, of.bytes()) {
-                second
-            } else {
-                before
-            }
-        }
-    }
+    let (before, first, none) = ([before; 32], [first; 32], [0; 32]);
+    let from = [&before, &first, &none, &none];
+    Some(arithmetic(kind, of, Form::PLAIN, from, &mut [0; 32], 1)?[0])
 }

@@ -10,15 +10,7 @@ use crate::ptx::parse;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-const FORM: Form = Form {
-    part: Part::Low,
-    carry_in: false,
-    carry_out: false,
-    saturate: false,
-    flush: false,
-    approximate: false,
-    rounding: Rounding::Nearest,
-};
+const FORM: Form = Form::PLAIN;
 
 fn one(kind: Arithmetic, of: Type, form: Form, from: [u64; 4]) -> u64 {
     let from = from.map(|value| [value; 32]);

@@ -172,15 +172,7 @@ pub(super) fn rounding(opcode: &mut Opcode) -> Option<Rounding> {
 /// Takes the suffixes that the kind of operation can have, or nothing if one is missing.
 fn form(opcode: &mut Opcode, kind: Arithmetic, of: Type) -> Option<Form> {
     use Arithmetic as A;
-    let mut form = Form {
-        part: Part::Low,
-        carry_in: false,
-        carry_out: false,
-        saturate: false,
-        flush: false,
-        approximate: false,
-        rounding: Rounding::Nearest,
-    };
+    let mut form = Form::PLAIN;
     let is_product = matches!(kind, A::Multiply | A::MultiplyAdd);
     let is_sum = matches!(kind, A::Add | A::Subtract | A::MultiplyAdd);
     if !of.is_float() {
