@@ -13,6 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use rayon::ThreadPoolBuilder;
 use std::fs::{self, File};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -96,6 +97,11 @@ fn the_bits_are_those_of_memory() {
     }
 }
 
+/// Some of the points of columns.
+fn in_memory([x, y, sigma]: &[Vec<f64>; 3], rows: Range<usize>) -> Vec<Point> {
+    rows.map(|i| (vec![x[i]], y[i], Some(sigma[i]))).collect()
+}
+
 /// The points from a row on, on so many threads.
 fn read_from(first: usize, path: &Path, threads: usize) -> Vec<Point> {
     on_threads(threads, || {
@@ -130,10 +136,10 @@ fn pages_of_all_kinds_are_read_from_any_row_on() {
         for threads in [1, 2, 3, 16] {
             for first in [0, 1, 6999, 7000, 7001, GROUP - 1, GROUP, GROUP + 1, POINTS - 1, POINTS] {
                 let points = read_from(first, &path, threads);
-                let expected: Vec<_> = (first..POINTS)
-                    .map(|i| (vec![all[0][i]], all[1][i], Some(all[2][i])))
-                    .collect();
-                assert!(same(&points, &expected), "{kind}, {threads} threads, from {first}");
+                assert!(
+                    same(&points, &in_memory(&all, first..POINTS)),
+                    "{kind}, {threads} threads, from {first}"
+                );
             }
         }
     }
@@ -150,8 +156,7 @@ fn large_pages_are_read_when_their_turn_comes() {
     write(&path, &all, points, options);
     for threads in [1, 2, 16] {
         for first in [0, page - 1, page, page + 1] {
-            let expected: Vec<_> =
-                (first..points).map(|i| (vec![all[0][i]], all[1][i], Some(all[2][i]))).collect();
+            let expected = in_memory(&all, first..points);
             assert!(same(&read_from(first, &path, threads), &expected), "{threads} threads");
         }
     }
@@ -201,9 +206,7 @@ fn one_damaged_column_is_found_at_its_row() {
     }
     let (points, said) = &outcomes[0];
     assert!((GROUP..2 * GROUP).contains(&points.len()), "{} points", points.len());
-    let expected: Vec<_> =
-        (0..points.len()).map(|i| (vec![all[0][i]], all[1][i], Some(all[2][i]))).collect();
-    assert!(same(points, &expected));
+    assert!(same(points, &in_memory(&all, 0..points.len())));
     assert!(said.contains(&format!("points.parquet, row {}", points.len())), "{said}");
     for (others, error) in &outcomes {
         assert!(same(others, points), "{} points, not {}", others.len(), points.len());

@@ -38,7 +38,7 @@ pub(super) struct Group {
 
 /// The pages of a column in turns: lane `i` of `n` has the pages `i`, `i + n`, `i + 2 n` and so on, which can be
 /// unpacked side by side.
-type Lanes = Arc<[Lane]>;
+type Lanes = Vec<Arc<Lane>>;
 
 impl Group {
     pub(super) fn new(
@@ -60,10 +60,10 @@ impl Group {
                 let rows = group.num_rows() as usize;
                 let pages = SerializedPageReader::new(Arc::new(pages), chunk, rows, None)?;
                 let unpacker = Unpacker { pages, size, number, every: count, at: 0, rows: 0 };
-                Ok(Lane::new(unpacker))
+                Ok(Arc::new(Lane::new(unpacker)))
             };
-            let lanes: Result<Vec<Lane>, ParquetError> = (0..count).map(lane).collect();
-            Ok((column, lanes?.into()))
+            let lanes: Result<Lanes, ParquetError> = (0..count).map(lane).collect();
+            Ok((column, lanes?))
         };
         let columns = columns.iter().map(lanes).collect::<Result<_, ParquetError>>()?;
         Ok(Group { metadata: metadata.clone(), number, columns })
@@ -72,10 +72,7 @@ impl Group {
     /// The lanes that work can be done on before it is asked for.
     pub(super) fn ahead(&self) -> Vec<Arc<dyn Ahead>> {
         let several = self.columns.iter().filter(|(_, lanes)| lanes.len() > 1);
-        let all = several.flat_map(|(_, lanes)| {
-            (0..lanes.len()).map(|lane| Arc::new((lanes.clone(), lane)) as Arc<dyn Ahead>)
-        });
-        all.collect()
+        several.flat_map(|(_, lanes)| lanes.iter().map(|lane| lane.clone() as _)).collect()
     }
 }
 
@@ -196,24 +193,25 @@ impl Unpacker {
         }
     }
 
-    /// Counts the page that the reader leaves.
+    /// Counts the page that the reader leaves, one of another lane or its own.
     fn pass(&mut self, page: &PageMetadata) {
         let rows = if page.is_dict { None } else { page.num_rows.or(page.num_levels) };
         self.rows += rows.unwrap_or(0) as u64;
+        if self.at == self.number {
+            self.number += self.every;
+        }
         self.at += 1;
     }
 
     fn take(&mut self) -> Result<Option<Page>, ParquetError> {
         let Some(page) = self.find()? else { return Ok(None) };
         self.pass(&page);
-        self.number += self.every;
         self.pages.get_next_page()
     }
 
     fn skip(&mut self) -> Result<(), ParquetError> {
         if let Some(page) = self.find()? {
             self.pass(&page);
-            self.number += self.every;
             self.pages.skip_next_page()?;
         }
         Ok(())
@@ -228,22 +226,20 @@ impl Unpacker {
     }
 }
 
-impl Ahead for (Lanes, usize) {
+impl Ahead for Lane {
     /// Pages that are large, or cannot be found, wait until they are asked for.
     fn prepare(&self, file: &DataFile, end: u64) {
-        let (lanes, number) = self;
-        let lane = &lanes[*number];
         let mut room = MOST_AHEAD;
         let mut is_done = false;
         while !is_done {
-            let Some(mut unpacker) = lock(&lane.ready).unpacker.take() else { return };
+            let Some(mut unpacker) = lock(&self.ready).unpacker.take() else { return };
             let page = guarded(file, || Ok(unpacker.ahead(end, &mut room)));
             let page = page.unwrap_or_else(|error| Some(Err(external(error).into())));
             is_done = !matches!(page, Some(Ok(_)));
-            let mut ready = lock(&lane.ready);
+            let mut ready = lock(&self.ready);
             ready.pages.extend(page);
             ready.unpacker = Some(unpacker);
-            lane.changed.notify_one();
+            self.changed.notify_one();
         }
     }
 }
