@@ -10,6 +10,7 @@ use super::resources::give_back;
 use super::streams::{Mark, Stream};
 use super::{Answer, say};
 use crate::machine::Loaded;
+use crate::machine::clock::Clock;
 use crate::machine::memory::Memory;
 use std::alloc::Layout;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -83,6 +84,8 @@ pub(crate) struct Driver {
     /// What was there when contexts were released.
     pub(crate) left_behind: Left,
     pub(crate) races: u64,
+    /// Of each kernel, if the settings ask for it.
+    pub(crate) clocks: BTreeMap<String, Clock>,
 }
 
 impl Driver {
@@ -101,6 +104,7 @@ impl Driver {
             dumped: 0,
             left_behind: Left::default(),
             races: 0,
+            clocks: BTreeMap::new(),
         }
     }
 

@@ -252,6 +252,10 @@ impl Driver {
                 let settings = &self.options.settings;
                 let report =
                     machine::launch(loaded, kernel, blocks, threads, &arguments, memory, settings)?;
+                if let Some(clock) = &report.clock {
+                    let name = loaded.module.functions[kernel].name.clone();
+                    *self.clocks.entry(name).or_default() += clock;
+                }
                 self.note_races(&report.races);
                 Ok(())
             }

@@ -1,8 +1,9 @@
 //! What the threads of a block share: its shared memory, the threads' local memory, and the way to the device's memory.
 
-use super::Fault;
+use super::clock::Clock;
 use super::memory::{ILLEGAL_ADDRESS, Memory};
 use super::races::{Place, Races};
+use super::{Fault, Settings};
 use crate::program::{Space, Type};
 
 /// Where shared memory is among generic addresses.
@@ -29,6 +30,7 @@ pub(crate) struct Block<'a> {
     local: Vec<u8>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) races: Option<Races>,
+    pub(crate) clock: Option<Clock>,
 }
 
 /// An access by a thread.
@@ -58,7 +60,7 @@ impl<'a> Block<'a> {
         threads: u32,
         shared_bytes: usize,
         memory: &'a mut Memory,
-        finds_races: bool,
+        settings: &Settings,
     ) -> Block<'a> {
         let all = threads as usize;
         Block {
@@ -68,7 +70,8 @@ impl<'a> Block<'a> {
             shared: vec![0; shared_bytes],
             local: vec![0xff; all * STACK],
             memory,
-            races: finds_races.then(|| Races::new(all)),
+            races: settings.finds_races.then(|| Races::new(all)),
+            clock: settings.has_clock.then(Clock::default),
         }
     }
 
@@ -94,6 +97,15 @@ impl<'a> Block<'a> {
             Space::Shared => address.wrapping_sub(SHARED_WINDOW),
             Space::Local => address.wrapping_sub(LOCAL_WINDOW + (thread * STACK) as u64),
             _ => address,
+        }
+    }
+
+    /// The space that a generic address is in.
+    pub(crate) fn space_of(&self, generic: u64) -> Space {
+        match generic {
+            LOCAL_WINDOW.. if generic - LOCAL_WINDOW < self.local.len() as u64 => Space::Local,
+            SHARED_WINDOW.. if generic - SHARED_WINDOW < self.shared.len() as u64 => Space::Shared,
+            _ => Space::Global,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod block;
+pub(crate) mod clock;
 mod compare;
 mod convert;
 mod exchange;
@@ -16,6 +17,7 @@ mod warp;
 
 use crate::program::{Function, Module, Space};
 use block::Block;
+use clock::Clock;
 use memory::Memory;
 use std::fmt;
 use step::Run;
@@ -53,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) seed: u64,
     /// Whether accesses of memory that nothing orders are looked for.
     pub(crate) finds_races: bool,
+    /// Whether instructions are counted.
+    pub(crate) has_clock: bool,
 }
 
 /// What a launch came to.
@@ -60,6 +64,7 @@ pub(crate) struct Settings {
 pub(crate) struct Report {
     /// Accesses that nothing orders, each in words.
     pub(crate) races: Vec<String>,
+    pub(crate) clock: Option<Clock>,
 }
 
 impl Loaded {
@@ -109,7 +114,7 @@ pub(crate) fn launch(
 ) -> Result<Report, Fault> {
     let function = &loaded.module.functions[kernel];
     let shared_bytes = loaded.module.shared_bytes;
-    let mut block = Block::new(blocks, threads, shared_bytes, memory, settings.finds_races);
+    let mut block = Block::new(blocks, threads, shared_bytes, memory, settings);
     let mut order = Order::new(settings.seed);
     let mut numbers: Vec<u32> = (0..blocks).collect();
     for left in (1..numbers.len()).rev() {
@@ -123,7 +128,9 @@ pub(crate) fn launch(
         let warps = warps.map(|first| started(kernel, function, first, threads, arguments));
         run(loaded, function, &mut block, &mut warps.collect::<Vec<Warp>>(), &mut order)?;
     }
-    Ok(Report { races: block.races.map(|races| races.found).unwrap_or_default() })
+    let warps = u64::from(blocks) * u64::from(threads.div_ceil(32));
+    let clock = block.clock.map(|clock| Clock { launches: 1, warps, ..clock });
+    Ok(Report { races: block.races.map(|races| races.found).unwrap_or_default(), clock })
 }
 
 /// A warp at the beginning of a kernel.

@@ -50,6 +50,9 @@ impl<'a> Run<'a, '_> {
                 return Err(self.fault(ILLEGAL_INSTRUCTION, "the function has no end", 0, mask));
             };
             let active = self.active(frame, instruction, mask);
+            if let Some(clock) = self.block.clock.as_mut().filter(|_| active != 0) {
+                clock.issue(&instruction.operation, active);
+            }
             let parts = matches!(
                 instruction.operation,
                 Operation::Branch { .. }
@@ -330,6 +333,7 @@ impl<'a> Run<'a, '_> {
             }
             Operation::Load { space, of, to, address } => {
                 let at = self.addresses(frame, *address);
+                self.count_access(*space, &at, of.bytes() * to.len(), active);
                 for l in lanes(active) {
                     let access = self.access(l, *space, at[l], line);
                     let mut values = [0; 4];
@@ -343,6 +347,7 @@ impl<'a> Run<'a, '_> {
             }
             Operation::Store { space, of, from, address } => {
                 let at = self.addresses(frame, *address);
+                self.count_access(*space, &at, of.bytes() * from.len(), active);
                 let mut columns = [[0; 32]; 4];
                 for (column, operand) in columns.iter_mut().zip(from) {
                     *column = self.values(frame, *operand);
@@ -356,6 +361,7 @@ impl<'a> Run<'a, '_> {
             }
             Operation::Atomic { kind, space, of, to, address, operand, second } => {
                 let at = self.addresses(frame, *address);
+                self.count_access(*space, &at, of.bytes(), active);
                 let first = self.values(frame, *operand);
                 let second = second.map_or([0; 32], |second| self.values(frame, second));
                 for l in lanes(active) {
@@ -376,6 +382,17 @@ impl<'a> Run<'a, '_> {
             _ => return Err(self.fault(ILLEGAL_INSTRUCTION, "not implemented", line, active)),
         }
         Ok(())
+    }
+
+    fn count_access(&mut self, space: Space, at: &Lanes, bytes: usize, active: u32) {
+        if self.block.clock.is_none() {
+            return;
+        }
+        let generic = |l: usize| self.block.generic(space, self.warp.first + l, at[l]);
+        let generic: Lanes = std::array::from_fn(generic);
+        let space = self.block.space_of(generic[active.trailing_zeros() as usize % 32]);
+        let clock = self.block.clock.as_mut();
+        clock.into_iter().for_each(|clock| clock.access(space, &generic, bytes, active));
     }
 
     fn addresses(&self, frame: usize, address: Address) -> Lanes {

@@ -279,7 +279,7 @@ fn sum(barrier: &str) -> String {
 #[test]
 fn a_missing_barrier_is_a_race_and_with_it_there_is_none() {
     for seed in 0..5 {
-        let settings = Settings { seed, finds_races: true };
+        let settings = Settings { seed, finds_races: true, ..Settings::default() };
         let (found, races) = kernel(&sum("bar.sync 0;"), 128, 1, settings).unwrap();
         assert_eq!((found[0], races.len()), (127 * 64, 0), "{races:?}");
         let (_, races) = kernel(&sum(""), 128, 1, settings).unwrap();
@@ -326,7 +326,7 @@ fn a_fence_is_about_what_came_before_it() {
     let fence = "membar.gl;";
     for seed in 0..5 {
         let races = |body: String| {
-            let settings = Settings { seed, finds_races: true };
+            let settings = Settings { seed, finds_races: true, ..Settings::default() };
             kernel_of_blocks(&body, (2, 64), 129, settings).unwrap().1
         };
         assert_eq!(races(body("", fence, fence)), [""; 0]);
@@ -359,7 +359,7 @@ fn lanes_that_part_meet_again_in_any_order() {
     let own = |lane: u32| if lane.is_multiple_of(2) { lane + 1000 } else { 10 * lane };
     let expected: Vec<u32> = (0..32).map(|lane| own(lane ^ 1)).collect();
     for seed in 0..20 {
-        let settings = Settings { seed, finds_races: true };
+        let settings = Settings { seed, finds_races: true, ..Settings::default() };
         assert_eq!(kernel(body, 32, 32, settings).unwrap(), (expected.clone(), vec![]));
     }
 }

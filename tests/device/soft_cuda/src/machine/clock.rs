@@ -1,0 +1,227 @@
+//! What a launch costs: instructions that warps issue, by the unit that they keep busy, and what they move.
+//!
+//! Instructions are those of PTX: a division is one here and some ten of the machine's, an elementary function is as many as
+//! its text has. In the plain order of lanes a warp issues an instruction once for all lanes that are at it, as hardware
+//! does.
+
+use super::numbers::{Lanes, lanes};
+use crate::program::{Arithmetic, Operation, Space, Type};
+use std::ops::AddAssign;
+
+/// The unit that an instruction keeps busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Sums, products, comparisons and conversions of `f64`.
+    Double,
+    /// Quotients, square roots and reciprocals of `f64`, each some ten instructions of the machine.
+    DoubleQuotient,
+    Single,
+    /// Quotients and functions of `f32`.
+    SingleFunction,
+    /// Whole numbers, bits, moves.
+    Integer,
+    SharedMemory,
+    DeviceMemory,
+    LocalMemory,
+    /// Shuffles and votes.
+    Exchange,
+    /// Barriers of warps and blocks, fences.
+    Order,
+    /// Branches, calls, returns.
+    Control,
+}
+
+/// The names of the units in a report, in their order.
+pub(crate) const UNITS: [&str; 11] = [
+    "double",
+    "double_quotient",
+    "single",
+    "single_function",
+    "integer",
+    "shared",
+    "device",
+    "local",
+    "exchange",
+    "order",
+    "control",
+];
+
+/// Bytes that device memory gives at a time.
+const SECTOR: u64 = 32;
+
+/// Bytes that a bank of shared memory gives at a time, and the number of banks.
+const BANK: u64 = 4;
+const BANKS: u64 = 32;
+
+/// What one launch, or several, came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) launches: u64,
+    pub(crate) warps: u64,
+    /// Instructions that warps issued, by unit.
+    pub(crate) issued: [u64; UNITS.len()],
+    /// Lanes that took part in them.
+    pub(crate) lanes: [u64; UNITS.len()],
+    /// Pieces of 32 bytes of device memory, caches aside.
+    pub(crate) sectors: u64,
+    /// Turns that shared memory takes: more than one for an instruction whose lanes want other words of one bank.
+    pub(crate) turns: u64,
+}
+
+impl AddAssign<&Clock> for Clock {
+    fn add_assign(&mut self, more: &Clock) {
+        self.launches += more.launches;
+        self.warps += more.warps;
+        self.issued.iter_mut().zip(more.issued).for_each(|(sum, more)| *sum += more);
+        self.lanes.iter_mut().zip(more.lanes).for_each(|(sum, more)| *sum += more);
+        self.sectors += more.sectors;
+        self.turns += more.turns;
+    }
+}
+
+impl Clock {
+    fn add(&mut self, unit: Unit, active: u32) {
+        self.issued[unit as usize] += 1;
+        self.lanes[unit as usize] += u64::from(active.count_ones());
+    }
+
+    /// An instruction that some lanes of a warp do together. Of loads and stores [`access`](Clock::access) counts.
+    pub(crate) fn issue(&mut self, operation: &Operation, active: u32) {
+        if let Some(unit) = unit_of(operation) {
+            self.add(unit, active);
+        }
+    }
+
+    /// A load, a store or an atomic operation of `bytes` bytes a lane at generic addresses.
+    pub(crate) fn access(&mut self, space: Space, at: &Lanes, bytes: usize, active: u32) {
+        match space {
+            Space::Shared => {
+                self.add(Unit::SharedMemory, active);
+                self.turns += turns(at, bytes, active);
+            }
+            Space::Local => self.add(Unit::LocalMemory, active),
+            _ => {
+                self.add(Unit::DeviceMemory, active);
+                self.sectors += distinct(words(at, bytes, active, SECTOR));
+            }
+        }
+    }
+
+    /// Lines of a report, each `clock KERNEL WHAT COUNT`; units that were not used are left out.
+    pub(crate) fn lines(&self, kernel: &str) -> String {
+        let line = |what: &str, count: u64| format!("clock {kernel} {what} {count}\n");
+        let mut text = line("launches", self.launches) + &line("warps", self.warps);
+        for ((unit, &issued), &lanes) in UNITS.iter().zip(&self.issued).zip(&self.lanes) {
+            if issued > 0 {
+                text += &(line(unit, issued) + &line(&format!("{unit}_lanes"), lanes));
+            }
+        }
+        text + &line("sectors", self.sectors) + &line("turns", self.turns)
+    }
+}
+
+/// The words of `size` bytes that lanes touch.
+fn words(at: &Lanes, bytes: usize, active: u32, size: u64) -> Vec<u64> {
+    let of_lane = |l: usize| at[l] / size..=(at[l] + bytes as u64 - 1) / size;
+    lanes(active).flat_map(of_lane).collect()
+}
+
+fn distinct(mut words: Vec<u64>) -> u64 {
+    words.sort_unstable();
+    words.dedup();
+    words.len() as u64
+}
+
+/// How often shared memory has to be asked: the most words that one bank is asked for.
+fn turns(at: &Lanes, bytes: usize, active: u32) -> u64 {
+    let mut words = words(at, bytes, active, BANK);
+    words.sort_unstable();
+    words.dedup();
+    let mut of_bank = [0; BANKS as usize];
+    words.iter().for_each(|word| of_bank[(word % BANKS) as usize] += 1);
+    of_bank.into_iter().max().unwrap_or_default()
+}
+
+fn unit_of(operation: &Operation) -> Option<Unit> {
+    let of_type = |of: Type| match of {
+        Type::F64 => Unit::Double,
+        Type::F32 => Unit::Single,
+        _ => Unit::Integer,
+    };
+    Some(match operation {
+        Operation::Arithmetic { kind, of, .. } => match (kind, of) {
+            // Bits of numbers, whatever they mean.
+            (Arithmetic::Absolute | Arithmetic::Negate | Arithmetic::Select, _)
+            | (Arithmetic::CopySign | Arithmetic::Test(_), _) => Unit::Integer,
+            (
+                Arithmetic::Divide
+                | Arithmetic::SquareRoot
+                | Arithmetic::ReciprocalRoot
+                | Arithmetic::Reciprocal
+                | Arithmetic::Exponential
+                | Arithmetic::Logarithm
+                | Arithmetic::Sine
+                | Arithmetic::Cosine,
+                Type::F64 | Type::F32,
+            ) => match of {
+                Type::F64 => Unit::DoubleQuotient,
+                _ => Unit::SingleFunction,
+            },
+            _ => of_type(*of),
+        },
+        Operation::Compare { of, .. } => of_type(*of),
+        Operation::Convert { into, of, .. } => match (into, of) {
+            (Type::F64, _) | (_, Type::F64) => Unit::Double,
+            (Type::F32, _) | (_, Type::F32) => Unit::SingleFunction,
+            _ => Unit::Integer,
+        },
+        Operation::Move { .. }
+        | Operation::Pack { .. }
+        | Operation::Unpack { .. }
+        | Operation::ToGeneric { .. }
+        | Operation::FromGeneric { .. }
+        | Operation::ActiveLanes { .. } => Unit::Integer,
+        // Parameters are registers or constants of the launch.
+        Operation::Load { .. } | Operation::Store { .. } | Operation::Atomic { .. } => return None,
+        Operation::Shuffle { .. } | Operation::Vote { .. } => Unit::Exchange,
+        Operation::Barrier | Operation::WarpBarrier { .. } | Operation::Fence { .. } => Unit::Order,
+        Operation::Branch { .. } | Operation::Call { .. } | Operation::Return | Operation::Trap => {
+            Unit::Control
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::array::from_fn;
+
+    #[test]
+    fn memory_is_counted_by_what_lanes_touch_together() {
+        let mut clock = Clock::default();
+        let neighbours = from_fn(|l| 4096 + 8 * l as u64);
+        clock.access(Space::Global, &neighbours, 8, u32::MAX);
+        assert_eq!((clock.sectors, clock.turns), (8, 0));
+        clock.access(Space::Global, &[4096; 32], 8, u32::MAX);
+        assert_eq!(clock.sectors, 9);
+        // 256 bytes are two turns of 128; a stride of the banks is a turn for each lane; one word for all is one.
+        clock.access(Space::Shared, &neighbours, 8, u32::MAX);
+        assert_eq!(clock.turns, 2);
+        clock.access(Space::Shared, &from_fn(|l| 128 * l as u64), 4, u32::MAX);
+        assert_eq!(clock.turns, 34);
+        clock.access(Space::Shared, &[64; 32], 4, 0xff);
+        assert_eq!(clock.turns, 35);
+        assert_eq!(clock.issued[Unit::SharedMemory as usize], 3);
+        assert_eq!(clock.lanes[Unit::SharedMemory as usize], 72);
+        // An access at the end of a sector that reaches into the next one.
+        clock.access(Space::Global, &from_fn(|_| 24), 16, 1);
+        assert_eq!(clock.sectors, 11);
+    }
+
+    #[test]
+    fn each_unit_has_a_name() {
+        assert_eq!(UNITS[Unit::Double as usize], "double");
+        assert_eq!(UNITS[Unit::Control as usize], "control");
+        assert_eq!(Unit::Control as usize + 1, UNITS.len());
+    }
+}
