@@ -10,7 +10,7 @@
 //! | `SOFT_CUDA_REPORT` | a file to which counts and leaks are appended at exit | |
 //! | `SOFT_CUDA_SEED` | the order in which threads run; 0: their own | 0 |
 //! | `SOFT_CUDA_RACES` | 1: accesses that nothing orders are looked for | 0 |
-//! | `SOFT_CUDA_CLOCK` | 1: the report counts the instructions of each kernel by unit, and what they move | 0 |
+//! | `SOFT_CUDA_CLOCK` | 1: the report counts the instructions of each function of a kernel by unit, and what they move | 0 |
 //! | `SOFT_CUDA_MUTANT` | `KERNEL:NUMBER`: modules with that kernel lack the barrier or fence of that number | |
 //! | `SOFT_CUDA_DUMP` | a folder for the PTX of loaded modules | |
 //! | `SOFT_CUDA_TRACE` | 1: calls and their codes are printed to stderr | 0 |

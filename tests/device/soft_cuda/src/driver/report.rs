@@ -77,7 +77,7 @@ impl Driver {
         }
     }
 
-    /// `process ID`, `call FUNCTION COUNT`, `left KIND COUNT`, `races COUNT` and `clock KERNEL WHAT COUNT`, each on a line.
+    /// `process ID`, `call FUNCTION COUNT`, `left KIND COUNT`, `races COUNT` and `clock KERNEL FUNCTION WHAT COUNT`, each on a line.
     pub(crate) fn report(&self) -> String {
         let mut text = format!("process {}\n", std::process::id());
         for (name, count) in &self.calls.of_each {

@@ -252,9 +252,11 @@ impl Driver {
                 let settings = &self.options.settings;
                 let report =
                     machine::launch(loaded, kernel, blocks, threads, &arguments, memory, settings)?;
-                if let Some(clock) = &report.clock {
-                    let name = loaded.module.functions[kernel].name.clone();
-                    *self.clocks.entry(name).or_default() += clock;
+                if let Some(counts) = &report.counts {
+                    let functions = &loaded.module.functions;
+                    let clock = self.clocks.entry(functions[kernel].name.clone()).or_default();
+                    let warps = u64::from(blocks) * u64::from(threads.div_ceil(32));
+                    clock.add(warps, functions, counts);
                 }
                 self.note_races(&report.races);
                 Ok(())

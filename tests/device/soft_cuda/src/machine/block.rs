@@ -1,6 +1,6 @@
 //! What the threads of a block share: its shared memory, the threads' local memory, and the way to the device's memory.
 
-use super::clock::Clock;
+use super::clock::Counts;
 use super::memory::{ILLEGAL_ADDRESS, Memory};
 use super::races::{Place, Races};
 use super::{Fault, Settings};
@@ -30,7 +30,8 @@ pub(crate) struct Block<'a> {
     local: Vec<u8>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) races: Option<Races>,
-    pub(crate) clock: Option<Clock>,
+    /// Of each function of the module.
+    pub(crate) counts: Option<Vec<Counts>>,
 }
 
 /// An access by a thread.
@@ -71,7 +72,7 @@ impl<'a> Block<'a> {
             local: vec![0xff; all * STACK],
             memory,
             races: settings.finds_races.then(|| Races::new(all)),
-            clock: settings.has_clock.then(Clock::default),
+            counts: None,
         }
     }
 

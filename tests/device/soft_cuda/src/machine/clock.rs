@@ -5,7 +5,8 @@
 //! does.
 
 use super::numbers::{Lanes, lanes};
-use crate::program::{Arithmetic, Operation, Space, Type};
+use crate::program::{Arithmetic, Function, Operation, Space, Type};
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 /// The unit that an instruction keeps busy.
@@ -53,11 +54,9 @@ const SECTOR: u64 = 32;
 const BANK: u64 = 4;
 const BANKS: u64 = 32;
 
-/// What one launch, or several, came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clock {
-    pub(crate) launches: u64,
-    pub(crate) warps: u64,
+/// What a function of a kernel came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
     /// Instructions that warps issued, by unit.
     pub(crate) issued: [u64; UNITS.len()],
     /// Lanes that took part in them.
@@ -68,10 +67,44 @@ pub(crate) struct Clock {
     pub(crate) turns: u64,
 }
 
-impl AddAssign<&Clock> for Clock {
-    fn add_assign(&mut self, more: &Clock) {
-        self.launches += more.launches;
-        self.warps += more.warps;
+/// What one launch, or several, came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) launches: u64,
+    pub(crate) warps: u64,
+    /// By the name of the function.
+    pub(crate) functions: BTreeMap<String, Counts>,
+}
+
+impl Clock {
+    /// Adds a launch of so many warps, and what each function of the module came to in it.
+    pub(crate) fn add(&mut self, warps: u64, functions: &[Function], counts: &[Counts]) {
+        self.launches += 1;
+        self.warps += warps;
+        for (function, counts) in functions.iter().zip(counts) {
+            if *counts != Counts::default() {
+                *self.functions.entry(function.name.clone()).or_default() += counts;
+            }
+        }
+    }
+
+    /// Lines of a report, each `clock KERNEL FUNCTION WHAT COUNT`; what is 0 is left out.
+    pub(crate) fn lines(&self, kernel: &str) -> String {
+        let mut text = format!(
+            "clock {kernel} {kernel} launches {}\nclock {kernel} {kernel} warps {}\n",
+            self.launches, self.warps
+        );
+        for (function, counts) in &self.functions {
+            for (what, count) in counts.named().filter(|(_, count)| *count > 0) {
+                text += &format!("clock {kernel} {function} {what} {count}\n");
+            }
+        }
+        text
+    }
+}
+
+impl AddAssign<&Counts> for Counts {
+    fn add_assign(&mut self, more: &Counts) {
         self.issued.iter_mut().zip(more.issued).for_each(|(sum, more)| *sum += more);
         self.lanes.iter_mut().zip(more.lanes).for_each(|(sum, more)| *sum += more);
         self.sectors += more.sectors;
@@ -79,7 +112,7 @@ impl AddAssign<&Clock> for Clock {
     }
 }
 
-impl Clock {
+impl Counts {
     fn add(&mut self, unit: Unit, active: u32) {
         self.issued[unit as usize] += 1;
         self.lanes[unit as usize] += u64::from(active.count_ones());
@@ -107,16 +140,12 @@ impl Clock {
         }
     }
 
-    /// Lines of a report, each `clock KERNEL WHAT COUNT`; units that were not used are left out.
-    pub(crate) fn lines(&self, kernel: &str) -> String {
-        let line = |what: &str, count: u64| format!("clock {kernel} {what} {count}\n");
-        let mut text = line("launches", self.launches) + &line("warps", self.warps);
-        for ((unit, &issued), &lanes) in UNITS.iter().zip(&self.issued).zip(&self.lanes) {
-            if issued > 0 {
-                text += &(line(unit, issued) + &line(&format!("{unit}_lanes"), lanes));
-            }
-        }
-        text + &line("sectors", self.sectors) + &line("turns", self.turns)
+    fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        let issued = UNITS.iter().zip(self.issued).map(|(unit, count)| (unit.to_string(), count));
+        let lanes = UNITS.iter().zip(self.lanes);
+        let lanes = lanes.map(|(unit, count)| (format!("{unit}_lanes"), count));
+        let moved = [("sectors", self.sectors), ("turns", self.turns)];
+        issued.chain(lanes).chain(moved.map(|(what, count)| (what.into(), count)))
     }
 }
 
@@ -198,7 +227,7 @@ mod tests {
 
     #[test]
     fn memory_is_counted_by_what_lanes_touch_together() {
-        let mut clock = Clock::default();
+        let mut clock = Counts::default();
         let neighbours = from_fn(|l| 4096 + 8 * l as u64);
         clock.access(Space::Global, &neighbours, 8, u32::MAX);
         assert_eq!((clock.sectors, clock.turns), (8, 0));

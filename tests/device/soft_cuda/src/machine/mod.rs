@@ -17,7 +17,7 @@ mod warp;
 
 use crate::program::{Function, Module, Space};
 use block::Block;
-use clock::Clock;
+use clock::Counts;
 use memory::Memory;
 use std::fmt;
 use step::Run;
@@ -64,7 +64,8 @@ pub(crate) struct Settings {
 pub(crate) struct Report {
     /// Accesses that nothing orders, each in words.
     pub(crate) races: Vec<String>,
-    pub(crate) clock: Option<Clock>,
+    /// Of each function of the module, if they were counted.
+    pub(crate) counts: Option<Vec<Counts>>,
 }
 
 impl Loaded {
@@ -115,6 +116,8 @@ pub(crate) fn launch(
     let function = &loaded.module.functions[kernel];
     let shared_bytes = loaded.module.shared_bytes;
     let mut block = Block::new(blocks, threads, shared_bytes, memory, settings);
+    block.counts =
+        settings.has_clock.then(|| vec![Counts::default(); loaded.module.functions.len()]);
     let mut order = Order::new(settings.seed);
     let mut numbers: Vec<u32> = (0..blocks).collect();
     for left in (1..numbers.len()).rev() {
@@ -128,9 +131,8 @@ pub(crate) fn launch(
         let warps = warps.map(|first| started(kernel, function, first, threads, arguments));
         run(loaded, function, &mut block, &mut warps.collect::<Vec<Warp>>(), &mut order)?;
     }
-    let warps = u64::from(blocks) * u64::from(threads.div_ceil(32));
-    let clock = block.clock.map(|clock| Clock { launches: 1, warps, ..clock });
-    Ok(Report { races: block.races.map(|races| races.found).unwrap_or_default(), clock })
+    let races = block.races.map(|races| races.found).unwrap_or_default();
+    Ok(Report { races, counts: block.counts })
 }
 
 /// A warp at the beginning of a kernel.

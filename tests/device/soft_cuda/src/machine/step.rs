@@ -2,6 +2,7 @@
 
 use super::arithmetic::arithmetic;
 use super::block::{Access, Block, ILLEGAL_INSTRUCTION, LAUNCH_FAILED, STACK};
+use super::clock::Counts;
 use super::compare::{Comparison, compare};
 use super::convert::Conversion;
 use super::exchange;
@@ -50,8 +51,8 @@ impl<'a> Run<'a, '_> {
                 return Err(self.fault(ILLEGAL_INSTRUCTION, "the function has no end", 0, mask));
             };
             let active = self.active(frame, instruction, mask);
-            if let Some(clock) = self.block.clock.as_mut().filter(|_| active != 0) {
-                clock.issue(&instruction.operation, active);
+            if let Some(counts) = self.counts(frame).filter(|_| active != 0) {
+                counts.issue(&instruction.operation, active);
             }
             let parts = matches!(
                 instruction.operation,
@@ -333,7 +334,7 @@ impl<'a> Run<'a, '_> {
             }
             Operation::Load { space, of, to, address } => {
                 let at = self.addresses(frame, *address);
-                self.count_access(*space, &at, of.bytes() * to.len(), active);
+                self.count_access(frame, (*space, &at), of.bytes() * to.len(), active);
                 for l in lanes(active) {
                     let access = self.access(l, *space, at[l], line);
                     let mut values = [0; 4];
@@ -347,7 +348,7 @@ impl<'a> Run<'a, '_> {
             }
             Operation::Store { space, of, from, address } => {
                 let at = self.addresses(frame, *address);
-                self.count_access(*space, &at, of.bytes() * from.len(), active);
+                self.count_access(frame, (*space, &at), of.bytes() * from.len(), active);
                 let mut columns = [[0; 32]; 4];
                 for (column, operand) in columns.iter_mut().zip(from) {
                     *column = self.values(frame, *operand);
@@ -361,7 +362,7 @@ impl<'a> Run<'a, '_> {
             }
             Operation::Atomic { kind, space, of, to, address, operand, second } => {
                 let at = self.addresses(frame, *address);
-                self.count_access(*space, &at, of.bytes(), active);
+                self.count_access(frame, (*space, &at), of.bytes(), active);
                 let first = self.values(frame, *operand);
                 let second = second.map_or([0; 32], |second| self.values(frame, second));
                 for l in lanes(active) {
@@ -384,15 +385,26 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    fn count_access(&mut self, space: Space, at: &Lanes, bytes: usize, active: u32) {
-        if self.block.clock.is_none() {
+    /// What the function of a frame came to, if it is counted.
+    fn counts(&mut self, frame: usize) -> Option<&mut Counts> {
+        self.block.counts.as_mut()?.get_mut(self.warp.frames[frame].function)
+    }
+
+    fn count_access(
+        &mut self,
+        frame: usize,
+        (space, at): (Space, &Lanes),
+        bytes: usize,
+        active: u32,
+    ) {
+        if self.block.counts.is_none() {
             return;
         }
         let generic = |l: usize| self.block.generic(space, self.warp.first + l, at[l]);
         let generic: Lanes = std::array::from_fn(generic);
         let space = self.block.space_of(generic[active.trailing_zeros() as usize % 32]);
-        let clock = self.block.clock.as_mut();
-        clock.into_iter().for_each(|clock| clock.access(space, &generic, bytes, active));
+        let counts = self.counts(frame);
+        counts.into_iter().for_each(|counts| counts.access(space, &generic, bytes, active));
     }
 
     fn addresses(&self, frame: usize, address: Address) -> Lanes {
