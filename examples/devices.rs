@@ -1,4 +1,4 @@
-//! A tool: which CUDA devices there are and how fast they move data, or why there is none.
+//! A tool: which CUDA devices there are and how fast they move data, or why there is none. With `--list` nothing is measured.
 
 use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use dualfit::device::DeviceInfo;
@@ -31,16 +31,21 @@ fn print(devices: &[DeviceInfo]) {
     }
     println!("{table}\n");
 
+    let measures = !std::env::args().any(|argument| argument == "--list");
     let mut table = self::table(
         ["device", "host to device", "device to host", "copy in device", "read in device"],
         &[0, 1, 2, 3, 4],
     );
     let mut problems = Vec::new();
     for device in devices {
-        match (&device.problem, device.bandwidth()) {
-            (Some(problem), _) => problems.push(format!("Device {}: {problem}", device.ordinal)),
-            (None, Err(reason)) => problems.push(reason.to_string()),
-            (None, Ok(measured)) => {
+        if let Some(problem) = &device.problem {
+            problems.push(format!("Device {}: {problem}", device.ordinal));
+            continue;
+        }
+        match measures.then(|| device.bandwidth()) {
+            None => {}
+            Some(Err(reason)) => problems.push(reason.to_string()),
+            Some(Ok(measured)) => {
                 let rate = |bytes: f64| format!("{:.1} GB/s", 1e-9 * bytes);
                 table.add_row([
                     device.ordinal.to_string(),
@@ -58,6 +63,21 @@ fn print(devices: &[DeviceInfo]) {
         );
     }
     problems.iter().for_each(|problem| println!("{problem}"));
+    loaded().iter().for_each(|file| println!("Loaded: {file}"));
+}
+
+/// The files of driver and NVRTC that this process has loaded, where the system tells.
+fn loaded() -> Vec<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut files: Vec<String> =
+        maps.lines().filter_map(|line| Some(line[line.find('/')?..].to_owned())).collect();
+    files.retain(|file| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        ["libcuda.so", "libnvrtc.so", "libnvrtc-"].iter().any(|begin| name.starts_with(begin))
+            && !name.contains("builtins")
+    });
+    files.dedup();
+    files
 }
 
 /// An empty table with numbers on the right of the columns `right`.

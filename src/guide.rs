@@ -30,6 +30,7 @@ pages! {
     #[cfg(any(not(doctest), feature = "serde"))]
     saving: "../docs/guide/saving.md";
     cpu_or_gpu: "../docs/guide/cpu_or_gpu.md";
+    installing_cuda: "../docs/guide/installing_cuda.md";
     performance: "../docs/guide/performance.md";
     coming_from: "../docs/guide/coming_from.md";
     lessons: "../docs/guide/lessons.md";

@@ -174,6 +174,8 @@ fn environments(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec
         }
     }
     prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
+    // What `pip install --user` installs on Windows.
+    prefixes.extend(variable("APPDATA").map(|data| PathBuf::from(data).join("Python")));
     prefixes.push(root.join("usr/local"));
     prefixes
 }
@@ -184,6 +186,7 @@ fn site_packages(prefixes: &[PathBuf]) -> Vec<PathBuf> {
     for prefix in prefixes {
         let mut pythons = entries(&prefix.join("lib"), "python3");
         pythons.push(prefix.join("Lib"));
+        pythons.extend(entries(prefix, "Python3"));
         for python in pythons {
             for packages in ["site-packages", "dist-packages"].map(|name| python.join(name)) {
                 if packages.is_dir() && !found.contains(&packages) {
@@ -256,12 +259,14 @@ mod tests {
             "other/bin/python3",
             "other/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
             "home/.local/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+            "data/Python/Python312/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
         ]);
         let variables = [
             ("CUDA_HOME", "mine"),
             ("VIRTUAL_ENV", "venv"),
             ("PATH", "sbin:other/bin:venv/bin"),
             ("HOME", "home"),
+            ("APPDATA", "data"),
         ];
         let (files, searched) = found(root.path(), &variables);
         assert_eq!(
@@ -275,6 +280,7 @@ mod tests {
                 "venv/lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
                 "other/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
                 "home/.local/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+                "data/Python/Python312/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
             ]
         );
         assert_eq!(searched[0], "libnvrtc.so of the loader");
