@@ -202,7 +202,13 @@ fn on_device(
     start: &[f64],
 ) {
     let (n, data) = (x.len(), Data::new(x, y).unwrap());
-    let uploaded = device.upload(&data).expect("room for the data");
+    let uploaded = match device.upload(&data) {
+        Ok(uploaded) => uploaded,
+        Err(reason) => {
+            println!("SKIP ({name}, {n} points): {reason}");
+            return;
+        }
+    };
     let (host, resident) =
         (model.fit(data.clone(), start).unwrap(), model.fit(&uploaded, start).unwrap());
     same_minimum(&host, resident.params());
