@@ -6,11 +6,15 @@ __device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cos
 
 __device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * bulk_of_cost(s)); }
 
+// The standard deviation of the residuals.
+__device__ __noinline__ double deviation_of(const State& s) {
+    const i64 points = s.points_counted > 1 ? s.points_counted : 1;
+    return residual_of(s) / sqrt(double(points));
+}
+
 // What a change of q[j] is compared with: q[j] or, if that is larger, the standard error that it
 // would have alone in the model.
-__device__ __noinline__ double size_of(const State& s, int j) {
-    const i64 points = s.points_counted > 1 ? s.points_counted : 1;
-    const double deviation = residual_of(s) / sqrt(double(points));
+__device__ __forceinline__ double size_of(const State& s, int j, double deviation) {
     return fmax(fabs(s.present.q[j]), deviation / s.norms[j]);
 }
 
@@ -90,9 +94,10 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     if (exists) {
         fall = 0.5 * squares_in_order(w.z, m);
         change = 0.0;
+        const double deviation = deviation_of(s);
 #pragma unroll 1
         for (int j = 0; j < FREE; ++j)
-            if (contains(moving, j)) change = fmax(change, fabs(w.step[j]) / size_of(s, j));
+            if (contains(moving, j)) change = fmax(change, fabs(w.step[j]) / size_of(s, j, deviation));
     }
     g.sync();
     if (g.rank == 0) {
@@ -122,9 +127,10 @@ __device__ __noinline__ Reason step_was_small(const State& s) {
     const double tolerance = s.ftol * (bulk_of_cost(s) + s.actual);
     if (s.actual <= tolerance && s.predicted <= tolerance && s.ratio <= 2.0) return COST;
     bool within = true;
+    const double deviation = deviation_of(s);
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j)
-        if (contains(unsigned(s.moving), j)) within &= fabs(s.delta[j]) <= s.xtol * size_of(s, j);
+        if (contains(unsigned(s.moving), j)) within &= fabs(s.delta[j]) <= s.xtol * size_of(s, j, deviation);
     return within ? STEP : NONE;
 }
 
