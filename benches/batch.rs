@@ -6,7 +6,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dualfit::device::Device;
-use dualfit::{Backend, BatchData, BatchFit, CurveFit, Options};
+use dualfit::{Backend, BatchData, BatchFit, CurveFit, Options, Precision};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra_0_34::storage::Owned;
 use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};
@@ -220,6 +220,13 @@ fn on_device(c: &mut Criterion) {
             b.iter(|| black_box(spot.fit_batch(&data, &starts).unwrap()));
         });
         let there = device.upload_batch(&data).unwrap();
+        for precision in [Precision::Mixed, Precision::Single] {
+            let spot = spot.clone().precision(precision);
+            assert_eq!(spot.fit_batch(&there, &starts).unwrap().converged(), MANY);
+            group.bench_function(format!("{name}, resident, {precision:?}"), |b| {
+                b.iter(|| black_box(spot.fit_batch(&there, &starts).unwrap()));
+            });
+        }
         group.bench_function(format!("{name}, resident"), |b| {
             b.iter(|| black_box(spot.fit_batch(&there, &starts).unwrap()));
         });

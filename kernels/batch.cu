@@ -14,8 +14,6 @@ __device__ __forceinline__ bool ends_badly(const State& s) {
     }
 }
 
-__device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
-
 // A value a hundredth away from p, outwards or, where a bound is in the way, inwards; halfway to the farther
 // bound if both are near.
 __device__ __forceinline__ double beside(double p, double low, double high) {
@@ -91,6 +89,26 @@ __device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start
     set(g, s.scaling, i64(PRESENT));
 }
 
+// Makes one fit in f32, for the stage in f64 that follows.
+__device__ __noinline__ void make_rough_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
+    State& s = bench.state;
+    Span span = span_of(batch, fit);
+    const unsigned* counts = batch.out.counts + fit * COUNTS;
+    Before before = {0, 0};
+    if (batch.continued) before = {counts[2], counts[3]};
+    unsigned kind, point;
+    const bool ended = begin_fit(g, batch, before, span, s, kind, point) && run_to_end(g, batch, span, bench);
+    g.sync();
+    bool good = ended && batch.keep && is_good_in_f32(g, batch, span, s);
+    if (good) {
+        finish_fit(g, batch, span, bench);
+        good = is_clear_of_bounds(g, batch, span, s);
+    }
+    g.sync();
+    if (!good) hand_on(g, batch, span, before, s, ended);
+    g.sync();
+}
+
 // Makes one fit. One that ends badly is made once more, and the results are then those of the better run.
 // `bench`: room in memory that all lanes see.
 __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
@@ -101,7 +119,7 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
     Before before = {0, 0};
     if (batch.continued) {
         kind = counts[0];
-        if (kind == NONE || kind == BAD_DATA) return;
+        if (kind == NONE || kind == BAD_DATA || (batch.keep && is_converged(kind))) return;
         before = {counts[2], counts[3]};
     }
     // A limit that ended the first stage is the host's affair.
@@ -152,6 +170,10 @@ extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / B
     while (true) {
         const i64 fit = i64(g.first(g.rank == 0 ? atomicAdd(next, 1ull) : 0ull));
         if (fit >= batch->fits) return;
-        make_fit(g, *batch, fit, benches[threadIdx.x / Group::size]);
+        Bench& bench = benches[threadIdx.x / Group::size];
+        if constexpr (ROUGH)
+            make_rough_fit(g, *batch, fit, bench);
+        else
+            make_fit(g, *batch, fit, bench);
     }
 }

@@ -1,9 +1,10 @@
 // How a fit of a batch begins: its points are looked at, its start is checked, its state is filled in. What is
 // not as usual is left to the host, which has the words for it.
 
-// Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300.
-constexpr double LEAST_ORDINARY = 4.909093465297727e-91;
-constexpr double MOST_ORDINARY = 2.037035976334486e90;
+// Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300, in f32
+// 2^-60 and 2^60.
+constexpr double LEAST_ORDINARY = ROUGH ? 8.673617379884035e-19 : 4.909093465297727e-91;
+constexpr double MOST_ORDINARY = ROUGH ? 1.152921504606847e18 : 2.037035976334486e90;
 
 __device__ __forceinline__ bool is_ordinary(double magnitude) {
     return LEAST_ORDINARY <= magnitude && magnitude <= MOST_ORDINARY;
@@ -48,10 +49,10 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
         if (!is_masked_in(batch, span, i)) continue;
         const Point point = point_at(batch, span, i);
         if (is_usable(batch, span, i, point)) {
-            const double row = point.y * point.weight;
+            const double row = double(point.y) * double(point.weight);
             used += 1.0;
             square = LOSS == POISSON ? square + point.y : fma(row, row, square);
-            weight = fmax(weight, point.weight);
+            weight = fmax(weight, double(point.weight));
             size = fmax(size, fabs(row));
             odd |= LOSS == POISSON && point.y < 0;
         } else if (!isfinite(point.y)) {

@@ -64,18 +64,41 @@ __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64
     return false;
 }
 
+// Adds what the points of a lane from `first` on, before `end`, contribute to `sums`.
+template <typename S>
+__device__ __forceinline__ void add_points(Group g, const Batch& batch, const Span& span, i64 first, i64 end,
+                                           double floor, const Common& common, S* sums) {
+#pragma unroll 1
+    for (i64 i = first; i < end; i += g.size) {
+        Term row[K], cost, influence[INFLUENCES];
+        if (!row_at(batch, span, i, common, floor, row, cost, influence)) continue;
+        add_row(row, sums);
+        if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
+    }
+}
+
+// Points of a lane whose terms are added up in f32, before their sum goes to a total in f64.
+constexpr int RUN = 64;
+
 // Every lane keeps the sums of its points in registers.
 __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const Span& span, double floor,
                                              const Common& common, double* out) {
     double sums[SUMS];
 #pragma unroll
     for (int m = 0; m < SUMS; ++m) sums[m] = 0.0;
+    if constexpr (!ROUGH) {
+        add_points(g, batch, span, g.rank, span.points, floor, common, sums);
+    } else {
 #pragma unroll 1
-    for (i64 i = g.rank; i < span.points; i += g.size) {
-        Term row[K], cost, influence[INFLUENCES];
-        if (!row_at(batch, span, i, common, floor, row, cost, influence)) continue;
-        add_row(row, sums);
-        if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
+        for (i64 first = g.rank; first < span.points; first += RUN * g.size) {
+            const i64 end = first + RUN * g.size;
+            Term run[SUMS];
+#pragma unroll
+            for (int m = 0; m < SUMS; ++m) run[m] = 0;
+            add_points(g, batch, span, first, end < span.points ? end : span.points, floor, common, run);
+#pragma unroll
+            for (int m = 0; m < SUMS; ++m) sums[m] += run[m];
+        }
     }
     Share share = {0, SUMMED};
     halve<SUMMED, Group::size / 2>(g.rank, sums, share, [g](double sum, int other) { return g.from(sum, other); });

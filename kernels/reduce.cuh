@@ -44,6 +44,7 @@ __device__ __forceinline__ void add(Pair& sum, float value) {
 
 // sum += a b
 __device__ __forceinline__ void add_product(double& sum, double a, double b) { sum = fma(a, b, sum); }
+__device__ __forceinline__ void add_product(float& sum, float a, float b) { sum = fmaf(a, b, sum); }
 __device__ __forceinline__ void add_product(Pair& sum, float a, float b) {
     float product = a * b;
     float rest = fmaf(a, b, -product);

@@ -62,7 +62,8 @@ __device__ __forceinline__ void weighted_row(
 }
 
 // Adds the products of the numbers of a row.
-__device__ __forceinline__ void add_row(const Term* row, Sum* sums) {
+template <typename S>
+__device__ __forceinline__ void add_row(const Term* row, S* sums) {
 #pragma unroll
     for (int j = 0; j < K; ++j)
 #pragma unroll

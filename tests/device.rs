@@ -7,6 +7,8 @@
 mod around;
 #[path = "support/batches.rs"]
 mod batches;
+#[path = "support/batches_f32.rs"]
+mod batches_f32;
 #[path = "support/losses.rs"]
 mod losses;
 #[path = "support/nist.rs"]
@@ -48,6 +50,7 @@ fn on_device(test: impl FnOnce(suite::Place<'_>)) {
 
 suite::tests_on!(on_device);
 batches::batches_on!(on_device);
+batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);
 

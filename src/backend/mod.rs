@@ -54,4 +54,10 @@ pub enum Precision {
     /// digits. The sums are in f64, or in pairs of f32 on cards that are slow in f64; on those most of
     /// the time is saved.
     Mixed,
+    /// As `Mixed`, but f32 to the end for those fits of a batch whose parameters it leaves within a hundredth of a
+    /// standard error; rounding alone moves them by less. The device tells them apart by the rounding of y
+    /// and of the model's terms beside the scatter, by the condition of J, and by x: a column of a fit must cover a
+    /// 64th of its largest magnitude. All other fits are as under `Mixed`: those that do not converge in
+    /// f32, those under Tukey's loss and arctan's, and those that are not of a batch.
+    Single,
 }

@@ -102,6 +102,7 @@ impl CurveFit {
             priors: &self.priors,
             loss: self.loss,
             estimator: self.estimator,
+            precision: self.precision,
             options: &self.options,
             observer: self.observer.as_deref(),
             cancel: self.cancel.as_ref(),

@@ -100,7 +100,7 @@ impl<'a> Execution<'a> {
     /// What a stage computes with that only says where the next one begins.
     pub(crate) fn rough_arithmetic(&self) -> Arithmetic {
         match &self.device {
-            Some(on) if on.precision == Precision::Mixed => {
+            Some(on) if on.precision != Precision::Double => {
                 let capability = on.loaded.device.properties().capability;
                 Arithmetic::Single { compensated: f64_lanes(capability) < SLOW_BELOW }
             }

@@ -7,6 +7,8 @@ mod batch_poisoned;
 mod batch_resident;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
+#[path = "../../../tests/support/batches_f32.rs"]
+mod batches_f32;
 mod faults;
 #[path = "../../../tests/support/questions.rs"]
 mod questions;
@@ -89,5 +91,6 @@ fn uploaded_data_serve_as_counts_and_as_measurements() {
     assert_eq!(error, Error::NotForCounts { what: "sigma" });
 }
 batches::batches_on!(on_device);
+batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);

@@ -30,6 +30,13 @@ use std::sync::Arc;
 const CHUNK: usize = 64 << 20;
 /// The same where an observer wants to hear of the fits, or a token may be cancelled.
 const WATCHED: usize = 16 << 20;
+/// Least tolerances in f32 of the cost, of the step, and of the step beside the standard errors. The last is where
+/// a fit should end: the step that is left is taken without an evaluation, whose cost would be rounding. Robust
+/// losses converge more slowly.
+fn rough(loss: Loss) -> [f64; 3] {
+    [1e-7, 1e-6, if loss == Loss::Linear { 1e-2 } else { 2e-3 }]
+}
+
 /// Seconds that a launch is expected to take at most: a longer one gains nothing, and nobody is heard meanwhile.
 const SECONDS: f64 = 0.5;
 /// The same where somebody is to be heard, or the system ends kernels: after 2 s on Windows, and fits may well take
@@ -77,6 +84,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
         unused: request.unused,
         loss: request.loss,
         estimator: request.estimator,
+        precision: request.precision,
         rules: KernelRules {
             ftol: options.ftol,
             xtol: options.xtol,
@@ -85,6 +93,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
             initial_radius: options.initial_radius,
             evaluations: options.evaluations(free.len()),
             floor: ITERATION_FLOOR,
+            rough: rough(request.loss),
         },
         clamp_start: request.clamp_start,
         underdetermined: request.underdetermined,

@@ -11,6 +11,7 @@ use super::arrays::BatchPart;
 use super::simd_batch::SimdFits;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
+use crate::backend::Precision;
 use crate::backend::cpu::Prepared;
 use crate::data::batch::{BatchData, Deviations, Starts};
 use crate::data::loss::{Estimator, Loss};
@@ -55,6 +56,8 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) priors: &'a [Prior],
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
+    /// What a device computes with.
+    pub(crate) precision: Precision,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
     /// Where set and cancelled, no further fit is made, and those under way are given up.

@@ -129,14 +129,8 @@ impl FitChunk {
         batch.set(&of.absolute, [absolute]);
         batch.set(&of.clamp_start, [job.clamp_start]);
         batch.set(&of.underdetermined, [job.underdetermined]);
-        let rules = &job.rules;
-        batch.set(&of.limit, [rules.evaluations]);
-        batch.set(&of.ftol, [rules.ftol]);
-        batch.set(&of.xtol, [rules.xtol]);
-        batch.set(&of.gtol, [rules.gtol]);
-        batch.set(&of.etol, [rules.etol]);
-        batch.set(&of.initial_radius, [rules.initial_radius]);
-        batch.set(&of.floor, [rules.floor]);
+        batch.set(&of.initial_radius, [job.rules.initial_radius]);
+        batch.set(&of.floor, [job.rules.floor]);
         batch.set(&of.free, job.free.iter().copied());
         batch.set(&of.unused, job.free.iter().map(|&k| job.unused[k]));
 
@@ -155,16 +149,24 @@ impl FitChunk {
         batch.set(&of.out.counts, [counts.address()]);
 
         let mut stages = Vec::new();
-        if job.has_two_stages() {
-            batch.set(&of.limit, [rules.evaluations - 1]);
+        let list = job.stages();
+        for (number, stage) in list.iter().enumerate() {
+            let rules = if stage.is_rough() { job.rules.in_f32() } else { job.rules };
+            // An evaluation is kept for each stage to come.
+            let most = job.rules.evaluations - (list.len() - 1 - number);
+            batch.set(&of.limit, [rules.evaluations.min(most)]);
+            batch.set(&of.ftol, [rules.ftol]);
+            batch.set(&of.xtol, [rules.xtol]);
+            batch.set(&of.gtol, [rules.gtol]);
+            batch.set(&of.etol, [rules.etol]);
+            batch.set(&of.keep, [stage.keep]);
+            if number > 0 {
+                batch.set(&of.continued, [true]);
+                batch.set(&of.starts, [params.address()]);
+                batch.set(&of.start_stride, [width]);
+            }
             stages.push(Buffer::with(driver, AHEAD, &batch.words)?);
-            // The second stage begins where the first has ended, with the evaluations that it has left.
-            batch.set(&of.limit, [rules.evaluations]);
-            batch.set(&of.continued, [true]);
-            batch.set(&of.starts, [params.address()]);
-            batch.set(&of.start_stride, [width]);
         }
-        stages.push(Buffer::with(driver, AHEAD, &batch.words)?);
         Ok(FitChunk {
             stages,
             params,

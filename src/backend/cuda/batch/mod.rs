@@ -12,6 +12,7 @@ use super::driver::{DriverError, Geometry};
 use super::interface::{COUNTS, Code, Reason};
 use super::memory::Buffer;
 use super::source::{Arithmetic, Spec};
+use crate::backend::Precision;
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::{Estimator, Loss};
@@ -37,6 +38,7 @@ pub(crate) struct Job<'a> {
     pub(crate) unused: &'a [bool],
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
+    pub(crate) precision: Precision,
     pub(crate) rules: KernelRules,
     pub(crate) clamp_start: bool,
     pub(crate) underdetermined: bool,
@@ -44,17 +46,37 @@ pub(crate) struct Job<'a> {
     pub(crate) covariances: bool,
 }
 
-impl Job<'_> {
-    /// Whether each fit begins from the end of one with another loss, as its own may ask for; two evaluations
-    /// are the least for that.
-    fn has_two_stages(&self) -> bool {
-        self.loss.first().is_some() && self.rules.evaluations > 1
-    }
+/// What a launch makes of the fits, beginning where the one before it has ended.
+#[derive(Clone, Copy)]
+struct Stage {
+    loss: Loss,
+    arithmetic: Arithmetic,
+    /// Whether fits that converge in f32, here or in the stage before, are done.
+    keep: bool,
+}
 
-    /// The loss of each stage.
-    fn losses(&self) -> Vec<Loss> {
-        let first = self.loss.first().filter(|_| self.has_two_stages());
-        first.into_iter().chain([self.loss]).collect()
+impl Stage {
+    fn is_rough(&self) -> bool {
+        self.arithmetic != Arithmetic::Double
+    }
+}
+
+impl Job<'_> {
+    /// What leads to the end of a fit: f32 before f64, and the loss that its own may ask for as a beginning. What
+    /// that one is followed by has many minima, of which f32 might find another. Each stage needs an evaluation;
+    /// where there are too few, the first ones are left out.
+    fn stages(&self) -> Vec<Stage> {
+        let first = self.loss.first();
+        let keep = self.precision == Precision::Single && first.is_none();
+        // Terms are added up in f32 for a while; no pairs are needed.
+        let single = Arithmetic::Single { compensated: true };
+        let rough = Stage { loss: first.unwrap_or(self.loss), arithmetic: single, keep };
+        let mut stages = Vec::new();
+        stages.extend(Some(rough).filter(|_| self.precision != Precision::Double));
+        let exact = first.into_iter().chain([self.loss]);
+        stages.extend(exact.map(|loss| Stage { loss, arithmetic: Arithmetic::Double, keep }));
+        let surplus = stages.len().saturating_sub(self.rules.evaluations.max(1));
+        stages.split_off(surplus)
     }
 }
 
@@ -70,6 +92,18 @@ pub(crate) struct KernelRules {
     pub(crate) evaluations: usize,
     /// Of the robust correction while iterating.
     pub(crate) floor: f64,
+    /// The least `ftol`, `xtol` and `etol` in f32.
+    pub(crate) rough: [f64; 3],
+}
+
+impl KernelRules {
+    /// Those of a stage in f32, which takes half of the evaluations at most: f64 must be able to begin anew.
+    fn in_f32(self) -> KernelRules {
+        let [ftol, xtol, etol] = self.rough;
+        let evaluations = self.evaluations.div_ceil(2);
+        let (ftol, xtol, etol) = (self.ftol.max(ftol), self.xtol.max(xtol), self.etol.max(etol));
+        KernelRules { ftol, xtol, etol, evaluations, ..self }
+    }
 }
 
 /// The numbers of consecutive fits, as the kernel writes them.
@@ -177,11 +211,11 @@ impl BatchUnits {
         }
         let points = job.data.samples.len() / job.data.n_fits().max(1);
         let shape = BatchShape::new(points, bench_bytes(&spec))?;
-        let text = |loss| {
-            spec.loss = loss;
+        let text = |stage: Stage| {
+            (spec.loss, spec.arithmetic) = (stage.loss, stage.arithmetic);
             batch_unit(&spec, shape).into()
         };
-        Some(BatchUnits { texts: job.losses().into_iter().map(text).collect(), shape })
+        Some(BatchUnits { texts: job.stages().into_iter().map(text).collect(), shape })
     }
 
     /// Whether the kernels need no compiler any more.

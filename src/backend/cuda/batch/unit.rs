@@ -2,7 +2,7 @@
 
 use super::super::codegen;
 use super::super::interface::{Layout, ScratchLayout, words};
-use super::super::source::{self, ROWS, SOLVER, Spec, Storage, include, kernels};
+use super::super::source::{self, Arithmetic, ROWS, SOLVER, Spec, Storage, include, kernels};
 use crate::normal::Influence;
 use std::fmt::Write;
 
@@ -14,6 +14,7 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "batch_sums.cuh",
     "batch_begin.cuh",
     "batch_errors.cuh",
+    "batch_rough.cuh",
     "batch.cu",
 ];
 
@@ -55,9 +56,10 @@ impl BatchShape {
 pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
     let solver = words::<Layout>(spec.size()) + words::<ScratchLayout>(spec.size());
     let k = spec.free + 1;
-    let uniforms = codegen::uniforms(spec.program, spec.arithmetic);
+    let common = codegen::uniforms(spec.program, spec.arithmetic) + spec.free;
+    let common = if spec.arithmetic == Arithmetic::Double { common } else { common.div_ceil(2) };
     let factor_and_spectrum = 2 * k * k;
-    8 * (solver + factor_and_spectrum + Influence::SUMS + uniforms + spec.free)
+    8 * (solver + factor_and_spectrum + Influence::SUMS + common)
 }
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
@@ -76,11 +78,14 @@ pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
 typedef Lanes<{lanes}> Group;
 constexpr int BATCH_THREADS = {threads};
 constexpr int BENCH_BYTES = {};
+// Whether a stage in f64 follows.
+constexpr bool ROUGH = {};
 // Also of columns that the model does not use.
 __device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
     return true{};
 }}",
         bench_bytes(spec),
+        spec.arithmetic != Arithmetic::Double,
         finite.collect::<String>()
     );
     [ROWS, SOLVER, BATCH].into_iter().for_each(|files| include(&mut text, files));

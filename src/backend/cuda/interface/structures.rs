@@ -329,6 +329,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         underdetermined: i64,
         /// Whether fits go on from where the launch before this one left them in the results.
         continued: i64,
+        /// Whether fits that converge in f32, here or in the launch before, are done.
+        keep: i64,
         /// Evaluations of a fit at most.
         limit: i64,
         /// As in State.

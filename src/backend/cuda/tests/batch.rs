@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const ARCHITECTURES: [(u32, u32); 2] = [(8, 0), (9, 0)];
-const MODELS: [&str; 4] = ["decay, 3", "spot, 5", "two peaks, 8", "five peaks, 16"];
+const MODELS: [&str; 5] =
+    ["decay, 3", "decay, 3, f32 in pairs", "spot, 5", "two peaks, 8", "five peaks, 16"];
 /// Functions that run for each point, or for each column of a matrix: they may not spill.
 const INNER: [&str; 4] = ["sum_fit", "factor_fit", "fold_rows", "cholesky"];
 /// Bytes that each of the others may spill.

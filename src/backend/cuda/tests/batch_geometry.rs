@@ -61,7 +61,7 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
     let ones = 1f64.to_bits();
     let data = [x.0, before(samples, first * POINTS as u64).0, 0, ones, ones, POINTS as u64];
     let places = [0, 0, 0, start.0, lower.0, upper.0, 0, 0];
-    let switches = [first + FITS as u64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2000];
+    let switches = [first + FITS as u64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2000];
     let row = 8 * PARAMS as u64;
     let rules = [1e-10, 1e-10, 1e-12, 0.0, 1.0, 0.1].map(f64::to_bits);
     let results = [

@@ -1,0 +1,94 @@
+// The end of a fit in f32, which a stage in f64 follows: whether it is good enough as it is, and what that stage is
+// handed if not.
+
+// What f32 may round of a value, relative to y: four units.
+constexpr double ROUNDED = 2.384185791015625e-7;
+// Part of a standard error by which rounding may move a parameter.
+constexpr double HARMLESS = 0.01;
+// The least squared pivot of the columns of J, each scaled to length 1, that f32 knows to a ten-thousandth.
+constexpr double LEAST_PIVOT_IN_F32 = 1e-6;
+// How much larger the abscissae of a fit may be than the range that they cover.
+constexpr double MOST_DISTANT = 64.0;
+
+__device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
+
+// Whether f32 tells the abscissae of a fit apart: each column that the model reads covers a range that is not small
+// beside its numbers.
+__device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& span) {
+    real low[VARIABLES], high[VARIABLES];
+#pragma unroll
+    for (int v = 0; v < VARIABLES; ++v) {
+        low[v] = real(INFINITE);
+        high[v] = -real(INFINITE);
+    }
+#pragma unroll 1
+    for (i64 i = g.rank; i < span.points; i += g.size) {
+        if (!is_masked_in(batch, span, i)) continue;
+        const Point point = point_at(batch, span, i);
+        if (!is_usable(batch, span, i, point)) continue;
+#pragma unroll
+        for (int v = 0; v < VARIABLES; ++v) {
+            low[v] = fmin(low[v], point.x[v]);
+            high[v] = fmax(high[v], point.x[v]);
+        }
+    }
+    bool apart = true;
+#pragma unroll
+    for (int v = 0; v < VARIABLES; ++v) {
+        const double least = -lanes_most(g, -double(low[v])), most = lanes_most(g, double(high[v]));
+        apart &= fmax(fabs(least), fabs(most)) <= MOST_DISTANT * (most - least);
+    }
+    return apart;
+}
+
+// Whether f64 would make no difference to the end that `s` has come to. What is rounded of all values together, or of
+// the terms that they are sums of, moves the parameters by that over the standard deviation of a row, in standard
+// errors, at most.
+__device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const Span& span, const State& s) {
+    if (!is_converged(s.termination)) return false;
+    const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
+    const double variance = batch.absolute ? 1.0 : 2.0 * bulk_of_cost(s) / double(freedom);
+    double size = sqrt(s.square);
+    bool good = true;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        const double pivot = s.r[j * FREE + j] / s.norms[j];
+        good &= pivot * pivot > LEAST_PIVOT_IN_F32;
+        size = fmax(size, s.norms[j] * fabs(s.present.q[j]));
+    }
+    good &= ROUNDED * size <= HARMLESS * sqrt(variance);
+    return good && are_apart(g, batch, span);
+}
+
+// Whether no bound is so near to the end of a fit that has been written, or holds so weakly, that f64 might see it
+// on the other side.
+__device__ __noinline__ bool is_clear_of_bounds(Group g, const Batch& batch, const Span& span, const State& s) {
+    const double* errors = batch.out.errors + span.fit * PARAMS;
+    const double residual = residual_of(s) / sqrt(double(s.points_counted));
+    bool clear = true;
+    g.sync();
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) {
+        const double value = s.present.params[s.free[j]];
+        const double nearest = fmin(value - s.lower[j], s.upper[j] - value);
+        clear &= is_held(s, j) ? fabs(s.gradient[j]) > 2.0 * HARMLESS * s.norms[j] * residual
+                               : nearest > 2.0 * HARMLESS * errors[s.free[j]];
+    }
+    return clear;
+}
+
+// Leaves where the fit has come to, to the stage that follows. Where f32 came to nothing, f64 begins where it did.
+__device__ __noinline__ void hand_on(Group g, const Batch& batch, const Span& span, const Before& before,
+                                     const State& s, bool ended) {
+    const i64 reason = s.termination;
+    const bool led = ended && reason != ZERO_GRADIENT_AT_START && reason != DEGENERATE && reason != MODEL_NON_FINITE;
+    const double* start = batch.starts + span.fit * batch.start_stride;
+    double* params = batch.out.params + span.fit * PARAMS;
+    each(g, PARAMS, [&](int k) { params[k] = led ? s.present.params[k] : start[k]; });
+    if (g.rank == 0) {
+        unsigned* counts = batch.out.counts + span.fit * COUNTS;
+        counts[0] = NO_PROGRESS;
+        counts[2] = unsigned(before.iterations > s.iterations ? before.iterations : s.iterations);
+        counts[3] = unsigned(before.evaluations > s.evaluations ? before.evaluations : s.evaluations);
+    }
+}

@@ -1,0 +1,191 @@
+//! Batches in f32 on every device, held to the same batches in f64.
+
+#![allow(unreachable_pub, reason = "a test includes this as a private module")]
+
+use super::batches::{Place, START, abscissae, decay, decays};
+use super::losses::robust;
+use dualfit::device::Processor;
+use dualfit::{
+    BatchData, BatchFit, CurveFit, Estimator, FitStatus, Loss, Options, Precision, Sigma, Starts,
+};
+use std::mem::discriminant;
+
+/// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
+macro_rules! batches_f32_on {
+    ($on_device:ident) => {
+        #[test]
+        fn f32_ends_beside_f64() {
+            $on_device(batches_f32::f32_ends_beside_f64);
+        }
+
+        #[test]
+        fn what_f32_would_spoil_is_left_to_f64() {
+            $on_device(batches_f32::what_f32_would_spoil_is_left_to_f64);
+        }
+    };
+}
+pub(crate) use batches_f32_on;
+
+/// Fits of the comparison for each loss; the figures of the documents are those of 100,000.
+fn fits() -> usize {
+    std::env::var("DUALFIT_FITS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
+}
+
+/// A batch in f64, mixed and in f32.
+fn in_all<'s>(
+    fitter: &CurveFit,
+    data: &BatchData<'_>,
+    starts: impl Into<Starts<'s>>,
+    place: Place<'_>,
+) -> [BatchFit; 3] {
+    let starts = starts.into();
+    [Precision::Double, Precision::Mixed, Precision::Single].map(|precision| {
+        let fitter = place(fitter.clone().precision(precision));
+        let made = fitter.fit_batch(data, starts.clone()).expect("a batch");
+        assert_eq!(made.processor(), Processor::Cuda, "{}", made.reason());
+        made
+    })
+}
+
+fn is_converged(status: FitStatus) -> bool {
+    matches!(status, FitStatus::Converged(_))
+}
+
+/// How far the parameters of `made` are from those of `exact`, in standard errors: the mean square and the most. Fits
+/// that f64 leaves without a minimum, or finds elsewhere, are counted.
+struct Distance {
+    square: f64,
+    most: f64,
+    errors: f64,
+    elsewhere: usize,
+}
+
+fn distance(made: &BatchFit, exact: &BatchFit) -> Distance {
+    let mut found = Distance { square: 0.0, most: 0.0, errors: 0.0, elsewhere: 0 };
+    let mut numbers = 0;
+    for (a, b) in made.iter().zip(exact.iter()) {
+        let both = is_converged(a.status()) && is_converged(b.status());
+        let moved = (a.params().iter().zip(b.params()).zip(b.std_errors()))
+            .filter(|(_, e)| **e > 0.0)
+            .map(|((p, q), e)| (p - q).abs() / e)
+            .collect::<Vec<_>>();
+        let errors = a.std_errors().iter().zip(b.std_errors()).filter(|(_, e)| **e > 0.0);
+        if !both || moved.iter().any(|&m| m > 1.0) {
+            found.elsewhere +=
+                usize::from(is_converged(a.status()) != is_converged(b.status()) || both);
+            continue;
+        }
+        numbers += moved.len();
+        found.square += moved.iter().map(|m| m * m).sum::<f64>();
+        found.most = moved.into_iter().fold(found.most, f64::max);
+        found.errors = errors.map(|(p, q)| (p / q - 1.0).abs()).fold(found.errors, f64::max);
+    }
+    found.square /= numbers.max(1) as f64;
+    found
+}
+
+/// All losses and counts: `Mixed` has the digits of f64, `Single` is within a hundredth of a standard error.
+pub fn f32_ends_beside_f64(place: Place<'_>) {
+    let (fits, n) = (fits(), 40);
+    let x = abscissae(n);
+    let stack = decays(&x, fits);
+    let counts: Vec<u16> = stack.iter().map(|y| (8.0 * y).max(0.0) as u16).collect();
+    let (data, counts) =
+        (BatchData::shared(&x, &stack).unwrap(), BatchData::shared(&x, &counts).unwrap());
+    let known = data.clone().sigma(Sigma::Constant(0.3)).unwrap();
+    let poisson = decay().estimator(Estimator::Poisson);
+    let bounded = decay().bound("p2", 5.0..);
+    let mut cases = vec![
+        ("linear".to_owned(), decay(), &data),
+        ("known errors".to_owned(), decay(), &known),
+        ("a bound".to_owned(), bounded, &data),
+    ];
+    cases.extend(
+        robust(0.4).into_iter().map(|loss| (format!("{loss:?}"), decay().loss(loss), &data)),
+    );
+    cases.push(("counts".to_owned(), poisson, &counts));
+    for (what, fitter, data) in cases {
+        let start = match what.as_str() {
+            "counts" => [150.0, 0.7, 30.0],
+            "a bound" => [15.0, 0.7, 6.0],
+            _ => START,
+        };
+        let [double, mixed, single] = in_all(&fitter, data, start, place);
+        for (name, made, most) in [("Mixed", &mixed, 1e-6), ("Single", &single, 0.01)] {
+            let found = distance(made, &double);
+            println!(
+                "| {what} | {name} | {:.1e} | {:.1e} | {:.1e} | {} | {} |",
+                found.square.sqrt(),
+                found.most,
+                found.errors,
+                found.elsewhere,
+                made.left_to_cpu(),
+            );
+            assert!(found.most <= most, "{what}, {name}: {:e} standard errors", found.most);
+            // Huber's errors jump where a residual passes his scale.
+            let most = if what.starts_with("Huber") { 0.25 } else { 0.01 };
+            assert!(found.errors <= most, "{what}, {name}: errors by {:e}", found.errors);
+            assert!(found.elsewhere <= fits / 500, "{what}, {name}: {}", found.elsewhere);
+        }
+        // Where f32 is of use its last digits are others; under a loss that redescends f64 has the last word.
+        let redescends = ["Arctan", "Tukey", "Custom"].iter().any(|name| what.starts_with(name));
+        assert_eq!(single.params() == mixed.params(), redescends, "{what}");
+    }
+}
+
+/// What f32 cannot hold, tell apart or determine has the digits of f64 in all.
+pub fn what_f32_would_spoil_is_left_to_f64(place: Place<'_>) {
+    let (fits, n) = (12, 40);
+    let x = abscissae(n);
+    let stack = decays(&x, fits);
+    let scaled = |unit: f64| stack.iter().map(|y| y * unit).collect::<Vec<f64>>();
+    let same = |what: &str, fitter: &CurveFit, x: &[f64], stack: &[f64], start: &[f64]| {
+        let data = BatchData::shared(x, stack).unwrap();
+        let [double, mixed, single] = in_all(fitter, &data, start, place);
+        for (a, (b, c)) in double.iter().zip(mixed.iter().zip(single.iter())) {
+            for made in [b, c] {
+                assert_eq!(discriminant(&a.status()), discriminant(&made.status()), "{what}");
+            }
+            let numbers = a.params().iter().zip(b.params()).zip(c.params()).zip(a.std_errors());
+            for (((p, q), r), e) in numbers {
+                let most = 1e-5 * e + 1e-9 * p.abs();
+                let close = |q: f64| (p - q).abs() <= most || (p.is_nan() && q.is_nan());
+                assert!(!e.is_finite() || (close(*q) && close(*r)), "{what}: {p:e} {q:e} {r:e}");
+            }
+        }
+    };
+    for unit in [1e60, 1e-60, 1e36, 1e-36] {
+        let start = [START[0] * unit, START[1], START[2] * unit];
+        same(&format!("y of {unit:e}"), &decay(), &x, &scaled(unit), &start);
+    }
+    let epochs: Vec<f64> = x.iter().map(|x| 1.7e9 + x).collect();
+    let since = CurveFit::new(|x, [a, b, c]| a * (-b * (x - 1.7e9)).exp() + c);
+    same("seconds since 1970", &since, &epochs, &stack, &START);
+    let high: Vec<f64> = stack.iter().map(|y| y + 1e8).collect();
+    same("a baseline of 1e8", &decay(), &x, &high, &[START[0], START[1], 1e8]);
+    let powers = CurveFit::new(|x, [a, b, c]| {
+        let u = x + 300.0;
+        a + u * (b + u * c)
+    });
+    same("powers far from their origin", &powers, &x, &stack, &[1.0, 1.0, 1.0]);
+    let twice = CurveFit::new(|x, [a, b, c, d]| a * (-b * x).exp() + c + d);
+    same("a parameter too many", &twice, &x, &stack, &[15.0, 0.7, 1.0, 2.0]);
+    let exact: Vec<f64> = (0..fits)
+        .flat_map(|f| x.iter().map(move |x| (20.0 + f as f64) * (-x).exp() + 5.0))
+        .collect();
+    same("no noise", &decay(), &x, &exact, &START);
+    same("a start without value", &decay(), &x, &stack, &[1.0, -60.0, 0.0]);
+    let tukey = decay().loss(Loss::Tukey { scale: 0.5 });
+    let huge = scaled(1e60);
+    let tukey_of_huge = decay().loss(Loss::Tukey { scale: 0.5e60 });
+    same("Tukey beyond f32", &tukey_of_huge, &x, &huge, &[15e60, 0.7, 3e60]);
+    for most in [1, 2, 3, 4] {
+        // A limit of evaluations that f32 has its part of ends a fit, wherever it is.
+        let data = BatchData::shared(&x, &stack).unwrap();
+        let mut options = Options::default();
+        options.max_evaluations = Some(most);
+        for made in in_all(&tukey.clone().options(options), &data, START, place) {
+            assert!(made.evaluations().iter().all(|&e| e as usize <= most), "{most}");
+        }
+    }
+}
