@@ -70,7 +70,8 @@ fn distance(made: &BatchFit, exact: &BatchFit) -> Distance {
             .map(|((p, q), e)| (p - q).abs() / e)
             .collect::<Vec<_>>();
         let errors = a.std_errors().iter().zip(b.std_errors()).filter(|(_, e)| **e > 0.0);
-        if !both || moved.iter().any(|&m| m > 1.0) {
+        // Also those beside a bound that it holds in one case only.
+        if !both || !a.at_bound().eq(b.at_bound()) || moved.iter().any(|&m| m > 1.0) {
             found.elsewhere +=
                 usize::from(is_converged(a.status()) != is_converged(b.status()) || both);
             continue;
@@ -182,8 +183,7 @@ pub fn what_f32_would_spoil_is_left_to_f64(place: Place<'_>) {
     for most in [1, 2, 3, 4] {
         // A limit of evaluations that f32 has its part of ends a fit, wherever it is.
         let data = BatchData::shared(&x, &stack).unwrap();
-        let mut options = Options::default();
-        options.max_evaluations = Some(most);
+        let options = Options::default().max_evaluations(most);
         for made in in_all(&tukey.clone().options(options), &data, START, place) {
             assert!(made.evaluations().iter().all(|&e| e as usize <= most), "{most}");
         }
