@@ -9,6 +9,8 @@ mod around;
 mod batches;
 #[path = "support/batches_f32.rs"]
 mod batches_f32;
+#[path = "support/failing.rs"]
+mod failing;
 #[path = "support/losses.rs"]
 mod losses;
 #[path = "support/nist.rs"]
@@ -53,6 +55,14 @@ batches::batches_on!(on_device);
 batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);
+
+#[test]
+fn whatever_call_fails_nothing_is_lost() {
+    // What is looked for here may be what fails.
+    if std::env::var_os("SOFT_CUDA_FAIL").is_some() || device().is_some() {
+        failing::whatever_call_fails_nothing_is_lost();
+    }
+}
 
 fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)

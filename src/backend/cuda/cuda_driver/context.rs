@@ -168,6 +168,11 @@ impl Context {
     /// Waits for all work of a stream.
     pub(super) fn synchronize(&self, queue: Queue) -> Result<(), DriverError> {
         let _current = self.enter()?;
+        self.wait_for(queue)
+    }
+
+    /// As `synchronize`, where the context is current.
+    fn wait_for(&self, queue: Queue) -> Result<(), DriverError> {
         // SAFETY: the stream lives as long as `self`.
         let done = unsafe { result::stream::synchronize(self.stream(queue)) };
         check("cuStreamSynchronize", 0, done)
@@ -214,16 +219,15 @@ impl Context {
         self.synchronize(queue).and(started)
     }
 
-    /// Waits for all work and copies to any host memory.
+    /// Waits for all work and copies to any host memory. If that fails, page-locked memory may be written yet.
     pub(super) fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
-        let current = self.enter()?;
+        let _current = self.enter()?;
         let stream = self.stream(Queue::Work);
-        // SAFETY: `from` is device memory of this length by the contract of the driver seam, `bytes`
-        // is borrowed until the copy is done.
+        // SAFETY: `from` is device memory of this length by the contract of the driver seam. A copy to ordinary
+        // memory is done when the call returns; page-locked memory stays claimed until it is.
         let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, stream) };
         let started = check("cuMemcpyDtoHAsync", 0, started);
-        drop(current);
-        self.synchronize(Queue::Work).and(started)
+        self.wait_for(Queue::Work).and(started)
     }
 
     pub(super) fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
@@ -300,7 +304,7 @@ impl Context {
         // SAFETY: the memory is that many bytes; from here on they all have a value.
         unsafe { memory.write_bytes(0, bytes) };
         match check("cuEventCreate", 0, result::event::create(UNTIMED)) {
-            Ok(event) => Ok(Pinned { memory, bytes, event, in_use: false }),
+            Ok(event) => Ok(Pinned { memory, bytes, event, in_use: InUse::No }),
             Err(error) => {
                 // SAFETY: allocated just now, used by no work.
                 let _ = unsafe { result::free_host(memory.cast()) };
@@ -311,12 +315,17 @@ impl Context {
 
     /// The bytes of page-locked memory, when the device no longer uses them.
     pub(super) fn claim<'a>(&self, pinned: &'a mut Pinned) -> Result<&'a mut [u8], DriverError> {
-        if pinned.in_use {
-            let _current = self.enter()?;
-            // SAFETY: the event lives as long as `pinned` and has been recorded.
-            check("cuEventSynchronize", 0, unsafe { result::event::synchronize(pinned.event) })?;
-            pinned.in_use = false;
+        match pinned.in_use {
+            InUse::No => {}
+            InUse::UntilMark => {
+                let _current = self.enter()?;
+                // SAFETY: the event lives as long as `pinned` and has been recorded.
+                let done = unsafe { result::event::synchronize(pinned.event) };
+                check("cuEventSynchronize", 0, done)?;
+            }
+            InUse::UntilEndOf(queue) => self.synchronize(queue)?,
         }
+        pinned.in_use = InUse::No;
         // SAFETY: the memory is that many bytes with values, borrowed as `pinned` is, and the device
         // is done with it.
         Ok(unsafe { std::slice::from_raw_parts_mut(pinned.memory, pinned.bytes) })
@@ -340,16 +349,13 @@ impl Context {
             result::memcpy_htod_async(to.0, source, self.stream(queue))
         };
         check("cuMemcpyHtoDAsync", 0, started)?;
+        // Without a mark there is only the end of all work to wait for.
+        pinned.in_use = InUse::UntilEndOf(queue);
         // SAFETY: event and stream live.
         let marked = unsafe { result::event::record(pinned.event, self.stream(queue)) };
-        match check("cuEventRecord", 0, marked) {
-            Ok(()) => {
-                pinned.in_use = true;
-                Ok(())
-            }
-            // Without a mark there is only the end of all work to wait for.
-            Err(error) => self.synchronize(queue).and(Err(error)),
-        }
+        check("cuEventRecord", 0, marked)?;
+        pinned.in_use = InUse::UntilMark;
+        Ok(())
     }
 
     /// Waits for all work and copies to the first `bytes` of page-locked memory.
@@ -359,10 +365,15 @@ impl Context {
         pinned: &'a mut Pinned,
         bytes: usize,
     ) -> Result<&'a [u8], DriverError> {
-        let target = self.claim(pinned)?;
-        let bytes = bytes.min(target.len());
-        self.download(from, &mut target[..bytes])?;
-        Ok(&target[..bytes])
+        self.claim(pinned)?;
+        // A wait that fails leaves the copy to come.
+        pinned.in_use = InUse::UntilEndOf(Queue::Work);
+        let bytes = bytes.min(pinned.bytes);
+        // SAFETY: the memory is that many bytes with values, borrowed as `pinned` is.
+        let target = unsafe { std::slice::from_raw_parts_mut(pinned.memory, bytes) };
+        self.download(from, target)?;
+        pinned.in_use = InUse::No;
+        Ok(target)
     }
 
     /// Gives back page-locked memory that no work uses any more.
@@ -400,13 +411,23 @@ impl Drop for Context {
     }
 }
 
+/// Until when the device uses page-locked memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InUse {
+    No,
+    /// Until its event.
+    UntilMark,
+    /// Until all work of a stream is done.
+    UntilEndOf(Queue),
+}
+
 /// Page-locked host memory with an event that tells when the device is done with it.
 #[derive(Debug)]
 pub(super) struct Pinned {
     memory: *mut u8,
     bytes: usize,
     event: sys::CUevent,
-    in_use: bool,
+    in_use: InUse,
 }
 
 // SAFETY: it owns its memory, and the event is a name that the driver knows on every thread.
