@@ -28,8 +28,11 @@ fn decay() -> CurveFit {
     model().costs(costs)
 }
 
+/// Fits on a backend: parameters and standard errors.
+type Task = fn(Backend) -> Result<Vec<f64>>;
+
 /// The tasks: a fit, a batch, a stream.
-const TASKS: [fn(Backend) -> Result<Vec<f64>>; 3] = [
+const TASKS: [Task; 3] = [
     |backend| {
         let [x, y] = data();
         let fit = decay().backend(backend).fit(Data::new(&x, &y)?, START)?;
