@@ -7,7 +7,7 @@
 
 mod expression;
 
-use crate::model::op::{Id, Node};
+use crate::model::op::{Binary, Id, Node};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 #[cfg(test)]
@@ -81,14 +81,14 @@ pub(super) fn generate(
     model.load(columns, response, &mut text);
     model.uniforms(&mut text);
     model.point(&mut text);
-    Generated { uniforms: model.stored.len().max(1), text }
+    Generated { uniforms: model.uniforms_count(), text }
 }
 
 /// Writes `model_uniforms` and `model_point` of a program of one variable and no parameter, with the number
 /// UNIFORMS, for a namespace of their own.
 pub(super) fn generate_formula(program: &Program, arithmetic: Arithmetic) -> String {
     let model = PrintedModel::new(program, arithmetic);
-    let mut text = format!("constexpr int UNIFORMS = {};\n", model.stored.len().max(1));
+    let mut text = format!("constexpr int UNIFORMS = {};\n", model.uniforms_count());
     model.uniforms(&mut text);
     model.point(&mut text);
     text
@@ -96,7 +96,7 @@ pub(super) fn generate_formula(program: &Program, arithmetic: Arithmetic) -> Str
 
 /// How many numbers `model_uniforms` gives.
 pub(super) fn uniforms(program: &Program, arithmetic: Arithmetic) -> usize {
-    PrintedModel::new(program, arithmetic).stored.len().max(1)
+    PrintedModel::new(program, arithmetic).uniforms_count()
 }
 
 struct PrintedModel<'a> {
@@ -105,6 +105,8 @@ struct PrintedModel<'a> {
     per_point: Vec<bool>,
     /// The nodes whose numbers `model_uniforms` stores, in the order of `u`.
     stored: Vec<Id>,
+    /// Those of them, and constants, that each point divides by. In `u` the reciprocals of the stored ones follow.
+    divisors: Vec<Id>,
 }
 
 impl<'a> PrintedModel<'a> {
@@ -120,7 +122,31 @@ impl<'a> PrintedModel<'a> {
             .filter(|&i| needed[i] && !per_point[i] && !matches!(nodes[i], Node::Const(_)))
             .map(|i| i as Id)
             .collect();
-        PrintedModel { program, arithmetic, per_point, stored }
+        // Floats are divided in a few operations.
+        let mut divisors: Vec<Id> = match arithmetic {
+            Arithmetic::Double => (0..nodes.len())
+                .filter(|&i| per_point[i])
+                .filter_map(|i| match nodes[i] {
+                    Node::Binary(Binary::Div, _, b) if !per_point[b as usize] => Some(b),
+                    _ => None,
+                })
+                .collect(),
+            Arithmetic::Single { .. } => Vec::new(),
+        };
+        divisors.sort_unstable();
+        divisors.dedup();
+        PrintedModel { program, arithmetic, per_point, stored, divisors }
+    }
+
+    /// The divisors that are not constants, in the order of their reciprocals in `u`.
+    fn stored_divisors(&self) -> impl Iterator<Item = Id> {
+        let is_stored = |id: &Id| self.stored.binary_search(id).is_ok();
+        self.divisors.iter().copied().filter(is_stored)
+    }
+
+    /// How many numbers `model_uniforms` gives.
+    fn uniforms_count(&self) -> usize {
+        (self.stored.len() + self.stored_divisors().count()).max(1)
     }
 
     fn load(&self, columns: &[Storage], response: Storage, text: &mut String) {
@@ -172,6 +198,9 @@ impl<'a> PrintedModel<'a> {
             };
             line(text, &format!("    u[{k}] = {value};"));
         }
+        for (k, id) in (self.stored.len()..).zip(self.stored_divisors()) {
+            line(text, &format!("    u[{k}] = reciprocal({});", scope.value(id)));
+        }
         if self.stored.is_empty() {
             line(text, "    u[0] = 0;  // the model needs none");
         }
@@ -188,7 +217,17 @@ impl<'a> PrintedModel<'a> {
                 Err(_) => format!("v{i}"),
             },
         });
-        let scope = Scope::new("real", nodes, names.collect(), |i| self.per_point[i]);
+        let mut scope = Scope::new("real", nodes, names.collect(), |i| self.per_point[i]);
+        for (k, id) in (self.stored.len()..).zip(self.stored_divisors()) {
+            scope.divide_by(id, format!("u[{k}]"));
+        }
+        for &id in &self.divisors {
+            if let Node::Const(bits) = nodes[id as usize]
+                && let Some(reciprocal) = reciprocal(f64::from_bits(bits))
+            {
+                scope.divide_by(id, literal(reciprocal, real));
+            }
+        }
         line(text, "// out[0] is the model's value, out[1 + j] its partial by free parameter j.");
         line(
             text,
@@ -209,6 +248,11 @@ impl<'a> PrintedModel<'a> {
         }
         line(text, "}\n");
     }
+}
+
+/// The reciprocal of a constant, if `divided` of `kernels/prelude.cuh` may take it.
+fn reciprocal(divisor: f64) -> Option<f64> {
+    (1e-120..=1e120).contains(&divisor.abs()).then(|| 1.0 / divisor)
 }
 
 fn line(text: &mut String, content: &str) {

@@ -11,6 +11,8 @@ pub(super) struct Scope<'a> {
     names: Vec<String>,
     /// Whether a name stands for a `bool`; the truth values of other functions are numbers here.
     truth: Vec<bool>,
+    /// What stands for the reciprocal of a node that many numbers are divided by.
+    reciprocals: Vec<Option<String>>,
 }
 
 impl<'a> Scope<'a> {
@@ -22,7 +24,12 @@ impl<'a> Scope<'a> {
         computed: impl Fn(usize) -> bool,
     ) -> Scope<'a> {
         let truth = nodes.iter().enumerate().map(|(i, &n)| computed(i) && is_truth(n)).collect();
-        Scope { real, nodes, names, truth }
+        Scope { real, nodes, names, truth, reciprocals: vec![None; nodes.len()] }
+    }
+
+    /// Lets numbers be divided by a node by way of its reciprocal.
+    pub(super) fn divide_by(&mut self, id: Id, reciprocal: String) {
+        self.reciprocals[id as usize] = Some(reciprocal);
     }
 
     /// The statement that computes node `i`.
@@ -57,6 +64,10 @@ impl<'a> Scope<'a> {
             Node::Unary(op, a) => format!("{}({})", op.facts().cuda, v(a)),
             Node::Binary(Binary::And, a, b) => format!("{} && {}", m(a), m(b)),
             Node::Binary(Binary::Or, a, b) => format!("{} || {}", m(a), m(b)),
+            Node::Binary(Binary::Div, a, b) if self.reciprocals[b as usize].is_some() => {
+                let reciprocal = self.reciprocals[b as usize].as_deref().unwrap_or_default();
+                format!("divided({}, {}, {reciprocal})", v(a), v(b))
+            }
             Node::Binary(op, a, b) if op.is_infix() => format!("{} {} {}", v(a), op.name(), v(b)),
             Node::Binary(op, a, b) => format!("{}({}, {})", op.facts().cuda, v(a), v(b)),
             Node::Select(mask, a, b) => format!("{} ? {} : {}", m(mask), v(a), v(b)),

@@ -99,12 +99,14 @@ fn the_kernel_of_batches_keeps_to_its_budget_of_registers_and_spills() {
 #[test]
 fn lanes_are_chosen_by_points_and_by_the_room_of_a_fit() {
     let shape = |points, bytes| BatchShape::new(points, bytes).map(|s| (s.lanes, s.threads));
-    // 48 kB hold 32 fits of 1.5 kB, 16 of 3 kB, 8 of 6 kB, 4 of 12 kB.
+    // The 48 kB of a block hold 32 fits of 1.5 kB, 16 of 3 kB; the 20 kB of a warp 8 of 2.5 kB, 4 of 5 kB.
     assert_eq!(shape(4, 1536), Some((4, 128)));
-    assert_eq!(shape(4, 1537), Some((8, 128)));
-    assert_eq!(shape(100, 1537), Some((8, 128)));
-    assert_eq!(shape(4, 3073), Some((16, 128)));
-    assert_eq!(shape(225, 2000), Some((16, 128)));
+    assert_eq!(shape(4, 1537), Some((4, 64)));
+    assert_eq!(shape(100, 1537), Some((4, 64)));
+    assert_eq!(shape(4, 2560), Some((4, 64)));
+    assert_eq!(shape(4, 2561), Some((8, 128)));
+    assert_eq!(shape(4, 3073), Some((8, 64)));
+    assert_eq!(shape(225, 2000), Some((8, 128)));
     assert_eq!(shape(1000, 2000), Some((32, 128)));
     assert_eq!(shape(1_000_000, 2000), Some((32, 128)));
     assert_eq!(shape(25, 12_289), Some((32, 64)));

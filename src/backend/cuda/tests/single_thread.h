@@ -15,3 +15,9 @@ inline double __longlong_as_double(long long bits) {
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
 }
+
+inline long long __double_as_longlong(double value) {
+    long long bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
