@@ -111,19 +111,14 @@ impl Driver {
         }
         let text = std::str::from_utf8(image).map_err(|_| INVALID_IMAGE)?;
         self.dump(text);
-        let mut module = ptx::parse(text).map_err(|error| {
+        let module = ptx::parse(text).map_err(|error| {
             say(&format!("PTX: {error}"));
             INVALID_PTX
         })?;
-        if let Some(mutant) = &self.options.mutant {
-            say(&format!(
-                "mutant {} of {}: {}",
-                mutant.number,
-                mutant.kernel,
-                mutant.apply(&mut module)
-            ));
-        }
         let loaded = Loaded::new(module, &mut self.devices[device].memory);
+        if self.options.mutants {
+            self.mutants.expect(&loaded);
+        }
         Ok(self.register(device, Object::Module { loaded, functions: HashMap::new() }))
     }
 
