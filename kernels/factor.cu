@@ -79,12 +79,11 @@ __device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
     return reflection_of_total(alpha, total);
 }
 
-// Folds the rows of a warp into its factor; the rows are overwritten. All lanes call. Diagonal
-// elements have either sign; a column of zeros is left alone, and what is not a number spoils its
+// Folds the rows of a warp, each of which its own lane has written, into its factor, which all lanes see; the rows are
+// overwritten. All lanes call, and see the factor afterwards. Diagonal elements have either sign; a column of zeros is left alone, and what is not a number spoils its
 // column and those after it.
 __device__ __noinline__ void fold(Fold& fold) {
     const int lane = threadIdx.x & 31;
-    __syncwarp();
 #pragma unroll 1
     for (int j = 0; j < K; ++j) {
         double v[LANE_ROWS];
@@ -172,8 +171,8 @@ __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
     }
 }
 
-// Folds the rows of all points of the grid. True in exactly one block, the last to arrive, where
-// `out` is complete and visible to all threads of the block.
+// Folds the rows of all points of the grid. True in exactly one block, the last to arrive, where `out` is complete for
+// all threads of the block after a barrier.
 //
 // Arguments as those of normal_pass, but `partial` has room for gridDim.x * FACTOR_NUMBERS numbers. The last
 // block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
@@ -227,7 +226,6 @@ __device__ bool factor_pass(
                 for (i64 b = 0; b < gridDim.x; ++b) folds[0].influence[m] += partial[b * FACTOR_NUMBERS + K * K + m];
     }
     fold_warps(folds, out);
-    __syncthreads();
     return true;
 }
 

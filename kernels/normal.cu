@@ -7,7 +7,7 @@
 constexpr int MOST_IN_REGISTERS = 8;
 
 // Sums up all points of the grid. True in exactly one block, the last to arrive, where `out` (SUMS
-// numbers) is complete and visible to all threads of the block.
+// numbers) is complete for all threads of the block after a barrier.
 //
 // `params`: PARAMS numbers. `columns`: FREE factors. `floor`: see `correct`. `partial`: room for
 // gridDim.x * SUMS numbers. `ticket`: 0, and 0 again afterwards. blockDim.x is THREADS; the grid is
@@ -24,8 +24,10 @@ __device__ bool normal_pass(
         sum_in_tiles(data, common, floor, block_sums);
     if (!arrives_last(ticket, gridDim.x)) return false;
     sum_blocks<SUMMED>(partial, out);
-    if (LOSS == LINEAR && threadIdx.x == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
-    __syncthreads();
+    if constexpr (LOSS == LINEAR) {
+        __syncthreads();
+        if (threadIdx.x == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
+    }
     return true;
 }
 

@@ -162,7 +162,8 @@ __device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) 
     return last;
 }
 
-// out[m] = the sum of partial[b * COUNT + m] over the blocks b, by all threads of one block.
+// out[m] = the sum of partial[b * COUNT + m] over the blocks b, by all threads of one block. Whoever uses `out` in
+// other threads needs a barrier.
 //
 // Threads lie along the rows of `partial`, several rows beside each other where they fit, so that
 // loads are coalesced; 16 of them are in flight in each thread, since all that this waits for is
@@ -200,5 +201,4 @@ __device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
             out[threadIdx.x] = total;
         }
     }
-    __syncthreads();
 }

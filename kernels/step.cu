@@ -20,7 +20,9 @@ struct Work {
 __device__ __noinline__ void take_step(State* state, const double* factor) {
     const Warp g = Warp();
     const auto go = [g, factor](State& s, Scratch& w) {
-        if (s.request == FACTOR)
+        const bool wants_factor = s.request == FACTOR;
+        g.sync();
+        if (wants_factor)
             factored(g, s, factor);
         else if (s.stopped != NONE)
             stop(g, s);

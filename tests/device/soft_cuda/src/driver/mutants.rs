@@ -91,6 +91,10 @@ impl Mutants {
         let before = memory.contents();
         let plain = Settings { finds_races: true, notes_sites: true, ..*settings };
         let report = launch.make(memory, &plain)?;
+        // Where it is wrong as it is, every mistake would seem to show.
+        if !report.races.is_empty() {
+            return Ok(report);
+        }
         let after = memory.contents();
         let module = &launch.loaded.module;
         for (&site, &named) in &report.sites {

@@ -35,9 +35,13 @@ impl<'a> Sources<'a> {
     pub(super) fn of(&self, operation: &Operation) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut next = self.now.filter(|_| operation.orders() || operation.mask().is_some());
-        while let Some(line) = next.filter(|_| lines.len() < MOST_CALLS) {
-            lines.push((line[0], line[1]));
-            next = self.calls.get(&line).copied();
+        for _ in 0..MOST_CALLS {
+            let Some([file, line, column]) = next else { break };
+            // A template that calls itself is at the same line each time.
+            if !lines.contains(&(file, line)) {
+                lines.push((file, line));
+            }
+            next = self.calls.get(&[file, line, column]).copied();
         }
         lines.reverse();
         lines
