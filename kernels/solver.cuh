@@ -16,10 +16,9 @@ __device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase
 
 __device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
     const i64 why = unless_degenerate(s, reason);
-    const double cost = cost_of(s.present);
     if (g.rank == 0) {
         s.termination = why;
-        s.cost = cost;
+        s.cost = cost_of(s.present);
     }
     return wait_for(g, s, DONE, Phase(s.phase));
 }
@@ -116,14 +115,13 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
     return LOOK;
 }
 
-// Goes to the trial, where a full step leads, without an evaluation there.
+// Goes to the trial, where a full step leads, without an evaluation there. The phase ends then.
 __device__ __noinline__ void go_unseen(Group g, State& s) {
     const double cost = cost_of(s.present) - s.fall;
     g.sync();
     copy(g, s.trial.params, s.present.params, PARAMS);
     copy(g, s.trial.q, s.present.q, FREE);
     if (g.rank == 0) s.present.sums[SUMS - 1] = cost;
-    g.sync();
 }
 
 // Takes the full step, which is in w.step, without an evaluation, unless a bound is in its way.

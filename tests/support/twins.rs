@@ -89,9 +89,11 @@ pub fn batches(place: Place<'_>) {
     let counted = decay().estimator(Estimator::Poisson).bound("p2", 1e-6..);
     let counts: Vec<u16> = stack.iter().map(|y| y.max(0.0) as u16).collect();
     batches::check(&counted, &BatchData::shared(&x, &counts).unwrap(), START, 3, place);
-    // A limit that ends the stage in f32 is found by the next one.
+    // A limit that ends the first stage.
     let limited = decay().options(Options::default().max_evaluations(2));
-    for fitter in [decay(), decay().bound("p1", 0.0..=0.9), limited] {
+    let limited = limited.loss(Loss::Tukey { scale: 2.0 });
+    batches::check(&limited, &data, START, 3, place);
+    for fitter in [decay(), decay().bound("p1", 0.0..=0.9)] {
         for precision in [Precision::Mixed, Precision::Single] {
             let fitter = place(fitter.clone().precision(precision));
             fitter.fit_batch(&data, START).unwrap();
@@ -118,6 +120,9 @@ pub fn ends(place: Place<'_>) {
     let (x, fits) = (abscissae(POINTS), 3);
     let stack = decays(&x, fits);
     let data = BatchData::shared(&x, &stack).unwrap();
+    // Nothing has an effect at the start.
+    let squares = CurveFit::new(|x, [a, b]| (a * x).powi(2) + (b * x.powi(2)).powi(2));
+    ends_alike(&squares, &data, &[0.0, 0.0], place);
     // What the points do not determine, and what normal equations do not.
     let sum = CurveFit::new(|x, [a, b, c, d]| a * (-b * x).exp() + c + d).keep_covariance(true);
     ends_alike(&sum, &data, &[15.0, 0.7, 1.0, 2.0], place);
