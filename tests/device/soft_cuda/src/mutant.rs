@@ -121,7 +121,7 @@ impl Module {
             None => format!("{file}:{line}"),
         };
         match instruction.source.is_empty() {
-            true => format!("{} line {}", function.name, instruction.line),
+            true => format!("{}_line_{}", function.name, instruction.line),
             false => instruction.source.iter().map(line).collect::<Vec<_>>().join(">"),
         }
     }
@@ -147,7 +147,7 @@ mod tests {
         let kernel = module.kernel("k").unwrap();
         let places: Vec<String> =
             module.sites(kernel).into_iter().map(|site| module.place(site)).collect();
-        assert_eq!(places, ["top.cu:7", "top.cu:7>below.cuh:3>below.cuh:1", "f line 4"]);
+        assert_eq!(places, ["top.cu:7", "top.cu:7>below.cuh:3>below.cuh:1", "f_line_4"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! | `SOFT_CUDA_SEED` | the order in which threads run; 0: their own | 0 |
 //! | `SOFT_CUDA_RACES` | 1: accesses that nothing orders are looked for | 0 |
 //! | `SOFT_CUDA_CLOCK` | 1: the report counts the instructions of each function of a kernel by unit, and what they move | 0 |
-//! | `SOFT_CUDA_MUTANTS` | 1: launches are made again with each mistake in what orders their threads; the report says which showed | 0 |
+//! | `SOFT_CUDA_MUTANTS` | 1: launches are made again with each mistake in what orders their threads; the report says which showed; 2: at each instruction of each module, not each line of the sources | 0 |
 //! | `SOFT_CUDA_DUMP` | a folder for the PTX of loaded modules | |
 //! | `SOFT_CUDA_TRACE` | 1: calls and their codes are printed to stderr | 0 |
 
@@ -31,8 +31,9 @@ pub(crate) struct Options {
     /// Whether work is done when it is queued.
     pub(crate) eager: bool,
     pub(crate) failures: Vec<Failure>,
-    /// Whether mistakes are tried.
+    /// Whether mistakes are tried, and at each instruction.
     pub(crate) mutants: bool,
+    pub(crate) each_mutant: bool,
     pub(crate) report: Option<PathBuf>,
     pub(crate) dump: Option<PathBuf>,
     pub(crate) trace: bool,
@@ -48,6 +49,7 @@ impl Default for Options {
             eager: false,
             failures: Vec::new(),
             mutants: false,
+            each_mutant: false,
             report: None,
             dump: None,
             trace: false,
@@ -82,6 +84,7 @@ impl Options {
             eager: flag("SOFT_CUDA_EAGER"),
             failures: failures.map(Failure::parse).collect::<Result<_, _>>()?,
             mutants: flag("SOFT_CUDA_MUTANTS"),
+            each_mutant: variable("SOFT_CUDA_MUTANTS").is_some_and(|value| value == "2"),
             report: variable("SOFT_CUDA_REPORT").map(PathBuf::from),
             dump: variable("SOFT_CUDA_DUMP").map(PathBuf::from),
             trace: flag("SOFT_CUDA_TRACE"),

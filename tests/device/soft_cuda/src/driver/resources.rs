@@ -116,10 +116,13 @@ impl Driver {
             INVALID_PTX
         })?;
         let loaded = Loaded::new(module, &mut self.devices[device].memory);
-        if self.options.mutants {
-            self.mutants.expect(&loaded);
+        let module = self.register(device, Object::Module { loaded, functions: HashMap::new() });
+        if let (true, Some((_, Object::Module { loaded, .. }))) =
+            (self.options.mutants, self.objects.get(&module))
+        {
+            self.mutants.expect(module, loaded);
         }
-        Ok(self.register(device, Object::Module { loaded, functions: HashMap::new() }))
+        Ok(module)
     }
 
     /// Writes a text to the folder for PTX, if there is one.

@@ -96,6 +96,7 @@ impl Driver {
         Driver {
             calls: Calls::new(options.failures.clone()),
             devices: (0..options.devices).map(Device::new).collect(),
+            mutants: Mutants::new(options.each_mutant),
             options,
             usable: true,
             started: false,
@@ -107,7 +108,6 @@ impl Driver {
             left_behind: Left::default(),
             races: 0,
             clocks: BTreeMap::new(),
-            mutants: Mutants::default(),
         }
     }
 

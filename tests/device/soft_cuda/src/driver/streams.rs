@@ -252,7 +252,7 @@ impl Driver {
                 };
                 let settings = &self.options.settings;
                 let grid = (blocks, threads);
-                let launch = Launch { loaded, kernel, grid, arguments: &arguments };
+                let launch = Launch { module, loaded, kernel, grid, arguments: &arguments };
                 let report = match self.options.mutants {
                     true => self.mutants.try_all(&launch, memory, settings)?,
                     false => launch.make(memory, settings)?,

@@ -15,9 +15,9 @@ mod tokens;
 mod tests;
 
 use crate::program::{Module, Space, Type, Variable};
+use sources::{SourceLine, Sources};
 use std::collections::HashMap;
 use std::fmt;
-use sources::{SourceLine, Sources};
 use tokens::{MOST, Token, Tokens, type_of};
 
 /// Why a text could not be read, and at which line.
