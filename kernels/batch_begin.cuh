@@ -137,7 +137,7 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
     if (g.rank == 0) {
         s.request = EVALUATE;
         s.evaluations = before.evaluations;
-        s.iterations = s.reported = s.earlier = before.iterations;
+        s.iterations = s.earlier = before.iterations;
         s.limit = batch.limit;
         s.points_counted = look.used;
         s.ftol = batch.ftol;

@@ -139,8 +139,7 @@ __device__ __noinline__ Reason unless_degenerate(const State& s, Reason reason) 
     return minimum && lost ? DEGENERATE : reason;
 }
 
-// Whether a limit or the host ends the fit here.
+// Whether a limit ends the fit here.
 __device__ __forceinline__ Reason interrupted(const State& s) {
-    if (s.stopped != NONE) return Reason(s.stopped);
     return s.evaluations >= s.limit ? MAX_EVALUATIONS : NONE;
 }

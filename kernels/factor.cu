@@ -171,17 +171,17 @@ __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
     }
 }
 
-// Folds the rows of all points of the grid. True in exactly one block, the last to arrive, where `out` is complete for
-// all threads of the block after a barrier.
+// The triangular factor of the rows of all points at `inputs` into `out`, FACTOR_NUMBERS, which may be memory of the
+// host: it is written to and never read.
 //
-// Arguments as those of normal_pass, but `partial` has room for gridDim.x * FACTOR_NUMBERS numbers. The last
+// Arguments as those of `normal`, but `partial` has room for gridDim.x * FACTOR_NUMBERS numbers. The last
 // block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
-__device__ bool factor_pass(
-    const Data& data, const double* params, const double* columns, double floor, double* partial,
-    unsigned* ticket, double* out) {
+// Launch: THREADS threads, any number of blocks.
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) factor(
+    Data data, Inputs inputs, double floor, double* partial, unsigned* ticket, double* out) {
     __shared__ Common common;
     __shared__ Fold folds[FOLDING_WARPS];
-    prepare(params, columns, common);
+    prepare(inputs, common);
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
     if (warp < FOLDING_WARPS) {
         Fold& own = folds[warp];
@@ -216,7 +216,7 @@ __device__ bool factor_pass(
         }
     }
     fold_warps(folds, partial + (i64)blockIdx.x * FACTOR_NUMBERS);
-    if (!arrives_last(ticket, gridDim.x)) return false;
+    if (!arrives_last(ticket, gridDim.x)) return;
     if (warp < FOLDING_WARPS) {
         clear(folds[warp]);
         const auto at = [partial](i64 f, int i, int j) { return partial[f * FACTOR_NUMBERS + j * K + i]; };
@@ -226,14 +226,4 @@ __device__ bool factor_pass(
                 for (i64 b = 0; b < gridDim.x; ++b) folds[0].influence[m] += partial[b * FACTOR_NUMBERS + K * K + m];
     }
     fold_warps(folds, out);
-    return true;
-}
-
-// Entry point. Launch: THREADS threads, any number of blocks.
-//
-// The triangular factor of [J r] at `params`: `out` receives FACTOR_NUMBERS (see factor_pass).
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) factor(
-    Data data, const double* params, const double* columns, double floor, double* partial,
-    unsigned* ticket, double* out) {
-    factor_pass(data, params, columns, floor, partial, ticket, out);
 }

@@ -1,5 +1,5 @@
-// The threads that work on one fit together: a warp, some lanes of one, or a single thread. A translation unit
-// chooses one of them as its Group.
+// The threads that work on one fit together: some lanes of a warp, or a single one. A translation unit chooses how many
+// its Group has.
 //
 // Rules of what is written over a Group: every thread of the group comes by with the same arguments; vectors are
 // shared out by `each`; scalars are computed by every thread alike, from memory that all of them see, in the order
@@ -8,16 +8,6 @@
 // Barriers stand where a thread reads what another has written, or writes what another may still read; nowhere else,
 // and a mistake in each is found by tests (tests/device/soft_cuda/mutants). Element i of a vector is the same thread's in
 // every `each`, `copy` and `fill`, which so need none between them. Votes order nothing.
-
-// All lanes of the calling thread's warp.
-struct Warp {
-    static constexpr int size = 32;
-    int rank = int(threadIdx.x & 31u);
-
-    // What any of them wrote before is seen by all of them after.
-    __device__ void sync() const { __syncwarp(); }
-    __device__ bool any(bool value) const { return __any_sync(0xffffffffu, value); }
-};
 
 // N neighbouring lanes of a warp, N a power of two: the warp holds 32 / N such groups, which do not wait for
 // each other.
@@ -44,14 +34,6 @@ struct Lanes {
         if constexpr (N > 1) return __shfl_sync(mask, value, 0, N);
         return value;
     }
-};
-
-struct Solo {
-    static constexpr int size = 1;
-    static constexpr int rank = 0;
-
-    __device__ void sync() const {}
-    __device__ bool any(bool value) const { return value; }
 };
 
 // Does body(0), ..., body(n - 1), each in one of the threads. Loops are not unrolled: vectors are short, and there

@@ -162,14 +162,13 @@ __device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) 
     return last;
 }
 
-// out[m] = the sum of partial[b * COUNT + m] over the blocks b, by all threads of one block. Whoever uses `out` in
-// other threads needs a barrier.
+// write(m, the sum of partial[b * COUNT + m] over the blocks b) for each m < COUNT, by all threads of one block.
 //
 // Threads lie along the rows of `partial`, several rows beside each other where they fit, so that
 // loads are coalesced; 16 of them are in flight in each thread, since all that this waits for is
 // the latency of L2.
-template <int COUNT>
-__device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
+template <int COUNT, class Write>
+__device__ __forceinline__ void sum_blocks(const double* partial, Write write) {
     constexpr int SLICES = COUNT < THREADS ? THREADS / COUNT : 1;
     __shared__ double slices[SLICES > 1 ? SLICES * COUNT : 1];
     const i64 blocks = gridDim.x;
@@ -190,7 +189,7 @@ __device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
         if (SLICES > 1)
             slices[item] = total;
         else
-            out[m] = total;
+            write(m, total);
     }
     if (SLICES > 1) {
         __syncthreads();
@@ -198,7 +197,7 @@ __device__ __forceinline__ void sum_blocks(const double* partial, double* out) {
             double total = slices[threadIdx.x];
 #pragma unroll
             for (int s = 1; s < SLICES; ++s) total += slices[s * COUNT + threadIdx.x];
-            out[threadIdx.x] = total;
+            write(threadIdx.x, total);
         }
     }
 }

@@ -13,9 +13,13 @@ struct Common {
 };
 
 // Fills `common`; all threads of the block call, and all may read it afterwards.
-__device__ __forceinline__ void prepare(const double* params, const double* columns, Common& common) {
-    if (threadIdx.x == 0) model_uniforms(params, common.u);
-    for (int j = threadIdx.x; j < FREE; j += THREADS) common.columns[j] = (Term)columns[j];
+__device__ __forceinline__ void prepare(const Inputs& inputs, Common& common) {
+    // One thread, each number by its own index: numbers that come as arguments cannot be indexed where they are.
+    if (threadIdx.x == 0) {
+        model_uniforms(inputs.params, common.u);
+#pragma unroll
+        for (int j = 0; j < FREE; ++j) common.columns[j] = (Term)inputs.columns[j];
+    }
     __syncthreads();
 }
 

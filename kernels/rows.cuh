@@ -4,14 +4,13 @@
 // Writes the rows of the points first..first + count: column j of row i at matrix[j * stride + i], and
 // the point's share of the cost, C^2 rho / 2 or half of its squared residual, at cost[i].
 //
-// `params`: PARAMS numbers. `columns`: FREE factors. `floor`: see `correct`. Launch: THREADS threads,
+// `floor`: see `correct`. Launch: THREADS threads,
 // any number of blocks. Per point 8 (K + 1) bytes written beside the point that is read; the partials
 // pass through local memory where they do not fit the registers.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) rows(
-    Data data, const double* params, const double* columns, double floor, i64 first, i64 count,
-    i64 stride, double* matrix, double* cost) {
+    Data data, Inputs inputs, double floor, i64 first, i64 count, i64 stride, double* matrix, double* cost) {
     __shared__ Common common;
-    prepare(params, columns, common);
+    prepare(inputs, common);
     const i64 step = (i64)gridDim.x * THREADS;
     for (i64 i = (i64)blockIdx.x * THREADS + threadIdx.x; i < count; i += step) {
         Term row[K], loss;

@@ -4,7 +4,7 @@
 // evaluation or a factorisation it says so in s.request and the loop ends. The next launch goes on.
 
 // Where the algorithm goes on.
-enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, REFINED, WEIGH, SETTLE, SETTLED, STOP };
+enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, REFINED, WEIGH, SETTLE, SETTLED };
 
 // A phase need not have others see what it writes last: `advance` sees to that before the next one.
 __device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
@@ -16,10 +16,7 @@ __device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase
 
 __device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
     const i64 why = unless_degenerate(s, reason);
-    if (g.rank == 0) {
-        s.termination = why;
-        s.cost = cost_of(s.present);
-    }
+    if (g.rank == 0) s.termination = why;
     return wait_for(g, s, DONE, Phase(s.phase));
 }
 
@@ -218,15 +215,13 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
         const double predicted = -predicted_change(g, s, w);
         const double actual = cost_of(s.present) - cost_of(s.trial);
         const double ratio = predicted > 0.0 ? actual / predicted : 0.0;
-        const double damping = s.lambda;
         // A step that a bound cut says nothing of those that the new bounds leave free.
-        const bool full = !s.cut && (damping == 0.0 || s.fall == INFINITE);
+        const bool full = !s.cut && (s.lambda == 0.0 || s.fall == INFINITE);
         resize(g, s, actual, ratio);
         if (ratio >= ACCEPT) {
             copy_point(g, s.trial, s.present);
             if (g.rank == 0) {
                 s.iterations += 1;
-                s.damping = damping;
                 s.actual = actual;
                 s.predicted = predicted;
                 s.ratio = ratio;
@@ -250,15 +245,8 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
 
 // The step is taken and the linear model is there.
 __device__ __noinline__ Phase accepted(Group g, State& s) {
-    const double step = scaled_norm(s.delta, s.scale, FREE) / scaled_norm(s.present.q, s.scale, FREE);
     const i64 small = s.full ? step_was_small(s) : NONE;
-    const double cost = cost_of(s.present);
-    if (g.rank == 0) {
-        s.reported = s.iterations;
-        s.step = step;
-        s.cost = cost;
-        s.small = small;
-    }
+    if (g.rank == 0) s.small = small;
     return LOOK;
 }
 
@@ -351,7 +339,6 @@ __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
             case WEIGH: next = weigh(g, s, w); break;
             case SETTLE: next = settle(g, s, w); break;
             case SETTLED: next = settled(g, s); break;
-            case STOP: next = end(g, s, Reason(s.stopped)); break;
         }
         set(g, s.phase, i64(next));
     }
@@ -368,9 +355,4 @@ __device__ __noinline__ void factored(Group g, State& s, const double* factor) {
     if (g.rank == 0) s.factorisations += 1;
     set_factor(g, s, factor);
     relinearised(g, s);
-}
-
-// The evaluation that the fit waits for is given up, because the host ends it.
-__device__ void stop(Group g, State& s) {
-    set(g, s.phase, i64(s.phase == REFINED ? SETTLE : STOP));
 }

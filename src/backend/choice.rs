@@ -17,7 +17,7 @@ pub struct Costs {
     /// Seconds of one CPU thread for one unit of work. Default 5e-11: machine code of AVX-512 takes 4e-11, of AVX2 7e-11, the
     /// interpreter 1e-10.
     pub cpu_unit_seconds: f64,
-    /// Seconds for a launch and for reading its result. Default 15e-6.
+    /// Seconds for a launch and for waiting for its result. Default 10e-6, an estimate.
     pub launch_seconds: f64,
     /// Bytes per second from host memory to the device. Default 12e9 (PCIe 4, pageable memory).
     pub upload_bytes_per_second: f64,
@@ -45,7 +45,7 @@ impl Default for Costs {
     fn default() -> Self {
         Costs {
             cpu_unit_seconds: 5e-11,
-            launch_seconds: 15e-6,
+            launch_seconds: 10e-6,
             upload_bytes_per_second: 12e9,
             compile_seconds: 0.5,
             startup_seconds: 0.3,

@@ -259,9 +259,7 @@ impl Request<'_> {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
-            Failure::Backend(Fault::Device(error)) | Failure::Device { error, .. } => {
-                self.supply.failed(error)
-            }
+            Failure::Backend(Fault::Device(error)) => self.supply.failed(error),
             Failure::Backend(Fault::Points(error)) => error,
             Failure::Backend(Fault::Stopped(_)) => Error::StoppedInFirstPass,
             Failure::Backend(Fault::Panicked { message, point, params }) => {

@@ -171,7 +171,7 @@ impl<'a> FitOnDevice<'a> {
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin)> {
         self.printed
-            .kernels(&self.loaded.device, &variant(points, loss, arithmetic), true)
+            .kernels(&self.loaded.device, &variant(points, loss, arithmetic))
             .map_err(|error| not_loaded(&self.loaded.device, error))
     }
 

@@ -4,7 +4,6 @@
 //! the column of p, so that it enters steps, errors and degrees of freedom as a point does. It is not
 //! subject to a loss, and is never called heavy: unlike a point's it is the same row everywhere.
 
-use crate::error::driver::DriverError;
 use crate::normal::small::rotate_in;
 use crate::normal::{Normal, RFactor, pair};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
@@ -126,10 +125,6 @@ impl<'p, P: DerefMut<Target = dyn Evaluator + 'p>> Evaluator for WithPriors<'_, 
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
         self.points.first_bad_point(params)
-    }
-
-    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
-        self.points.abandon_device(error)
     }
 
     fn device(&self) -> Option<DeviceUse> {

@@ -323,12 +323,7 @@ impl Workspace {
             return self.minimise(rules, stage, points, (None, false));
         };
         match self.approach(rules, source, (stage, scale), points) {
-            Ok(ended) => {
-                // A loop on a device begins with an evaluation of its own.
-                let twice = ended.is_none() && points.device_loop().is_some();
-                self.work.other_passes += usize::from(twice);
-                self.minimise(rules, stage, points, (ended, ended.is_none()))
-            }
+            Ok(ended) => self.minimise(rules, stage, points, (ended, ended.is_none())),
             Err(failure) => self.or_before(Err(failure)),
         }
     }

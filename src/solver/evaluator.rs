@@ -1,8 +1,6 @@
 //! What the solver asks of the points of a fit, wherever a backend keeps them, and what it may answer instead.
 
-use super::outcome::{BadPoint, Failure, Fault, Outcome};
-use super::task::Task;
-use crate::error::driver::DriverError;
+use super::outcome::{BadPoint, Fault};
 use crate::normal::{Normal, RFactor};
 
 /// Evaluates a model over the points of one fit and sums them up.
@@ -63,29 +61,10 @@ pub(crate) trait Evaluator {
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 
-    /// The device, if the loop can run there.
-    fn device_loop(&mut self) -> Option<&mut dyn DeviceLoop> {
-        None
-    }
-
-    /// Goes on without the device that failed, or says that it may not.
-    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
-        Err(Fault::Device(error))
-    }
-
     /// What the passes took of a device, if they ran on one.
     fn device(&self) -> Option<DeviceUse> {
         None
     }
-}
-
-/// A device that minimises by itself, over points that are on it.
-pub(crate) trait DeviceLoop {
-    /// As [`minimise`](super::minimise::minimise), on the device.
-    ///
-    /// # Errors
-    /// [`Failure::Device`] with what was reached, where the device fails.
-    fn minimise(&mut self, task: &Task<'_>) -> Result<Outcome, Failure>;
 }
 
 /// What the passes of a fit took of a device.

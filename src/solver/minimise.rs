@@ -1,48 +1,25 @@
-//! A minimisation, from its start to its outcome: on the device where the evaluator has a loop there,
-//! else on the host.
+//! A minimisation, from its start to its outcome.
 
 use super::evaluator::Evaluator;
 use super::levels::Heavy;
-use super::linear_model::LinearModel;
 use super::outcome::{Failure, Fault, Outcome};
 use super::runs::{Ends, Next, Run, best_of_runs};
 use super::search::Search;
 use super::state::{Scaling, State, Want};
-use super::task::{Problem, Task};
+use super::task::Task;
 use super::termination::Termination;
 use crate::data::unit_of;
 use crate::normal::Summary;
 use crate::observe::span;
 
-/// Makes a minimisation, on the device where the evaluator has a loop there. Where the device fails and may
-/// be done without, the host goes on from the best parameters that it saw.
+/// Makes a minimisation.
 pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result<Outcome, Failure> {
     let mut minimiser = Minimiser::of(task);
     minimiser.minimise(evaluator, task)?;
     Ok(minimiser.ends.best)
 }
 
-/// A cost below this part of another is lower by more than rounding.
-const LOWER: f64 = 1.0 - 1e-9;
-
-/// Whether the loop on a device came to an end that second derivatives, which the host has, may decide.
-fn is_for_the_host(outcome: &Outcome, problem: &Problem) -> bool {
-    use Termination::{Cost, Degenerate, Gradient, NoProgress, Step};
-    let on_bound = |&k: &usize| {
-        let (lower, upper) = problem.bounds[k];
-        outcome.params[k] == lower || outcome.params[k] == upper
-    };
-    match outcome.termination {
-        NoProgress | Degenerate => true,
-        Gradient | Cost | Step => {
-            problem.free.iter().any(on_bound)
-                || !LinearModel::new(outcome.normal.n).set_normal(&outcome.normal)
-        }
-        _ => false,
-    }
-}
-
-/// What the loop alone finds on the host: what a loop on a device is held to.
+/// What the loop alone finds: what the kernels' solver is held to.
 #[cfg(test)]
 pub(crate) fn minimise_by_the_loop(
     evaluator: &mut dyn Evaluator,
@@ -67,7 +44,7 @@ pub(crate) fn evaluate(
     Ok(minimiser.ends.best)
 }
 
-/// What minimisations need and leave behind, for any number of them one after another: on the host no further
+/// What minimisations need and leave behind, for any number of them one after another: no further
 /// one allocates, however it ends.
 pub(crate) struct Minimiser {
     state: State,
@@ -86,50 +63,6 @@ impl Minimiser {
 
     /// As [`minimise`]; the outcome is then in `ends.best`.
     pub(crate) fn minimise(
-        &mut self,
-        evaluator: &mut dyn Evaluator,
-        task: &Task<'_>,
-    ) -> Result<(), Failure> {
-        // Only a loop on a device asks here: the host's looks at the weights itself, which may take a pass.
-        let n = task.problem.free.len();
-        let on_device = match evaluator.device_loop().is_some() && Heavy::of(evaluator, n).is_none()
-        {
-            true => evaluator.device_loop().map(|device| device.minimise(task)),
-            false => None,
-        };
-        let (first, start, work) = match on_device {
-            None => return self.minimise_on_host(evaluator, task),
-            Some(Err(Failure::Device { error, reached })) => {
-                evaluator.abandon_device(error)?;
-                let (start, work) =
-                    reached.unwrap_or_else(|| (task.problem.start.clone(), task.work));
-                (None, start, work)
-            }
-            Some(Ok(outcome)) if is_for_the_host(&outcome, task.problem) => {
-                let (start, work) = (outcome.params.clone(), outcome.work);
-                (Some(outcome), start, work)
-            }
-            Some(outcome) => {
-                self.ends.best = outcome?;
-                return Ok(());
-            }
-        };
-        let problem = Problem { start, ..task.problem.clone() };
-        let rest = Task { problem: &problem, work, known: None, ..*task };
-        self.minimise_on_host(evaluator, &rest)?;
-        let last = &mut self.ends.best;
-        if let Some(first) = first {
-            // A minimum of the device's stays what it is, unless the cost falls from there.
-            if first.termination.is_converged() && last.cost >= LOWER * first.cost {
-                *last = Outcome { work: last.work, ..first };
-            } else {
-                (last.effects, last.retried) = (first.effects, true);
-            }
-        }
-        Ok(())
-    }
-
-    fn minimise_on_host(
         &mut self,
         evaluator: &mut dyn Evaluator,
         task: &Task<'_>,

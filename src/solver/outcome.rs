@@ -55,8 +55,6 @@ pub(crate) enum Failure {
     Overflow,
     /// The backend failed.
     Backend(Fault),
-    /// The device failed, after this was reached.
-    Device { error: DriverError, reached: Option<(Vec<f64>, Work)> },
     /// The observer panicked, with this message.
     Observer(String),
 }
@@ -64,12 +62,6 @@ pub(crate) enum Failure {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Failure {
         Failure::Backend(fault)
-    }
-}
-
-impl From<DriverError> for Failure {
-    fn from(error: DriverError) -> Failure {
-        Failure::Device { error, reached: None }
     }
 }
 

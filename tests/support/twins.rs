@@ -8,9 +8,7 @@ use super::losses::robust;
 use super::suite::{self, Place};
 use dualfit::device::Processor;
 use dualfit::source::SliceSource;
-use dualfit::{
-    BatchData, CurveFit, Data, Estimator, Loss, Options, Precision, Sigma, Stream, Var,
-};
+use dualfit::{BatchData, CurveFit, Data, Estimator, Loss, Options, Precision, Sigma, Stream, Var};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! twins_on {
@@ -33,8 +31,8 @@ macro_rules! twins_on {
 }
 pub(crate) use twins_on;
 
-/// Points of a batch that four lanes share, so that a warp has eight fits.
-const POINTS: usize = 64;
+/// Points of a batch that four lanes share, so that a warp has room for eight fits.
+const POINTS: usize = 128;
 
 /// A sum of cosines, linear in all parameters.
 fn cosines(params: usize) -> CurveFit {

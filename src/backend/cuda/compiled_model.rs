@@ -29,8 +29,6 @@ struct Texts {
     passes: Arc<str>,
     /// The pass that factors, where it runs on a device.
     factor: Option<Arc<str>>,
-    /// The solver, where it runs on a device; the same for all models of this size.
-    solver: Option<Arc<str>>,
 }
 
 /// A program with partials by the free parameters, and its texts so far.
@@ -46,7 +44,6 @@ pub(crate) struct FitKernels {
     device: Arc<Device>,
     texts: Arc<Texts>,
     pub(crate) passes: Arc<LoadedKernels>,
-    pub(crate) solver: Option<Arc<LoadedKernels>>,
     factor: OnceLock<Arc<LoadedKernels>>,
 }
 
@@ -61,24 +58,16 @@ impl CompiledModel {
         self.program.partials.len()
     }
 
-    /// The kernels on `device`, and where those of the model came from. With a solver, unless that is the host's,
-    /// passes and solver are compiled side by side.
+    /// The kernels on `device`, and where they came from.
     pub(crate) fn kernels(
         &self,
         device: &Arc<Device>,
         variant: &Variant,
-        with_solver: bool,
     ) -> Result<(FitKernels, Origin), LoadError> {
         let texts = self.texts(variant);
-        let wanted = texts.solver.as_ref().filter(|_| with_solver);
-        let solver = || wanted.map(|text| device.kernels(text)).transpose();
-        let (passes, solver) = match device.is_loaded(&texts.passes) || wanted.is_none() {
-            true => (device.kernels(&texts.passes), solver()),
-            false => threads::join(|| device.kernels(&texts.passes), solver),
-        };
-        let ((passes, origin), solver) = (passes?, solver?.map(|(kernels, _)| kernels));
+        let (passes, origin) = device.kernels(&texts.passes)?;
         let factor = OnceLock::new();
-        Ok((FitKernels { device: device.clone(), texts, passes, solver, factor }, origin))
+        Ok((FitKernels { device: device.clone(), texts, passes, factor }, origin))
     }
 
     /// Whether [`kernels`](Self::kernels) would find those of the model loaded.
@@ -101,7 +90,6 @@ impl CompiledModel {
         let texts = Arc::new(Texts {
             passes: source::passes(&spec).into(),
             factor: few.then(|| source::factor_pass(&spec).into()),
-            solver: few.then(|| source::solver(free, program.params.len()).into()),
         });
         printed.push((kind, texts.clone()));
         texts

@@ -1,16 +1,13 @@
 //! Passes on a device, with the CPU at hand: for what only diagnoses, and to go on where the device
 //! fails if the caller did not insist on it.
 
-use super::driver::{DriverError, Queue};
-use super::evaluator::{Cuda, no_loop};
-use super::resident_run::{ResidentFit, minimise_resident};
+use super::driver::DriverError;
+use super::evaluator::Cuda;
 use super::source::FEW_PARAMETERS;
 use crate::backend::cpu::Cpu;
 use crate::normal::{Normal, RFactor};
-use crate::solver::evaluator::{DeviceLoop, DeviceUse, Evaluator};
-use crate::solver::outcome::{BadPoint, Failure, Fault, Outcome};
-use crate::solver::task::Task;
-use std::ops::Range;
+use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::outcome::{BadPoint, Fault};
 
 /// An evaluator on a device that asks the CPU for bad points and magnitudes.
 pub(crate) struct WithCpuFallback<'a> {
@@ -44,9 +41,14 @@ impl<'a> WithCpuFallback<'a> {
         }
     }
 
-    /// The device, where a loop runs on it.
-    fn looping(&mut self) -> Result<&mut Cuda<'a>, DriverError> {
-        self.device.as_mut().ok_or_else(no_loop)
+    /// Goes on without the device that failed, or says that it may not.
+    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
+        if !self.take_over {
+            return Err(Fault::Device(error));
+        }
+        self.failed = Some(error.to_string());
+        self.device = None;
+        Ok(())
     }
 }
 
@@ -105,60 +107,11 @@ impl Evaluator for WithCpuFallback<'_> {
         self.cpu.is_exact(params)
     }
 
-    fn device_loop(&mut self) -> Option<&mut dyn DeviceLoop> {
-        if self.device.as_ref()?.has_loop() { Some(self) } else { None }
-    }
-
-    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
-        if !self.take_over {
-            return Err(Fault::Device(error));
-        }
-        self.failed = Some(error.to_string());
-        self.device = None;
-        Ok(())
-    }
-
     fn device(&self) -> Option<DeviceUse> {
         Some(DeviceUse {
             bytes: self.device.as_ref().map_or(0, Cuda::bytes),
             chunks: self.device.as_ref().map_or(1, Cuda::chunks),
             failed: self.failed.clone(),
         })
-    }
-}
-
-impl DeviceLoop for WithCpuFallback<'_> {
-    fn minimise(&mut self, task: &Task<'_>) -> Result<Outcome, Failure> {
-        minimise_resident(self, task)
-    }
-}
-
-impl ResidentFit for WithCpuFallback<'_> {
-    fn write(&mut self, at: usize, words: &[u64]) -> Result<(), DriverError> {
-        self.looping()?.state()?.write(Queue::Work, at, words)
-    }
-
-    fn read(&mut self, at: Range<usize>, words: &mut [u64]) -> Result<(), DriverError> {
-        self.looping()?.state()?.read(at.start, words)
-    }
-
-    fn iterate(&mut self, launches: usize) -> Result<(), DriverError> {
-        self.looping()?.iterate(launches)
-    }
-
-    fn factor(&mut self) -> Result<(), DriverError> {
-        self.looping()?.factor_and_step()
-    }
-
-    fn stop(&mut self) -> Result<(), DriverError> {
-        self.looping()?.step(0)
-    }
-
-    fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
-        self.cpu.first_bad_point(params)
-    }
-
-    fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        self.cpu.magnitudes(params, out)
     }
 }

@@ -65,7 +65,14 @@ pub(crate) trait Driver: Send + Sync {
     /// that was queued after the last [`fence`](Self::fence) uses it.
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError>;
 
-    /// Gives back what [`allocate`](Self::allocate) gave. A device that is lost has nothing to give
+    /// Memory that work writes and the host reads, as [`allocate`](Self::allocate) gives it otherwise: page-locked memory
+    /// of the host, so that a [`download`](Self::download) waits and copies nothing over the bus. Work had better not
+    /// read it.
+    fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
+        self.allocate(bytes)
+    }
+
+    /// Gives back what either of them gave. A device that is lost has nothing to give
     /// back, so there is no error.
     fn release(&self, address: Address);
 

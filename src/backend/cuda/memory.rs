@@ -26,15 +26,32 @@ impl Buffer {
         Buffer::items(driver, count, size_of::<T>())
     }
 
+    /// The same in memory that kernels write and the host reads.
+    pub(crate) fn mapped<T: Pod>(
+        driver: &Arc<dyn Driver>,
+        count: usize,
+    ) -> Result<Buffer, DriverError> {
+        Buffer::allocated(driver, count, size_of::<T>(), Kind::Mapped)
+    }
+
     /// Room for `count` items of so many bytes, at least one; the contents are undefined.
     pub(crate) fn items(
         driver: &Arc<dyn Driver>,
         count: usize,
         bytes: usize,
     ) -> Result<Buffer, DriverError> {
+        Buffer::allocated(driver, count, bytes, Kind::Device)
+    }
+
+    fn allocated(
+        driver: &Arc<dyn Driver>,
+        count: usize,
+        bytes: usize,
+        kind: Kind,
+    ) -> Result<Buffer, DriverError> {
         let bytes = count.max(1).checked_mul(bytes);
         let bytes = bytes.ok_or(DriverError::OutOfMemory { requested: usize::MAX })?;
-        let address = driver.allocate(bytes)?;
+        let address = kind.allocate(&**driver, bytes)?;
         Ok(Buffer { driver: driver.clone(), address, bytes })
     }
 
@@ -91,6 +108,23 @@ impl Drop for Buffer {
     }
 }
 
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Device,
+    /// Of the host, written by the device.
+    Mapped,
+}
+
+impl Kind {
+    fn allocate(self, driver: &dyn Driver, bytes: usize) -> Result<Address, DriverError> {
+        match self {
+            Kind::Device => driver.allocate(bytes),
+            Kind::Mapped => driver.allocate_mapped(bytes),
+        }
+    }
+}
+
 /// Bytes kept at most; a release beyond that gives back to the driver.
 const MOST_KEPT: usize = 256 << 20;
 
@@ -102,11 +136,12 @@ pub(crate) struct Pooled {
 
 #[derive(Default)]
 struct Pool {
-    /// Sizes of what is in use.
-    used: HashMap<u64, usize>,
-    /// Addresses that wait, by size.
-    kept: HashMap<usize, Vec<Address>>,
-    kept_bytes: usize,
+    /// Kinds and sizes of what is in use.
+    used: HashMap<u64, (Kind, usize)>,
+    /// Addresses that wait, by kind and size.
+    kept: HashMap<(Kind, usize), Vec<Address>>,
+    /// Bytes of them, of each [`Kind`].
+    kept_bytes: [usize; 2],
     /// Of each [`Queue`].
     tallies: [CopyTally; 2],
 }
@@ -139,11 +174,27 @@ impl Pooled {
         lock(&self.pool).tallies[queue as usize].queued += 1;
     }
 
+    /// Memory that waits, or the driver's.
+    fn allocate_of(&self, kind: Kind, bytes: usize) -> Result<Address, DriverError> {
+        let waiting = lock(&self.pool).take(kind, bytes);
+        let address = match waiting {
+            Some(address) => address,
+            None => match kind.allocate(&*self.driver, bytes) {
+                Err(DriverError::OutOfMemory { .. }) if self.empty() => {
+                    kind.allocate(&*self.driver, bytes)?
+                }
+                allocated => allocated?,
+            },
+        };
+        lock(&self.pool).used.insert(address.0, (kind, bytes));
+        Ok(address)
+    }
+
     /// Gives back all that waits. Returns whether there was anything.
     fn empty(&self) -> bool {
         let kept = {
             let mut pool = lock(&self.pool);
-            pool.kept_bytes = 0;
+            pool.kept_bytes = [0; 2];
             std::mem::take(&mut pool.kept)
         };
         let any = !kept.is_empty();
@@ -153,13 +204,13 @@ impl Pooled {
 }
 
 impl Pool {
-    fn take(&mut self, bytes: usize) -> Option<Address> {
-        let waiting = self.kept.get_mut(&bytes)?;
+    fn take(&mut self, kind: Kind, bytes: usize) -> Option<Address> {
+        let waiting = self.kept.get_mut(&(kind, bytes))?;
         let address = waiting.pop()?;
         if waiting.is_empty() {
-            self.kept.remove(&bytes);
+            self.kept.remove(&(kind, bytes));
         }
-        self.kept_bytes -= bytes;
+        self.kept_bytes[kind as usize] -= bytes;
         Some(address)
     }
 }
@@ -178,22 +229,15 @@ impl Driver for Pooled {
     /// What waits counts as free.
     fn memory(&self) -> Result<Memory, DriverError> {
         let Memory { free, total } = self.driver.memory()?;
-        Ok(Memory { free: free + lock(&self.pool).kept_bytes, total })
+        Ok(Memory { free: free + lock(&self.pool).kept_bytes[Kind::Device as usize], total })
     }
 
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
-        let waiting = lock(&self.pool).take(bytes);
-        let address = match waiting {
-            Some(address) => address,
-            None => match self.driver.allocate(bytes) {
-                Err(DriverError::OutOfMemory { .. }) if self.empty() => {
-                    self.driver.allocate(bytes)?
-                }
-                allocated => allocated?,
-            },
-        };
-        lock(&self.pool).used.insert(address.0, bytes);
-        Ok(address)
+        self.allocate_of(Kind::Device, bytes)
+    }
+
+    fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
+        self.allocate_of(Kind::Mapped, bytes)
     }
 
     fn release(&self, address: Address) {
@@ -201,13 +245,14 @@ impl Driver for Pooled {
         let is_settled = lock(&self.pool).tallies.iter().all(CopyTally::is_settled);
         let is_ordered = is_settled || self.fence().is_ok();
         let mut pool = lock(&self.pool);
-        let bytes = pool.used.remove(&address.0);
-        match bytes {
-            Some(bytes)
-                if is_ordered && pool.kept_bytes + bytes <= MOST_KEPT && !self.driver.is_lost() =>
+        let of = pool.used.remove(&address.0);
+        let kept: usize = pool.kept_bytes.iter().sum();
+        match of {
+            Some((kind, bytes))
+                if is_ordered && kept + bytes <= MOST_KEPT && !self.driver.is_lost() =>
             {
-                pool.kept_bytes += bytes;
-                pool.kept.entry(bytes).or_default().push(address);
+                pool.kept_bytes[kind as usize] += bytes;
+                pool.kept.entry((kind, bytes)).or_default().push(address);
             }
             _ => {
                 drop(pool);

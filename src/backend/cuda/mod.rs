@@ -20,7 +20,6 @@ pub(crate) mod memory;
 pub(crate) mod nvrtc;
 pub(crate) mod passes;
 pub(crate) mod probe;
-pub(crate) mod resident_run;
 pub(crate) mod source;
 pub(crate) mod streamed;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::compiled_model::FitKernels;
 use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
 use super::driver::{Address, Driver, DriverError, Geometry, Queue};
-use super::interface::{GRAM_COLUMNS, sums};
+use super::interface::{GRAM_COLUMNS, Size, inputs_by_value, sums};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
 use crate::backend::cpu::ITERATION_FLOOR;
@@ -53,14 +53,51 @@ pub(super) struct DevicePasses {
     /// The loss's scale in row units; 1 for least squares.
     pub(super) loss_scale: f64,
     pub(super) free: usize,
-    /// All parameters, then the factors of the columns.
-    inputs: Buffer,
-    pub(super) partial: Buffer,
-    pub(super) ticket: Buffer,
+    inputs: Inputs,
+    partial: Buffer,
+    ticket: Buffer,
     /// Weighted rows, for models of many parameters.
     rows: Option<DeviceRows>,
     /// What launches leave.
     pub(super) sums: PartialSums,
+}
+
+/// Where a pass evaluates the model: all parameters, then the factors of the columns.
+struct Inputs {
+    /// What a kernel is handed: the numbers, or the two addresses where they are.
+    argument: Vec<u8>,
+    /// Room for numbers that are too many for an argument.
+    room: Option<Buffer>,
+}
+
+impl Inputs {
+    fn new(driver: &Arc<dyn Driver>, size: Size) -> Result<Inputs, DriverError> {
+        let room = match inputs_by_value(size) {
+            true => None,
+            false => Some(Buffer::of::<f64>(driver, size.params + size.free)?),
+        };
+        Ok(Inputs { argument: Vec::new(), room })
+    }
+
+    fn set(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
+        self.argument.clear();
+        match &self.room {
+            None => {
+                self.argument.extend_from_slice(bytemuck::cast_slice(params));
+                self.argument.extend_from_slice(bytemuck::cast_slice(columns));
+            }
+            Some(room) => {
+                room.write(Queue::Work, 0, &[params, columns].concat())?;
+                let addresses = [room.address(), room.address() + size_of_val(params) as u64];
+                self.argument.extend_from_slice(bytemuck::bytes_of(&addresses));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.room.as_ref().map_or(0, Buffer::bytes)
+    }
 }
 
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
@@ -87,11 +124,11 @@ impl DevicePasses {
             false => None,
         };
         Ok(DevicePasses {
-            inputs: Buffer::of::<f64>(driver, params + free)?,
+            inputs: Inputs::new(driver, Size { columns: 0, params, free })?,
             partial: Buffer::of::<f64>(driver, blocks * width(free))?,
             ticket,
+            sums: PartialSums::new(driver, width(free), launches, rows.is_none())?,
             rows,
-            sums: PartialSums::new(driver, width(free), launches)?,
             kernels,
             loss_scale,
             free,
@@ -99,14 +136,15 @@ impl DevicePasses {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let own = [&self.inputs, &self.partial, &self.ticket, &self.sums.out].map(Buffer::bytes);
-        own.into_iter().sum::<usize>() + self.rows.as_ref().map_or(0, DeviceRows::bytes)
+        let own = [&self.partial, &self.ticket, &self.sums.out].map(Buffer::bytes);
+        let rows = self.rows.as_ref().map_or(0, DeviceRows::bytes);
+        own.into_iter().sum::<usize>() + self.inputs.bytes() + rows
     }
 
     /// Begins to evaluate the model at `params`; sums that wait are forgotten.
     pub(super) fn begin(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
         self.sums.taken = 0;
-        self.inputs.write(Queue::Work, 0, &[params, columns].concat())
+        self.inputs.set(params, columns)
     }
 
     /// Queues the sums over `points`, for which there is room.
@@ -116,25 +154,12 @@ impl DevicePasses {
         points: &DevicePoints,
     ) -> Result<(), DriverError> {
         let out = self.sums.next();
-        let params = self.inputs.address();
-        let params_bytes = self.inputs.bytes() - self.free * size_of::<f64>();
-        self.queue_at(kind, points, (params, params + params_bytes as u64), out)
-    }
-
-    /// Queues sums that it leaves at the address `out`, with parameters and factors of columns at others.
-    pub(super) fn queue_at(
-        &self,
-        kind: PassKind,
-        points: &DevicePoints,
-        (params, columns): (u64, u64),
-        out: u64,
-    ) -> Result<(), DriverError> {
         let data = points.data(self.loss_scale);
         let passes = &*self.kernels.passes;
         let multiprocessors = passes.driver.properties().multiprocessors;
         let (kernels, kernel, geometry, floor) = match (kind, &self.rows) {
             (PassKind::Normal, Some(rows)) => {
-                let at = (params, columns, ITERATION_FLOOR);
+                let at = (&self.inputs.argument[..], ITERATION_FLOOR);
                 return rows.sum(passes, (&data, points.points), at, out);
             }
             (PassKind::Normal, None) => {
@@ -147,14 +172,14 @@ impl DevicePasses {
             }
         };
         let (partial, ticket) = (self.partial.address(), self.ticket.address());
-        let words = [params, columns, floor.to_bits(), partial, ticket, out];
-        kernels.launch(kernel, geometry, &with_data(&data, &words))
+        let words = [floor.to_bits(), partial, ticket, out];
+        kernels.launch(kernel, geometry, &arguments(&[&data, &self.inputs.argument], &words))
     }
 }
 
-/// The bytes of a kernel's parameters: the points, then words.
-pub(super) fn with_data<'a>(data: &'a [u8], words: &'a [u64]) -> Vec<&'a [u8]> {
-    std::iter::once(data).chain(words.iter().map(bytemuck::bytes_of)).collect()
+/// The bytes of a kernel's parameters: structures, then words.
+fn arguments<'a>(structures: &[&'a [u8]], words: &'a [u64]) -> Vec<&'a [u8]> {
+    structures.iter().copied().chain(words.iter().map(bytemuck::bytes_of)).collect()
 }
 
 /// Blocks of a pass over `points` points: enough to keep the device busy, no more than there is work.
@@ -183,13 +208,14 @@ pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
     each * multiprocessors.max(1)
 }
 
-/// Sums of several launches, in their order, that wait on the device, so that the host need not wait for each.
+/// Sums of several launches, in their order, that wait, so that the host need not wait for each. They are where the host
+/// reads them without a copy of the device's, unless kernels add to them.
 pub(super) struct PartialSums {
     out: Buffer,
     /// Numbers of a slot.
     width: usize,
     count: usize,
-    /// PartialSums that were handed out.
+    /// Slots that were handed out.
     taken: usize,
     staged: Vec<f64>,
 }
@@ -199,18 +225,17 @@ impl PartialSums {
         driver: &Arc<dyn Driver>,
         width: usize,
         count: usize,
+        only_written: bool,
     ) -> Result<PartialSums, DriverError> {
-        let out = Buffer::of::<f64>(driver, width * count)?;
+        let out = match only_written {
+            true => Buffer::mapped::<f64>(driver, width * count)?,
+            false => Buffer::of::<f64>(driver, width * count)?,
+        };
         Ok(PartialSums { out, width, count, taken: 0, staged: vec![0.0; width * count] })
     }
 
     pub(super) fn is_full(&self) -> bool {
         self.taken == self.count
-    }
-
-    /// The first slot, for work that does not take one after the other.
-    pub(super) fn first(&self) -> u64 {
-        self.out.address()
     }
 
     /// The next slot, of those that are not full.
@@ -241,7 +266,7 @@ const LEAST_SPLIT: usize = 1024;
 
 /// Room for the weighted rows of `stride` points, k columns each, and for sums of their products: for models
 /// with more parameters than a block can sum up, whose rows are written to device memory and multiplied there.
-pub(super) struct DeviceRows {
+struct DeviceRows {
     matrix: Buffer,
     cost: Buffer,
     partial: Buffer,
@@ -254,11 +279,7 @@ pub(super) struct DeviceRows {
 
 impl DeviceRows {
     /// For at most `points` points at a time.
-    pub(super) fn new(
-        driver: &Arc<dyn Driver>,
-        k: usize,
-        points: usize,
-    ) -> Result<DeviceRows, DriverError> {
+    fn new(driver: &Arc<dyn Driver>, k: usize, points: usize) -> Result<DeviceRows, DriverError> {
         let stride = (ROWS_BYTES / (k * size_of::<f64>())).clamp(1, points.max(1));
         let pairs = pairs(k);
         let blocks = 4 * driver.properties().multiprocessors as usize;
@@ -283,13 +304,12 @@ impl DeviceRows {
             .sum()
     }
 
-    /// Queues the sums over all `points` points of `data` into `out`. `params` and `columns` are
-    /// addresses.
-    pub(super) fn sum(
+    /// Queues the sums over all `points` points of `data` into `out`.
+    fn sum(
         &self,
         kernels: &LoadedKernels,
         (data, points): (&[u8], usize),
-        (params, columns, floor): (u64, u64, f64),
+        (inputs, floor): (&[u8], f64),
         out: u64,
     ) -> Result<(), DriverError> {
         kernels.driver.clear(Address(out), (pair(0, self.k) + 1) * size_of::<f64>())?;
@@ -303,8 +323,8 @@ impl DeviceRows {
             let count = self.stride.min(points - first);
             let over_points = geometry(multiprocessors, self.k - 1, count);
             let (first, count) = (first as u64, count as u64);
-            let words = [params, columns, floor.to_bits(), first, count, stride, matrix, cost];
-            kernels.launch("rows", over_points, &with_data(data, &words))?;
+            let words = [floor.to_bits(), first, count, stride, matrix, cost];
+            kernels.launch("rows", over_points, &arguments(&[data, inputs], &words))?;
             let words = [matrix, cost, count, stride, splits, partial, tickets, out];
             kernels.launch("gram", products, &words.each_ref().map(bytemuck::bytes_of))?;
         }

@@ -78,9 +78,6 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "anderson.cuh",
     "solver.cuh",
 ];
-/// Chooses the group of a unit whose steps are a warp's.
-pub(crate) const WARP: &str = "struct Warp;\ntypedef Warp Group;\n";
-pub(crate) const STEP: &[(&str, &str)] = kernels!["step.cu"];
 
 /// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
 pub(crate) fn passes(spec: &Spec<'_>) -> String {
@@ -108,20 +105,11 @@ pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
     text
 }
 
-/// The solver of fits with `free` free parameters, at most [`FEW_PARAMETERS`], of `params`. It does
-/// not depend on the model: compiled once, it serves all of this size.
-pub(crate) fn solver(free: usize, params: usize) -> String {
-    let mut text = head(Size { columns: 0, params, free }, WARP);
-    include(&mut text, SOLVER);
-    include(&mut text, STEP);
-    text
-}
-
 /// What every translation unit begins with: constants, and what Rust and CUDA share.
 pub(crate) fn head(size: Size, constants: &str) -> String {
     let mut text = size.constants() + constants;
     include(&mut text, NUMBERS);
-    interface::declare(&mut text);
+    interface::declare(&mut text, size);
     text
 }
 

@@ -1,6 +1,5 @@
 //! Passes over all sets: the sums of each, added at the places of its parameters.
 
-use crate::backend::cuda::driver::DriverError;
 use crate::normal::{Normal, RFactor, Summary, heaviest_first, pair};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
@@ -201,10 +200,6 @@ impl Evaluator for JointEvaluator<'_> {
                 ..bad
             })
         })
-    }
-
-    fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
-        self.parts.iter_mut().try_for_each(|part| part.evaluator.abandon_device(error.clone()))
     }
 
     fn device(&self) -> Option<DeviceUse> {

@@ -12,7 +12,6 @@ use crate::backend::cuda::batch::{
 };
 use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::driver::Properties;
-use crate::backend::cuda::resident_run::termination_of;
 use crate::data::batch::Deviations;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
@@ -186,7 +185,7 @@ fn take(request: &BatchRequest<'_>, found: &BatchNumbers, index: usize, out: &mu
             out.statuses[index] = FitStatus::BadData { point };
             return;
         }
-        FitEnd::Ended(reason) => termination_of(reason),
+        FitEnd::Ended(termination) => termination,
     };
     let width = out.width;
     let fit = (out.first + index, !out.sides.is_empty());

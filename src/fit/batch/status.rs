@@ -160,7 +160,6 @@ impl From<Failure> for FitStatus {
             // Fits of a batch run without observer on points in memory, and a device's failure ends the
             // batch.
             Failure::Backend(Fault::Device(_) | Fault::Points(_) | Fault::Stopped(Stop::Asked))
-            | Failure::Device { .. }
             | Failure::Observer(_) => FitStatus::NotRun,
         }
     }

@@ -95,7 +95,7 @@ impl<'a> StreamSupply<'a> {
         };
         Placement::choose(wanted, estimate, |device, take_over| {
             let begun = Instant::now();
-            let kernels = printed.kernels(&device, &variant, false);
+            let kernels = printed.kernels(&device, &variant);
             let (_, origin) = kernels.map_err(|error| not_loaded(&device, error))?;
             let compile_seconds = begun.elapsed().as_secs_f64();
             let upload_seconds = 0.0;
@@ -125,7 +125,7 @@ impl<'a> StreamSupply<'a> {
         let overview = lock(&self.passes).overview()?;
         let (kernels, _) = on
             .printed
-            .kernels(&on.loaded.device, &self.variant(loss, overview.estimator), false)
+            .kernels(&on.loaded.device, &self.variant(loss, overview.estimator))
             .map_err(|error| not_loaded(&on.loaded.device, error))?;
         let scale = overview.kernel_scale(loss);
         let sizes = (on.printed.program.params.len(), on.printed.free());

@@ -16,6 +16,7 @@ use crate::backend::Precision;
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::{Estimator, Loss};
+use crate::solver::termination::Termination;
 use crate::threads;
 use arrays::{DeviceArrays, Resident, SharedTerms};
 pub(crate) use chunk::FitChunk;
@@ -143,7 +144,7 @@ pub(crate) enum FitEnd {
     /// It was not made.
     ForTheHost,
     /// It ended for this reason.
-    Ended(Reason),
+    Ended(Termination),
     /// The sample at this point is not finite.
     BadData(usize),
 }
@@ -156,7 +157,7 @@ impl BatchNumbers {
             kind: match Reason::from_word(u64::from(words[0])) {
                 None | Some(Reason::None) => FitEnd::ForTheHost,
                 Some(Reason::BadData) => FitEnd::BadData(words[1] as usize),
-                Some(reason) => FitEnd::Ended(reason),
+                Some(reason) => FitEnd::Ended(termination_of(reason)),
             },
             iterations: words[2],
             evaluations: words[3],
@@ -165,6 +166,22 @@ impl BatchNumbers {
             held: [words[6], words[7]],
             weight: f64::from_bits(u64::from(words[9]) << 32 | u64::from(words[8])),
         }
+    }
+}
+
+/// The termination that kernels know as `reason`.
+pub(crate) fn termination_of(reason: Reason) -> Termination {
+    match reason {
+        Reason::Gradient => Termination::Gradient,
+        Reason::Cost => Termination::Cost,
+        Reason::Step => Termination::Step,
+        Reason::ExactFit => Termination::ExactFit,
+        Reason::MaxEvaluations => Termination::MaxEvaluations,
+        Reason::ModelNonFinite => Termination::ModelNonFinite,
+        Reason::ZeroGradientAtStart => Termination::ZeroGradientAtStart,
+        Reason::Degenerate => Termination::Degenerate,
+        // No fit that has ended says none, nor that of its data.
+        Reason::NoProgress | Reason::None | Reason::BadData => Termination::NoProgress,
     }
 }
 

@@ -20,8 +20,10 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
 
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: usize = 48 << 10;
-/// Points that a lane should have at least, so that exchanges do not outweigh them.
-const POINTS_PER_LANE: usize = 16;
+/// Shared memory that the fits of a warp may take, so that eight warps have room on a multiprocessor of an A100.
+const WARP_BYTES: usize = 20 << 10;
+/// Points that a lane should have at least: fewer lanes than points would keep busy, since most of them idle in a step.
+const POINTS_PER_LANE: usize = 32;
 /// Free parameters up to which the fits of a block have room in shared memory.
 pub(crate) const MOST_PARAMETERS: usize = 16;
 
@@ -37,13 +39,15 @@ pub(crate) struct BatchShape {
 impl BatchShape {
     /// For fits of about `points` points that take `bytes` bytes of shared memory each: no more lanes
     /// than have enough points, because the small matrices of a step leave most of them idle, but
-    /// enough that a block's fits have room.
+    /// enough that the fits of a warp have room; then as many threads as the fits of a block have.
     pub(crate) fn new(points: usize, bytes: usize) -> Option<BatchShape> {
         let wanted = (points / POINTS_PER_LANE).next_power_of_two().min(32);
         let lanes = (0..6).map(|k| 1 << k).filter(|&lanes| lanes >= wanted);
-        let all = lanes.map(|lanes| BatchShape { lanes, threads: 128 });
-        let few = [64, 32].map(|threads| BatchShape { lanes: 32, threads });
-        all.chain(few).find(|shape| shape.fits() * bytes <= SHARED_BYTES)
+        let has_room = |&lanes: &usize| lanes == 32 || 32 / lanes * bytes <= WARP_BYTES;
+        let mut shapes = lanes
+            .filter(has_room)
+            .flat_map(|lanes| [128, 64, 32].map(|threads| BatchShape { lanes, threads }));
+        shapes.find(|shape| shape.fits() * bytes <= SHARED_BYTES)
     }
 
     /// Fits that a block works on at once.

@@ -4,6 +4,7 @@
 //! of them: after a fault of a kernel CUDA answers every call of the process with the same error.
 
 mod context;
+mod pinned;
 mod staging;
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
@@ -11,9 +12,10 @@ use super::probe;
 use crate::error::no_cuda::NoCuda;
 use crate::threads::lock;
 use context::{Context, Kernel, ModuleHandle};
+use pinned::Pinned;
 use staging::Staging;
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, TryLockError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 
 /// Bytes of a buffer for parameters and results.
 const SMALL: usize = 64 << 10;
@@ -33,6 +35,8 @@ pub(crate) struct CudaDriver {
     large: Mutex<Option<Staging>>,
     /// For uploads ahead, from the first of them on.
     ahead: OnceLock<Mutex<Option<Staging>>>,
+    /// Memory of the host that kernels write, by its address.
+    mapped: Mutex<BTreeMap<u64, Arc<Pinned>>>,
     lost: OnceLock<DriverError>,
 }
 
@@ -66,6 +70,7 @@ impl CudaDriver {
             small: Mutex::new(Staging::new(&context, SMALL)),
             large: Mutex::new(Staging::new(&context, LARGE)),
             ahead: OnceLock::new(),
+            mapped: Mutex::default(),
             lost: OnceLock::new(),
             context,
         })
@@ -84,6 +89,14 @@ impl CudaDriver {
                 self.lost.get_or_init(|| error.clone());
             }
         })
+    }
+
+    /// The memory of the host that an address lies in, if it does, and the byte of it.
+    fn mapped_at(&self, address: Address) -> Option<(Arc<Pinned>, usize)> {
+        let mapped = lock(&self.mapped);
+        let (begin, pinned) = mapped.range(..=address.0).next_back()?;
+        let first = (address.0 - begin) as usize;
+        (first < pinned.bytes()).then(|| (pinned.clone(), first))
     }
 
     fn kernel(&self, module: Module, name: &str) -> Result<Kernel, DriverError> {
@@ -118,7 +131,28 @@ impl Driver for CudaDriver {
         self.call(|context| context.allocate(bytes))
     }
 
+    fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
+        match self.call(|context| context.pinned(bytes)) {
+            Ok(pinned) => {
+                let address = pinned.address();
+                lock(&self.mapped).insert(address.0, Arc::new(pinned));
+                Ok(address)
+            }
+            Err(lost @ DriverError::Lost { .. }) => Err(lost),
+            // The host has no page-locked memory to spare.
+            Err(_) => self.allocate(bytes),
+        }
+    }
+
     fn release(&self, address: Address) {
+        let mapped = lock(&self.mapped).remove(&address.0);
+        if let Some(pinned) = mapped {
+            let _ = self.call(Context::synchronize_all);
+            if let Some(pinned) = Arc::into_inner(pinned) {
+                self.context.free_pinned(pinned);
+            }
+            return;
+        }
         // What cannot be freed belongs to a device that is lost, which the next call tells.
         let _ = self.call(|context| context.free(address));
     }
@@ -150,7 +184,11 @@ impl Driver for CudaDriver {
         if bytes.is_empty() {
             return self.call(|context| context.synchronize(Queue::Work));
         }
+        let mapped = self.mapped_at(from);
         self.call(|context| {
+            if let Some((pinned, first)) = &mapped {
+                return context.read_pinned(pinned, *first, bytes);
+            }
             if bytes.len() <= SMALL
                 && let Some(staging) = &mut *lock(&self.small)
             {

@@ -4,7 +4,8 @@
 //! The driver copies from ordinary memory too, but with one thread and a wait. Here all cores of the
 //! host fill a buffer, which one core does at a third of the speed of the bus.
 
-use super::context::{Context, Pinned};
+use super::context::Context;
+use super::pinned::Pinned;
 use crate::backend::cuda::driver::{Address, DriverError, Queue};
 use crate::threads;
 

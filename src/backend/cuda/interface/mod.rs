@@ -6,7 +6,9 @@ mod structures;
 use crate::constants::{self, DEPTH};
 use crate::data::loss::{Estimator, Loss};
 use std::ops::Range;
-pub(crate) use structures::{BatchLayout, DataLayout, Layout, Member, ScratchLayout};
+pub(crate) use structures::{
+    BatchLayout, DataLayout, Layout, Member, ScratchLayout, inputs_by_value,
+};
 
 /// Numbers of which the structures' lengths are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ macro_rules! codes {
     ($($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])* $code:ident,)+ })+) => {
         $(
             $(#[doc = $about])+
+            // Kernels have codes that the host never reads.
+            #[allow(dead_code)]
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub(crate) enum $name {
                 $($(#[doc = $doc])* $code,)+
@@ -112,8 +116,6 @@ codes! {
         ExactFit,
         NoProgress,
         MaxEvaluations,
-        TimeLimit,
-        Stopped,
         ModelNonFinite,
         ZeroGradientAtStart,
         Degenerate,
@@ -200,13 +202,14 @@ pub(crate) const COUNTS: usize = 10;
 pub(crate) const GRAM_COLUMNS: usize = 32;
 
 /// Declares all this in C++, behind the constants of a [`Size`].
-pub(crate) fn declare(text: &mut String) {
+pub(crate) fn declare(text: &mut String, size: Size) {
     text.push_str("#line 1 \"interface.rs\"\n");
     constants::declare(text);
     *text += &format!("[[maybe_unused]] constexpr int COUNTS = {COUNTS};\n");
     *text += &format!("[[maybe_unused]] constexpr int GRAM_COLUMNS = {GRAM_COLUMNS};\n");
     declare_codes(text);
     structures::declare(text);
+    structures::declare_inputs(text, size);
 }
 
 /// A value that takes a word.
@@ -245,9 +248,6 @@ pub(crate) struct Filled<L> {
     pub(crate) words: Vec<u64>,
 }
 
-/// The state of a fit.
-pub(crate) type State = Filled<Layout>;
-
 /// Words of a structure.
 pub(crate) fn words<L: Member>(size: Size) -> usize {
     L::place(0, 1, size).1
@@ -263,18 +263,6 @@ impl<L: Member<Place = L>> Filled<L> {
     pub(crate) fn set(&mut self, at: &Range<usize>, values: impl IntoIterator<Item = impl Word>) {
         self.words[at.clone()].iter_mut().zip(values).for_each(|(word, v)| *word = v.word());
     }
-
-    pub(crate) fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
-        self.words[at.clone()].iter().map(|&word| f64::from_bits(word)).collect()
-    }
-
-    pub(crate) fn number(&self, at: &Range<usize>) -> f64 {
-        f64::from_bits(self.words[at.start])
-    }
-
-    pub(crate) fn count(&self, at: &Range<usize>) -> usize {
-        self.words[at.start] as usize
-    }
 }
 
 #[cfg(test)]
@@ -286,7 +274,7 @@ mod tests {
         assert_eq!(constant_case("ZeroGradientAtStart"), "ZERO_GRADIENT_AT_START");
         assert_eq!(constant_case("SoftL1"), "SOFT_L1");
         let mut text = String::new();
-        declare(&mut text);
+        declare(&mut text, Size { columns: 2, params: 7, free: 5 });
         assert!(
             text.is_ascii() && text.contains("enum Request : i64 {\n    CONTINUE,  // Nothing"),
             "{text}"
@@ -298,13 +286,12 @@ mod tests {
     #[test]
     fn structures_lie_as_they_are_declared() {
         let size = Size { columns: 2, params: 7, free: 5 };
-        let layout = Layout::new(size);
-        assert_eq!((layout.request.clone(), layout.cost.clone()), (0..1, 7..8));
+        let layout = Layout::place(0, 1, size).0;
+        assert_eq!((layout.request.clone(), layout.iterations.clone()), (0..1, 5..6));
         let (present, trial) = (&layout.present, &layout.trial);
-        assert_eq!((present.params.clone(), present.q.clone()), (10..17, 17..22));
+        assert_eq!((present.params.clone(), present.q.clone()), (6..13, 13..18));
         assert_eq!((present.sums.len(), trial.params.start), (sums(5), present.sums.end));
         assert_eq!((layout.points.len(), layout.unused.end), (5 * (DEPTH + 1), layout.words));
-        assert_eq!(layout.head(), 0..17);
         let mut text = String::new();
         Layout::declare(&mut text);
         let lines = [

@@ -98,10 +98,10 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         sums: f64; SUMS,
     }
 
-    /// Everything that a fit on the device keeps between evaluations. The host fills in what a fit is, from
-    /// `limit` on, and the first trial; the device writes the rest.
+    /// Everything that a fit of a batch keeps between evaluations. What a fit is, from `limit` on, and the first trial
+    /// are there from the beginning; the solver writes the rest.
     Layout as "State" {
-        /// A Request. From here to `present` the host reads after launches.
+        /// A Request.
         request: i64,
         /// A Phase.
         phase: i64,
@@ -113,14 +113,6 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         factorisations: i64,
         /// Accepted steps.
         iterations: i64,
-        /// Of them, those that `step` to `present.params` speak of.
-        reported: i64,
-        /// At the present point.
-        cost: f64,
-        /// Scaled length of the last accepted step, relative to the parameters.
-        step: f64,
-        /// Lambda that it was taken with.
-        damping: f64,
         /// The best point so far.
         present: PlaceLayout,
         /// The point that may be next.
@@ -191,13 +183,11 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         points: f64; FREE * (DEPTH + 1),
         /// The Gauss-Newton steps from them.
         steps: f64; FREE * (DEPTH + 1),
-        /// Evaluations at most. From here on the host writes.
+        /// Evaluations at most. What follows is only read.
         limit: i64,
         /// Accepted steps before this run.
         earlier: i64,
-        /// STOPPED or TIME_LIMIT if the host ends the fit, or NONE.
-        stopped: i64,
-        /// Whether the host has set the columns for this start.
+        /// Whether the columns are those for this start.
         rescaled: i64,
         /// A Scaling.
         scaling: i64,
@@ -354,6 +344,32 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
     }
 }
 
+/// Numbers of a pass's inputs up to which they are handed to the kernel by value: a kilobyte of the four that the
+/// arguments of a kernel may take.
+const MOST_BY_VALUE: usize = 128;
+
+/// Whether a kernel is handed the inputs of a pass by value, which spares a copy before each launch.
+pub(crate) fn inputs_by_value(size: Size) -> bool {
+    size.params + size.free <= MOST_BY_VALUE
+}
+
+/// Declares in C++ where a pass evaluates the model.
+pub(super) fn declare_inputs(text: &mut String, size: Size) {
+    opening(
+        text,
+        " Where a pass evaluates the model, passed to kernels by value.",
+        "struct",
+        "Inputs",
+    );
+    let members = match inputs_by_value(size) {
+        true => ["double params[PARAMS]", "double columns[FREE]"],
+        false => ["const double* params", "const double* columns"],
+    };
+    let about = [" PARAMS numbers.", " FREE factors of the columns of J."];
+    members.into_iter().zip(about).for_each(|(declared, about)| member(text, declared, ";", about));
+    text.push_str("};\n");
+}
+
 /// Declares all of them in C++.
 pub(super) fn declare(text: &mut String) {
     PlaceLayout::declare(text);
@@ -362,15 +378,4 @@ pub(super) fn declare(text: &mut String) {
     DataLayout::declare(text);
     ResultsLayout::declare(text);
     BatchLayout::declare(text);
-}
-
-impl Layout {
-    pub(crate) fn new(size: Size) -> Layout {
-        Layout::place(0, 1, size).0
-    }
-
-    /// What tells where the fit stands: the words up to the present parameters.
-    pub(crate) fn head(&self) -> Range<usize> {
-        0..self.present.params.end
-    }
 }

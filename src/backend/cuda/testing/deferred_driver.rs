@@ -76,6 +76,10 @@ impl<D: Driver> Driver for Deferred<D> {
         self.inner.allocate(bytes)
     }
 
+    fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
+        self.inner.allocate_mapped(bytes)
+    }
+
     fn release(&self, address: Address) {
         let _ = self.run_all();
         self.inner.release(address);

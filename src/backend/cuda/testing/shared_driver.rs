@@ -18,6 +18,10 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).allocate(bytes)
     }
 
+    fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
+        (**self).allocate_mapped(bytes)
+    }
+
     fn release(&self, address: Address) {
         (**self).release(address);
     }

@@ -16,11 +16,11 @@ const PIECES: [&str; 5] =
 type Benches = [Bench; 2];
 
 fn benches() -> Option<Benches> {
-    Some([bench("Warp")?, bench("Solo")?])
+    Some([bench(32)?, bench(1)?])
 }
 
-fn bench(group: &str) -> Option<Bench> {
-    let group = format!("struct {group};\ntypedef {group} Group;\n");
+fn bench(lanes: usize) -> Option<Bench> {
+    let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{lanes}> Group;\n");
     let mut text = head(Size { columns: 0, params: 1, free: 1 }, &group);
     let all = SOLVER.iter().chain(BATCH);
     let files: Vec<_> = all.filter(|(name, _)| PIECES.contains(name)).copied().collect();

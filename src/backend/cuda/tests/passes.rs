@@ -2,6 +2,7 @@
 
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
+use crate::backend::cuda::interface::{Size, inputs_by_value};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, THREADS, translation_unit};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
@@ -125,6 +126,16 @@ impl Passes {
         self.bench.device.set_seed(seed);
     }
 
+    /// The inputs of a pass as an argument, and what of them is in memory.
+    fn inputs(&self, (params, columns): (&[f64], &[f64])) -> (Vec<u8>, Vec<Address>) {
+        let size = Size { columns: 1, params: params.len(), free: columns.len() };
+        if inputs_by_value(size) {
+            return (argument_of(&[params, columns].concat()), Vec::new());
+        }
+        let held = vec![self.bench.put(params), self.bench.put(columns)];
+        (argument_of(&held), held)
+    }
+
     /// Runs `normal` or `factor` with numbers of `size` as its result; all that is not an input holds
     /// NaN before.
     fn pass(
@@ -132,21 +143,19 @@ impl Passes {
         kernel: &str,
         size: usize,
         blocks: u32,
-        (params, columns): (&[f64], &[f64]),
+        at: (&[f64], &[f64]),
         floor: f64,
     ) -> Vec<f64> {
         let bench = &self.bench;
-        let inputs = [bench.put(params), bench.put(columns)];
+        let (inputs, held) = self.inputs(at);
         let partial = bench.put(&vec![f64::NAN; blocks as usize * size]);
         let (ticket, out) = (bench.put(&[0u32]), bench.put(&vec![f64::NAN; size]));
-        let mut arguments = vec![self.data.clone()];
-        arguments.extend(inputs.map(argument));
-        arguments.push(argument(floor));
+        let mut arguments = vec![self.data.clone(), inputs, argument(floor)];
         arguments.extend([partial, ticket, out].map(argument));
         bench.launch(kernel, blocks, THREADS as u32, &arguments).unwrap();
         assert_eq!(bench.take::<u32>(ticket, 1), [0], "the ticket of {kernel}");
         let result = bench.take(out, size);
-        inputs.into_iter().chain([partial, ticket, out]).for_each(|a| bench.device.release(a));
+        held.into_iter().chain([partial, ticket, out]).for_each(|a| bench.device.release(a));
         result
     }
 
@@ -165,23 +174,21 @@ impl Passes {
     pub(super) fn chunked(
         &self,
         (chunk, blocks, splits): (usize, u32, u32),
-        (params, columns): (&[f64], &[f64]),
+        at: (&[f64], &[f64]),
         floor: f64,
     ) -> Vec<f64> {
         let (bench, k) = (&self.bench, self.free + 1);
         let (sums, groups) = (pair(0, k) + 1, k.div_ceil(32));
         let pairs = groups * (groups + 1) / 2;
         let stride = chunk + 3;
-        let inputs = [bench.put(params), bench.put(columns)];
+        let (inputs, held) = self.inputs(at);
         let matrix = bench.put(&vec![f64::NAN; stride * k]);
         let cost = bench.put(&vec![f64::NAN; chunk]);
         let partial = bench.put(&vec![f64::NAN; splits as usize * sums]);
         let (tickets, out) = (bench.put(&vec![0u32; pairs]), bench.put(&vec![0.0f64; sums]));
         for first in (0..self.points.max(1)).step_by(chunk) {
             let count = chunk.min(self.points - first) as i64;
-            let mut arguments = vec![self.data.clone()];
-            arguments.extend(inputs.map(argument));
-            arguments.push(argument(floor));
+            let mut arguments = vec![self.data.clone(), inputs.clone(), argument(floor)];
             arguments.extend([first as i64, count, stride as i64].map(argument));
             arguments.extend([matrix, cost].map(argument));
             bench.launch("rows", blocks, THREADS as u32, &arguments).unwrap();
@@ -192,7 +199,7 @@ impl Passes {
         }
         assert!(bench.take::<u32>(tickets, pairs).iter().all(|&t| t == 0), "tickets of gram");
         let result = bench.take(out, sums);
-        let held = inputs.into_iter().chain([matrix, cost, partial, tickets, out]);
+        let held = held.into_iter().chain([matrix, cost, partial, tickets, out]);
         held.for_each(|address| bench.device.release(address));
         result
     }

@@ -160,7 +160,7 @@ impl Case {
         let estimator = if self.counts { Estimator::Poisson } else { Estimator::LeastSquares };
         let rule = (self.loss(), estimator);
         let (storages, arithmetic) = (storages(&self.all()), Arithmetic::Double);
-        let loaded = printed.kernels(device, &Variant { storages, rule, arithmetic }, false);
+        let loaded = printed.kernels(device, &Variant { storages, rule, arithmetic });
         loaded.map(|(kernels, _)| kernels).map_err(|error| match error {
             crate::backend::cuda::device::LoadError::Driver(error) => error,
             error => panic!("{error:?}"),

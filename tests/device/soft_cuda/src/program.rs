@@ -86,8 +86,8 @@ pub(crate) enum Operand {
     Local(i64),
 }
 
-/// An address: what a register or a constant says, and what is added to it. In the space of parameters the base is a
-/// constant, a place in the frame of the function that runs: see [`Function::parameters`].
+/// An address: what a register or a constant says, and what is added to it. In the space of parameters they are
+/// places in the frame of the function that runs: see [`Function::parameters`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Address {
     pub(crate) base: Operand,

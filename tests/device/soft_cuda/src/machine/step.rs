@@ -6,6 +6,7 @@ use super::clock::Counts;
 use super::compare::{Comparison, compare};
 use super::convert::Conversion;
 use super::exchange;
+use super::memory::ILLEGAL_ADDRESS;
 use super::numbers::{Lanes, lanes, low};
 use super::warp::{Group, Order, State, Warp};
 use super::{Fault, Loaded, TIMEOUT};
@@ -345,10 +346,10 @@ impl<'a> Run<'a, '_> {
                 }
             }
             Operation::Load { space: Space::Parameter, of, to, address } => {
-                self.load_parameter(frame, function, (*of, to, *address), active);
+                self.load_parameter(frame, (function, line), (*of, to, *address), active)?;
             }
             Operation::Store { space: Space::Parameter, of, from, address } => {
-                self.store_parameter(frame, function, (*of, from, *address), active);
+                self.store_parameter(frame, (function, line), (*of, from, *address), active)?;
             }
             Operation::Load { space, of, to, address } => {
                 let at = self.addresses(frame, *address);
@@ -436,38 +437,60 @@ impl<'a> Run<'a, '_> {
     fn load_parameter(
         &mut self,
         frame: usize,
-        function: &Function,
+        (function, line): (&Function, u32),
         (of, to, address): (Type, &[Register], Address),
         active: u32,
-    ) {
+    ) -> Result<(), Fault> {
         let (at, size) = (self.addresses(frame, address), of.bytes());
-        let frame = &mut self.warp.frames[frame];
         for l in lanes(active) {
+            let begin = self.in_frame((function, line), l, at[l], size * to.len())?;
+            let frame = &mut self.warp.frames[frame];
             for (number, register) in to.iter().enumerate() {
-                let begin = l * function.frame_bytes + at[l] as usize + number * size;
+                let from = begin + number * size;
                 let mut word = [0; 8];
-                word[..size].copy_from_slice(&frame.values[begin..begin + size]);
+                word[..size].copy_from_slice(&frame.values[from..from + size]);
                 frame.registers[*register as usize][l] = u64::from_le_bytes(word);
             }
         }
+        Ok(())
     }
 
     fn store_parameter(
         &mut self,
         frame: usize,
-        function: &Function,
+        (function, line): (&Function, u32),
         (of, from, address): (Type, &[Operand], Address),
         active: u32,
-    ) {
+    ) -> Result<(), Fault> {
         let (at, size) = (self.addresses(frame, address), of.bytes());
         for (number, operand) in from.iter().enumerate() {
             let values = self.values(frame, *operand);
             for l in lanes(active) {
-                let begin = l * function.frame_bytes + at[l] as usize + number * size;
-                let to = &mut self.warp.frames[frame].values[begin..begin + size];
+                let begin = self.in_frame((function, line), l, at[l], size * from.len())?;
+                let to = begin + number * size;
+                let to = &mut self.warp.frames[frame].values[to..to + size];
                 to.copy_from_slice(&values[l].to_le_bytes()[..size]);
             }
         }
+        Ok(())
+    }
+
+    /// Where the frames of all lanes have what a lane has at that address, so many bytes.
+    fn in_frame(
+        &self,
+        (function, line): (&Function, u32),
+        lane: usize,
+        at: u64,
+        bytes: usize,
+    ) -> Result<usize, Fault> {
+        let inside = usize::try_from(at)
+            .ok()
+            .filter(|at| at.checked_add(bytes).is_some_and(|end| end <= function.frame_bytes));
+        let outside = || {
+            let what = format!("{bytes} bytes at {at:#x}, where no parameter is");
+            self.fault(ILLEGAL_ADDRESS, &what, line, 1 << lane)
+        };
+        inside.map(|at| lane * function.frame_bytes + at).ok_or_else(outside)
     }
 }
 

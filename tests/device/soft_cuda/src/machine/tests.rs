@@ -339,6 +339,26 @@ fn a_fence_is_about_what_came_before_it() {
 }
 
 #[test]
+fn parameters_are_found_by_their_address_and_none_beside_them() {
+    let body = |offset: u32| {
+        format!(
+            ".reg .b64 %rd<4>;
+            mov.b64 %rd2, to;
+            mov.b64 %rd3, {offset};
+            add.s64 %rd2, %rd2, %rd3;
+            ld.param.u64 %rd1, [%rd2+-{offset}];
+            ld.param.u64 %rd1, [%rd2];
+            st.global.u32 [%rd1], 7;
+            ret;"
+        )
+    };
+    let run = |offset| kernel(&body(offset), 1, 1, Settings::default());
+    assert_eq!(run(0).unwrap(), (vec![7], vec![]));
+    let fault = run(8).unwrap_err();
+    assert!(fault.code == 700 && fault.what.contains("where no parameter is"), "{fault:?}");
+}
+
+#[test]
 fn lanes_that_part_meet_again_in_any_order() {
     let body = ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;
         ld.param.u64 %rd1, [to];

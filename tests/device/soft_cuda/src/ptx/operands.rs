@@ -172,6 +172,12 @@ impl<'a> Body<'_, 'a> {
                 self.reader.tokens.advance();
                 Ok(Operand::Variable(number, self.reader.tokens.addition()?))
             }
+            Some(Named::Place(place)) if of_address => {
+                self.reader.tokens.advance();
+                let addition = self.reader.tokens.addition()?;
+                // A place is below the most bytes of a frame.
+                Ok(Operand::Constant((place.offset as u64).wrapping_add_signed(addition)))
+            }
             Some(Named::Local(offset)) if of_address => {
                 self.reader.tokens.advance();
                 let addition = self.reader.tokens.addition()?;
@@ -199,7 +205,7 @@ impl<'a> Body<'_, 'a> {
         } else {
             let Token::Word(word) = self.reader.tokens.peek() else { return Err(error) };
             match self.lookup(word) {
-                Some(Named::Register(_, own)) if space != Space::Parameter => {
+                Some(Named::Register(_, own)) => {
                     // Shared memory has addresses of 32 bits, too.
                     let is_short = space == Space::Shared && own.bytes() == 4;
                     let of = if is_short { Type::B32 } else { Type::B64 };

@@ -1,7 +1,6 @@
-//! Fits by the host's solver and by the device's.
+//! Fits by the host's solver and by the kernels'.
 
-use super::super::minimise_resident;
-use super::stepped::{By, Stepped};
+use super::stepped::{By, minimise_stepped};
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::emulated::Emulator;
 use crate::data::Data;
@@ -12,7 +11,6 @@ use crate::model::program::Program;
 use crate::normal::{Normal, RFactor, pair};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::minimise::minimise_by_the_loop;
-use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::outcome::{BadPoint, Failure, Fault, Outcome};
 use crate::solver::task::{Problem, Task};
@@ -105,21 +103,15 @@ impl Case {
         go(&points, &partials, &mut cpu, &problem)
     }
 
-    pub(super) fn on_host(&self, observer: Option<&Observer>) -> Result<Outcome, Failure> {
+    pub(super) fn on_host(&self) -> Result<Outcome, Failure> {
         self.with(|evaluator, problem| {
-            minimise_by_the_loop(evaluator, &Task { observer, ..Task::new(problem, &self.options) })
+            minimise_by_the_loop(evaluator, &Task::new(problem, &self.options))
         })
     }
 
-    pub(super) fn on_device(
-        &self,
-        device: &Arc<Emulator>,
-        by: By,
-        observer: Option<&Observer>,
-    ) -> Result<Outcome, Failure> {
+    pub(super) fn on_device(&self, device: &Arc<Emulator>, by: By) -> Result<Outcome, Failure> {
         self.with(|evaluator, problem| {
-            let mut fit = Stepped::new(device, evaluator, problem, by);
-            minimise_resident(&mut fit, &Task { observer, ..Task::new(problem, &self.options) })
+            minimise_stepped(device, evaluator, &Task::new(problem, &self.options), by)
         })
     }
 
@@ -151,8 +143,8 @@ impl Case {
     /// Both solvers take the same way to the same place: all of their sums are in the same order.
     #[track_caller]
     pub(super) fn check(&self, device: &Arc<Emulator>, by: By, name: &str) -> Outcome {
-        let host = self.on_host(None).expect("an outcome");
-        let found = self.on_device(device, by, None).expect("an outcome");
+        let host = self.on_host().expect("an outcome");
+        let found = self.on_device(device, by).expect("an outcome");
         assert_eq!(found.termination, host.termination, "{name}");
         assert_eq!(found.work, host.work, "{name}");
         assert_eq!(found.retried, host.retried, "{name}");

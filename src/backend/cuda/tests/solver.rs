@@ -1,18 +1,14 @@
-//! The solver of the device against that of the host: the same sums, made by the CPU, go to both, and
+//! The kernels' solver, which batches have, against that of the host: the same sums, made by the CPU, go to both, and
 //! both take the same way to the same end.
 
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
 use crate::model::program::Program;
-use crate::solver::observe::{Event, Progress};
 use crate::solver::options::Options;
-use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::outcome::Failure;
 use crate::solver::termination::Termination;
 use crate::support::nist;
 use case::Case;
-use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use stepped::By;
 
 mod case;
@@ -33,9 +29,9 @@ fn nist_takes_the_same_way_on_both() {
     for problem in nist::problems() {
         for start in [&problem.start1, &problem.start2] {
             let case = certified(&problem, start);
-            let end = case.check(&device, By::Warp, &problem.name);
+            let end = case.check(&device, By::Sixteen, &problem.name);
             assert!(end.termination.is_converged(), "{}", problem.name);
-            case.check(&device, By::Solo, &problem.name);
+            case.check(&device, By::One, &problem.name);
         }
     }
     assert_eq!(device.live(), 0);
@@ -68,25 +64,25 @@ fn bounds_and_fixed_parameters() {
     for (name, lower, upper) in WILD {
         for start in [lower, upper, 0.5 * (lower + upper)] {
             let case = decay().start(&[2.0, start, 0.3]).bound(1, lower, upper);
-            ends.push(case.check(&device, By::Warp, name).params[1]);
+            ends.push(case.check(&device, By::Sixteen, name).params[1]);
             let both = case.bound(0, 2.6, 9.0).bound(2, -1.0, 0.45);
-            both.check(&device, By::Warp, name);
-            both.fixed(0).check(&device, By::Solo, name);
+            both.check(&device, By::Sixteen, name);
+            both.fixed(0).check(&device, By::One, name);
         }
     }
     assert!(ends.iter().any(|b| WILD.iter().any(|w| *b == w.1 || *b == w.2)), "{ends:?}");
     assert!(ends.iter().any(|b| (b - 1.3).abs() < 0.1), "{ends:?}");
     let corner = decay().start(&[2.0, 1.0, 0.3]).bound(0, 3.0, 4.0).bound(1, 2.0, 3.0);
-    corner.bound(2, 1.0, 2.0).start(&[3.0, 2.0, 1.0]).check(&device, By::Warp, "a corner");
+    corner.bound(2, 1.0, 2.0).start(&[3.0, 2.0, 1.0]).check(&device, By::Sixteen, "a corner");
 }
 
 #[test]
 fn robust_losses() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
     for loss in Loss::robust(0.5) {
-        let end = spoilt().loss(loss).check(&device, By::Warp, &format!("{loss:?}"));
+        let end = spoilt().loss(loss).check(&device, By::Sixteen, &format!("{loss:?}"));
         assert!(end.termination.is_converged(), "{loss:?}: {:?}", end.termination);
-        spoilt().loss(loss).bound(1, 0.5, 1.2).check(&device, By::Solo, &format!("{loss:?}"));
+        spoilt().loss(loss).bound(1, 0.5, 1.2).check(&device, By::One, &format!("{loss:?}"));
     }
 }
 
@@ -167,8 +163,8 @@ fn ends_of_all_kinds() {
     let mut kinds = Vec::new();
     let (mut retried, mut rescaled) = (0, 0);
     for (name, case) in cases {
-        let end = case.check(&device, By::Warp, name);
-        case.check(&device, By::Solo, name);
+        let end = case.check(&device, By::Sixteen, name);
+        case.check(&device, By::One, name);
         println!("{name}: {:?} after {:?}", end.termination, end.work);
         kinds.push(format!("{:?}", end.termination));
         retried += usize::from(end.retried);
@@ -190,61 +186,12 @@ fn ends_of_all_kinds() {
     assert!(retried >= 2 && rescaled >= 1, "{retried} {rescaled}");
 }
 
-/// What an observer saw, without the time.
-type Seen = (usize, usize, Vec<u64>, u64, u64, u64);
-
-fn seen(p: &Progress<'_>) -> Seen {
-    let params = p.params.iter().map(|v| v.to_bits()).collect();
-    let [cost, step, damping] = [p.cost, p.step, p.damping].map(f64::to_bits);
-    (p.iteration, p.evaluations, params, cost, step, damping)
-}
-
 #[test]
-fn an_observer_sees_the_same_and_stops_both_where_it_likes() {
+fn starts_that_are_none() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
-    let retried = Case::of("a^2 * x + b", |i| i as f64, |x, i| 3.0 * x + scatter(i), 20);
-    let cases = [decay(), decay().start(&[1e6, 40.0, -1e6]), retried.start(&[0.0, 0.0])];
-    let mut stops = 0;
-    for case in &cases {
-        for last in [1, 2, 4, usize::MAX] {
-            let notes = Arc::new(Mutex::new(Vec::new()));
-            let there = notes.clone();
-            let observer = move |event: &Event<'_>| {
-                let Event::Step(p) = event else { return ControlFlow::Continue(()) };
-                there.lock().unwrap().push(seen(p));
-                if p.iteration == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            let host = case.on_host(Some(&observer)).expect("an outcome");
-            let told = std::mem::take(&mut *notes.lock().unwrap());
-            let found = case.on_device(&device, By::Warp, Some(&observer)).expect("an outcome");
-            assert_eq!(*notes.lock().unwrap(), told, "{last}");
-            assert!(!told.is_empty());
-            assert_eq!(found.termination, host.termination, "{last}");
-            assert_eq!((found.params, found.cost, found.work), (host.params, host.cost, host.work));
-            stops += usize::from(host.termination == Termination::Stopped);
-        }
-    }
-    assert!(stops >= 5, "{stops}");
-}
-
-#[test]
-fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
-    let Some(device) = emulator_or_skip(Settings::default()) else { return };
-    let failure = |case: &Case| case.on_device(&device, By::Warp, None).expect_err("no outcome");
-    let panics = |_: &Event<'_>| -> ControlFlow<()> { panic!("no paper") };
-    match decay().on_device(&device, By::Warp, Some(&panics)) {
-        Err(Failure::Observer(message)) => assert_eq!(message, "no paper"),
-        other => panic!("{other:?}"),
-    }
-
-    let options = Options { max_time: Some(Duration::ZERO), ..Options::default() };
-    let Outcome { termination, work, params, .. } =
-        decay().options(options).check(&device, By::Warp, "no time");
-    assert_eq!((termination, work.evaluations), (Termination::TimeLimit, 1));
-    assert_eq!(params, decay().start);
-
+    let failure = |case: &Case| case.on_device(&device, By::Sixteen).expect_err("no outcome");
     let bad = Case::of("log(x - a) + b", |i| i as f64, |x, _| x, 20).start(&[5.5, 0.0]);
-    match (failure(&bad), bad.on_host(None)) {
+    match (failure(&bad), bad.on_host()) {
         (Failure::Start(found), Err(Failure::Start(expected))) => {
             assert_eq!((found.index, found.x, found.partial), (expected.index, expected.x, None));
         }
@@ -252,7 +199,7 @@ fn an_observer_that_panics_a_clock_that_has_run_out_and_starts_that_are_none() {
     }
     let wide = |i| if i < 10 { 1e-200 } else { 1e300 * i as f64 };
     let vast = Case::of("a * x + b * x", wide, |_, i| scatter(i), 20).start(&[1e10, -1e10]);
-    match (failure(&vast), vast.on_host(None)) {
+    match (failure(&vast), vast.on_host()) {
         (Failure::Start(_), Err(Failure::Start(_)))
         | (Failure::Overflow, Err(Failure::Overflow)) => {}
         other => panic!("{other:?}"),
@@ -269,12 +216,12 @@ fn many_parameters() {
         let y = |x: f64, i| (0.7 * x).sin() + 0.1 * scatter(i);
         let linear = Case::of(&(model.join(" + ") + " + 0.1 * p0^3"), |i| 0.4 * i as f64, y, 90);
         let case = linear.start(&vec![0.5; n]);
-        assert!(case.check(&device, By::Warp, &format!("{n}")).termination.is_converged());
+        assert!(case.check(&device, By::Sixteen, &format!("{n}")).termination.is_converged());
         // A bound in the way of most, and one that is fixed.
         let mut bounded = case.fixed(n / 2);
         (0..n).step_by(2).for_each(|j| bounded.bounds[j] = (0.2, 0.6));
         if n > 1 {
-            bounded.check(&device, By::Warp, &format!("{n}, bounded"));
+            bounded.check(&device, By::Sixteen, &format!("{n}, bounded"));
         }
     }
 }
@@ -290,20 +237,20 @@ fn rare_ways() {
     let y = x.iter().enumerate().map(|(i, &x)| line(x, i)).collect();
     let program = Program::trace(1, 3, |x, p| p[0] * x[0] + p[2]).expect("a trace");
     let unused = Case::traced(program, vec![x], y).start(&[1.0, 1.0, 1.0]);
-    let end = unused.check(&device, By::Warp, "unused");
+    let end = unused.check(&device, By::Sixteen, "unused");
     assert!(end.termination.is_converged());
 
     // A start so near the origin that the residual says how far to go.
     Case::of("a * x + b", count, line, 20).start(&[1e-12, 1e-13]).check(
         &device,
-        By::Warp,
+        By::Sixteen,
         "near 0",
     );
 
     // Effects far larger than the response make the noise.
     let nothing = Options { ftol: 1e-300, xtol: 0.0, gtol: 0.0, ..Options::default() };
     let far = Case::of("a + b * x + 1e-9 * a^2", |i| 1e6 + i as f64, |_, i| 3.0 * scatter(i), 40);
-    let end = far.start(&[-1e5, 0.1]).options(nothing).check(&device, By::Warp, "cancelling");
+    let end = far.start(&[-1e5, 0.1]).options(nothing).check(&device, By::Sixteen, "cancelling");
     assert_eq!(end.termination, Termination::Cost);
 
     // Derivatives that are wrong lead away from the minimum; its last digits must not cost anything.
@@ -311,7 +258,7 @@ fn rare_ways() {
     for skew in [1e-5, 1e-4, 1e-3] {
         let mut constant = Case::of("a + 0 * x", count, |_, i| 0.5 + scatter(i), 50).start(&[mean]);
         constant.skew = skew;
-        constant.check(&device, By::Warp, "wrong derivatives");
+        constant.check(&device, By::Sixteen, "wrong derivatives");
     }
 
     // From a corner that the whole step leaves, although there is a way down along an edge.
@@ -322,7 +269,7 @@ fn rare_ways() {
     let corner = corner.bound(0, 0.0, f64::INFINITY).bound(1, 0.0, f64::INFINITY);
     for start in [[1e-12, 1e-12, 10.0], [1e-9, 1e-13, 10.0], [0.0, 0.0, 10.0]] {
         let case = Case { start: start.to_vec(), ..corner.clone() };
-        assert!((case.check(&device, By::Warp, "a corner").params[0] - 0.8).abs() < 1e-9);
+        assert!((case.check(&device, By::Sixteen, "a corner").params[0] - 0.8).abs() < 1e-9);
     }
 
     // Steps that converge slowly, from tolerances met early: more points than the mixing keeps.
@@ -330,11 +277,11 @@ fn rare_ways() {
     let slow = "a * sin(b * x + c * a) + d * x^b";
     let y = |x: f64, i| (1.7 * x).sin() + 3.0 * scatter(i);
     let slow = Case::of(slow, |i| 0.1 + 0.1 * i as f64, y, 40).start(&[1.0, 1.5, 0.1, 0.2]);
-    slow.options(loose).check(&device, By::Warp, "slow");
+    slow.options(loose).check(&device, By::Sixteen, "slow");
     let sum = "a * exp(-b * x) + c * exp(-d * x) + f * exp(-g * x)";
     let y = |x: f64, i| 3.0 * (-x).exp() + 2.0 * scatter(i);
     let sum = Case::of(sum, |i| 0.1 * i as f64, y, 60).start(&[1.0, 0.5, 1.0, 1.5, 1.0, 4.0]);
-    let end = sum.check(&device, By::Warp, "more decays than there are");
+    let end = sum.check(&device, By::Sixteen, "more decays than there are");
     assert!(end.retried);
 }
 
@@ -369,7 +316,7 @@ fn boxes() {
             case.start.push(at[(4.0 + 4.0 * next()) as usize % 3]);
         }
         case.options.initial_radius = [1.0, 0.1, 1e-3, 100.0][round % 4];
-        let by = if round % 3 == 0 { By::Solo } else { By::Warp };
+        let by = if round % 3 == 0 { By::One } else { By::Sixteen };
         let end = case.check(&device, by, &format!("round {round}"));
         converged += usize::from(end.termination.is_converged());
         let bounds = case.bounds.iter().zip(&end.params);

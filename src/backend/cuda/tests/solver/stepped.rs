@@ -1,0 +1,297 @@
+//! A minimisation by the kernels' solver on the emulated device, with its sums from the CPU. A kernel made for this takes
+//! the steps; the host answers what the state asks for, as the kernel of batches does by itself.
+
+use crate::backend::cpu::ITERATION_FLOOR;
+use crate::backend::cuda::batch::termination_of;
+use crate::backend::cuda::device::Compiler;
+use crate::backend::cuda::driver::{Address, Driver, Geometry, Module, Queue};
+use crate::backend::cuda::emulated::Emulator;
+use crate::backend::cuda::interface::{
+    self, Code, Filled, Layout, Reason, Request, ScratchLayout, Size, words,
+};
+use crate::backend::cuda::source::{SOLVER, head, include};
+use crate::data::unit_of;
+use crate::normal::{Normal, RFactor};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::{Failure, Outcome};
+use crate::solver::runs::{Ends, Run, best_of_runs};
+use crate::solver::state::Scaling;
+use crate::solver::task::{Task, Work};
+use crate::solver::termination::Termination;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Lanes that take the steps together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Sixteen,
+    One,
+}
+
+impl By {
+    fn lanes(self) -> u32 {
+        match self {
+            By::Sixteen => 16,
+            By::One => 1,
+        }
+    }
+}
+
+/// The kernels' solver, with a kernel that goes on with the factor, if there is one, else with the sums at the trial.
+fn solver_text(size: Size, by: By) -> String {
+    let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{}> Group;\n", by.lanes());
+    let mut text = head(size, &group);
+    include(&mut text, SOLVER);
+    let (state, scratch) = (8 * words::<Layout>(size), 8 * words::<ScratchLayout>(size));
+    text + &format!(
+        "#line 1 \"stepped.rs\"
+         static_assert(sizeof(State) == {state} && sizeof(Scratch) == {scratch}, \"layout\");
+         extern \"C\" __global__ void go_on(State* state, const double* factor) {{
+             const Group g;
+             if (factor) factored(g, *state, factor);
+             else evaluated(g, *state);
+             advance(g, *state, *reinterpret_cast<Scratch*>(state + 1));
+         }}"
+    )
+}
+
+/// As [`minimise_by_the_loop`](crate::solver::minimise::minimise_by_the_loop), by the kernels' solver.
+pub(super) fn minimise_stepped(
+    device: &Arc<Emulator>,
+    evaluator: &mut dyn Evaluator,
+    task: &Task<'_>,
+    by: By,
+) -> Result<Outcome, Failure> {
+    let mut run = Stepped::new(device, evaluator, task, by);
+    let mut ends = Ends::new(task.problem.start.len(), task.problem.free.len());
+    best_of_runs(&mut run, task.problem, &mut ends)?;
+    Ok(ends.best)
+}
+
+struct Stepped<'a> {
+    device: Arc<Emulator>,
+    module: Module,
+    evaluator: &'a mut dyn Evaluator,
+    task: &'a Task<'a>,
+    by: By,
+    /// Where the state lies on the device, a scratch behind it.
+    place: Address,
+    factor: Address,
+    /// What the device was last seen to hold.
+    state: Filled<Layout>,
+    columns: Vec<f64>,
+    /// What came before this run and beside the device's counts.
+    work: Work,
+    /// Steps taken: each has its lanes in another order.
+    steps: u64,
+}
+
+impl Run for Stepped<'_> {
+    fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
+        self.work = self.work();
+        self.fill(start, scaling);
+        self.write(0..self.state.layout.words);
+        self.evaluate()?;
+        if self.request() == Request::Host {
+            self.measure_columns(start)?;
+            self.evaluate()?;
+        }
+        if self.request() == Request::Host { Err(Failure::Overflow) } else { Ok(()) }
+    }
+
+    fn run(&mut self) -> Result<Termination, Failure> {
+        loop {
+            match self.request() {
+                Request::Evaluate => self.evaluate()?,
+                Request::Factor => self.take_factor()?,
+                Request::Done | Request::Host | Request::Continue => break,
+            }
+        }
+        let word = self.state.words[self.state.layout.termination.start];
+        Ok(termination_of(Reason::from_word(word).unwrap_or(Reason::None)))
+    }
+
+    fn report(&self, termination: Termination, out: &mut Outcome) {
+        let layout = &self.state.layout;
+        let mut sums = self.numbers(&layout.present.sums);
+        let cost = sums.pop().unwrap_or(f64::NAN);
+        *out = Outcome {
+            params: self.numbers(&layout.present.params),
+            cost,
+            normal: Normal { n: layout.z.len(), products: sums, cost },
+            termination,
+            work: self.work(),
+            columns: self.columns.clone(),
+            effects: self.numbers(&layout.effects),
+            retried: false,
+            most_weight: f64::INFINITY,
+        };
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.work().evaluations >= self.limit()
+    }
+}
+
+impl<'a> Stepped<'a> {
+    fn new(
+        device: &Arc<Emulator>,
+        evaluator: &'a mut dyn Evaluator,
+        task: &'a Task<'a>,
+        by: By,
+    ) -> Self {
+        let (params, free) = (task.problem.start.len(), task.problem.free.len());
+        let size = Size { columns: 0, params, free };
+        let state = Filled::<Layout>::new(size);
+        let image = device.compile(&solver_text(size, by), (9, 0)).expect("an image");
+        let module = device.load(&image.bytes).expect("a module");
+        let bytes = 8 * (state.layout.words + words::<ScratchLayout>(size));
+        Stepped {
+            device: device.clone(),
+            module,
+            evaluator,
+            task,
+            by,
+            place: device.allocate(bytes).expect("memory"),
+            factor: device.allocate(8 * (free + 1).pow(2)).expect("memory"),
+            state,
+            columns: vec![1.0; free],
+            work: task.work,
+            steps: 0,
+        }
+    }
+
+    /// Says what the fit is and where it begins.
+    fn fill(&mut self, start: &[f64], scaling: Scaling) {
+        let Task { problem, options, .. } = *self.task;
+        let limit = self.limit();
+        let layout = self.state.layout.clone();
+        let state = &mut self.state;
+        state.words.fill(0);
+        state.set(&layout.request, [Request::Evaluate]);
+        state.set(&layout.evaluations, [self.work.evaluations]);
+        state.set(&layout.iterations, [self.work.iterations]);
+        state.set(&layout.trial.params, start.iter().copied());
+        state.set(&layout.limit, [limit]);
+        state.set(&layout.earlier, [self.work.iterations]);
+        let scaling = match scaling {
+            Scaling::Monotone => interface::Scaling::Monotone,
+            Scaling::Present => interface::Scaling::Present,
+        };
+        state.set(&layout.scaling, [scaling]);
+        state.set(&layout.points_counted, [problem.points]);
+        state.set(&layout.ftol, [options.ftol]);
+        state.set(&layout.xtol, [options.xtol]);
+        state.set(&layout.gtol, [options.gtol]);
+        state.set(&layout.etol, [options.etol]);
+        let row_error = if problem.absolute { problem.row_unit } else { 0.0 };
+        state.set(&layout.row_error, [row_error]);
+        state.set(&layout.initial_radius, [options.initial_radius]);
+        state.set(&layout.rounding, [problem.rounding()]);
+        state.set(&layout.square, [problem.square]);
+        state.set(&layout.bulk, [problem.bulk()]);
+        state.set(&layout.floor, [ITERATION_FLOOR]);
+        state.set(&layout.columns, self.columns.iter().copied());
+        state.set(&layout.lower, problem.free.iter().map(|&k| problem.bounds[k].0));
+        state.set(&layout.upper, problem.free.iter().map(|&k| problem.bounds[k].1));
+        state.set(&layout.free, problem.free.iter().copied());
+        state.set(&layout.unused, problem.unused.iter().copied());
+    }
+
+    fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
+        self.state.words[at.clone()].iter().map(|&word| f64::from_bits(word)).collect()
+    }
+
+    fn count(&self, at: &Range<usize>) -> usize {
+        self.state.words[at.start] as usize
+    }
+
+    fn request(&self) -> Request {
+        let word = self.state.words[self.state.layout.request.start];
+        Request::from_word(word).unwrap_or(Request::Done)
+    }
+
+    /// What all runs have cost so far.
+    fn work(&self) -> Work {
+        let layout = &self.state.layout;
+        Work {
+            evaluations: self.count(&layout.evaluations),
+            other_passes: self.work.other_passes + self.count(&layout.factorisations),
+            iterations: self.count(&layout.iterations),
+        }
+    }
+
+    fn limit(&self) -> usize {
+        self.task.options.evaluations(self.columns.len())
+    }
+
+    fn upload(&self, to: Address, words: &[u64]) {
+        self.device.upload(to, bytemuck::cast_slice(words), Queue::Work).expect("an upload");
+    }
+
+    fn write(&self, at: Range<usize>) {
+        self.upload(Address(self.place.0 + 8 * at.start as u64), &self.state.words[at]);
+    }
+
+    /// Brings the sums at the trial, and looks where they lead.
+    fn evaluate(&mut self) -> Result<(), Failure> {
+        let layout = self.state.layout.clone();
+        let params = self.numbers(&layout.trial.params);
+        let mut normal = Normal::zero(layout.z.len());
+        self.evaluator.normal(&params, &self.columns, &mut normal)?;
+        let sums = normal.products.iter().copied().chain([normal.cost]);
+        self.state.set(&layout.trial.sums, sums);
+        self.write(layout.trial.sums);
+        self.step(None);
+        Ok(())
+    }
+
+    /// Brings the factor at the present point, and looks where it leads.
+    fn take_factor(&mut self) -> Result<(), Failure> {
+        let layout = &self.state.layout;
+        let params = self.numbers(&layout.present.params);
+        let mut factor = RFactor::zero(layout.z.len());
+        self.evaluator.factor(&params, &self.columns, &mut factor)?;
+        let words: Vec<u64> = factor.r.iter().map(|v| v.to_bits()).collect();
+        self.upload(self.factor, &words);
+        self.step(Some(self.factor));
+        Ok(())
+    }
+
+    fn step(&mut self, factor: Option<Address>) {
+        self.steps += 1;
+        self.device.set_seed(self.steps);
+        let arguments = [self.place.0.to_ne_bytes(), factor.map_or(0, |f| f.0).to_ne_bytes()];
+        let geometry = Geometry { blocks: 1, threads: self.by.lanes() };
+        let (device, at) = (&self.device, [&arguments[0][..], &arguments[1][..]]);
+        device.launch(self.module, "go_on", geometry, &at).expect("a step");
+        let words = bytemuck::cast_slice_mut(&mut self.state.words);
+        device.download(self.place, words).expect("the state");
+    }
+
+    /// What the host does about a start whose sums are not finite or not safe.
+    fn measure_columns(&mut self, start: &[f64]) -> Result<(), Failure> {
+        self.work.other_passes += 1;
+        if let Some(point) = self.evaluator.first_bad_point(start) {
+            return Err(Failure::Start(point));
+        }
+        let mut largest = vec![0.0; self.columns.len()];
+        self.evaluator.magnitudes(start, &mut largest)?;
+        self.work.other_passes += 1;
+        self.columns.iter_mut().zip(&largest).for_each(|(c, &m)| *c = unit_of(m));
+        let layout = self.state.layout.clone();
+        self.state.set(&layout.columns, self.columns.iter().copied());
+        self.state.set(&layout.rescaled, [true]);
+        self.state.set(&layout.request, [Request::Evaluate]);
+        self.write(0..layout.words);
+        Ok(())
+    }
+}
+
+impl Drop for Stepped<'_> {
+    fn drop(&mut self) {
+        self.device.release(self.place);
+        self.device.release(self.factor);
+        self.device.unload(self.module);
+    }
+}
