@@ -1,6 +1,6 @@
 //! How the lanes of a warp go on: one instruction after the other, until they part, wait or end.
 
-use super::arithmetic::arithmetic;
+use super::arithmetic::{arithmetic, exchanged};
 use super::block::{Access, Block, ILLEGAL_INSTRUCTION, LAUNCH_FAILED, STACK};
 use super::clock::Counts;
 use super::compare::{Comparison, compare};
@@ -12,8 +12,8 @@ use super::warp::{Group, Order, State, Warp};
 use super::{Fault, Loaded, TIMEOUT};
 use crate::mutant::{Mistake, Site};
 use crate::program::{
-    Address, Arithmetic, Atomic, Form, Function, Instruction, Module, Operand, Operation, Register,
-    Scope, Space, Special, Type,
+    Address, Function, Instruction, Module, Operand, Operation, Register, Scope, Space, Special,
+    Type,
 };
 
 /// A warp that runs, in its block.
@@ -492,23 +492,4 @@ impl<'a> Run<'a, '_> {
         };
         inside.map(|at| lane * function.frame_bytes + at).ok_or_else(outside)
     }
-}
-
-/// What an atomic operation leaves where it found `before`; `None` for what is not implemented.
-fn exchanged(kind: Atomic, of: Type, before: u64, first: u64, second: u64) -> Option<u64> {
-    let kind = match kind {
-        Atomic::Exchange => return Some(first),
-        Atomic::CompareAndSwap => {
-            let is_it = low(before, of.bytes()) == low(first, of.bytes());
-            return Some(if is_it { second } else { before });
-        }
-        Atomic::Add => Arithmetic::Add,
-        Atomic::Minimum => Arithmetic::Minimum,
-        Atomic::Maximum => Arithmetic::Maximum,
-        Atomic::And => Arithmetic::And,
-        Atomic::Or => Arithmetic::Or,
-    };
-    let (before, first, none) = ([before; 32], [first; 32], [0; 32]);
-    let from = [&before, &first, &none, &none];
-    Some(arithmetic(kind, of, Form::PLAIN, from, &mut [0; 32], 1)?[0])
 }
