@@ -6,7 +6,8 @@ __device__ __forceinline__ double difference(const double* of, int c, int j) {
 }
 
 // Takes the present point and the Gauss-Newton step from it, s.delta, and replaces that by the mixed
-// one, delta - sum gamma_i (dq_i + ddelta_i) with gamma that minimises |D (delta - sum gamma_i ddelta_i)|.
+// one, delta - sum gamma_i (dq_i + ddelta_i) with gamma that minimises |D (delta - sum gamma_i ddelta_i)|. Each lane
+// reads and writes the numbers of s.delta that are its own.
 __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
     const int m = int(s.held) > DEPTH ? DEPTH : int(s.held);
     const bool full = int(s.held) > DEPTH;
@@ -15,7 +16,6 @@ __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
     double* factor = rows + FREE * (DEPTH + 1);
     double* r = factor + (DEPTH + 1) * (DEPTH + 1);
     double* gamma = r + DEPTH * DEPTH;
-    g.sync();
     each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int c = 0; full && c < DEPTH; ++c) {
@@ -29,7 +29,9 @@ __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
         rows[m * FREE + j] = s.scale[j] * s.delta[j];
     });
     fill(g, factor, k * k, 0.0);
-    set(g, s.held, i64(k));
+    // The rows are there, and all have read how many points there were.
+    g.sync();
+    if (g.rank == 0) s.held = i64(k);
     if (m == 0) return;
     fold_rows(g, factor, k, rows, FREE, FREE);
     each(g, m, [&](int j) {
@@ -45,5 +47,4 @@ __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
         for (int c = 0; c < m; ++c)
             s.delta[j] -= gamma[c] * (difference(s.points, c, j) + difference(s.steps, c, j));
     });
-    g.sync();
 }

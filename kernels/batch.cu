@@ -86,7 +86,8 @@ __device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start
         double& param = s.trial.params[s.free[j]];
         param = beside(param, s.lower[j], s.upper[j]);
     }
-    set(g, s.scaling, i64(PRESENT));
+    if (g.rank == 0) s.scaling = PRESENT;
+    g.sync();
 }
 
 // Makes one fit in f32, for the stage in f64 that follows.
@@ -98,15 +99,14 @@ __device__ __noinline__ void make_rough_fit(Group g, const Batch& batch, i64 fit
     if (batch.continued) before = {counts[2], counts[3]};
     unsigned kind, point;
     const bool ended = begin_fit(g, batch, before, span, s, kind, point) && run_to_end(g, batch, span, bench);
-    g.sync();
     bool good = ended && batch.keep && is_good_in_f32(g, batch, span, s);
     if (good) {
+        // All have read the norms of the columns, which are worked out again.
+        g.sync();
         finish_fit(g, batch, span, bench);
         good = is_clear_of_bounds(g, batch, span, s);
     }
-    g.sync();
     if (!good) hand_on(g, batch, span, before, s, ended);
-    g.sync();
 }
 
 // Makes one fit. One that ends badly is made once more, and the results are then those of the better run.

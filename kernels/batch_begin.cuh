@@ -72,7 +72,6 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
 __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit, State& s) {
     bool wrong = false;
     each(g, PARAMS, [&](int k) { s.trial.params[k] = batch.starts[fit * batch.start_stride + k]; });
-    g.sync();
     each(g, FREE, [&](int j) {
         const i64 k = batch.free[j];
         const bool own = batch.own_lower != nullptr;
@@ -135,7 +134,6 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
     if (refused || look.odd || !ordinary || !enough) return false;
     span.whole = look.used == span.points;
     span.darkest = darkest_of(look);
-    g.sync();
     if (g.rank == 0) {
         s.request = EVALUATE;
         s.evaluations = before.evaluations;

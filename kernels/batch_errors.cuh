@@ -23,7 +23,6 @@ __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const S
             const double pivot = s.norms[j] == 0.0 ? 1.0 : s.r[j * FREE + j] / s.norms[j];
             least = fmin(least, pivot * pivot);
         }
-        g.sync();
         if (least > WELL_CONDITIONED) return;
     }
     factor_fit(g, batch, span, s.present.params, bench);
@@ -128,7 +127,7 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) bench.factor[j * K + i] = s.r[j * FREE + i];
     });
-    g.sync();
+    // Each lane reads its own columns of it.
     spectrum_of(g, bench.factor, kept, w.room, w.room + FREE * FREE, bench.spectrum);
     const bool found = spectrum.found != 0.0;
     i64 rows = s.points_counted < ROWS_WITH_ERROR ? s.points_counted : ROWS_WITH_ERROR;
@@ -181,7 +180,6 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
         (lower ? low : high) |= 1u << j;
     }
     const unsigned kept = ALL & ~(low | high);
-    g.sync();
     fill(g, s.delta, FREE, 0.0);
     g.sync();
     reduced_model(g, s, kept, w);

@@ -33,9 +33,8 @@ struct Bench {
 };
 static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
 
-// What all points share, for the parameters at `params`.
+// What all points share, for the parameters at `params`, which all threads see.
 __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
-    g.sync();
     if (g.rank == 0) model_uniforms(params, common.u);
     each(g, FREE, [&](int j) { common.columns[j] = 1; });
     g.sync();
@@ -107,11 +106,10 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
         if (m < share.count) out[share.first + m] = sums[m];
 }
 
-// Writes the rows from point `first` on to the tile, zeros beyond the last. `sums`: what the points of the calling
-// lane are added to.
+// Writes the rows from point `first` on to the tile, which nobody reads any more, zeros beyond the last. `sums`: what
+// the points of the calling lane are added to.
 __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Span& span, i64 first, double floor,
                                           const Common& common, Tile& tile, double* sums) {
-    g.sync();
     each(g, TILE, [&](int i) {
         Term row[K], cost, influence[INFLUENCES];
         row_at(batch, span, first + i, common, floor, row, cost, influence);
@@ -132,6 +130,7 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
     double influence[INFLUENCES] = {};
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
+        g.sync();
         fill_tile(g, batch, span, first, floor, bench.common, bench.tile, influence);
         const double* rows = bench.tile.rows;
         each(g, SUMMED, [&](int m) {
@@ -146,8 +145,8 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
     }
 }
 
-// The sums over the points of a fit at `params`, PARAMS numbers, into `out`, SUMS numbers that all lanes may
-// read afterwards.
+// The sums over the points of a fit at `params`, PARAMS numbers that all lanes see, into `out`, SUMS numbers that all
+// lanes may read after a barrier; under a loss at once.
 __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                      double floor, Bench& bench, double* out) {
     prepare_lanes(g, params, bench.common);
@@ -156,10 +155,11 @@ __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& sp
     else
         sum_by_tiles(g, batch, span, floor, bench, out);
     g.sync();
-    if (LOSS == LINEAR) set(g, out[PRODUCTS], 0.5 * out[PRODUCTS - 1]);
+    if (LOSS == LINEAR && g.rank == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
 }
 
-// The triangular factor of the rows of a fit at `params`, into bench.factor, and the sums of their influence.
+// The triangular factor of the rows of a fit at `params`, which all lanes see, into bench.factor, and, for all to read
+// after a barrier, the sums of their influence.
 __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                         Bench& bench) {
     prepare_lanes(g, params, bench.common);
@@ -176,6 +176,5 @@ __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span&
 #pragma unroll
         for (int m = 0; m < (INFLUENCES + Group::size - 1) / Group::size; ++m)
             if (m < share.count) bench.influence[share.first + m] = sums[m];
-        g.sync();
     }
 }

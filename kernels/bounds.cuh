@@ -65,7 +65,6 @@ __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigne
         push = w.part[j];
         strongest = 1u << j;
     }
-    g.sync();
     return strongest;
 }
 
@@ -77,7 +76,6 @@ __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
     const double guess = s.lambda, radius = s.radius;
     unsigned moving = all, lowered = 0, released = 0;
     double lambda = guess;
-    g.sync();
     fill(g, s.delta, FREE, 0.0);
     g.sync();
 #pragma unroll 1
@@ -89,7 +87,6 @@ __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
             lambda = region_step(g, count(moving), radius, guess, w);
             scatter(g, w.part, moving, s.delta);
             leaving = leaving_parameters(s, moving);
-            g.sync();
         }
         if (leaving == 0) {
             const unsigned inwards = pushed_inwards(g, s, all & ~moving & ~released, lowered, w);

@@ -58,15 +58,14 @@ __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
         if (fabs(w.r[i * m + i]) > 8.0 * m * EPSILON * s.norms[j]) basis |= 1u << j;
     }
     const int k = count(basis);
-    g.sync();
     fill(g, s.delta, FREE, 0.0);
     g.sync();
     restrict_model(g, s, basis, w);
     if (!is_regular(g, w.r, k)) return false;
     gauss_newton(g, w.r, w.z, k, w.part);
     fill(g, w.z + k, m - k, 0.0);
+    // Each lane scatters to where it has filled.
     fill(g, w.step, FREE, 0.0);
-    g.sync();
     scatter(g, w.part, basis, w.step);
     return true;
 }
@@ -76,7 +75,6 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);
     if (moving != ALL) {
-        g.sync();
         fill(g, s.delta, FREE, 0.0);
         g.sync();
     }
@@ -85,7 +83,6 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     if (is_regular(g, w.r, m)) {
         gauss_newton(g, w.r, w.z, m, w.part);
         fill(g, w.step, FREE, 0.0);
-        g.sync();
         scatter(g, w.part, moving, w.step);
     } else {
         exists = basic_step(g, s, w);
@@ -99,7 +96,6 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
         for (int j = 0; j < FREE; ++j)
             if (contains(moving, j)) change = fmax(change, fabs(w.step[j]) / size_of(s, j, deviation));
     }
-    g.sync();
     if (g.rank == 0) {
         s.fall = fall;
         s.change = change;

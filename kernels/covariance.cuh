@@ -27,5 +27,6 @@ __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double
     g.sync();
     fold_rows(g, r, m, rows, FREE, FREE);
     const bool found = jacobi_svd(g, r, m, out.sigma, out.v);
-    set(g, out.found, found ? 1.0 : 0.0);
+    if (g.rank == 0) out.found = found ? 1.0 : 0.0;
+    g.sync();
 }

@@ -79,12 +79,11 @@ __device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
     return reflection_of_total(alpha, total);
 }
 
-// Folds the rows of a warp into its factor; the rows are overwritten. All lanes call. Diagonal
-// elements have either sign; a column of zeros is left alone, and what is not a number spoils its
+// Folds the rows of a warp, each of which its own lane has written, into its factor, which all lanes see; the rows are
+// overwritten. All lanes call, and see the factor afterwards. Diagonal elements have either sign; a column of zeros is left alone, and what is not a number spoils its
 // column and those after it.
 __device__ __noinline__ void fold(Fold& fold) {
     const int lane = threadIdx.x & 31;
-    __syncwarp();
 #pragma unroll 1
     for (int j = 0; j < K; ++j) {
         double v[LANE_ROWS];

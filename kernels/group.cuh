@@ -4,6 +4,10 @@
 // Rules of what is written over a Group: every thread of the group comes by with the same arguments; vectors are
 // shared out by `each`; scalars are computed by every thread alike, from memory that all of them see, in the order
 // of a serial loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
+//
+// Barriers stand where a thread reads what another has written, or writes what another may still read; nowhere else,
+// and a mistake in each is found by tests (tests/device/soft_cuda/mutants). Element i of a vector is the same thread's in
+// every `each`, `copy` and `fill`, which so need none between them. Votes order nothing.
 
 // N neighbouring lanes of a warp, N a power of two: the warp holds 32 / N such groups, which do not wait for
 // each other.

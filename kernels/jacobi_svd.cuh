@@ -13,15 +13,14 @@ __device__ __noinline__ double cosine(const double* x, double x_norm, const doub
     return product / ((x_norm * x_scale) * (y_norm * y_scale));
 }
 
-// |x|; a column too short for its rotations to be representable is set to zero.
+// |x|; a column too short for its rotations to be representable is set to zero, for all to see after a barrier.
 __device__ __noinline__ double norm_or_clear(Group g, double* x, int n) {
     const double squares = dot(x, x, n);
     if (squares > SAFE) return sqrt(squares);
     const double size = largest(x, n);
-    g.sync();
     if (size < 1e-290) {
-        fill(g, x, n, 0.0);
         g.sync();
+        fill(g, x, n, 0.0);
         return 0.0;
     }
     const double scale = power_of_two_near_reciprocal(size);
@@ -92,14 +91,13 @@ __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n
 
 // a: n x n, overwritten. sigma: n singular values, descending. v: n x n, right singular vectors.
 // False, with NaN, if a holds anything not finite; false, with the values reached, if the columns were
-// not orthogonal after MAX_SWEEPS.
+// not orthogonal after MAX_SWEEPS. A barrier must follow.
 __device__ __noinline__ bool jacobi_svd(Group g, double* a, int n, double* sigma, double* v) {
     const double size = largest(a, n * n);
     g.sync();
     if (size == INFINITE) {
         fill(g, sigma, n, NOT_A_NUMBER);
         fill(g, v, n * n, NOT_A_NUMBER);
-        g.sync();
         return false;
     }
     const double scale = size > 0.0 ? power_of_two_near_reciprocal(size) : 1.0;
@@ -130,7 +128,7 @@ __device__ __noinline__ bool jacobi_svd(Group g, double* a, int n, double* sigma
 #pragma unroll 1
     for (int p = 0; p < n; ++p) {
         bring_longest(g, p, a, n, sigma, v);
-        set(g, sigma[p], sigma[p] / scale);
+        if (g.rank == 0) sigma[p] /= scale;
     }
     return converged;
 }

@@ -29,7 +29,7 @@ __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
             w.room[j * FREE + i] = unit == 0.0 ? alone : product(sums, i, j) / unit;
         }
     });
-    g.sync();
+    // Each lane begins with its own columns.
     if (!cholesky(g, w.room, FREE, s.r)) return false;
     double least = 1.0;
 #pragma unroll 1
@@ -46,14 +46,13 @@ __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
     return true;
 }
 
-// Takes R and z from the factor of [J r], (FREE + 1) x (FREE + 1).
+// Takes R and z from the factor of [J r], (FREE + 1) x (FREE + 1). A barrier must follow.
 __device__ __noinline__ void set_factor(Group g, State& s, const double* factor) {
     each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int i = 0; i < FREE; ++i) s.r[j * FREE + i] = i <= j ? factor[j * K + i] : 0.0;
         s.z[j] = factor[FREE * K + j];
     });
-    g.sync();
 }
 
 // Writes R delta to t.
@@ -76,7 +75,6 @@ __device__ __noinline__ double predicted_change(Group g, const State& s, Scratch
         square += w.t[i] * w.t[i];
         slope += w.t[i] * s.z[i];
     }
-    g.sync();
     return 0.5 * square + slope;
 }
 

@@ -95,6 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
 
     // The slices' sums one after the other, each thread's square at tiles + its number.
     for (int s = 1; s < GRAM_SLICES; ++s) {
+        if (s > 1) __syncthreads();
         const int lane = threadIdx.x % (GRAM_LINE * GRAM_LINE);
 #pragma unroll
         for (int m = 0; m < GRAM_SIDE * GRAM_SIDE; ++m) {
@@ -107,7 +108,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
             const double* place = tiles + m * GRAM_LINE * GRAM_LINE + lane;
             if (slice == 0) sums[m / GRAM_SIDE][m % GRAM_SIDE] += *place;
         }
-        __syncthreads();
     }
     if (slice == 0) {
 #pragma unroll

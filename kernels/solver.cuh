@@ -6,13 +6,17 @@
 // Where the algorithm goes on.
 enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, REFINED, WEIGH, SETTLE, SETTLED };
 
+// A phase need not have others see what it writes last: `advance` sees to that before the next one.
 __device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
-    set(g, s.request, i64(request));
+    // All have seen that they were to continue.
+    g.sync();
+    if (g.rank == 0) s.request = i64(request);
     return then;
 }
 
 __device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
-    set(g, s.termination, i64(unless_degenerate(s, reason)));
+    const i64 why = unless_degenerate(s, reason);
+    if (g.rank == 0) s.termination = why;
     return wait_for(g, s, DONE, Phase(s.phase));
 }
 
@@ -29,7 +33,7 @@ __device__ __noinline__ void relinearised(Group g, State& s) {
     each(g, FREE, [&](int j) {
         s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
     });
-    set(g, s.moving, i64(moving_parameters(s)));
+    if (g.rank == 0) s.moving = i64(moving_parameters(s));
 }
 
 // Brings the linear model to the present point.
@@ -44,10 +48,10 @@ __device__ __forceinline__ bool is_beside(double value, double bound) {
     return fabs(value - bound) < 2.0 * EPSILON * fabs(bound);
 }
 
-// Sets the trial to the present point plus the step. Whether anything moved.
+// Sets the trial to the present point plus the step, of which each lane reads what it has written. Whether anything
+// moved.
 __device__ __noinline__ bool move_trial(Group g, State& s) {
     bool moved = false;
-    g.sync();
     each(g, FREE, [&](int j) {
         const double q = s.present.q[j], d = s.delta[j];
         double param = clamp((q + d) * s.columns[j], s.lower[j], s.upper[j]);
@@ -67,7 +71,7 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
 // Asks for the sums at the trial; they are not finite if the point itself is not.
 __device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
     if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
-    set(g, s.trial.sums[SUMS - 1], NOT_A_NUMBER);
+    if (g.rank == 0) s.trial.sums[SUMS - 1] = NOT_A_NUMBER;
     return then;
 }
 
@@ -100,7 +104,6 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
     g.sync();
     const double length = scaled_norm(s.present.q, s.scale, FREE), residual = sqrt(2.0 * cost_of(s.present));
     const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
-    g.sync();
     if (g.rank == 0) {
         s.radius = s.initial_radius * size;
         s.lambda = 0.0;
@@ -109,26 +112,22 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
     return LOOK;
 }
 
-// Goes to the trial, where a full step leads, without an evaluation there.
+// Goes to the trial, where a full step leads, without an evaluation there. The phase ends then.
 __device__ __noinline__ void go_unseen(Group g, State& s) {
     const double cost = cost_of(s.present) - s.fall;
     g.sync();
     copy(g, s.trial.params, s.present.params, PARAMS);
     copy(g, s.trial.q, s.present.q, FREE);
-    set(g, s.present.sums[SUMS - 1], cost);
-    g.sync();
+    if (g.rank == 0) s.present.sums[SUMS - 1] = cost;
 }
 
 // Takes the full step, which is in w.step, without an evaluation, unless a bound is in its way.
 __device__ __noinline__ bool take_full_step(Group g, State& s, Scratch& w) {
-    g.sync();
     copy(g, w.step, s.delta, FREE);
-    g.sync();
     move_trial(g, s);
     bool goes = all_finite(g, s.trial.params, PARAMS);
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) goes &= s.trial.q[j] == s.present.q[j] + s.delta[j];
-    g.sync();
     if (goes) go_unseen(g, s);
     return goes;
 }
@@ -143,7 +142,7 @@ __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     if (reason == NONE) {
         reason = interrupted(s);
         if (reason != NONE) return end(g, s, reason);
-        set(g, s.shortenings, i64(0));
+        if (g.rank == 0) s.shortenings = 0;
         return PROPOSE;
     }
     const double ceiling = cost_of(s.present) + noise_of(s);
@@ -166,12 +165,15 @@ __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
     const double length = scaled_norm(s.delta, s.scale, FREE);
     const bool first = s.iterations == s.earlier && s.shortenings == 0 && !s.cut;
     const double radius = first ? fmin(s.radius, length) : s.radius;
-    set(g, s.length, length);
-    set(g, s.radius, radius);
+    g.sync();
+    if (g.rank == 0) {
+        s.length = length;
+        s.radius = radius;
+    }
     if (move_trial(g, s)) return evaluate_trial(g, s, JUDGE);
     if (s.cut && radius > EPSILON * scaled_norm(s.present.q, s.scale, FREE)) {
         // Bounds leave nothing of this step; a shorter one goes down the gradient.
-        set(g, s.radius, 0.25 * radius);
+        if (g.rank == 0) s.radius = 0.25 * radius;
         return PROPOSE;
     }
     return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
@@ -199,8 +201,12 @@ __device__ __noinline__ void resize(Group g, State& s, double actual, double rat
         radius = fmax(least, s.length / 0.5);
         lambda *= 0.5;
     }
-    set(g, s.radius, radius);
-    set(g, s.lambda, lambda);
+    g.sync();
+    if (g.rank == 0) {
+        s.radius = radius;
+        s.lambda = lambda;
+    }
+    g.sync();
 }
 
 // The sums at the trial are there: accept the step, or try a shorter one.
@@ -221,14 +227,16 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
                 s.ratio = ratio;
                 s.full = full;
             }
-            g.sync();
             return linearise(g, s, w, ACCEPTED);
         }
         if (s.radius <= EPSILON * scaled_norm(s.present.q, s.scale, FREE)) return end(g, s, NO_PROGRESS);
     } else {
-        set(g, s.radius, 0.25 * fmin(s.length, s.radius));
-        set(g, s.lambda, 4.0 * s.lambda);
-        set(g, s.shortenings, s.shortenings + 1);
+        if (g.rank == 0) {
+            s.radius = 0.25 * fmin(s.length, s.radius);
+            s.lambda *= 4.0;
+            s.shortenings += 1;
+        }
+        g.sync();
         if (s.shortenings > MAX_SHORTENINGS) return end(g, s, MODEL_NON_FINITE);
     }
     const Reason reason = interrupted(s);
@@ -237,7 +245,8 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
 
 // The step is taken and the linear model is there.
 __device__ __noinline__ Phase accepted(Group g, State& s) {
-    set(g, s.small, i64(s.full ? step_was_small(s) : NONE));
+    const i64 small = s.full ? step_was_small(s) : NONE;
+    if (g.rank == 0) s.small = small;
     return LOOK;
 }
 
@@ -263,9 +272,11 @@ __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     if ((enough && !settled) || interrupted(s) != NONE) return SETTLE;
     g.sync();
     copy(g, w.step, s.delta, FREE);
-    set(g, s.refined_change, s.change);
-    set(g, s.moving_before, s.moving);
-    set(g, s.refinements, s.refinements + 1);
+    if (g.rank == 0) {
+        s.refined_change = s.change;
+        s.moving_before = s.moving;
+        s.refinements += 1;
+    }
     mix(g, s, w);
     const bool moved = move_trial(g, s);
     if (settled) {
@@ -288,11 +299,11 @@ __device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
     const bool at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
     const bool ends = count(unsigned(s.moving)) != count(unsigned(s.moving_before))
         || s.change > 2.0 * s.best_change;
-    set(g, s.at_best, i64(at_best));
+    if (g.rank == 0) s.at_best = i64(at_best);
     if (ends) return SETTLE;
     if (at_best) {
-        set(g, s.best_change, s.change);
         copy_point(g, s.present, s.best);
+        if (g.rank == 0) s.best_change = s.change;
     }
     return REFINE;
 }
@@ -308,9 +319,11 @@ __device__ __noinline__ Phase settled(Group g, State& s) {
     return end(g, s, finished(s) == EXACT_FIT ? EXACT_FIT : Reason(s.reason));
 }
 
-// Goes on from s.phase until something is wanted that needs the points, or the fit has ended.
+// Goes on from s.phase until something is wanted that needs the points, or the fit has ended. Since all threads have
+// read the last request there must have been a barrier.
 __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
-    set(g, s.request, i64(CONTINUE));
+    if (g.rank == 0) s.request = CONTINUE;
+    g.sync();
 #pragma unroll 1
     while (s.request == CONTINUE) {
         Phase next = SETTLED;
@@ -331,14 +344,15 @@ __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
     }
 }
 
-// The sums at the trial have come.
+// The sums at the trial have come. `advance` follows.
 __device__ void evaluated(Group g, State& s) {
-    set(g, s.evaluations, s.evaluations + 1);
+    g.sync();
+    if (g.rank == 0) s.evaluations += 1;
 }
 
-// The factor at the present point has come, (FREE + 1) x (FREE + 1).
+// The factor at the present point has come, (FREE + 1) x (FREE + 1). `advance` follows.
 __device__ __noinline__ void factored(Group g, State& s, const double* factor) {
-    set(g, s.factorisations, s.factorisations + 1);
+    if (g.rank == 0) s.factorisations += 1;
     set_factor(g, s, factor);
     relinearised(g, s);
 }

@@ -53,9 +53,7 @@ __device__ __noinline__ double scaled_gradient(Group g, const double* r, const d
         t[j] = sum / scale[j];
     });
     g.sync();
-    const double squares = squares_in_order(t, n);
-    g.sync();
-    return sqrt(squares);
+    return sqrt(squares_in_order(t, n));
 }
 
 // Writes the step of the n x n problem in w.r and w.z under w.scale to w.part and returns lambda.
@@ -81,8 +79,8 @@ __device__ __noinline__ double region_step(Group g, int n, double radius, double
     for (int step = 0; step < MAX_NEWTON_STEPS; ++step) {
         if (lambda == 0.0) lambda = fmax(0.001 * upper, SMALLEST);
         const double root = sqrt(lambda);
+        // Each lane damps its own columns.
         each(g, n, [&](int i) { w.damping[i] = root * scale[i]; });
-        g.sync();
         damped(g, r, n, w.damping, z, s, d, w.room + n * n);
         solve_step(g, s, n, d);
         const double before = excess;

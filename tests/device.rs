@@ -19,6 +19,8 @@ mod nist;
 mod streams;
 #[path = "support/suite.rs"]
 mod suite;
+#[path = "support/twins.rs"]
+mod twins;
 
 use dualfit::device::{Costs, Device, Processor};
 use dualfit::{Backend, CurveFit, Data, Error};
@@ -55,6 +57,7 @@ batches::batches_on!(on_device);
 batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);
+twins::twins_on!(on_device);
 
 #[test]
 fn whatever_call_fails_nothing_is_lost() {

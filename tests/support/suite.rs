@@ -108,7 +108,13 @@ pub(crate) use tests_on;
 pub type Place<'a> = &'a dyn Fn(CurveFit) -> CurveFit;
 
 /// Fits on both and compares.
-fn compare(what: &str, model: &CurveFit, data: &Data<'_>, start: &[f64], place: Place<'_>) -> Fit {
+pub fn compare(
+    what: &str,
+    model: &CurveFit,
+    data: &Data<'_>,
+    start: &[f64],
+    place: Place<'_>,
+) -> Fit {
     compare_to(1e-10, what, model, data, start, place)
 }
 

@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex};
 /// Options of every compilation beside the architecture. The log tells registers and spills.
 const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
 
+/// Of portable code, too: the lines of the texts, for whoever reads it.
+const LINES: &str = "-lineinfo";
+
 /// A version or a compute capability: major and minor.
 type Version = (u32, u32);
 
@@ -130,7 +133,8 @@ fn choose(list: Candidates, capability: Version, driver: Version) -> Result<Nvrt
 impl Compiler for Nvrtc {
     /// The options are part of it: with others the images would be others.
     fn identity(&self) -> String {
-        format!("NVRTC {}.{} {}", self.version.0, self.version.1, OPTIONS.join(" "))
+        let (major, minor) = self.version;
+        format!("NVRTC {major}.{minor} {} {LINES}", OPTIONS.join(" "))
     }
 
     fn compile(&self, source: &str, capability: (u32, u32)) -> Result<Image, CompileError> {
@@ -143,7 +147,9 @@ impl Compiler for Nvrtc {
             Target::Portable((major, minor)) => format!("compute_{major}{minor}"),
         };
         let architecture = format!("--gpu-architecture={architecture}");
-        let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
+        let lines = matches!(target, Target::Portable(_)).then_some(LINES);
+        let options: Vec<&str> =
+            OPTIONS.into_iter().chain(lines).chain([architecture.as_str()]).collect();
         self.api.compile(source, &options, target)
     }
 }

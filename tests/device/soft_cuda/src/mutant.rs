@@ -1,83 +1,128 @@
-//! Modules that lack one of the instructions that order threads: mistakes that tests must find.
+//! Mistakes in what orders threads: instructions that are left out, or name other lanes than they should.
+//!
+//! An instruction of PTX is a copy of a place in the sources, once for each call through which it was inlined, for each
+//! unrolled turn, and for each module that has it. What counts is the place, with the calls: a barrier that is written
+//! once must be found missing once, by whichever model comes to it, while one that stands in a function and serves many
+//! callers stands for each of those that it is inlined into.
 
-use crate::program::{Module, Operation, Scope};
+use crate::program::{Line, Module, Operand, Operation, Scope};
+use std::collections::BTreeSet;
 use std::fmt;
 
-/// Which instruction is left out of modules that have a kernel of that name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mutant {
-    pub(crate) kernel: String,
-    /// Its number among the barriers of blocks and warps and the fences of the device, in the order of the text.
-    pub(crate) number: usize,
+/// What is wrong with an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mistake {
+    /// It is not there.
+    Absent,
+    /// Its mask lacks the last of its lanes.
+    Fewer,
+    /// The mask of each lane names that lane alone.
+    Alone,
+    /// Its mask names all lanes of the warp.
+    All,
 }
 
-/// What was left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The module has no such kernel.
-    Untouched,
-    /// It has no instruction of that number, but so many.
-    Over(usize),
-    LeftOut {
-        what: String,
-        function: String,
-        line: u32,
-        all: usize,
-    },
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mistake::Absent => "absent",
+            Mistake::Fewer => "fewer",
+            Mistake::Alone => "alone",
+            Mistake::All => "all",
+        })
+    }
+}
+
+/// An instruction: its function, and its number there.
+pub(crate) type Site = (usize, usize);
+
+/// A mistake at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mutant {
+    pub(crate) site: Site,
+    pub(crate) mistake: Mistake,
 }
 
 impl Mutant {
-    /// Reads `KERNEL:NUMBER`.
-    ///
-    /// # Errors
-    /// If it is not of that form.
-    pub(crate) fn parse(text: &str) -> Result<Mutant, String> {
-        let parts = text.split_once(':');
-        let read = parts.and_then(|(kernel, number)| {
-            Some(Mutant { kernel: kernel.trim().into(), number: number.trim().parse().ok()? })
-        });
-        read.ok_or_else(|| format!("SOFT_CUDA_MUTANT is not KERNEL:NUMBER: {text}"))
-    }
-
-    /// Leaves the instruction out of a module.
-    pub(crate) fn apply(&self, module: &mut Module) -> Outcome {
-        if module.kernel(&self.kernel).is_none() {
-            return Outcome::Untouched;
-        }
-        let mut all = 0;
-        let mut outcome = None;
-        for function in &mut module.functions {
-            for instruction in &mut function.code {
-                let orders = matches!(
-                    instruction.operation,
-                    Operation::Barrier
-                        | Operation::WarpBarrier { .. }
-                        | Operation::Fence { scope: Scope::Device | Scope::System }
-                );
-                if orders && all == self.number {
-                    let what = format!("{:?}", instruction.operation);
-                    outcome = Some((what, function.name.clone(), instruction.line));
-                    // A fence of a block orders nothing here that its barriers do not.
-                    instruction.operation = Operation::Fence { scope: Scope::Block };
-                }
-                all += usize::from(orders);
-            }
-        }
-        match outcome {
-            Some((what, function, line)) => Outcome::LeftOut { what, function, line, all },
-            None => Outcome::Over(all),
+    /// What a mask becomes in a lane.
+    pub(crate) fn mask(self, lane: usize, named: u32) -> u32 {
+        match self.mistake {
+            Mistake::Absent => named,
+            Mistake::Fewer => named & !(1 << named.checked_ilog2().unwrap_or(0)),
+            Mistake::Alone => 1 << lane,
+            Mistake::All => u32::MAX,
         }
     }
 }
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Untouched => write!(f, "nothing was left out"),
-            Outcome::Over(all) => write!(f, "only {all} instructions order threads"),
-            Outcome::LeftOut { what, function, line, all } => {
-                write!(f, "left out of {all}: {what} in line {line} in {function}")
+impl Operation {
+    /// Whether it orders what threads of a block or of the device do.
+    pub(crate) fn orders(&self) -> bool {
+        let fence = matches!(self, Operation::Fence { scope: Scope::Device | Scope::System });
+        fence || matches!(self, Operation::Barrier | Operation::WarpBarrier { .. })
+    }
+
+    /// The lanes that it names, where it waits for lanes.
+    pub(crate) fn mask(&self) -> Option<Operand> {
+        match *self {
+            Operation::WarpBarrier { lanes }
+            | Operation::Shuffle { lanes, .. }
+            | Operation::Vote { lanes, .. } => Some(lanes),
+            _ => None,
+        }
+    }
+
+    /// What can be wrong with it. A barrier that names one lane is as good as none, and one that names all is no
+    /// mistake where its mask does so anyhow: `named` is what every lane was found to name.
+    pub(crate) fn mistakes(&self, named: u32) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if self.orders() {
+            mistakes.push(Mistake::Absent);
+        }
+        if self.mask().is_some() {
+            mistakes.push(Mistake::Fewer);
+            if !self.orders() {
+                mistakes.push(Mistake::Alone);
             }
+            if named != u32::MAX {
+                mistakes.push(Mistake::All);
+            }
+        }
+        mistakes
+    }
+}
+
+impl Module {
+    /// The instructions that order threads, of a kernel and of what it calls.
+    pub(crate) fn sites(&self, kernel: usize) -> Vec<Site> {
+        let (mut sites, mut seen, mut open) = (Vec::new(), BTreeSet::from([kernel]), vec![kernel]);
+        while let Some(function) = open.pop() {
+            for (at, instruction) in self.functions[function].code.iter().enumerate() {
+                let operation = &instruction.operation;
+                if let Operation::Call { function, .. } = *operation
+                    && seen.insert(function)
+                {
+                    open.push(function);
+                }
+                if operation.orders() || operation.mask().is_some() {
+                    sites.push((function, at));
+                }
+            }
+        }
+        sites
+    }
+
+    /// Where the sources have an instruction; its place in the text if that does not say.
+    pub(crate) fn place(&self, (function, at): Site) -> String {
+        let function = &self.functions[function];
+        let instruction = &function.code[at];
+        let line = |&(file, line): &Line| match self.files.get(&file) {
+            Some(name) => format!("{}:{line}", name.rsplit('/').next().unwrap_or(name)),
+            None => format!("{file}:{line}"),
+        };
+        match instruction.source.is_empty() {
+            true => format!("{}_line_{}", function.name, instruction.line),
+            false => instruction.source.iter().map(line).collect::<Vec<_>>().join(">"),
         }
     }
 }
@@ -88,23 +133,31 @@ mod tests {
     use crate::ptx::parse;
 
     #[test]
-    fn one_instruction_is_left_out() {
-        let text = ".version 7.5\n.target sm_75\n.address_size 64\n.entry k() {\nbar.sync 0;
-            membar.cta;\nbar.warp.sync -1;\nmembar.gl;\nret;\n}";
-        let leave_out = |kernel: &str, number| {
-            let mut module = parse(text).unwrap();
-            let outcome = Mutant { kernel: kernel.into(), number }.apply(&mut module);
-            let code = module.functions.remove(0).code;
-            let left = code.iter().filter(|one| one.operation != code[1].operation).count();
-            (outcome, left)
-        };
-        assert_eq!(leave_out("other", 0), (Outcome::Untouched, 4));
-        assert_eq!(leave_out("k", 3), (Outcome::Over(3), 4));
-        let (outcome, left) = leave_out("k", 2);
-        assert_eq!(left, 3);
-        assert_eq!(outcome.to_string(), "left out of 3: Fence { scope: Device } in line 8 in k");
-        assert!(leave_out("k", 0).0.to_string().contains("Barrier in line 5"));
-        assert_eq!(Mutant::parse("k: 7"), Ok(Mutant { kernel: "k".into(), number: 7 }));
-        assert!(Mutant::parse("k").is_err() && Mutant::parse("k:x").is_err());
+    fn places_are_lines_behind_the_calls_that_led_there() {
+        let text = ".version 7.5\n.target sm_75\n.address_size 64
+            .func f() { bar.warp.sync -1; ret; }
+            .func apart() { bar.sync 0; ret; }
+            .entry k() { .loc 1 7 2
+                bar.sync 0;
+                .loc 2 3 2, function_name $L__info_string0, inlined_at 1 7 2
+                .loc 2 1 61, function_name $L__info_string1, inlined_at 2 3 2
+                membar.cta; membar.gl; call.uni f, (); ret; }
+            .file 1 \"/a/top.cu\"\n.file 2 \"below.cuh\"\n";
+        let module = parse(text).unwrap();
+        let kernel = module.kernel("k").unwrap();
+        let places: Vec<String> =
+            module.sites(kernel).into_iter().map(|site| module.place(site)).collect();
+        assert_eq!(places, ["top.cu:7", "top.cu:7>below.cuh:3>below.cuh:1", "f_line_4"]);
+    }
+
+    #[test]
+    fn masks_lose_a_lane_or_name_one_or_all() {
+        let of = |mistake| Mutant { site: (0, 0), mistake }.mask(9, 0xff00);
+        assert_eq!(of(Mistake::Fewer), 0x7f00);
+        assert_eq!(of(Mistake::Alone), 0x200);
+        assert_eq!(of(Mistake::All), u32::MAX);
+        let barrier = Operation::WarpBarrier { lanes: Operand::Constant(0xff00) };
+        assert_eq!(barrier.mistakes(0xff00), [Mistake::Absent, Mistake::Fewer, Mistake::All]);
+        assert_eq!(Operation::Barrier.mistakes(u32::MAX), [Mistake::Absent]);
     }
 }

@@ -1,5 +1,7 @@
 //! A module of PTX as it is run: functions, their instructions, and the variables of the module.
 
+use std::collections::HashMap;
+
 /// A type of PTX: what bits an operation takes, and how it reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Type {
@@ -405,6 +407,9 @@ pub(crate) enum Operation {
     Trap,
 }
 
+/// A line of a source: the file's number in [`Module::files`], and the line.
+pub(crate) type Line = (usize, usize);
+
 /// An instruction, the predicate under which it is done, and its line in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Instruction {
@@ -412,6 +417,8 @@ pub(crate) struct Instruction {
     pub(crate) guard: Option<(Register, bool)>,
     pub(crate) operation: Operation,
     pub(crate) line: u32,
+    /// Of what orders threads or waits for lanes: where the source has it, behind the calls through which it was inlined.
+    pub(crate) source: Vec<Line>,
 }
 
 /// Some bytes of a function's frame.
@@ -460,6 +467,8 @@ pub(crate) struct Module {
     pub(crate) variables: Vec<Variable>,
     /// Bytes of shared memory of a block.
     pub(crate) shared_bytes: usize,
+    /// The names of sources.
+    pub(crate) files: HashMap<usize, String>,
 }
 
 impl Module {

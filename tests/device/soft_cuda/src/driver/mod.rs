@@ -5,6 +5,7 @@
 
 mod api;
 mod faults;
+mod mutants;
 mod options;
 mod report;
 mod resources;

@@ -11,13 +11,12 @@
 //! | `SOFT_CUDA_SEED` | the order in which threads run; 0: their own | 0 |
 //! | `SOFT_CUDA_RACES` | 1: accesses that nothing orders are looked for | 0 |
 //! | `SOFT_CUDA_CLOCK` | 1: the report counts the instructions of each function of a kernel by unit, and what they move | 0 |
-//! | `SOFT_CUDA_MUTANT` | `KERNEL:NUMBER`: modules with that kernel lack the barrier or fence of that number | |
+//! | `SOFT_CUDA_MUTANTS` | 1: launches are made again with each mistake in what orders their threads; the report says which showed; 2: at each instruction of each module, not each line of the sources | 0 |
 //! | `SOFT_CUDA_DUMP` | a folder for the PTX of loaded modules | |
 //! | `SOFT_CUDA_TRACE` | 1: calls and their codes are printed to stderr | 0 |
 
 use super::faults::Failure;
 use crate::machine::Settings;
-use crate::mutant::Mutant;
 use std::env;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -32,7 +31,9 @@ pub(crate) struct Options {
     /// Whether work is done when it is queued.
     pub(crate) eager: bool,
     pub(crate) failures: Vec<Failure>,
-    pub(crate) mutant: Option<Mutant>,
+    /// Whether mistakes are tried, and at each instruction.
+    pub(crate) mutants: bool,
+    pub(crate) each_mutant: bool,
     pub(crate) report: Option<PathBuf>,
     pub(crate) dump: Option<PathBuf>,
     pub(crate) trace: bool,
@@ -47,7 +48,8 @@ impl Default for Options {
             version: 13000,
             eager: false,
             failures: Vec::new(),
-            mutant: None,
+            mutants: false,
+            each_mutant: false,
             report: None,
             dump: None,
             trace: false,
@@ -81,7 +83,8 @@ impl Options {
             version: number("SOFT_CUDA_VERSION", 13000, variable)?,
             eager: flag("SOFT_CUDA_EAGER"),
             failures: failures.map(Failure::parse).collect::<Result<_, _>>()?,
-            mutant: variable("SOFT_CUDA_MUTANT").map(|text| Mutant::parse(&text)).transpose()?,
+            mutants: flag("SOFT_CUDA_MUTANTS"),
+            each_mutant: variable("SOFT_CUDA_MUTANTS").is_some_and(|value| value == "2"),
             report: variable("SOFT_CUDA_REPORT").map(PathBuf::from),
             dump: variable("SOFT_CUDA_DUMP").map(PathBuf::from),
             trace: flag("SOFT_CUDA_TRACE"),
@@ -89,6 +92,7 @@ impl Options {
                 seed: number("SOFT_CUDA_SEED", 0, variable)?,
                 finds_races: flag("SOFT_CUDA_RACES"),
                 has_clock: flag("SOFT_CUDA_CLOCK"),
+                ..Settings::default()
             },
         })
     }

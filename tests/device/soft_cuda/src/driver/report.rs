@@ -77,7 +77,8 @@ impl Driver {
         }
     }
 
-    /// `process ID`, `call FUNCTION COUNT`, `left KIND COUNT`, `races COUNT` and `clock KERNEL FUNCTION WHAT COUNT`, each on a line.
+    /// `process ID`, `call FUNCTION COUNT`, `left KIND COUNT`, `races COUNT`, `clock KERNEL FUNCTION WHAT COUNT` and
+    /// `mutant KERNEL PLACE MISTAKE FATE`, each on a line.
     pub(crate) fn report(&self) -> String {
         let mut text = format!("process {}\n", std::process::id());
         for (name, count) in &self.calls.of_each {
@@ -92,6 +93,7 @@ impl Driver {
         }
         let _ = writeln!(text, "races {}", self.races);
         self.clocks.iter().for_each(|(kernel, clock)| text += &clock.lines(kernel));
+        text += &self.mutants.lines();
         text
     }
 

@@ -111,20 +111,18 @@ impl Driver {
         }
         let text = std::str::from_utf8(image).map_err(|_| INVALID_IMAGE)?;
         self.dump(text);
-        let mut module = ptx::parse(text).map_err(|error| {
+        let module = ptx::parse(text).map_err(|error| {
             say(&format!("PTX: {error}"));
             INVALID_PTX
         })?;
-        if let Some(mutant) = &self.options.mutant {
-            say(&format!(
-                "mutant {} of {}: {}",
-                mutant.number,
-                mutant.kernel,
-                mutant.apply(&mut module)
-            ));
-        }
         let loaded = Loaded::new(module, &mut self.devices[device].memory);
-        Ok(self.register(device, Object::Module { loaded, functions: HashMap::new() }))
+        let module = self.register(device, Object::Module { loaded, functions: HashMap::new() });
+        if let (true, Some((_, Object::Module { loaded, .. }))) =
+            (self.options.mutants, self.objects.get(&module))
+        {
+            self.mutants.expect(module, loaded);
+        }
+        Ok(module)
     }
 
     /// Writes a text to the folder for PTX, if there is one.

@@ -4,6 +4,7 @@ use super::faults::{
     CONTEXT_IS_DESTROYED, Calls, INVALID_CONTEXT, INVALID_DEVICE, INVALID_HANDLE, NO_DEVICE,
     NOT_INITIALIZED, UNKNOWN, is_sticky,
 };
+use super::mutants::Mutants;
 use super::options::Options;
 use super::report::{self, Left};
 use super::resources::give_back;
@@ -86,6 +87,7 @@ pub(crate) struct Driver {
     pub(crate) races: u64,
     /// Of each kernel, if the settings ask for it.
     pub(crate) clocks: BTreeMap<String, Clock>,
+    pub(crate) mutants: Mutants,
 }
 
 impl Driver {
@@ -94,6 +96,7 @@ impl Driver {
         Driver {
             calls: Calls::new(options.failures.clone()),
             devices: (0..options.devices).map(Device::new).collect(),
+            mutants: Mutants::new(options.each_mutant),
             options,
             usable: true,
             started: false,

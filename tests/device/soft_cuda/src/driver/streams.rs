@@ -6,8 +6,9 @@
 
 use super::Answer;
 use super::faults::{INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES};
+use super::mutants::Launch;
 use super::state::{Driver, Object};
-use crate::machine::{self, Fault};
+use crate::machine::Fault;
 use std::collections::VecDeque;
 
 /// Threads of a block at most.
@@ -250,8 +251,12 @@ impl Driver {
                     return Ok(());
                 };
                 let settings = &self.options.settings;
-                let report =
-                    machine::launch(loaded, kernel, blocks, threads, &arguments, memory, settings)?;
+                let grid = (blocks, threads);
+                let launch = Launch { module, loaded, kernel, grid, arguments: &arguments };
+                let report = match self.options.mutants {
+                    true => self.mutants.try_all(&launch, memory, settings)?,
+                    false => launch.make(memory, settings)?,
+                };
                 if let Some(counts) = &report.counts {
                     let functions = &loaded.module.functions;
                     let clock = self.clocks.entry(functions[kernel].name.clone()).or_default();

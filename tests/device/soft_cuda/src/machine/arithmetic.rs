@@ -2,7 +2,7 @@
 
 use super::floats;
 use super::numbers::{Lanes, extended, lanes, low};
-use crate::program::{Arithmetic, Form, Part, Property, Type};
+use crate::program::{Arithmetic, Atomic, Form, Part, Property, Type};
 use std::array::from_fn;
 
 /// The results of all lanes, those outside of `active` without meaning. `carry`: of each lane, changed in those of `active`
@@ -28,6 +28,31 @@ pub(crate) fn arithmetic(
         }
         _ => whole(kind, of, form, from),
     }
+}
+
+/// What an atomic operation leaves where it found `before`; `None` for what is not implemented.
+pub(crate) fn exchanged(
+    kind: Atomic,
+    of: Type,
+    before: u64,
+    first: u64,
+    second: u64,
+) -> Option<u64> {
+    let kind = match kind {
+        Atomic::Exchange => return Some(first),
+        Atomic::CompareAndSwap => {
+            let is_it = low(before, of.bytes()) == low(first, of.bytes());
+            return Some(if is_it { second } else { before });
+        }
+        Atomic::Add => Arithmetic::Add,
+        Atomic::Minimum => Arithmetic::Minimum,
+        Atomic::Maximum => Arithmetic::Maximum,
+        Atomic::And => Arithmetic::And,
+        Atomic::Or => Arithmetic::Or,
+    };
+    let (before, first, none) = ([before; 32], [first; 32], [0; 32]);
+    let from = [&before, &first, &none, &none];
+    Some(arithmetic(kind, of, Form::PLAIN, from, &mut [0; 32], 1)?[0])
 }
 
 fn with_carry(

@@ -3,8 +3,10 @@
 use super::clock::Counts;
 use super::memory::{ILLEGAL_ADDRESS, Memory};
 use super::races::{Place, Races};
-use super::{Fault, Settings};
+use super::{Fault, Settings, Trial};
+use crate::mutant::{Mutant, Site};
 use crate::program::{Space, Type};
+use std::collections::BTreeMap;
 
 /// Where shared memory is among generic addresses.
 const SHARED_WINDOW: u64 = 1 << 40;
@@ -32,6 +34,12 @@ pub(crate) struct Block<'a> {
     pub(crate) races: Option<Races>,
     /// Of each function of the module.
     pub(crate) counts: Option<Vec<Counts>>,
+    pub(crate) trial: Option<Trial>,
+    notes_sites: bool,
+    pub(crate) sites: BTreeMap<Site, u32>,
+    pub(crate) issued: u64,
+    /// How many may be issued.
+    pub(crate) most_issued: u64,
 }
 
 /// An access by a thread.
@@ -73,6 +81,11 @@ impl<'a> Block<'a> {
             memory,
             races: settings.finds_races.then(|| Races::new(all)),
             counts: None,
+            trial: settings.trial,
+            notes_sites: settings.notes_sites,
+            sites: BTreeMap::new(),
+            issued: 0,
+            most_issued: settings.trial.map_or(u64::MAX, |trial| trial.most),
         }
     }
 
@@ -81,6 +94,23 @@ impl<'a> Block<'a> {
         self.number = number;
         self.shared.fill(0xff);
         self.races.iter_mut().for_each(|races| races.restart(number));
+    }
+
+    /// The mistake at an instruction, if it has one.
+    pub(crate) fn mistake_at(&self, site: Site) -> Option<Mutant> {
+        self.trial.map(|trial| trial.mutant).filter(|mutant| mutant.site == site)
+    }
+
+    /// Whether a mistake has shown, so that there is no need to go on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.trial.is_some() && self.races.as_ref().is_some_and(|races| !races.found.is_empty())
+    }
+
+    /// An instruction that orders threads is reached by lanes that all name these.
+    pub(crate) fn note(&mut self, site: Site, named: impl FnOnce() -> u32) {
+        if self.notes_sites {
+            *self.sites.entry(site).or_insert(u32::MAX) &= named();
+        }
     }
 
     /// An address of a space as a generic one.

@@ -7,12 +7,37 @@ use super::step::Run;
 use super::warp::State;
 use crate::program::{Instruction, Operand, Operation, Shuffle, Vote};
 
+/// Has lanes wait that have come to an instruction, each for those that its mask `named` names.
+///
+/// # Errors
+/// If a lane is not among those that it names, and as [`meet`].
+pub(crate) fn arrive(
+    run: &mut Run<'_, '_>,
+    (frame, at): (usize, usize),
+    instruction: &Instruction,
+    named: Operand,
+    mask: u32,
+) -> Result<(), Fault> {
+    let named = run.values(frame, named);
+    let mistake = run.block.mistake_at((run.warp.frames[frame].function, at));
+    for l in lanes(mask) {
+        let named = mistake.map_or(named[l] as u32, |mutant| mutant.mask(l, named[l] as u32));
+        if named >> l & 1 == 0 {
+            let what = "a lane that its own mask does not name";
+            return Err(run.fault(LAUNCH_FAILED, what, instruction.line, 1 << l));
+        }
+        run.warp.lane[l].state = State::AtWarp(named);
+    }
+    meet(run, at, instruction, mask)
+}
+
 /// Lets those go on that have met all lanes that their masks name. `mask`: lanes that have just come to the instruction
 /// number `at`.
 ///
 /// # Errors
-/// If a lane reads one that does not take part.
-pub(crate) fn meet(
+/// If a lane reads one that does not take part, or waits for one that has ended. Barriers and votes may name such lanes,
+/// as PTX says, but no kernel has a reason to, and a mask that is too wide shows by it.
+fn meet(
     run: &mut Run<'_, '_>,
     at: usize,
     instruction: &Instruction,
@@ -29,9 +54,8 @@ pub(crate) fn meet(
         if !lanes(needed).all(has_come) {
             continue;
         }
-        let is_shuffle = matches!(instruction.operation, Operation::Shuffle { .. });
-        if is_shuffle && named & gone != 0 {
-            let what = "a shuffle with lanes that have ended";
+        if named & gone != 0 {
+            let what = "a lane that waits for lanes that have ended";
             return Err(run.fault(LAUNCH_FAILED, what, instruction.line, 1 << l));
         }
         exchange(run, instruction, needed)?;

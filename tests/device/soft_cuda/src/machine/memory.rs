@@ -103,6 +103,26 @@ impl Memory {
         self.region(address, bytes).is_some()
     }
 
+    /// What all regions hold, one after the other.
+    pub(crate) fn contents(&self) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        for (&address, region) in &self.regions {
+            let mut bytes = vec![0; region.bytes()];
+            // The bytes are those of a region.
+            let _ = self.read(address, &mut bytes);
+            all.push(bytes);
+        }
+        all
+    }
+
+    /// Gives the same regions what they held.
+    pub(crate) fn restore(&mut self, contents: &[Vec<u8>]) {
+        let addresses: Vec<u64> = self.regions.keys().copied().collect();
+        for (address, bytes) in addresses.into_iter().zip(contents) {
+            let _ = self.write(address, bytes);
+        }
+    }
+
     fn region(&self, address: u64, bytes: usize) -> Option<(&Region, usize)> {
         let (&begin, region) = self.regions.range(..=address).next_back()?;
         let offset = usize::try_from(address - begin).ok()?;

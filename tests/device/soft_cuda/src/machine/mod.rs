@@ -15,16 +15,18 @@ mod step;
 mod tests;
 mod warp;
 
+use crate::mutant::{Mutant, Site};
 use crate::program::{Function, Module, Space};
 use block::Block;
 use clock::Counts;
 use memory::Memory;
+use std::collections::BTreeMap;
 use std::fmt;
 use step::Run;
 use warp::{Order, State, Warp};
 
 /// The code of a launch that would never end.
-const TIMEOUT: i32 = 702;
+pub(crate) const TIMEOUT: i32 = 702;
 
 /// What went wrong on the device, with the code that the driver reports from then on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,17 @@ pub(crate) struct Settings {
     pub(crate) finds_races: bool,
     /// Whether instructions are counted.
     pub(crate) has_clock: bool,
+    /// Whether instructions that order threads are noted when they are reached.
+    pub(crate) notes_sites: bool,
+    pub(crate) trial: Option<Trial>,
+}
+
+/// A run with a mistake, which ends with the first access that nothing orders.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trial {
+    pub(crate) mutant: Mutant,
+    /// Instructions of warps after which it is taken to run for ever.
+    pub(crate) most: u64,
 }
 
 /// What a launch came to.
@@ -66,6 +79,10 @@ pub(crate) struct Report {
     pub(crate) races: Vec<String>,
     /// Of each function of the module, if they were counted.
     pub(crate) counts: Option<Vec<Counts>>,
+    /// Instructions that order threads and were reached, each with the lanes that all of its masks name.
+    pub(crate) sites: BTreeMap<Site, u32>,
+    /// Instructions of warps.
+    pub(crate) issued: u64,
 }
 
 impl Loaded {
@@ -130,9 +147,12 @@ pub(crate) fn launch(
         let warps = (0..threads as usize).step_by(32);
         let warps = warps.map(|first| started(kernel, function, first, threads, arguments));
         run(loaded, function, &mut block, &mut warps.collect::<Vec<Warp>>(), &mut order)?;
+        if block.has_failed() {
+            break;
+        }
     }
     let races = block.races.map(|races| races.found).unwrap_or_default();
-    Ok(Report { races, counts: block.counts })
+    Ok(Report { races, counts: block.counts, sites: block.sites, issued: block.issued })
 }
 
 /// A warp at the beginning of a kernel.
@@ -171,6 +191,9 @@ fn run(
         for number in 0..warps.len() {
             let warp = &mut warps[(from + number) % block.threads.div_ceil(32) as usize];
             any |= Run { loaded, block, warp }.run(order)?;
+            if block.has_failed() {
+                return Ok(());
+            }
         }
         let all = |is: fn(State) -> bool| {
             warps.iter().all(|warp| warp.lane.iter().all(|lane| is(lane.state)))

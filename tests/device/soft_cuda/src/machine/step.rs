@@ -1,6 +1,6 @@
 //! How the lanes of a warp go on: one instruction after the other, until they part, wait or end.
 
-use super::arithmetic::arithmetic;
+use super::arithmetic::{arithmetic, exchanged};
 use super::block::{Access, Block, ILLEGAL_INSTRUCTION, LAUNCH_FAILED, STACK};
 use super::clock::Counts;
 use super::compare::{Comparison, compare};
@@ -9,10 +9,11 @@ use super::exchange;
 use super::memory::ILLEGAL_ADDRESS;
 use super::numbers::{Lanes, lanes, low};
 use super::warp::{Group, Order, State, Warp};
-use super::{Fault, Loaded};
+use super::{Fault, Loaded, TIMEOUT};
+use crate::mutant::{Mistake, Site};
 use crate::program::{
-    Address, Arithmetic, Atomic, Form, Function, Instruction, Module, Operand, Operation, Register,
-    Scope, Space, Special, Type,
+    Address, Function, Instruction, Module, Operand, Operation, Register, Scope, Space, Special,
+    Type,
 };
 
 /// A warp that runs, in its block.
@@ -32,6 +33,9 @@ impl<'a> Run<'a, '_> {
         while let Some(group) = self.warp.pick(order) {
             any = true;
             self.group(group)?;
+            if self.block.has_failed() {
+                break;
+            }
         }
         Ok(any)
     }
@@ -43,7 +47,8 @@ impl<'a> Run<'a, '_> {
     fn group(&mut self, Group { lanes: mut mask, end, turns }: Group) -> Result<(), Fault> {
         let leader = self.warp.lane[mask.trailing_zeros() as usize];
         let (frame, mut at) = (leader.frame, leader.at);
-        let function = &self.module().functions[self.warp.frames[frame].function];
+        let number = self.warp.frames[frame].function;
+        let function = &self.module().functions[number];
         for turn in 0..turns {
             if turn > 0 && at >= end {
                 break;
@@ -51,7 +56,20 @@ impl<'a> Run<'a, '_> {
             let Some(instruction) = function.code.get(at) else {
                 return Err(self.fault(ILLEGAL_INSTRUCTION, "the function has no end", 0, mask));
             };
+            self.block.issued += 1;
+            if self.block.issued > self.block.most_issued {
+                return Err(self.fault(TIMEOUT, "there is no end", instruction.line, mask));
+            }
             let active = self.active(frame, instruction, mask);
+            if instruction.operation.orders() || instruction.operation.mask().is_some() {
+                if self.is_absent((number, at)) {
+                    at += 1;
+                    continue;
+                }
+                if active != 0 {
+                    self.note((number, at), frame, instruction, active);
+                }
+            }
             if let Some(counts) = self.counts(frame).filter(|_| active != 0) {
                 counts.issue(&instruction.operation, active);
             }
@@ -104,22 +122,22 @@ impl<'a> Run<'a, '_> {
             Operation::Barrier => {
                 lanes(mask).for_each(|l| self.warp.lane[l].state = State::AtBarrier);
             }
-            Operation::WarpBarrier { lanes: named }
-            | Operation::Shuffle { lanes: named, .. }
-            | Operation::Vote { lanes: named, .. } => {
-                let named = self.values(frame, *named);
-                for l in lanes(mask) {
-                    if named[l] >> l & 1 == 0 {
-                        let what = "a lane that its own mask does not name";
-                        return Err(self.fault(LAUNCH_FAILED, what, instruction.line, 1 << l));
-                    }
-                    self.warp.lane[l].state = State::AtWarp(named[l] as u32);
-                }
-                exchange::meet(self, at, instruction, mask)?;
-            }
-            _ => return Err(self.fault(LAUNCH_FAILED, "a trap", instruction.line, mask)),
+            operation => match operation.mask() {
+                Some(named) => exchange::arrive(self, (frame, at), instruction, named, mask)?,
+                None => return Err(self.fault(LAUNCH_FAILED, "a trap", instruction.line, mask)),
+            },
         }
         Ok(())
+    }
+
+    fn is_absent(&self, site: Site) -> bool {
+        self.block.mistake_at(site).is_some_and(|mutant| mutant.mistake == Mistake::Absent)
+    }
+
+    fn note(&mut self, site: Site, frame: usize, instruction: &Instruction, active: u32) {
+        let named = instruction.operation.mask().map(|named| self.values(frame, named));
+        let all = |named: Lanes| lanes(active).fold(u32::MAX, |all, l| all & named[l] as u32);
+        self.block.note(site, || named.map_or(u32::MAX, all));
     }
 
     pub(crate) fn place(&mut self, mask: u32, at: usize) {
@@ -474,23 +492,4 @@ impl<'a> Run<'a, '_> {
         };
         inside.map(|at| lane * function.frame_bytes + at).ok_or_else(outside)
     }
-}
-
-/// What an atomic operation leaves where it found `before`; `None` for what is not implemented.
-fn exchanged(kind: Atomic, of: Type, before: u64, first: u64, second: u64) -> Option<u64> {
-    let kind = match kind {
-        Atomic::Exchange => return Some(first),
-        Atomic::CompareAndSwap => {
-            let is_it = low(before, of.bytes()) == low(first, of.bytes());
-            return Some(if is_it { second } else { before });
-        }
-        Atomic::Add => Arithmetic::Add,
-        Atomic::Minimum => Arithmetic::Minimum,
-        Atomic::Maximum => Arithmetic::Maximum,
-        Atomic::And => Arithmetic::And,
-        Atomic::Or => Arithmetic::Or,
-    };
-    let (before, first, none) = ([before; 32], [first; 32], [0; 32]);
-    let from = [&before, &first, &none, &none];
-    Some(arithmetic(kind, of, Form::PLAIN, from, &mut [0; 32], 1)?[0])
 }

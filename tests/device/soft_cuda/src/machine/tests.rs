@@ -3,8 +3,9 @@
 use super::arithmetic::arithmetic;
 use super::convert::Conversion;
 use super::numbers::{Lanes, kept};
-use super::{Loaded, Settings, launch};
+use super::{Loaded, Settings, Trial, launch};
 use crate::machine::memory::Memory;
+use crate::mutant::{Mistake, Mutant};
 use crate::program::{Arithmetic, Form, Part, Rounding, Type};
 use crate::ptx::parse;
 use rand::rngs::SmallRng;
@@ -401,4 +402,45 @@ fn faults_say_what_and_where() {
     let stuck = said(&stuck);
     assert_eq!(stuck.code, 702);
     assert!(stuck.what.contains("thread 3 at the block's barrier"), "{stuck}");
+}
+
+#[test]
+fn who_is_waited_for_must_come() {
+    let body = |mask: &str| {
+        format!(
+            ".reg .pred %p<3>; .reg .b32 %r<4>;
+            mov.u32 %r1, %tid.x;
+            setp.ge.u32 %p1, %r1, 16;
+            @%p1 bra done;
+            setp.eq.s32 %p1, %r1, 3;
+            vote.sync.any.pred %p2, %p1, {mask};
+            bar.warp.sync {mask};
+            done: ret;"
+        )
+    };
+    for seed in 0..10 {
+        let run = |mask| kernel(&body(mask), 32, 1, Settings { seed, ..Settings::default() });
+        run("0xffff").unwrap();
+        let ended = run("-1").unwrap_err();
+        assert!([719, 702].contains(&ended.code), "{ended}");
+        let missing = run("0x7fff").unwrap_err();
+        assert_eq!(missing.code, 719);
+        assert!(missing.what.contains("its own mask does not name"), "{missing}");
+    }
+}
+
+#[test]
+fn a_trial_ends_with_its_first_race_or_after_so_many_instructions() {
+    let mutant = Mutant { site: (0, 7), mistake: Mistake::Absent };
+    let of = |most| Settings {
+        finds_races: true,
+        trial: Some(Trial { mutant, most }),
+        ..Settings::default()
+    };
+    // The barrier is the eighth instruction.
+    let (_, races) = kernel(&sum("bar.sync 0;"), 128, 1, of(u64::MAX)).unwrap();
+    assert!((1..10).contains(&races.len()), "{races:?}");
+    let endless = ".reg .b32 %r<2>; again: add.s32 %r1, %r1, 1; bra again;";
+    let fault = kernel(endless, 32, 1, of(1000)).unwrap_err();
+    assert_eq!(fault.code, 702);
 }

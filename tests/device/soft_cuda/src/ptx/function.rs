@@ -216,7 +216,8 @@ impl<'r, 'a> Body<'r, 'a> {
         let has_label = self.scopes.iter().any(|scope| scope.labels.values().any(|&at| at == end));
         if has_label || !self.function.code.last().is_some_and(leaves) {
             let operation = Operation::Return;
-            self.function.code.push(Instruction { guard: None, operation, line });
+            let source = Vec::new();
+            self.function.code.push(Instruction { guard: None, operation, line, source });
         }
         for pending in &self.branches {
             let find = |scope: &Scope<'a>| scope.labels.get(pending.label).copied();

@@ -93,9 +93,10 @@ impl<'a> Body<'_, 'a> {
             return Err(self.reader.tokens.error(what));
         }
         self.reader.tokens.expect(';')?;
-        self.function.code.push(Instruction { guard, operation, line });
+        let source = self.reader.sources.of(&operation);
+        self.function.code.push(Instruction { guard, operation, line, source });
         for operation in self.extensions.drain(..) {
-            self.function.code.push(Instruction { guard, operation, line });
+            self.function.code.push(Instruction { guard, operation, line, source: Vec::new() });
         }
         Ok(())
     }

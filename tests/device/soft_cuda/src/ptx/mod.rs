@@ -1,19 +1,21 @@
 //! The reader of PTX: from a text to a [`Module`].
 //!
 //! [`tokens`] splits the text, [`function`] reads functions with what they declare, [`operands`] what their names mean,
-//! [`instructions`], [`arithmetic`] and [`control`] what they do. Whatever is not understood is an error.
+//! [`sources`] from which lines of which files they were made, [`instructions`], [`arithmetic`] and [`control`] what they do. Whatever is not understood is an error.
 
 mod arithmetic;
 mod control;
 mod function;
 mod instructions;
 mod operands;
+mod sources;
 mod tokens;
 
 #[cfg(test)]
 mod tests;
 
 use crate::program::{Module, Space, Type, Variable};
+use sources::{SourceLine, Sources};
 use std::collections::HashMap;
 use std::fmt;
 use tokens::{MOST, Token, Tokens, type_of};
@@ -45,6 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Module> {
         variables: HashMap::new(),
         functions: HashMap::new(),
         undefined: HashMap::new(),
+        sources: Sources::default(),
     };
     while reader.tokens.peek() != Token::End {
         reader.item()?;
@@ -53,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<Module> {
         Some((_, (line, name))) => {
             Err(PtxError { line, what: format!("the function `{name}` has no body") })
         }
-        None => Ok(reader.module),
+        None => Ok(Module { files: reader.sources.names(), ..reader.module }),
     }
 }
 
@@ -66,6 +69,7 @@ struct Reader<'a> {
     functions: HashMap<&'a str, usize>,
     /// Functions that were declared and have no body yet: where, and their name.
     undefined: HashMap<usize, (u32, &'a str)>,
+    sources: Sources<'a>,
 }
 
 /// What a declaration says.
@@ -110,34 +114,36 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips what only debuggers and optimisers read.
+    /// Reads what only debuggers and optimisers read, and keeps lines of sources.
     fn note(&mut self) -> Result<()> {
         match self.tokens.word()? {
             ".pragma" => {
-                self.tokens.expect_quoted()?;
+                self.tokens.quoted()?;
                 while self.tokens.accept(',') {
-                    self.tokens.expect_quoted()?;
+                    self.tokens.quoted()?;
                 }
                 self.tokens.expect(';')
             }
             ".file" => {
-                self.tokens.count()?;
-                self.tokens.expect_quoted()?;
+                let number = self.tokens.count()?;
+                self.sources.name(number, self.tokens.quoted()?);
                 while self.tokens.accept(',') {
                     self.tokens.number()?;
                 }
                 Ok(())
             }
             ".loc" => {
-                self.source_line()?;
+                let line = self.source_line()?;
+                let mut inlined_at = None;
                 if self.tokens.accept(',') {
                     self.tokens.expect_word("function_name")?;
                     self.tokens.name()?;
                     self.tokens.addition()?;
                     self.tokens.expect(',')?;
                     self.tokens.expect_word("inlined_at")?;
-                    self.source_line()?;
+                    inlined_at = Some(self.source_line()?);
                 }
+                self.sources.go_to(line, inlined_at);
                 Ok(())
             }
             _ => {
@@ -154,11 +160,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A file, a line and a column.
-    fn source_line(&mut self) -> Result<()> {
-        for _ in 0..3 {
-            self.tokens.count()?;
-        }
-        Ok(())
+    fn source_line(&mut self) -> Result<SourceLine> {
+        Ok([self.tokens.count()?, self.tokens.count()?, self.tokens.count()?])
     }
 
     /// Reads a variable or a function with what says who sees it.

@@ -215,11 +215,13 @@ impl<'a> Tokens<'a> {
         if self.accept_word(word) { Ok(()) } else { Err(self.unexpected(&format!("`{word}`"))) }
     }
 
-    /// Takes a quotation, which must be next.
-    pub(super) fn expect_quoted(&mut self) -> Result<()> {
+    /// Takes a quotation, which must be next. Returns what it quotes.
+    pub(super) fn quoted(&mut self) -> Result<&'a str> {
         let Token::Quoted = self.peek() else { return Err(self.unexpected("a quotation")) };
+        let placed = self.all.get(self.at);
+        let text = placed.and_then(|placed| self.text.get(placed.start + 1..placed.end - 1));
         self.at += 1;
-        Ok(())
+        Ok(text.unwrap_or_default())
     }
 
     /// Takes a word.
