@@ -26,7 +26,7 @@ macro_rules! batches_f32_on {
 }
 pub(crate) use batches_f32_on;
 
-/// Fits of the comparison for each loss; the figures of the documents are those of 100,000.
+/// Fits of the comparison for each loss; the figures of the documents are those of 2,000 and 10,000.
 fn fits() -> usize {
     std::env::var("DUALFIT_FITS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
