@@ -176,16 +176,17 @@ __device__ __forceinline__ void sum_blocks(const double* partial, Write write) {
     for (int item = threadIdx.x; item < SLICES * COUNT; item += THREADS) {
         const int m = item % COUNT;
         double total = 0.0;
-        i64 b = item / COUNT;
-        for (; b + 15 * SLICES < blocks; b += 16 * SLICES) {
+        for (i64 b = item / COUNT; b < blocks; b += 16 * SLICES) {
             double loaded[16];
+            // Nothing is added beyond the last block, so that its round waits once, too.
 #pragma unroll
-            for (int l = 0; l < 16; ++l) loaded[l] = partial[(b + l * SLICES) * COUNT + m];
+            for (int l = 0; l < 16; ++l) {
+                const i64 block = b + l * SLICES;
+                loaded[l] = block < blocks ? partial[block * COUNT + m] : 0.0;
+            }
 #pragma unroll
             for (int l = 0; l < 16; ++l) total += loaded[l];
         }
-#pragma unroll 1
-        for (; b < blocks; b += SLICES) total += partial[b * COUNT + m];
         if (SLICES > 1)
             slices[item] = total;
         else

@@ -85,7 +85,7 @@ extern \"C\" void connect(double (*u)(int, double), double (*b)(int, double, dou
                         double (*p)(unsigned, double)) { unary = u; binary = b; lent = p; }
 static double lent_polygamma(unsigned n, double a) { return lent(n, a); }
 static float lent_polygamma(unsigned n, float a) { return lent(n, a); }
-static double fma(double a, double b, double c) { return a * b + c; }
+static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 static double copysign(double a, double b) { return b; }
 static double rint(double a) { return a; }  // named by the prelude and its like, called by nothing
 static float rint(float a) { return a; }
