@@ -112,6 +112,10 @@ const STEP_UNITS: (f64, f64) = (6000.0, 60.0);
 /// evaluation, and for each square of its parameters; and fits that a multiprocessor has at once.
 const STEP_CYCLES: (f64, f64) = (30_000.0, 3_000.0);
 const FITS_AT_ONCE: f64 = 24.0;
+/// Seconds that the sums of a launch may take where the system ends kernels after about two.
+const SECONDS_OF_LAUNCH: f64 = 0.05;
+/// Points that any launch may have.
+const LEAST_OF_LAUNCH: usize = 1 << 16;
 
 impl Costs {
     /// Seconds of a batch of fits with so many free parameters on this many CPU threads.
@@ -154,6 +158,17 @@ impl Costs {
         (fits as f64 * seconds / whole).max(at_once) as usize
     }
 
+    /// Points of a launch at most, with so many units of work each, where the system ends kernels that take long: so many
+    /// that a factor, which takes several times as long as sums, is done in time, too.
+    pub(crate) fn points_of_launch(&self, units: f64, device: &Properties) -> usize {
+        if !device.has_time_limit {
+            return usize::MAX;
+        }
+        let rate = f64::from(device.multiprocessors) * device.clock_hertz;
+        let rate = self.device_efficiency * rate * f64_lanes(device.capability);
+        ((SECONDS_OF_LAUNCH * rate / units) as usize).max(LEAST_OF_LAUNCH)
+    }
+
     /// Seconds until the kernel of a batch is compiled: it holds the passes and the solver.
     pub(crate) fn batch_compile_seconds(&self) -> f64 {
         3.0 * self.compile_seconds
@@ -191,6 +206,20 @@ mod tests {
     /// A three-parameter decay has about 37 units and 16 bytes a point.
     fn work(points: usize) -> Workload {
         Workload { points, bytes_per_point: 16, units: 37.0, uploaded: false }
+    }
+
+    /// Two seconds are what Windows allows.
+    #[test]
+    fn launches_are_short_where_the_system_ends_long_ones() {
+        let costs = Costs::default();
+        let limited = |capability| Properties { has_time_limit: true, ..device(capability) };
+        assert_eq!(costs.points_of_launch(37.0, &device((8, 9))), usize::MAX);
+        for units in [37.0, 400.0, 10_000.0] {
+            let points = costs.points_of_launch(units, &limited((8, 9)));
+            let there = Workload { units, uploaded: true, ..work(points) };
+            let seconds = costs.on_device(&there, &limited((8, 9))) / costs.passes;
+            assert!(points >= 1 << 16 && seconds < 0.1, "{units}: {points}, {seconds}");
+        }
     }
 
     #[test]

@@ -195,7 +195,11 @@ impl<'a> FitOnDevice<'a> {
         let place = match self.whole() {
             Some(resident) => PointsAt::Whole(resident),
             None => {
-                let rooms = DoubleBuffer::new(&self.loaded.device.driver, points, points.used);
+                let rooms = DoubleBuffer::new(
+                    &self.loaded.device.driver,
+                    points,
+                    points.used.min(kernels.most_points),
+                );
                 PointsAt::Chunks(Box::new(rooms.map_err(failed)?))
             }
         };

@@ -5,6 +5,7 @@ use super::device::{Device, LoadError, LoadedKernels};
 use super::driver::DriverError;
 use super::interface::Rule;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
+use crate::backend::choice::Costs;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::loss_formula::LossFormula;
 use crate::model::optimise::depends_on_point;
@@ -44,6 +45,8 @@ pub(crate) struct FitKernels {
     device: Arc<Device>,
     texts: Arc<Texts>,
     pub(crate) passes: Arc<LoadedKernels>,
+    /// Points that a launch goes over at most.
+    pub(crate) most_points: usize,
     factor: OnceLock<Arc<LoadedKernels>>,
 }
 
@@ -67,7 +70,9 @@ impl CompiledModel {
         let texts = self.texts(variant);
         let (passes, origin) = device.kernels(&texts.passes)?;
         let factor = OnceLock::new();
-        Ok((FitKernels { device: device.clone(), texts, passes, factor }, origin))
+        let properties = device.driver.properties();
+        let most_points = Costs::default().points_of_launch(self.units, properties);
+        Ok((FitKernels { device: device.clone(), texts, passes, most_points, factor }, origin))
     }
 
     /// Whether [`kernels`](Self::kernels) would find those of the model loaded.

@@ -143,19 +143,20 @@ impl DevicePoints {
         Ok(())
     }
 
-    /// The kernels' `Data`, with the loss's scale in row units.
-    pub(crate) fn data(&self, loss_scale: f64) -> Vec<u8> {
+    /// The kernels' `Data` of the points in `part`, with the loss's scale in row units.
+    pub(crate) fn data(&self, loss_scale: f64, part: Range<usize>) -> Vec<u8> {
         let x = self.columns.len() - 1;
         let size = Size { columns: x, params: 0, free: 0 };
         let mut data = Filled::<DataLayout>::new(size);
         let of = data.layout.clone();
-        let addresses = self.columns.iter().map(|(_, buffer)| buffer.address());
+        let from = |buffer: &Buffer, bytes: usize| buffer.address() + (part.start * bytes) as u64;
+        let addresses = self.columns.iter().map(|(kind, buffer)| from(buffer, kind.bytes()));
         data.set(&of.x, addresses.clone().take(x));
         data.set(&of.y, addresses.skip(x));
-        data.set(&of.weight, self.weight.as_ref().map(Buffer::address));
+        data.set(&of.weight, self.weight.as_ref().map(|weight| from(weight, size_of::<f64>())));
         data.set(&of.constant_weight, [self.constant_weight]);
         data.set(&of.loss_scale, [loss_scale]);
-        data.set(&of.points, [self.points]);
+        data.set(&of.points, [part.len()]);
         bytemuck::cast_slice(&data.words).to_vec()
     }
 

@@ -38,7 +38,10 @@ impl<'a> Cuda<'a> {
         (params, free): (usize, usize),
     ) -> Result<Cuda<'a>, DriverError> {
         let room = match &place {
-            PointsAt::Whole(resident) => (resident.points, 1),
+            PointsAt::Whole(resident) if resident.points <= kernels.most_points => {
+                (resident.points, 1)
+            }
+            PointsAt::Whole(_) => (kernels.most_points, SLOTS),
             PointsAt::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
         };
         Ok(Cuda {
@@ -79,7 +82,14 @@ impl<'a> Cuda<'a> {
         passes.begin(params, columns)?;
         out.clear();
         match &mut self.place {
-            PointsAt::Whole(resident) => passes.queue(S::KIND, resident)?,
+            PointsAt::Whole(resident) => {
+                let most = passes.kernels.most_points;
+                for start in (0..resident.points).step_by(most) {
+                    passes.collect_if_full(out)?;
+                    let end = resident.points.min(start.saturating_add(most));
+                    passes.queue(S::KIND, resident, start..end)?;
+                }
+            }
             PointsAt::Chunks(rooms) => rooms.pass_over(passes, self.points, out)?,
         }
         passes.sums.collect(out)

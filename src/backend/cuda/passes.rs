@@ -10,6 +10,7 @@ use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::normal::{Influence, Normal, RFactor, Summary, pair};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a pass sums up.
@@ -147,27 +148,34 @@ impl DevicePasses {
         self.inputs.set(params, columns)
     }
 
-    /// Queues the sums over `points`, for which there is room.
+    /// Adds what has been found to `sum` where no other launch has room for its sums.
+    pub(super) fn collect_if_full<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
+        if self.sums.is_full() { self.sums.collect(sum) } else { Ok(()) }
+    }
+
+    /// Queues the sums over the points in `part`, for which there is room.
     pub(super) fn queue(
         &mut self,
         kind: PassKind,
         points: &DevicePoints,
+        part: Range<usize>,
     ) -> Result<(), DriverError> {
+        let count = part.len();
         let out = self.sums.next();
-        let data = points.data(self.loss_scale);
+        let data = points.data(self.loss_scale, part);
         let passes = &*self.kernels.passes;
         let multiprocessors = passes.driver.properties().multiprocessors;
         let (kernels, kernel, geometry, floor) = match (kind, &self.rows) {
             (PassKind::Normal, Some(rows)) => {
                 let at = (&self.inputs.argument[..], ITERATION_FLOOR);
-                return rows.sum(passes, (&data, points.points), at, out);
+                return rows.sum(passes, (&data, count), at, out);
             }
             (PassKind::Normal, None) => {
-                let geometry = geometry(multiprocessors, self.free, points.points);
+                let geometry = geometry(multiprocessors, self.free, count);
                 (passes, "normal", geometry, ITERATION_FLOOR)
             }
             (PassKind::Factor, _) => {
-                let geometry = factor_geometry(multiprocessors, self.free, points.points);
+                let geometry = factor_geometry(multiprocessors, self.free, count);
                 (self.kernels.factor()?, "factor", geometry, 0.0)
             }
         };

@@ -31,7 +31,7 @@ impl DeviceStream {
         sizes: (usize, usize),
     ) -> Result<DeviceStream, DriverError> {
         let driver = kernels.passes.driver.clone();
-        let rooms = DoubleBuffer::new(&driver, like, capacity)?;
+        let rooms = DoubleBuffer::new(&driver, like, capacity.min(kernels.most_points))?;
         Ok(DeviceStream {
             passes: DevicePasses::new(kernels, loss_scale, sizes, (rooms.capacity(), SLOTS))?,
             rooms,
@@ -173,11 +173,9 @@ impl DoubleBuffer {
             let end = points.len().min(start.saturating_add(capacity));
             let room = self.fill(points, start..end)?;
             // The upload is on its way while the host waits for the launch before.
-            if passes.sums.is_full() {
-                passes.sums.collect(sum)?;
-            }
+            passes.collect_if_full(sum)?;
             passes.kernels.passes.driver.fence()?;
-            passes.queue(S::KIND, room)?;
+            passes.queue(S::KIND, room, 0..room.points)?;
         }
         Ok(())
     }

@@ -241,6 +241,11 @@ impl Case {
 
     /// On a device with all points on it, or in chunks of `capacity` points.
     fn on_device(&self, device: &Arc<Device>, capacity: Option<usize>) -> Sums {
+        self.by_launches(device, capacity, usize::MAX)
+    }
+
+    /// The same by launches of at most so many points.
+    fn by_launches(&self, device: &Arc<Device>, capacity: Option<usize>, most: usize) -> Sums {
         let points = self.all();
         let resident = DevicePoints::of(&device.driver, &points).expect("room");
         let place = match capacity {
@@ -251,7 +256,8 @@ impl Case {
             }
         };
         let (scale, sizes) = (self.scale(), (self.n, self.n));
-        let kernels = self.kernels(device).expect("kernels");
+        let mut kernels = self.kernels(device).expect("kernels");
+        kernels.most_points = most;
         let cuda = Cuda::new(kernels, &points, place, scale, sizes).expect("an evaluator");
         let cuda = std::cell::RefCell::new(cuda);
         self.evaluated(
@@ -312,6 +318,23 @@ fn sums_of_chunks_are_those_of_one_pass() {
     for n in [1, 3, 8, 9, 16, 32, 33, 40] {
         let case = Case::new(n, 2600);
         agrees(&case, &[&[2600], &[100, 1, 333], &[1024], &[1025, 7]]);
+    }
+}
+
+/// As where the system ends kernels that take long: parts of the points that are on the device, as many as sums have
+/// room for, one more and one less, the last as long as the others or shorter.
+#[test]
+fn sums_of_short_launches_are_those_of_one() {
+    for (n, points) in [(1, 5 * SLOTS), (3, 700), (9, 1000), (40, 300)] {
+        for most in [5, points / SLOTS, points / (SLOTS - 1), points - 1, points, points + 1] {
+            let Some(trial) = Trial::sound(LAZY[0]) else { return };
+            let case = Case::new(n, points).weighted();
+            let whole = case.on_device(&trial.device, None);
+            let parts = case.by_launches(&trial.device, None, most);
+            let what = format!("{n} parameters, launches of {most} of {points} points");
+            parts.assert_close(&whole, n, 1e-12, &what);
+            assert!(most < points || parts.bits() == whole.bits(), "{what}");
+        }
     }
 }
 
