@@ -97,8 +97,7 @@ impl Costs {
     pub(crate) fn on_device(&self, work: &Workload, device: &Properties) -> f64 {
         let points = work.points as f64;
         let bytes = points * work.bytes_per_point as f64;
-        let rate = f64::from(device.multiprocessors) * device.clock_hertz;
-        let arithmetic = points * work.units / (rate * f64_lanes(device.capability));
+        let arithmetic = points * work.units / f64_rate(device);
         let pass = arithmetic.max(bytes / device.memory_bytes_per_second) / self.device_efficiency;
         let upload = if work.uploaded { 0.0 } else { bytes / self.upload_bytes_per_second };
         upload + self.passes * (self.launch_seconds + pass)
@@ -164,8 +163,7 @@ impl Costs {
         if !device.has_time_limit {
             return usize::MAX;
         }
-        let rate = f64::from(device.multiprocessors) * device.clock_hertz;
-        let rate = self.device_efficiency * rate * f64_lanes(device.capability);
+        let rate = self.device_efficiency * f64_rate(device);
         ((SECONDS_OF_LAUNCH * rate / units) as usize).max(LEAST_OF_LAUNCH)
     }
 
@@ -173,6 +171,11 @@ impl Costs {
     pub(crate) fn batch_compile_seconds(&self) -> f64 {
         3.0 * self.compile_seconds
     }
+}
+
+/// Double-precision multiply-adds per second of a device.
+fn f64_rate(device: &Properties) -> f64 {
+    f64::from(device.multiprocessors) * device.clock_hertz * f64_lanes(device.capability)
 }
 
 /// Double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table

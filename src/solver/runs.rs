@@ -5,7 +5,7 @@ use super::state::Scaling;
 use super::task::Problem;
 use super::termination::Termination;
 
-/// Something that minimises from a start, on the host or on a device. What it counts goes on from run
+/// Something that minimises from a start. What it counts goes on from run
 /// to run.
 pub(crate) trait Run {
     /// Evaluates at `start`.

@@ -64,10 +64,10 @@ impl<'a> Scope<'a> {
             Node::Unary(op, a) => format!("{}({})", op.facts().cuda, v(a)),
             Node::Binary(Binary::And, a, b) => format!("{} && {}", m(a), m(b)),
             Node::Binary(Binary::Or, a, b) => format!("{} || {}", m(a), m(b)),
-            Node::Binary(Binary::Div, a, b) if self.reciprocals[b as usize].is_some() => {
-                let reciprocal = self.reciprocals[b as usize].as_deref().unwrap_or_default();
-                format!("divided({}, {}, {reciprocal})", v(a), v(b))
-            }
+            Node::Binary(Binary::Div, a, b) => match &self.reciprocals[b as usize] {
+                Some(reciprocal) => format!("divided({}, {}, {reciprocal})", v(a), v(b)),
+                None => format!("{} / {}", v(a), v(b)),
+            },
             Node::Binary(op, a, b) if op.is_infix() => format!("{} {} {}", v(a), op.name(), v(b)),
             Node::Binary(op, a, b) => format!("{}({}, {})", op.facts().cuda, v(a), v(b)),
             Node::Select(mask, a, b) => format!("{} ? {} : {}", m(mask), v(a), v(b)),

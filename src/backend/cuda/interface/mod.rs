@@ -60,8 +60,7 @@ macro_rules! codes {
     ($($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])* $code:ident,)+ })+) => {
         $(
             $(#[doc = $about])+
-            // Kernels have codes that the host never reads.
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "kernels have codes that the host never reads")]
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub(crate) enum $name {
                 $($(#[doc = $doc])* $code,)+
