@@ -3,7 +3,7 @@
 use super::cache::Origin;
 use super::device::{Device, LoadError, LoadedKernels};
 use super::driver::DriverError;
-use super::interface::Rule;
+use super::interface::{Rule, Size, inputs_by_value};
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
 use crate::backend::choice::Costs;
 use crate::data::loss::{Estimator, Loss};
@@ -47,6 +47,8 @@ pub(crate) struct FitKernels {
     pub(crate) passes: Arc<LoadedKernels>,
     /// Points that a launch goes over at most.
     pub(crate) most_points: usize,
+    /// Whether a pass is handed its inputs by value.
+    pub(crate) inputs_by_value: bool,
     factor: OnceLock<Arc<LoadedKernels>>,
 }
 
@@ -72,7 +74,12 @@ impl CompiledModel {
         let factor = OnceLock::new();
         let properties = device.driver.properties();
         let most_points = Costs::default().points_of_launch(self.units, properties);
-        Ok((FitKernels { device: device.clone(), texts, passes, most_points, factor }, origin))
+        let Program { columns, params, .. } = &*self.program;
+        let (columns, params) = (columns.len(), params.len());
+        let inputs_by_value = inputs_by_value(Size { columns, params, free: self.free() });
+        let device = device.clone();
+        let kernels = FitKernels { device, texts, passes, most_points, inputs_by_value, factor };
+        Ok((kernels, origin))
     }
 
     /// Whether [`kernels`](Self::kernels) would find those of the model loaded.

@@ -5,7 +5,7 @@ use super::compiled_model::FitKernels;
 use super::device::LoadedKernels;
 use super::device_points::DevicePoints;
 use super::driver::{Address, Driver, DriverError, Geometry, Queue};
-use super::interface::{GRAM_COLUMNS, Size, inputs_by_value, sums};
+use super::interface::{GRAM_COLUMNS, sums};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
 use crate::backend::cpu::ITERATION_FLOOR;
@@ -72,10 +72,11 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn new(driver: &Arc<dyn Driver>, size: Size) -> Result<Inputs, DriverError> {
-        let room = match inputs_by_value(size) {
+    /// For so many numbers.
+    fn new(kernels: &FitKernels, numbers: usize) -> Result<Inputs, DriverError> {
+        let room = match kernels.inputs_by_value {
             true => None,
-            false => Some(Buffer::of::<f64>(driver, size.params + size.free)?),
+            false => Some(Buffer::of::<f64>(&kernels.passes.driver, numbers)?),
         };
         Ok(Inputs { argument: Vec::new(), room })
     }
@@ -125,7 +126,7 @@ impl DevicePasses {
             false => None,
         };
         Ok(DevicePasses {
-            inputs: Inputs::new(driver, Size { columns: 0, params, free })?,
+            inputs: Inputs::new(&kernels, params + free)?,
             partial: Buffer::of::<f64>(driver, blocks * width(free))?,
             ticket,
             sums: PartialSums::new(driver, width(free), launches, rows.is_none())?,

@@ -282,6 +282,20 @@ mod tests {
         assert_eq!(Request::from_word(5), None);
     }
 
+    /// A kernel has 4 kB of arguments.
+    #[test]
+    fn arguments_of_a_kernel_have_room_for_what_comes_by_value() {
+        for columns in [1, 200, 352, 353, 450] {
+            for numbers in [2, 6, 64, 128, 129, 600] {
+                let size = Size { columns, params: numbers / 2, free: numbers - numbers / 2 };
+                let inputs = if inputs_by_value(size) { numbers } else { 2 };
+                let bytes = 8 * (words::<DataLayout>(size) + inputs + 8);
+                assert!(bytes <= 4096, "{columns} {numbers}: {bytes}");
+            }
+        }
+        assert!(inputs_by_value(Size { columns: 2, params: 5, free: 5 }));
+    }
+
     #[test]
     fn structures_lie_as_they_are_declared() {
         let size = Size { columns: 2, params: 7, free: 5 };

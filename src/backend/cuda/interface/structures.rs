@@ -347,10 +347,13 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
 /// Numbers of a pass's inputs up to which they are handed to the kernel by value: a kilobyte of the four that the
 /// arguments of a kernel may take.
 const MOST_BY_VALUE: usize = 128;
+/// The same with the addresses of the columns beside them.
+const MOST_WITH_COLUMNS: usize = 480;
 
 /// Whether a kernel is handed the inputs of a pass by value, which spares a copy before each launch.
 pub(crate) fn inputs_by_value(size: Size) -> bool {
-    size.params + size.free <= MOST_BY_VALUE
+    let numbers = size.params + size.free;
+    numbers <= MOST_BY_VALUE && numbers + size.columns <= MOST_WITH_COLUMNS
 }
 
 /// Declares in C++ where a pass evaluates the model.
