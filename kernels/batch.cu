@@ -46,7 +46,7 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     }
     if (g.any(wrong)) return false;
     if (g.rank == 0) {
-        s.rescaled = 1;
+        s.without_effect = 1;
         s.request = EVALUATE;
     }
     g.sync();
@@ -72,7 +72,7 @@ __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span&
             evaluated(g, s);
         } else {
             factor_fit(g, batch, span, s.present.params, bench);
-            factored(g, s, bench.factor);
+            factored(g, s, bench.pass.factor);
         }
         advance(g, s, bench.scratch);
     }

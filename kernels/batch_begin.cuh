@@ -79,8 +79,6 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
         s.upper[j] = own ? batch.own_upper[fit * PARAMS + k] : batch.upper[k];
         wrong |= !(s.lower[j] < s.upper[j]);
         s.free[j] = k;
-        s.unused[j] = batch.unused[j];
-        s.columns[j] = 1.0;
     });
     g.sync();
     each(g, PARAMS, [&](int k) {
@@ -140,6 +138,7 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
         s.iterations = s.earlier = before.iterations;
         s.limit = batch.limit;
         s.points_counted = look.used;
+        s.unused = batch.unused;
         s.ftol = batch.ftol;
         s.xtol = batch.xtol;
         s.gtol = batch.gtol;

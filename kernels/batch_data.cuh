@@ -15,7 +15,7 @@ __device__ __forceinline__ Span span_of(const Batch& batch, i64 fit) {
     return {fit, first - batch.offsets[0], batch.offsets[fit + 1] - first, true, 1.0};
 }
 
-// The standard deviation of point i, 1 / constant_weight where none is given.
+// The standard deviation of point i, where there are such.
 __device__ __forceinline__ double sigma_at(const Batch& batch, const Span& span, i64 i) {
     return batch.sigma[batch.sigma_of == OF_SAMPLE ? span.first + i : batch.sigma_of == OF_POINT ? i : span.fit];
 }
@@ -28,7 +28,7 @@ __device__ __forceinline__ Point point_at(const Batch& batch, const Span& span, 
     Point point;
     load_x(batch.data, batch.own ? span.first + i : i, point.x);
     point.y = (Term)load_y(batch.data, span.first + i);
-    point.weight = (Term)(batch.sigma ? 1.0 / sigma_at(batch, span, i) : batch.data.constant_weight);
+    point.weight = Term(WEIGHTS == EACH ? 1.0 / sigma_at(batch, span, i) : WEIGHTS == SAME ? batch.data.constant_weight : 1.0);
     return point;
 }
 

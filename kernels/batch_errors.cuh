@@ -26,7 +26,7 @@ __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const S
         if (least > WELL_CONDITIONED) return;
     }
     factor_fit(g, batch, span, s.present.params, bench);
-    set_factor(g, s, bench.factor);
+    set_factor(g, s, bench.pass.factor);
 }
 
 // Writes the inverse of r, m x m upper triangular, to `inverse`: a column for each lane.
@@ -119,16 +119,13 @@ __device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, Ben
 // By the singular values of the kept columns of the factor in s.r, as in `fit/covariance.rs`.
 __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batch, Bench& bench, unsigned kept,
                                                       double* covariance) {
-    const State& s = bench.state;
+    State& s = bench.state;
     Scratch& w = bench.scratch;
-    const Spectrum& spectrum = bench.spectrum;
+    // No trial follows, nor a refinement.
+    static_assert(sizeof(Spectrum) <= sizeof s.trial + sizeof s.best, "room for the spectrum");
+    Spectrum& spectrum = reinterpret_cast<Spectrum&>(s.trial);
     const int m = count(kept);
-    each(g, FREE, [&](int j) {
-#pragma unroll 1
-        for (int i = 0; i <= j; ++i) bench.factor[j * K + i] = s.r[j * FREE + i];
-    });
-    // Each lane reads its own columns of it.
-    spectrum_of(g, bench.factor, kept, w.room, w.room + FREE * FREE, bench.spectrum);
+    spectrum_of(g, s.r, kept, w.room, w.room + FREE * FREE, spectrum);
     const bool found = spectrum.found != 0.0;
     i64 rows = s.points_counted < ROWS_WITH_ERROR ? s.points_counted : ROWS_WITH_ERROR;
     rows = rows > PARAMS ? rows : PARAMS;
@@ -176,7 +173,7 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     for (int j = 0; j < FREE; ++j) {
         if (!is_held(s, j)) continue;
         doubtful |= s.norms[j] > 0.0 && !(fabs(s.gradient[j]) > HELD * s.norms[j] * residual);
-        const bool lower = s.present.q[j] <= s.limits_low[j];
+        const bool lower = s.present.q[j] <= s.lower[j];
         (lower ? low : high) |= 1u << j;
     }
     const unsigned kept = ALL & ~(low | high);

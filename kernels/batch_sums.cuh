@@ -3,7 +3,7 @@
 
 // Rows that lie in memory at once; as many as there is room for in what a step uses as scratch.
 __device__ constexpr int tile_rows() {
-    const int room = int(sizeof(Scratch) / sizeof(double));
+    const int room = int(sizeof(Scratch) / sizeof(double)) - K * K;
     int rows = 32;
     while (rows > 8 && K * (rows + 1) + rows > room) rows -= 8;
     return rows;
@@ -18,17 +18,21 @@ struct Tile {
     double costs[TILE];
 };
 
-// What a group needs for a fit. A step leaves nothing in its scratch that the next one reads, so that rows may
-// lie there between them.
+// What a pass over the points works with.
+struct Pass {
+    Tile tile;
+    double factor[K * K];
+};
+
+// What a group needs for a fit. A step leaves nothing in its scratch that the next one reads, so that passes may
+// work there between them.
 struct Bench {
     State state;
     union {
         Scratch scratch;
-        Tile tile;
+        Pass pass;
     };
-    double factor[K * K];
     double influence[INFLUENCES];
-    Spectrum spectrum;
     Common common;
 };
 static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
@@ -36,7 +40,6 @@ static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
 // What all points share, for the parameters at `params`, which all threads see.
 __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
     if (g.rank == 0) model_uniforms(params, common.u);
-    each(g, FREE, [&](int j) { common.columns[j] = 1; });
     g.sync();
 }
 
@@ -131,15 +134,15 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
         g.sync();
-        fill_tile(g, batch, span, first, floor, bench.common, bench.tile, influence);
-        const double* rows = bench.tile.rows;
+        fill_tile(g, batch, span, first, floor, bench.common, bench.pass.tile, influence);
+        const double* rows = bench.pass.tile.rows;
         each(g, SUMMED, [&](int m) {
             const GroupPair at = group_pair(m < PRODUCTS ? m : 0);
             double total = out[m];
 #pragma unroll 4
             for (int i = 0; i < TILE; ++i)
                 total = m < PRODUCTS ? fma(rows[at.left * PITCH + i], rows[at.right * PITCH + i], total)
-                                     : total + bench.tile.costs[i];
+                                     : total + bench.pass.tile.costs[i];
             out[m] = total;
         });
     }
@@ -158,17 +161,17 @@ __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& sp
     if (LOSS == LINEAR && g.rank == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
 }
 
-// The triangular factor of the rows of a fit at `params`, which all lanes see, into bench.factor, and, for all to read
+// The triangular factor of the rows of a fit at `params`, which all lanes see, into bench.pass.factor, and, for all to read
 // after a barrier, the sums of their influence.
 __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                         Bench& bench) {
     prepare_lanes(g, params, bench.common);
-    fill(g, bench.factor, K * K, 0.0);
+    fill(g, bench.pass.factor, K * K, 0.0);
     double sums[INFLUENCES] = {};
 #pragma unroll 1
     for (i64 first = 0; first < span.points; first += TILE) {
-        fill_tile(g, batch, span, first, 0.0, bench.common, bench.tile, sums);
-        fold_rows(g, bench.factor, K, bench.tile.rows, PITCH, TILE);
+        fill_tile(g, batch, span, first, 0.0, bench.common, bench.pass.tile, sums);
+        fold_rows(g, bench.pass.factor, K, bench.pass.tile.rows, PITCH, TILE);
     }
     if constexpr (WEIGHS) {
         Share share = {0, INFLUENCES};

@@ -5,8 +5,8 @@
 // Whether parameter j sits on a bound while the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
     const double downhill = -s.gradient[j];
-    if (s.present.q[j] <= s.limits_low[j]) return downhill <= 0.0;
-    if (s.present.q[j] >= s.limits_high[j]) return downhill >= 0.0;
+    if (s.present.q[j] <= s.lower[j]) return downhill <= 0.0;
+    if (s.present.q[j] >= s.upper[j]) return downhill >= 0.0;
     return false;
 }
 
@@ -25,7 +25,7 @@ __device__ __noinline__ unsigned leaving_parameters(const State& s, unsigned mov
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) {
         const double to = s.present.q[j] + s.delta[j];
-        const bool inside = (s.limits_low[j] <= to && to <= s.limits_high[j]) || isnan(s.delta[j]);
+        const bool inside = (s.lower[j] <= to && to <= s.upper[j]) || isnan(s.delta[j]);
         if (contains(moving, j) && !inside) leaving |= 1u << j;
     }
     return leaving;
@@ -98,7 +98,7 @@ __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
         lowered = (lowered & ~leaving) | (falling_parameters(s) & leaving);
         g.sync();
         each(g, FREE, [&](int j) {
-            const double bound = contains(lowered, j) ? s.limits_low[j] : s.limits_high[j];
+            const double bound = contains(lowered, j) ? s.lower[j] : s.upper[j];
             if (contains(leaving, j)) s.delta[j] = bound - s.present.q[j];
         });
         g.sync();

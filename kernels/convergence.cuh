@@ -135,7 +135,7 @@ __device__ __noinline__ Reason unless_degenerate(const State& s, Reason reason) 
     const bool minimum = reason == GRADIENT || reason == COST || reason == STEP;
     bool lost = false;
 #pragma unroll 1
-    for (int j = 0; j < FREE; ++j) lost |= s.norms[j] == 0.0 && s.unused[j] == 0;
+    for (int j = 0; j < FREE; ++j) lost |= s.norms[j] == 0.0 && !contains(unsigned(s.unused), j);
     return minimum && lost ? DEGENERATE : reason;
 }
 

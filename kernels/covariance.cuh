@@ -8,7 +8,7 @@ struct Spectrum {
     double found;
 };
 
-// factor: of [J r], (FREE + 1) x (FREE + 1). kept: the m columns wanted. Fills the first m numbers of
+// factor: of J, FREE x FREE. kept: the m columns wanted. Fills the first m numbers of
 // lengths and sigma and the first m * m of v.
 __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double* rows, double* r, Spectrum& out) {
     const int m = count(kept);
@@ -17,7 +17,7 @@ __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double
         const int c = position(kept, j);
         double* column = rows + c * FREE;
 #pragma unroll 1
-        for (int i = 0; i < FREE; ++i) column[i] = i <= j ? factor[j * K + i] : 0.0;
+        for (int i = 0; i < FREE; ++i) column[i] = i <= j ? factor[j * FREE + i] : 0.0;
         const double length = sqrt(squares_in_order(column, FREE));
         out.lengths[c] = length > 0.0 ? length : 1.0;
 #pragma unroll 1

@@ -1,7 +1,7 @@
 // Sums of products for few parameters: every thread keeps the sums of its points in registers.
 //
-// Per point K (K + 1) / 2 fused multiply-adds beside the model, and 2 FREE multiplications for the
-// weights; nothing but the points is read in the loop.
+// Per point K (K + 1) / 2 fused multiply-adds beside the model, and FREE multiplications for the
+// factors of the columns, twice as many where points have weights; nothing but the points is read in the loop.
 
 // Points of a thread that are evaluated together: more independent work where registers allow.
 constexpr int ABREAST = FREE <= 3 ? 2 : 1;
@@ -28,12 +28,11 @@ __device__ __forceinline__ void sum_in_registers(
     // The next points are on their way while these are evaluated.
     while (first < data.points) {
         Point points[ABREAST];
+        bool counts[ABREAST];
 #pragma unroll
         for (int a = 0; a < ABREAST; ++a) {
             points[a] = next[a];
-            // What stands in for a point beyond the last adds zeros, or NaN if that one does. Decided
-            // here and not at the load, which would be waited for.
-            if (first + a * stride >= data.points) points[a].weight = 0;
+            counts[a] = first + a * stride < data.points;
         }
         first += ABREAST * stride;
         load_points(data, first, stride, next);
@@ -41,6 +40,8 @@ __device__ __forceinline__ void sum_in_registers(
         for (int a = 0; a < ABREAST; ++a) {
             Term row[K], cost;
             weighted_row(points[a], data, common, floor, row, cost);
+            // What stands in for a point beyond the last is evaluated with the others, and not added.
+            if (!counts[a]) continue;
             add_row(row, sums);
             if constexpr (LOSS != LINEAR) add(sums[PRODUCTS], cost);
         }

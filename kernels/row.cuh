@@ -6,10 +6,10 @@ constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
 constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;
 
 // What all points of a pass share, in shared memory. `u`: the model's numbers that do not depend on
-// the point. `columns`: the factor of each column of J.
+// the point. `columns`: the factor of each column of J, if they have factors.
 struct Common {
     real u[UNIFORMS];
-    Term columns[FREE];
+    Term columns[SCALED ? FREE : 1];
 };
 
 // Fills `common`; all threads of the block call, and all may read it afterwards.
@@ -33,7 +33,7 @@ __device__ __forceinline__ Point load_point(const Data& data, i64 i) {
     Point point;
     load_x(data, i, point.x);
     point.y = (Term)load_y(data, i);
-    point.weight = (Term)(data.weight ? __ldg(data.weight + i) : data.constant_weight);
+    point.weight = Term(WEIGHTS == EACH ? __ldg(data.weight + i) : WEIGHTS == SAME ? data.constant_weight : 1.0);
     return point;
 }
 
@@ -46,16 +46,15 @@ __device__ __forceinline__ void weighted_row(
     Term residual = ((Term)out[0] - point.y) * point.weight;
     Term factor = point.weight;
     if constexpr (LOSS == POISSON) {
-        // Counts have no weights, but a point that only fills a lane has weight 0.
-        const Term kept = point.weight != Term(0) ? Term(1) : Term(0);
-        factor = count_row((Term)out[0], point.y, (Term)data.loss_scale, residual, cost) * kept;
-        residual *= kept;
-        cost *= kept;
+        factor = count_row((Term)out[0], point.y, (Term)data.loss_scale, residual, cost);
     } else if constexpr (LOSS != LINEAR) {
         factor *= correct((Term)data.loss_scale, (Term)floor, residual, cost, influence);
     }
 #pragma unroll
-    for (int j = 0; j < FREE; ++j) row[j] = (Term)out[1 + j] * factor * common.columns[j];
+    for (int j = 0; j < FREE; ++j) {
+        row[j] = (Term)out[1 + j] * factor;
+        if constexpr (SCALED) row[j] *= common.columns[j];
+    }
     row[FREE] = residual;
 }
 

@@ -54,14 +54,14 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
     bool moved = false;
     each(g, FREE, [&](int j) {
         const double q = s.present.q[j], d = s.delta[j];
-        double param = clamp((q + d) * s.columns[j], s.lower[j], s.upper[j]);
+        double param = clamp(q + d, s.lower[j], s.upper[j]);
         // A step onto a bound ends on it, not a rounding beside it, where it would not be held and from
         // where the next one could not move.
-        const bool at_low = d == s.limits_low[j] - q || is_beside(param, s.lower[j]);
-        const bool at_high = d == s.limits_high[j] - q || is_beside(param, s.upper[j]);
+        const bool at_low = d == s.lower[j] - q || is_beside(param, s.lower[j]);
+        const bool at_high = d == s.upper[j] - q || is_beside(param, s.upper[j]);
         param = at_low ? s.lower[j] : at_high ? s.upper[j] : param;
         s.trial.params[s.free[j]] = param;
-        s.trial.q[j] = param / s.columns[j];
+        s.trial.q[j] = param;
         moved |= s.trial.q[j] != s.present.q[j];
     });
     g.sync();
@@ -83,11 +83,9 @@ __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
         const double square = product(s.trial.sums, j, j);
         safe &= 1e-200 <= square && square <= 1e200;
     }
-    if (!all_finite(g, s.trial.sums, SUMS) || !(safe || s.rescaled)) return wait_for(g, s, HOST, BEGIN);
+    if (!all_finite(g, s.trial.sums, SUMS) || !(safe || s.without_effect)) return wait_for(g, s, HOST, BEGIN);
     each(g, FREE, [&](int j) {
-        s.trial.q[j] = s.trial.params[s.free[j]] / s.columns[j];
-        s.limits_low[j] = s.lower[j] / s.columns[j];
-        s.limits_high[j] = s.upper[j] / s.columns[j];
+        s.trial.q[j] = s.trial.params[s.free[j]];
         s.scale[j] = 0.0;
     });
     copy_point(g, s.trial, s.present);
@@ -97,10 +95,7 @@ __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
 // At the origin the residual, which has the same units, says how far a step may go. Nor may a step be
 // so short that the cost cannot tell.
 __device__ __noinline__ Phase first_region(Group g, State& s) {
-    each(g, FREE, [&](int j) {
-        s.scale[j] = s.norms[j];
-        s.effects[j] = s.norms[j] * fabs(s.present.q[j]);
-    });
+    copy(g, s.norms, s.scale, FREE);
     g.sync();
     const double length = scaled_norm(s.present.q, s.scale, FREE), residual = sqrt(2.0 * cost_of(s.present));
     const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
@@ -352,7 +347,6 @@ __device__ void evaluated(Group g, State& s) {
 
 // The factor at the present point has come, (FREE + 1) x (FREE + 1). `advance` follows.
 __device__ __noinline__ void factored(Group g, State& s, const double* factor) {
-    if (g.rank == 0) s.factorisations += 1;
     set_factor(g, s, factor);
     relinearised(g, s);
 }

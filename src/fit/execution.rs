@@ -211,8 +211,8 @@ impl<'a> FitOnDevice<'a> {
 
 /// The variant of a model's kernels for these points.
 fn variant(points: &Points<'_>, loss: Loss, arithmetic: Arithmetic) -> Variant {
-    let storages = device_points::storages(points);
-    Variant { storages, rule: (loss, points.estimator), arithmetic }
+    let (storages, weights) = (device_points::storages(points), device_points::weighting(points));
+    Variant { storages, weights, rule: (loss, points.estimator), arithmetic }
 }
 
 /// The points on the device, or the news that there is no room for all of them.

@@ -250,7 +250,7 @@ impl<'a> PrintedModel<'a> {
     }
 }
 
-/// The reciprocal of a constant, if `divided` of `kernels/prelude.cuh` may take it.
+/// The reciprocal of a constant, if `divided` of `kernels/quotient.cuh` may take it.
 fn reciprocal(divisor: f64) -> Option<f64> {
     (1e-120..=1e120).contains(&divisor.abs()).then(|| 1.0 / divisor)
 }

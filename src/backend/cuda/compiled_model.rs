@@ -4,7 +4,7 @@ use super::cache::Origin;
 use super::device::{Device, LoadError, LoadedKernels};
 use super::driver::DriverError;
 use super::interface::{Rule, Size, inputs_by_value};
-use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
+use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Weighting};
 use crate::backend::choice::Costs;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::loss_formula::LossFormula;
@@ -13,14 +13,15 @@ use crate::model::program::Program;
 use crate::threads;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What a text depends on beside the program: types of columns and response, loss, arithmetic.
-type TextKey = (Vec<Storage>, Storage, (Rule, Option<LossFormula>), Arithmetic);
+/// What a text depends on beside the program: types of columns and response, weights, loss, arithmetic.
+type TextKey = (Vec<Storage>, Storage, Weighting, (Rule, Option<LossFormula>), Arithmetic);
 
 /// A way in which data and losses come, for which a model has kernels of its own.
 #[derive(Clone)]
 pub(crate) struct Variant {
     /// Types of the columns and of the response.
     pub(crate) storages: (Vec<Storage>, Storage),
+    pub(crate) weights: Weighting,
     pub(crate) rule: (Loss, Estimator),
     pub(crate) arithmetic: Arithmetic,
 }
@@ -88,16 +89,16 @@ impl CompiledModel {
     }
 
     fn texts(&self, variant: &Variant) -> Arc<Texts> {
-        let Variant { storages: (columns, response), rule: (loss, estimator), arithmetic } =
+        let Variant { storages: (columns, response), weights, rule: (loss, estimator), arithmetic } =
             variant.clone();
         let rule = (Rule::of(loss, estimator), loss.formula());
-        let kind = (columns.clone(), response, rule, arithmetic);
+        let kind = (columns.clone(), response, weights, rule, arithmetic);
         let mut printed = threads::lock(&self.texts);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();
         }
         let (program, free) = (&self.program, self.free());
-        let spec = Spec { program, free, columns, response, loss, estimator, arithmetic };
+        let spec = Spec { program, free, columns, response, weights, loss, estimator, arithmetic };
         let few = free <= FEW_PARAMETERS;
         let texts = Arc::new(Texts {
             passes: source::passes(&spec).into(),

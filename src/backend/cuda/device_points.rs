@@ -3,7 +3,7 @@
 use super::driver::{Driver, DriverError, Queue};
 use super::interface::{DataLayout, Filled, Size};
 use super::memory::Buffer;
-use super::source::Storage;
+use super::source::{Storage, Weighting};
 use crate::data::points::Points;
 use crate::data::values::{Values, each};
 use crate::observe::span;
@@ -46,6 +46,15 @@ pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
 /// How the columns of x are stored, and y.
 pub(crate) fn storages(points: &Points<'_>) -> (Vec<Storage>, Storage) {
     (points.columns.iter().map(storage).collect(), storage(&points.y))
+}
+
+/// What the points weigh.
+pub(crate) fn weighting(points: &Points<'_>) -> Weighting {
+    match points.sigmas() {
+        Some(_) => Weighting::Each,
+        None if points.weight(0) != 1.0 => Weighting::Same,
+        None => Weighting::One,
+    }
 }
 
 /// The columns of x, then y.

@@ -13,6 +13,17 @@ pub(crate) const THREADS: usize = 128;
 /// Free parameters up to which one block keeps all sums of a fit.
 pub(crate) const FEW_PARAMETERS: usize = 32;
 
+/// What the points of a fit weigh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weighting {
+    /// Each 1.
+    One,
+    /// Each the same, which is no constant of the unit.
+    Same,
+    /// Each as it is given.
+    Each,
+}
+
 /// All that the text of a translation unit depends on: fits that agree in it share a module.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec<'a> {
@@ -23,6 +34,7 @@ pub(crate) struct Spec<'a> {
     /// How each column lies in memory.
     pub(crate) columns: Vec<Storage>,
     pub(crate) response: Storage,
+    pub(crate) weights: Weighting,
     /// Which loss; its scale is no constant of the unit.
     pub(crate) loss: Loss,
     /// What y is taken for; counts have no loss.
@@ -45,8 +57,8 @@ macro_rules! kernels {
 }
 pub(super) use kernels;
 
-/// Numbers with names, for every unit.
-const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh"];
+/// Numbers with names, and quotients by one number, for every unit.
+const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh", "quotient.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// Functions that CUDA lacks, in models that have them: the `cuda_file` of [`Facts`](crate::model::op::Facts).
 const FUNCTIONS: &[(&str, &str)] = kernels![
@@ -56,7 +68,7 @@ const FUNCTIONS: &[(&str, &str)] = kernels![
     "modified_bessel.cuh",
     "wright_omega.cuh",
 ];
-/// What passes of all kinds build on.
+/// What passes of all kinds build on. `SCALED` says whether columns of J have factors.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
 const FEW: &[(&str, &str)] = kernels!["registers.cuh", "tiles.cuh", "normal.cu"];
@@ -81,17 +93,23 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
 
 /// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
 pub(crate) fn passes(spec: &Spec<'_>) -> String {
-    let mut text = model_unit(spec);
-    include(&mut text, ROWS);
+    let mut text = pass_unit(spec);
     include(&mut text, if spec.free <= FEW_PARAMETERS { FEW } else { MANY });
     text
 }
 
 /// The pass that only ill-conditioned and robust fits take; of at most [`FEW_PARAMETERS`].
 pub(crate) fn factor_pass(spec: &Spec<'_>) -> String {
-    let mut text = model_unit(spec);
-    include(&mut text, ROWS);
+    let mut text = pass_unit(spec);
     include(&mut text, FACTOR);
+    text
+}
+
+/// What the passes of a fit build on.
+fn pass_unit(spec: &Spec<'_>) -> String {
+    let mut text = model_unit(spec);
+    text.push_str("constexpr bool SCALED = true;\n");
+    include(&mut text, ROWS);
     text
 }
 
@@ -145,12 +163,15 @@ fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
     let loss = Rule::of(spec.loss, estimator) as usize;
     let name = if estimator == Estimator::Poisson { "counts" } else { spec.loss.name() };
     let grows = spec.loss.grows();
+    let weights = spec.weights as usize;
     let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
+    let (same, each) = (Weighting::Same as usize, Weighting::Each as usize);
     format!(
         "[[maybe_unused]] constexpr int UNIFORMS = {uniforms};
 [[maybe_unused]] constexpr int THREADS = {THREADS};
 [[maybe_unused]] constexpr int LOSS = {loss};  // {name}
 [[maybe_unused]] constexpr bool LOSS_GROWS = {grows};
+[[maybe_unused]] constexpr int WEIGHTS = {weights}, SAME = {same}, EACH = {each};
 [[maybe_unused]] constexpr bool COMPENSATED = {compensated};
 typedef {real} real;
 "

@@ -4,7 +4,7 @@ use crate::backend::choice::Workload;
 use crate::backend::cuda::compiled_model::{CompiledModel, Variant};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::source::{Arithmetic, Storage};
+use crate::backend::cuda::source::{Arithmetic, Storage, Weighting};
 use crate::backend::cuda::streamed::DeviceStream;
 use crate::backend::stream::{Evaluated, Passes, StreamEvaluator};
 use crate::data::loss::{Estimator, Loss};
@@ -113,7 +113,8 @@ impl<'a> StreamSupply<'a> {
         let passes = lock(&self.passes);
         let shape = &passes.prefetch.shape;
         let storages = (shape.x.iter().map(storage).collect(), storage(&shape.y));
-        Variant { storages, rule: (loss, estimator), arithmetic: Arithmetic::Double }
+        let weights = if shape.sigma { Weighting::Each } else { Weighting::Same };
+        Variant { storages, weights, rule: (loss, estimator), arithmetic: Arithmetic::Double }
     }
 
     fn on_device(&self) -> Option<&StreamOnDevice<'a>> {

@@ -1,14 +1,13 @@
 //! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
 
 use super::arrays::{Array, DeviceArrays, SharedTerms, own_bytes};
-use super::{BatchNumbers, DataAtHand, Job};
+use super::{BatchNumbers, DataAtHand, Job, constant_weight};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::Estimator;
-use crate::data::sigma::Sigma;
 use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
@@ -93,8 +92,7 @@ impl FitChunk {
         let of = batch.layout.clone();
         batch.set(&of.data.x, shared.columns.iter().chain(&own.columns).map(address));
         batch.set(&of.data.y, own.samples.as_ref().map(address));
-        let constant = if let Sigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 };
-        batch.set(&of.data.constant_weight, [constant]);
+        batch.set(&of.data.constant_weight, [constant_weight(data)]);
         batch.set(&of.data.loss_scale, [job.loss.scale().unwrap_or(1.0)]);
         batch.set(&of.data.points, [data.equal().unwrap_or(0)]);
         batch.set(&of.sigma, own.sigma.as_ref().or(shared.sigma.as_ref()).map(address));
@@ -132,7 +130,8 @@ impl FitChunk {
         batch.set(&of.initial_radius, [job.rules.initial_radius]);
         batch.set(&of.floor, [job.rules.floor]);
         batch.set(&of.free, job.free.iter().copied());
-        batch.set(&of.unused, job.free.iter().map(|&k| job.unused[k]));
+        let unused = job.free.iter().enumerate().filter(|&(_, &k)| job.unused[k]);
+        batch.set(&of.unused, [unused.fold(0_usize, |bits, (j, _)| bits | 1 << j)]);
 
         let params = Buffer::of::<f64>(driver, fits * width)?;
         let errors = Buffer::of::<f64>(driver, fits * width)?;

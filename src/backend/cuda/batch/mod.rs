@@ -11,11 +11,12 @@ use super::device_points::storage;
 use super::driver::{DriverError, Geometry};
 use super::interface::{COUNTS, Code, Reason};
 use super::memory::Buffer;
-use super::source::{Arithmetic, Spec};
+use super::source::{Arithmetic, Spec, Weighting};
 use crate::backend::Precision;
 use crate::backend::cuda::compiled_model::CompiledModel;
-use crate::data::batch::{BatchData, Starts};
+use crate::data::batch::{BatchData, Deviations, Starts};
 use crate::data::loss::{Estimator, Loss};
+use crate::data::sigma::Sigma;
 use crate::solver::termination::Termination;
 use crate::threads;
 use arrays::{DeviceArrays, Resident, SharedTerms};
@@ -219,6 +220,7 @@ impl BatchUnits {
             free: printed.free(),
             columns: job.data.columns.iter().map(storage).collect(),
             response: storage(&job.data.samples),
+            weights: weighting(job.data),
             loss: job.loss,
             estimator: job.estimator,
             arithmetic: Arithmetic::Double,
@@ -238,6 +240,20 @@ impl BatchUnits {
     /// Whether the kernels need no compiler any more.
     pub(crate) fn are_loaded(&self, device: &Device) -> bool {
         self.texts.iter().all(|text| device.is_loaded(text))
+    }
+}
+
+/// What all samples weigh where none has a deviation of its own.
+fn constant_weight(data: &BatchData<'_>) -> f64 {
+    if let Sigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 }
+}
+
+/// What the samples weigh.
+fn weighting(data: &BatchData<'_>) -> Weighting {
+    match data.deviations() {
+        Deviations::Same if constant_weight(data) == 1.0 => Weighting::One,
+        Deviations::Same => Weighting::Same,
+        _ => Weighting::Each,
     }
 }
 

@@ -59,11 +59,9 @@ impl BatchShape {
 /// Bytes of a `Bench` of `kernels/batch_sums.cuh`.
 pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
     let solver = words::<Layout>(spec.size()) + words::<ScratchLayout>(spec.size());
-    let k = spec.free + 1;
-    let common = codegen::uniforms(spec.program, spec.arithmetic) + spec.free;
+    let common = codegen::uniforms(spec.program, spec.arithmetic) + 1;
     let common = if spec.arithmetic == Arithmetic::Double { common } else { common.div_ceil(2) };
-    let factor_and_spectrum = 2 * k * k;
-    8 * (solver + factor_and_spectrum + Influence::SUMS + common)
+    8 * (solver + Influence::SUMS + common)
 }
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
@@ -84,6 +82,7 @@ constexpr int BATCH_THREADS = {threads};
 constexpr int BENCH_BYTES = {};
 // Whether a stage in f64 follows.
 constexpr bool ROUGH = {};
+constexpr bool SCALED = false;
 // Also of columns that the model does not use.
 __device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
     return true{};

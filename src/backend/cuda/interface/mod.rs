@@ -300,9 +300,9 @@ mod tests {
     fn structures_lie_as_they_are_declared() {
         let size = Size { columns: 2, params: 7, free: 5 };
         let layout = Layout::place(0, 1, size).0;
-        assert_eq!((layout.request.clone(), layout.iterations.clone()), (0..1, 5..6));
+        assert_eq!((layout.request.clone(), layout.iterations.clone()), (0..1, 4..5));
         let (present, trial) = (&layout.present, &layout.trial);
-        assert_eq!((present.params.clone(), present.q.clone()), (6..13, 13..18));
+        assert_eq!((present.params.clone(), present.q.clone()), (5..12, 12..17));
         assert_eq!((present.sums.len(), trial.params.start), (sums(5), present.sums.end));
         assert_eq!((layout.points.len(), layout.unused.end), (5 * (DEPTH + 1), layout.words));
         let mut text = String::new();

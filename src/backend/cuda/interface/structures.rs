@@ -92,7 +92,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
     PlaceLayout as "Place" {
         /// All parameters, free and fixed.
         params: f64; PARAMS,
-        /// The free ones in units of their columns.
+        /// The free ones.
         q: f64; FREE,
         /// The normal summary there.
         sums: f64; SUMS,
@@ -109,8 +109,6 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         termination: i64,
         /// Of the sums.
         evaluations: i64,
-        /// Of the rows at a point.
-        factorisations: i64,
         /// Accepted steps.
         iterations: i64,
         /// The best point so far.
@@ -137,12 +135,6 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         lambda: f64,
         /// The step.
         delta: f64; FREE,
-        /// Lower bounds in units of the columns.
-        limits_low: f64; FREE,
-        /// Upper bounds in units of the columns.
-        limits_high: f64; FREE,
-        /// |J_j| |q_j| at the start.
-        effects: f64; FREE,
         /// Of the cost, that the Gauss-Newton step promises; infinite if there is none.
         fall: f64,
         /// The largest that step makes of a parameter, relative to its size.
@@ -187,8 +179,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         limit: i64,
         /// Accepted steps before this run.
         earlier: i64,
-        /// Whether the columns are those for this start.
-        rescaled: i64,
+        /// Whether columns may be 0 at the start, because the parameters have no effect there.
+        without_effect: i64,
         /// A Scaling.
         scaling: i64,
         /// Points that count.
@@ -213,16 +205,14 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         bulk: f64,
         /// Of the robust correction while iterating.
         floor: f64,
-        /// Units of the free parameters.
-        columns: f64; FREE,
         /// Lower bounds.
         lower: f64; FREE,
         /// Upper bounds.
         upper: f64; FREE,
         /// Positions of the free parameters.
         free: i64; FREE,
-        /// Whether the model is without them.
-        unused: i64; FREE,
+        /// A set of bits: the free parameters that the model is without.
+        unused: i64,
     }
 
     /// Numbers that a step works with; nothing is kept there from one to the next.
@@ -337,8 +327,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         floor: f64,
         /// Positions of the free parameters.
         free: i64; FREE,
-        /// Whether the model is without them.
-        unused: i64; FREE,
+        /// A set of bits: the free parameters that the model is without.
+        unused: i64,
         /// Where their numbers go.
         out: ResultsLayout,
     }

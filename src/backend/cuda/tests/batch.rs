@@ -5,7 +5,7 @@
 
 use super::budget::{budgeted, cases, timed, uses};
 use crate::backend::cuda::batch::unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
-use crate::backend::cuda::source::{Spec, Storage};
+use crate::backend::cuda::source::{Spec, Storage, Weighting};
 use crate::data::loss::Estimator;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,6 +42,7 @@ pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, Bat
             free: program.partials.len(),
             columns: vec![Storage::F64; case.columns],
             response: Storage::F64,
+            weights: Weighting::One,
             loss: case.loss,
             arithmetic: case.arithmetic,
         };

@@ -4,7 +4,7 @@ use crate::CurveFit;
 use crate::backend::cuda::batch::unit::{BatchShape, batch_unit, bench_bytes};
 use crate::backend::cuda::driver::{Address, Driver, Queue};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
-use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 
@@ -23,6 +23,7 @@ fn spec(program: &Program, response: Storage) -> Spec<'_> {
         free: PARAMS,
         columns: vec![Storage::F64],
         response,
+        weights: Weighting::One,
         loss: Loss::Linear,
         estimator: Estimator::LeastSquares,
         arithmetic: Arithmetic::Double,
@@ -71,7 +72,7 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
         0,
         before(counts, first * 4 * COUNTS as u64).0,
     ];
-    let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0, 0, 0], &results].concat();
+    let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0], &results].concat();
     let batch = bench.put(&words);
     let next = bench.put(&[first]);
     let arguments = [argument(batch), argument(next)];

@@ -9,7 +9,7 @@ use crate::CurveFit;
 use crate::backend::cuda::device::Compiler;
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::nvrtc::tests::all;
-use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage};
+use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Weighting};
 use crate::data::loss::{Estimator, Loss};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -139,6 +139,7 @@ fn units(case: &Case) -> Vec<String> {
         free,
         columns: vec![Storage::F64; case.columns],
         response: Storage::F64,
+        weights: Weighting::Same,
         loss: case.loss,
         arithmetic: case.arithmetic,
     };
@@ -294,6 +295,7 @@ fn kernels_of_counts_compile_for_every_architecture() {
                 free: program.partials.len(),
                 columns: vec![Storage::F64],
                 response: Storage::F64,
+                weights: Weighting::Same,
                 loss: Loss::Linear,
                 arithmetic,
             };
@@ -330,6 +332,7 @@ fn kernels_of_rare_functions_compile() {
             free: program.partials.len(),
             columns: vec![Storage::F64],
             response: Storage::F64,
+            weights: Weighting::Same,
             loss: Loss::Linear,
             arithmetic,
         });

@@ -2,7 +2,7 @@
 //! a device's and the prelude's own, against this crate's over whole ranges.
 
 use super::trial::{COLUMNS, Trial};
-use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::op::{Binary, Unary};
 use crate::model::program::Program;
@@ -112,6 +112,7 @@ fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64,
         free: 1,
         columns: vec![storage; COLUMNS],
         response: Storage::F64,
+        weights: Weighting::Same,
         loss: Loss::Linear,
         arithmetic,
     };

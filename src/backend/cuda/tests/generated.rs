@@ -1,7 +1,9 @@
 //! The text of typical models, as it is read in reviews.
 
 use super::trial::Trial;
-use crate::backend::cuda::source::{Arithmetic, Spec, Storage, model_unit, translation_unit};
+use crate::backend::cuda::source::{
+    Arithmetic, Spec, Storage, Weighting, model_unit, translation_unit,
+};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 use crate::model::scalar::Mask;
@@ -28,6 +30,7 @@ fn spec(program: &Program) -> Spec<'_> {
         free: program.partials.len(),
         columns: vec![Storage::F64; program.columns.len()],
         response: Storage::F64,
+        weights: Weighting::Same,
         loss: Loss::Linear,
         arithmetic: Arithmetic::Double,
     }

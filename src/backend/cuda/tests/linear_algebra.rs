@@ -12,16 +12,18 @@ use crate::normal::small::{
 const PIECES: [&str; 5] =
     ["group.cuh", "cholesky.cuh", "reflection.cuh", "householder.cuh", "jacobi_svd.cuh"];
 
-/// The pieces for a warp, and for one thread.
-type Benches = [Bench; 2];
+/// The pieces for so many lanes.
+type Benches = Vec<(u32, Bench)>;
 
+/// For a warp and for one thread; and where all of the parameters are in registers, whose number is the unit's.
 fn benches() -> Option<Benches> {
-    Some([bench(32)?, bench(1)?])
+    let kinds = [(32, 1), (1, 1), (32, 2), (8, 3), (4, 4), (8, 5), (1, 5), (16, 6), (32, 7)];
+    kinds.into_iter().map(|(lanes, free)| Some((lanes, bench(lanes, free)?))).collect()
 }
 
-fn bench(lanes: usize) -> Option<Bench> {
+fn bench(lanes: u32, free: usize) -> Option<Bench> {
     let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{lanes}> Group;\n");
-    let mut text = head(Size { columns: 0, params: 1, free: 1 }, &group);
+    let mut text = head(Size { columns: 0, params: free, free }, &group);
     let all = SOLVER.iter().chain(BATCH);
     let files: Vec<_> = all.filter(|(name, _)| PIECES.contains(name)).copied().collect();
     assert_eq!(files.len(), PIECES.len());
@@ -34,8 +36,10 @@ type Buffers = [Vec<f64>; 4];
 
 /// What a piece makes of the buffers, by each group and in several orders of the lanes.
 fn runs(benches: &Benches, piece: i64, n: usize, m: usize, buffers: &Buffers) -> Vec<Buffers> {
-    let [warp, solo] = benches;
-    let kinds = [(warp, 32, 0), (warp, 32, 1 + n as u64), (solo, 1, 0)];
+    let kinds = benches.iter().flat_map(|(lanes, bench)| {
+        let seeds = if *lanes > 1 { &[0, 1 + n as u64][..] } else { &[0] };
+        seeds.iter().map(move |&seed| (bench, *lanes, seed)).collect::<Vec<_>>()
+    });
     let run = |(bench, threads, seed): (&Bench, u32, u64)| {
         bench.device.set_seed(seed);
         let there = buffers.each_ref().map(|b| bench.put(b));
@@ -49,7 +53,7 @@ fn runs(benches: &Benches, piece: i64, n: usize, m: usize, buffers: &Buffers) ->
         }
         results
     };
-    kinds.into_iter().map(run).collect()
+    kinds.map(run).collect()
 }
 
 #[track_caller]
@@ -111,7 +115,7 @@ impl Noise {
 }
 
 const KINDS: usize = 7;
-const SIZES: [usize; 10] = [1, 2, 3, 4, 5, 7, 8, 16, 31, 32];
+const SIZES: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 31, 32];
 
 fn upper(a: &[f64], n: usize) -> Vec<f64> {
     (0..n).flat_map(|j| a[j * n..=j * n + j].to_vec()).collect()
@@ -130,7 +134,7 @@ fn each(check: impl Fn(&Benches, &mut Noise, usize, usize, &str)) {
             check(&benches, &mut noise, n, kind, &format!("n = {n}, kind {kind}"));
         }
     }
-    assert!(benches.iter().all(|bench| bench.device.live() == 0));
+    assert!(benches.iter().all(|(_, bench)| bench.device.live() == 0));
 }
 
 #[test]

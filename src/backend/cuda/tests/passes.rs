@@ -3,7 +3,9 @@
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
 use crate::backend::cuda::interface::{Size, inputs_by_value};
-use crate::backend::cuda::source::{Arithmetic, Spec, Storage, THREADS, translation_unit};
+use crate::backend::cuda::source::{
+    Arithmetic, Spec, Storage, THREADS, Weighting, translation_unit,
+};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 use crate::normal::{Influence, pair};
@@ -60,16 +62,24 @@ impl Sample {
         Sample { x, y, weight, constant_weight: 1.0, scale: 0.7 }
     }
 
+    fn weighting(&self) -> Weighting {
+        match &self.weight {
+            Some(_) => Weighting::Each,
+            None if self.constant_weight == 1.0 => Weighting::One,
+            None => Weighting::Same,
+        }
+    }
+
     pub(super) fn weight(&self, i: usize) -> f64 {
         self.weight.as_ref().map_or(self.constant_weight, |w| w[i])
     }
 }
 
-/// A translation unit on the emulated device, with one sample.
-pub(super) struct Passes {
-    bench: Bench,
-    free: usize,
-    storage: Storage,
+/// Translation units on the emulated device, one for each weighting of the samples so far, and one sample.
+pub(super) struct Passes<'a> {
+    spec: Spec<'a>,
+    benches: Vec<(Weighting, Bench)>,
+    seed: u64,
     data: Vec<u8>,
     points: usize,
     held: Vec<Address>,
@@ -88,24 +98,44 @@ pub(super) fn spec(
         free,
         columns: vec![storage],
         response: storage,
+        weights: Weighting::Same,
         loss,
         estimator: Estimator::LeastSquares,
         arithmetic,
     }
 }
 
-impl Passes {
+impl<'a> Passes<'a> {
     /// `None` where there is no C++ compiler.
-    pub(super) fn new(spec: &Spec<'_>) -> Option<Passes> {
-        let bench = Bench::new(&translation_unit(spec))?;
-        let (free, storage) = (spec.free, spec.response);
-        Some(Passes { bench, free, storage, data: Vec::new(), points: 0, held: Vec::new() })
+    pub(super) fn new(spec: &Spec<'a>) -> Option<Passes<'a>> {
+        let benches = vec![(spec.weights, Bench::new(&translation_unit(spec))?)];
+        let spec = spec.clone();
+        Some(Passes { spec, benches, seed: 0, data: Vec::new(), points: 0, held: Vec::new() })
+    }
+
+    /// That of the sample.
+    fn bench(&self) -> &Bench {
+        &self.benches.last().expect("one at least").1
+    }
+
+    fn turn_to(&mut self, weights: Weighting) {
+        if let Some(found) = self.benches.iter().position(|(w, _)| *w == weights) {
+            let found = self.benches.remove(found);
+            self.benches.push(found);
+        } else {
+            self.spec.weights = weights;
+            let bench = Bench::new(&translation_unit(&self.spec)).expect("a compiler");
+            self.benches.push((weights, bench));
+        }
+        self.bench().device.set_seed(self.seed);
     }
 
     fn numbers(&mut self, values: &[f64], storage: Storage) -> Address {
         let address = match storage {
-            Storage::F32 => self.bench.put(&values.iter().map(|&v| v as f32).collect::<Vec<f32>>()),
-            _ => self.bench.put(values),
+            Storage::F32 => {
+                self.bench().put(&values.iter().map(|&v| v as f32).collect::<Vec<f32>>())
+            }
+            _ => self.bench().put(values),
         };
         self.held.push(address);
         address
@@ -113,8 +143,11 @@ impl Passes {
 
     /// Replaces the points.
     pub(super) fn upload(&mut self, sample: &Sample) {
-        self.held.drain(..).for_each(|address| self.bench.device.release(address));
-        let (x, y) = (self.numbers(&sample.x, self.storage), self.numbers(&sample.y, self.storage));
+        let held = std::mem::take(&mut self.held);
+        held.into_iter().for_each(|address| self.bench().device.release(address));
+        self.turn_to(sample.weighting());
+        let storage = self.spec.response;
+        let (x, y) = (self.numbers(&sample.x, storage), self.numbers(&sample.y, storage));
         let weight = sample.weight.as_ref().map_or(Address(0), |w| self.numbers(w, Storage::F64));
         self.points = sample.y.len();
         self.data = argument_of(&[x, y, weight]);
@@ -122,8 +155,9 @@ impl Passes {
         self.data.extend(argument(self.points as i64));
     }
 
-    pub(super) fn set_seed(&self, seed: u64) {
-        self.bench.device.set_seed(seed);
+    pub(super) fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+        self.bench().device.set_seed(seed);
     }
 
     /// The inputs of a pass as an argument, and what of them is in memory.
@@ -132,7 +166,7 @@ impl Passes {
         if inputs_by_value(size) {
             return (argument_of(&[params, columns].concat()), Vec::new());
         }
-        let held = vec![self.bench.put(params), self.bench.put(columns)];
+        let held = vec![self.bench().put(params), self.bench().put(columns)];
         (argument_of(&held), held)
     }
 
@@ -146,7 +180,7 @@ impl Passes {
         at: (&[f64], &[f64]),
         floor: f64,
     ) -> Vec<f64> {
-        let bench = &self.bench;
+        let bench = self.bench();
         let (inputs, held) = self.inputs(at);
         let partial = bench.put(&vec![f64::NAN; blocks as usize * size]);
         let (ticket, out) = (bench.put(&[0u32]), bench.put(&vec![f64::NAN; size]));
@@ -161,12 +195,12 @@ impl Passes {
 
     /// The sums of `normal`: products, then the cost.
     pub(super) fn normal(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
-        self.pass("normal", pair(0, self.free + 1) + 1, blocks, at, floor)
+        self.pass("normal", pair(0, self.spec.free + 1) + 1, blocks, at, floor)
     }
 
     /// R, column-major.
     pub(super) fn factor(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
-        let k = self.free + 1;
+        let k = self.spec.free + 1;
         self.pass("factor", k * k + Influence::SUMS, blocks, at, floor)
     }
 
@@ -177,7 +211,7 @@ impl Passes {
         at: (&[f64], &[f64]),
         floor: f64,
     ) -> Vec<f64> {
-        let (bench, k) = (&self.bench, self.free + 1);
+        let (bench, k) = (self.bench(), self.spec.free + 1);
         let (sums, groups) = (pair(0, k) + 1, k.div_ceil(32));
         let pairs = groups * (groups + 1) / 2;
         let stride = chunk + 3;

@@ -4,7 +4,7 @@
 
 use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::codegen::to_f32;
-use crate::backend::cuda::source::{Arithmetic, Spec, Storage};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::op::{Binary, Facts, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
@@ -166,6 +166,7 @@ fn random_programs_give_the_bits_of_the_interpreter() {
                 [Storage::F64, Storage::F32][n / 2 % 2],
             ],
             response: Storage::F64,
+            weights: Weighting::Same,
             loss: Loss::Linear,
             estimator: Estimator::LeastSquares,
             arithmetic: match n % 3 {

@@ -6,7 +6,7 @@ use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::device_points::{DevicePoints, storages};
+use crate::backend::cuda::device_points::{DevicePoints, storages, weighting};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::evaluator::{Cuda, PointsAt};
@@ -160,7 +160,8 @@ impl Case {
         let estimator = if self.counts { Estimator::Poisson } else { Estimator::LeastSquares };
         let rule = (self.loss(), estimator);
         let (storages, arithmetic) = (storages(&self.all()), Arithmetic::Double);
-        let loaded = printed.kernels(device, &Variant { storages, rule, arithmetic });
+        let weights = weighting(&self.all());
+        let loaded = printed.kernels(device, &Variant { storages, weights, rule, arithmetic });
         loaded.map(|(kernels, _)| kernels).map_err(|error| match error {
             crate::backend::cuda::device::LoadError::Driver(error) => error,
             error => panic!("{error:?}"),

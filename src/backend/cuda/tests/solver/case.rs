@@ -149,7 +149,6 @@ impl Case {
         assert_eq!(found.work, host.work, "{name}");
         assert_eq!(found.retried, host.retried, "{name}");
         assert_eq!(found.columns, host.columns, "{name}");
-        assert_eq!(found.effects, host.effects, "{name}");
         assert_eq!(found.params, host.params, "{name}");
         assert_eq!(found.cost, host.cost, "{name}");
         assert_eq!(found.normal, host.normal, "{name}");

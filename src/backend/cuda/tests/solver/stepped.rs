@@ -79,7 +79,8 @@ struct Stepped<'a> {
     factor: Address,
     /// What the device was last seen to hold.
     state: Filled<Layout>,
-    columns: Vec<f64>,
+    /// Of rows at a point, in this run.
+    factorisations: usize,
     /// What came before this run and beside the device's counts.
     work: Work,
     /// Steps taken: each has its lanes in another order.
@@ -89,11 +90,12 @@ struct Stepped<'a> {
 impl Run for Stepped<'_> {
     fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure> {
         self.work = self.work();
+        self.factorisations = 0;
         self.fill(start, scaling);
         self.write(0..self.state.layout.words);
         self.evaluate()?;
         if self.request() == Request::Host {
-            self.measure_columns(start)?;
+            self.see_to_the_start(start)?;
             self.evaluate()?;
         }
         if self.request() == Request::Host { Err(Failure::Overflow) } else { Ok(()) }
@@ -121,8 +123,8 @@ impl Run for Stepped<'_> {
             normal: Normal { n: layout.z.len(), products: sums, cost },
             termination,
             work: self.work(),
-            columns: self.columns.clone(),
-            effects: self.numbers(&layout.effects),
+            columns: self.ones(),
+            effects: Vec::new(),
             retried: false,
             most_weight: f64::INFINITY,
         };
@@ -155,7 +157,7 @@ impl<'a> Stepped<'a> {
             place: device.allocate(bytes).expect("memory"),
             factor: device.allocate(8 * (free + 1).pow(2)).expect("memory"),
             state,
-            columns: vec![1.0; free],
+            factorisations: 0,
             work: task.work,
             steps: 0,
         }
@@ -191,11 +193,11 @@ impl<'a> Stepped<'a> {
         state.set(&layout.square, [problem.square]);
         state.set(&layout.bulk, [problem.bulk()]);
         state.set(&layout.floor, [ITERATION_FLOOR]);
-        state.set(&layout.columns, self.columns.iter().copied());
         state.set(&layout.lower, problem.free.iter().map(|&k| problem.bounds[k].0));
         state.set(&layout.upper, problem.free.iter().map(|&k| problem.bounds[k].1));
         state.set(&layout.free, problem.free.iter().copied());
-        state.set(&layout.unused, problem.unused.iter().copied());
+        let unused = problem.unused.iter().enumerate().filter(|&(_, &unused)| unused);
+        state.set(&layout.unused, [unused.fold(0_usize, |bits, (j, _)| bits | 1 << j)]);
     }
 
     fn numbers(&self, at: &Range<usize>) -> Vec<f64> {
@@ -204,6 +206,11 @@ impl<'a> Stepped<'a> {
 
     fn count(&self, at: &Range<usize>) -> usize {
         self.state.words[at.start] as usize
+    }
+
+    /// The factors of the columns.
+    fn ones(&self) -> Vec<f64> {
+        vec![1.0; self.state.layout.z.len()]
     }
 
     fn request(&self) -> Request {
@@ -216,13 +223,13 @@ impl<'a> Stepped<'a> {
         let layout = &self.state.layout;
         Work {
             evaluations: self.count(&layout.evaluations),
-            other_passes: self.work.other_passes + self.count(&layout.factorisations),
+            other_passes: self.work.other_passes + self.factorisations,
             iterations: self.count(&layout.iterations),
         }
     }
 
     fn limit(&self) -> usize {
-        self.task.options.evaluations(self.columns.len())
+        self.task.options.evaluations(self.ones().len())
     }
 
     fn upload(&self, to: Address, words: &[u64]) {
@@ -238,7 +245,7 @@ impl<'a> Stepped<'a> {
         let layout = self.state.layout.clone();
         let params = self.numbers(&layout.trial.params);
         let mut normal = Normal::zero(layout.z.len());
-        self.evaluator.normal(&params, &self.columns, &mut normal)?;
+        self.evaluator.normal(&params, &self.ones(), &mut normal)?;
         let sums = normal.products.iter().copied().chain([normal.cost]);
         self.state.set(&layout.trial.sums, sums);
         self.write(layout.trial.sums);
@@ -251,7 +258,8 @@ impl<'a> Stepped<'a> {
         let layout = &self.state.layout;
         let params = self.numbers(&layout.present.params);
         let mut factor = RFactor::zero(layout.z.len());
-        self.evaluator.factor(&params, &self.columns, &mut factor)?;
+        self.evaluator.factor(&params, &self.ones(), &mut factor)?;
+        self.factorisations += 1;
         let words: Vec<u64> = factor.r.iter().map(|v| v.to_bits()).collect();
         self.upload(self.factor, &words);
         self.step(Some(self.factor));
@@ -269,19 +277,21 @@ impl<'a> Stepped<'a> {
         device.download(self.place, words).expect("the state");
     }
 
-    /// What the host does about a start whose sums are not finite or not safe.
-    fn measure_columns(&mut self, start: &[f64]) -> Result<(), Failure> {
+    /// What the host does about a start whose sums are not finite or not safe, unless columns need units of their own,
+    /// which the kernels' solver has not.
+    fn see_to_the_start(&mut self, start: &[f64]) -> Result<(), Failure> {
         self.work.other_passes += 1;
         if let Some(point) = self.evaluator.first_bad_point(start) {
             return Err(Failure::Start(point));
         }
-        let mut largest = vec![0.0; self.columns.len()];
+        let mut largest = self.ones();
         self.evaluator.magnitudes(start, &mut largest)?;
         self.work.other_passes += 1;
-        self.columns.iter_mut().zip(&largest).for_each(|(c, &m)| *c = unit_of(m));
+        if largest.into_iter().any(|most| unit_of(most) != 1.0) {
+            return Err(Failure::Overflow);
+        }
         let layout = self.state.layout.clone();
-        self.state.set(&layout.columns, self.columns.iter().copied());
-        self.state.set(&layout.rescaled, [true]);
+        self.state.set(&layout.without_effect, [true]);
         self.state.set(&layout.request, [Request::Evaluate]);
         self.write(0..layout.words);
         Ok(())
