@@ -5,6 +5,8 @@
 
 #[path = "support/around.rs"]
 mod around;
+#[path = "support/at_once.rs"]
+mod at_once;
 #[path = "support/batches.rs"]
 mod batches;
 #[path = "support/batches_f32.rs"]
@@ -58,6 +60,14 @@ batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);
 twins::twins_on!(on_device);
+at_once::at_once_on!(on_device);
+
+#[test]
+fn devices_alike_give_the_same_bits() {
+    if device().is_some() {
+        at_once::devices_alike_give_the_same_bits();
+    }
+}
 
 #[test]
 fn whatever_call_fails_nothing_is_lost() {

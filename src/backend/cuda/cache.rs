@@ -118,6 +118,19 @@ impl Cache {
         Ok((image, origin))
     }
 
+    /// Whether the image of `source` is in memory.
+    pub(crate) fn is_in_memory(
+        &self,
+        compiler: &dyn Compiler,
+        source: &str,
+        capability: (u32, u32),
+    ) -> bool {
+        let key = Key::new(source, capability, &compiler.identity());
+        let place = lock(&self.memory).get(&key).cloned();
+        // One that is being compiled is not there yet.
+        place.is_some_and(|place| place.try_lock().is_ok_and(|image| image.is_some()))
+    }
+
     /// Forgets an image that the driver refused, on disk too: the next call compiles it.
     pub(crate) fn forget(&self, compiler: &dyn Compiler, source: &str, capability: (u32, u32)) {
         let key = Key::new(source, capability, &compiler.identity());

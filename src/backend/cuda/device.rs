@@ -50,7 +50,7 @@ pub(crate) enum CompileError {
 /// Translation units that stay loaded; the one that was not used for longest goes first.
 const MAX_LOADED: usize = 64;
 
-/// A device, shared by all fits on it.
+/// A device with queues of its own: fits that it serves wait for each other's work, and for nobody else's.
 pub(crate) struct Device {
     pub(crate) driver: Arc<dyn Driver>,
     compiler: Arc<dyn Compiler>,
@@ -143,7 +143,8 @@ impl Device {
 
     /// Whether the kernels of `source` need no compiler any more.
     pub(crate) fn is_loaded(&self, source: &Arc<str>) -> bool {
-        lock(&self.loaded).iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source)
+        let is_here = lock(&self.loaded).iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source);
+        is_here || self.cache.is_in_memory(&*self.compiler, source, self.properties().capability)
     }
 
     /// The kernels of `source` if they are loaded, which then count as used last.
@@ -184,21 +185,39 @@ impl Drop for LoadedKernels {
     }
 }
 
-/// The devices that fits of this process have used, by their numbers.
+/// The devices that fits of this process have used, by their numbers: one that several fits have used at once is there
+/// as often.
 static OPEN: Mutex<Vec<(usize, Arc<Device>)>> = Mutex::new(Vec::new());
 
-/// The device of this number with a compiler for it. One that was lost is opened again.
+/// Fits on a device at once that have queues of their own; more share them.
+const MOST_AT_ONCE: usize = 4;
+/// Bytes that each of them but the first keeps for the next at most.
+const KEPT_BESIDE: usize = 32 << 20;
+
+/// The device of this number with a compiler for it, with queues that no other fit uses, if there are such. One that was
+/// lost is opened again.
 pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
     probe::device(ordinal)?;
     let mut devices = lock(&OPEN);
-    devices.retain(|(_, device)| !device.driver.is_lost());
-    if let Some((_, device)) = devices.iter().find(|(n, _)| *n == ordinal) {
-        return Ok(device.clone());
+    // What one of them has lost, all have.
+    if devices.iter().any(|(n, device)| *n == ordinal && device.driver.is_lost()) {
+        devices.retain(|(n, _)| *n != ordinal);
+    }
+    let those = devices.iter().filter(|(n, _)| *n == ordinal).map(|(_, device)| device);
+    let opened = those.clone().count();
+    if let Some(least) = those.min_by_key(|device| Arc::strong_count(device))
+        && (Arc::strong_count(least) == 1 || opened == MOST_AT_ONCE)
+    {
+        return Ok(least.clone());
     }
     let driver = Arc::new(CudaDriver::new(ordinal)?);
     let properties = driver.properties();
     let nvrtc = Nvrtc::find(properties.capability, properties.driver_version)?;
-    let device = Arc::new(Device::new(Arc::new(Pooled::new(driver)), nvrtc, Cache::shared()));
+    let pooled = match opened {
+        0 => Pooled::new(driver),
+        _ => Pooled::keeping(driver, KEPT_BESIDE),
+    };
+    let device = Arc::new(Device::new(Arc::new(pooled), nvrtc, Cache::shared()));
     devices.push((ordinal, device.clone()));
     Ok(device)
 }

@@ -131,6 +131,8 @@ const MOST_KEPT: usize = 256 << 20;
 /// A driver whose released memory is used again.
 pub(crate) struct Pooled {
     driver: Arc<dyn Driver>,
+    /// Bytes kept at most.
+    most_kept: usize,
     pool: Mutex<Pool>,
 }
 
@@ -166,7 +168,12 @@ impl CopyTally {
 
 impl Pooled {
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Pooled {
-        Pooled { driver, pool: Mutex::default() }
+        Pooled::keeping(driver, MOST_KEPT)
+    }
+
+    /// One that keeps so many bytes at most.
+    pub(crate) fn keeping(driver: Arc<dyn Driver>, most_kept: usize) -> Pooled {
+        Pooled { driver, most_kept, pool: Mutex::default() }
     }
 
     /// Notes a call that takes effect in its order in a queue.
@@ -249,7 +256,7 @@ impl Driver for Pooled {
         let kept: usize = pool.kept_bytes.iter().sum();
         match of {
             Some((kind, bytes))
-                if is_ordered && kept + bytes <= MOST_KEPT && !self.driver.is_lost() =>
+                if is_ordered && kept + bytes <= self.most_kept && !self.driver.is_lost() =>
             {
                 pool.kept_bytes[kind as usize] += bytes;
                 pool.kept.entry((kind, bytes)).or_default().push(address);

@@ -118,10 +118,18 @@ fn the_device_is_described() {
             matches!(beyond, NoCuda::OrdinalOutOfRange { ordinal: 2, count: 2, .. }),
             "{beyond}"
         );
-        // A device is opened once for the process, where there is a compiler for it.
+        // Where there is a compiler for it: who comes while others use a device gets queues of his own, up to four
+        // times; who comes later gets those of one who has gone.
         if let Ok(first) = device::open(0) {
-            assert!(Arc::ptr_eq(&first, &device::open(0).unwrap()));
             assert!(!Arc::ptr_eq(&first, &device::open(1).unwrap()));
+            let place = Arc::as_ptr(&first);
+            let others: Vec<_> = (0..3).map(|_| device::open(0).unwrap()).collect();
+            let all: std::collections::HashSet<_> = others.iter().map(Arc::as_ptr).collect();
+            assert!(all.len() == 3 && !all.contains(&place));
+            let fifth = Arc::as_ptr(&device::open(0).unwrap());
+            assert!(fifth == place || all.contains(&fifth));
+            drop(first);
+            assert_eq!(Arc::as_ptr(&device::open(0).unwrap()), place);
         }
     });
 }
