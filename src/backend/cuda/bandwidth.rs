@@ -77,11 +77,11 @@ fn measure(
     let mut host = vec![0_u8; host_bytes.min(bytes)];
     from.clear()?;
     to.clear()?;
-    let wait = || to.read(0, &mut [0_u8; 8]);
+    let wait = || to.read(Queue::Work, 0, &mut [0_u8; 8]);
 
     let upload = || from.write(Queue::Work, 0, &host).and_then(|()| wait());
     let host_to_device = best(host.len(), upload)?;
-    let device_to_host = best(host.len(), || from.read(0, &mut host))?;
+    let device_to_host = best(host.len(), || from.read(Queue::Work, 0, &mut host))?;
 
     let pairs = (bytes as i64 / 16).to_ne_bytes();
     let geometry =

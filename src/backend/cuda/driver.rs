@@ -1,7 +1,7 @@
 //! The seam to a device: memory, modules, launches. cudarc is one side of it; in tests an emulation
 //! of the device is another, and a double that fails on demand wraps either.
 //!
-//! All work of a driver is done in the order of the calls, but for uploads ahead: they have a queue of
+//! All work of a driver is done in the order of the calls, but for copies ahead: they have a queue of
 //! their own, which runs beside the other until a fence puts the two in order.
 
 pub(crate) use crate::error::driver::DriverError;
@@ -26,7 +26,7 @@ pub(crate) struct Geometry {
 pub(crate) enum Queue {
     /// For kernels and all that has to keep its order with them.
     Work,
-    /// For uploads ahead.
+    /// For copies ahead.
     Ahead,
 }
 
@@ -76,6 +76,11 @@ pub(crate) trait Driver: Send + Sync {
     /// back, so there is no error.
     fn release(&self, address: Address);
 
+    /// The same of memory that nothing on its way uses.
+    fn release_idle(&self, address: Address) {
+        self.release(address);
+    }
+
     /// Copies to the device; `bytes` may be reused when this returns.
     ///
     /// An upload ahead goes beside the work that is under way. Work that is to find what was copied begins
@@ -87,8 +92,9 @@ pub(crate) trait Driver: Send + Sync {
     /// ahead of earlier calls are done, and later uploads ahead begin when the work of earlier calls is.
     fn fence(&self) -> Result<(), DriverError>;
 
-    /// Waits for all work, uploads ahead only as far as a fence asks for it, and copies from the device.
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError>;
+    /// Waits for all work, uploads ahead only as far as a fence asks for it, and copies from the device. A download ahead waits for
+    /// no work but what was queued before the last fence.
+    fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError>;
 
     /// Sets bytes of device memory to 0.
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError>;

@@ -8,6 +8,7 @@ use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Prop
 use crate::threads::lock;
 use bytemuck::Pod;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Room for `bytes` bytes on a device.
@@ -15,6 +16,8 @@ pub(crate) struct Buffer {
     driver: Arc<dyn Driver>,
     address: Address,
     bytes: usize,
+    /// Whether nothing is on its way here.
+    idle: AtomicBool,
 }
 
 impl Buffer {
@@ -52,7 +55,7 @@ impl Buffer {
         let bytes = count.max(1).checked_mul(bytes);
         let bytes = bytes.ok_or(DriverError::OutOfMemory { requested: usize::MAX })?;
         let address = kind.allocate(&**driver, bytes)?;
-        Ok(Buffer { driver: driver.clone(), address, bytes })
+        Ok(Buffer { driver: driver.clone(), address, bytes, idle: AtomicBool::new(false) })
     }
 
     /// A buffer with these values, by a queue of the driver.
@@ -79,12 +82,24 @@ impl Buffer {
         self.driver.upload(to, bytemuck::cast_slice(values), queue)
     }
 
-    /// Waits for the device and reads `out.len()` values from the value at `first` on.
-    pub(crate) fn read<T: Pod>(&self, first: usize, out: &mut [T]) -> Result<(), DriverError> {
+    /// Waits for the device, as far as a queue of the driver asks for it, and reads `out.len()` values from the value at
+    /// `first` on.
+    pub(crate) fn read<T: Pod>(
+        &self,
+        queue: Queue,
+        first: usize,
+        out: &mut [T],
+    ) -> Result<(), DriverError> {
         let offset = first * size_of::<T>();
         debug_assert!(offset + size_of_val(out) <= self.bytes);
         let from = Address(self.address.0 + offset as u64);
-        self.driver.download(from, bytemuck::cast_slice_mut(out))
+        self.driver.download(from, bytemuck::cast_slice_mut(out), queue)
+    }
+
+    /// Says that nothing is on its way here any more, nor will be: the next owner of the memory need not wait for what other
+    /// memory is used by.
+    pub(crate) fn rest(&self) {
+        self.idle.store(true, Ordering::Relaxed);
     }
 
     /// Sets every byte to 0.
@@ -104,7 +119,10 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.driver.release(self.address);
+        match self.idle.load(Ordering::Relaxed) {
+            true => self.driver.release_idle(self.address),
+            false => self.driver.release(self.address),
+        }
     }
 }
 
@@ -197,6 +215,25 @@ impl Pooled {
         Ok(address)
     }
 
+    /// Keeps memory for the next owner if nothing on its way meets that, and there is not much already.
+    fn keep(&self, address: Address, is_ordered: bool) {
+        let mut pool = lock(&self.pool);
+        let of = pool.used.remove(&address.0);
+        let kept: usize = pool.kept_bytes.iter().sum();
+        match of {
+            Some((kind, bytes))
+                if is_ordered && kept + bytes <= self.most_kept && !self.driver.is_lost() =>
+            {
+                pool.kept_bytes[kind as usize] += bytes;
+                pool.kept.entry((kind, bytes)).or_default().push(address);
+            }
+            _ => {
+                drop(pool);
+                self.driver.release(address);
+            }
+        }
+    }
+
     /// Gives back all that waits. Returns whether there was anything.
     fn empty(&self) -> bool {
         let kept = {
@@ -250,22 +287,11 @@ impl Driver for Pooled {
     fn release(&self, address: Address) {
         // What an owner leaves on its way, as one that failed does, must not meet uploads of the next.
         let is_settled = lock(&self.pool).tallies.iter().all(CopyTally::is_settled);
-        let is_ordered = is_settled || self.fence().is_ok();
-        let mut pool = lock(&self.pool);
-        let of = pool.used.remove(&address.0);
-        let kept: usize = pool.kept_bytes.iter().sum();
-        match of {
-            Some((kind, bytes))
-                if is_ordered && kept + bytes <= self.most_kept && !self.driver.is_lost() =>
-            {
-                pool.kept_bytes[kind as usize] += bytes;
-                pool.kept.entry((kind, bytes)).or_default().push(address);
-            }
-            _ => {
-                drop(pool);
-                self.driver.release(address);
-            }
-        }
+        self.keep(address, is_settled || self.fence().is_ok());
+    }
+
+    fn release_idle(&self, address: Address) {
+        self.keep(address, true);
     }
 
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
@@ -282,10 +308,10 @@ impl Driver for Pooled {
         Ok(())
     }
 
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
-        let before = lock(&self.pool).tallies[Queue::Work as usize];
-        self.driver.download(from, bytes)?;
-        lock(&self.pool).tallies[Queue::Work as usize].settle(before.queued);
+    fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
+        let before = lock(&self.pool).tallies[queue as usize];
+        self.driver.download(from, bytes, queue)?;
+        lock(&self.pool).tallies[queue as usize].settle(before.queued);
         Ok(())
     }
 
@@ -379,7 +405,7 @@ mod tests {
         assert_eq!((second, driver.count(Call::Fence)), (first, 2), "once is enough");
         let third = pool.allocate(1000).unwrap();
         pool.clear(third, 1000).unwrap();
-        pool.download(third, &mut [0; 8]).unwrap();
+        pool.download(third, &mut [0; 8], Queue::Work).unwrap();
         pool.release(third);
         assert_eq!(driver.count(Call::Fence), 2, "what was waited for is done");
         let fourth = pool.allocate(1000).unwrap();

@@ -262,7 +262,7 @@ impl PartialSums {
         if found.is_empty() {
             return Ok(());
         }
-        self.out.read(0, found)?;
+        self.out.read(Queue::Work, 0, found)?;
         found.chunks_exact(self.width).for_each(|numbers| sum.add_numbers(numbers));
         Ok(())
     }

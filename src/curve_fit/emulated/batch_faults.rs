@@ -165,25 +165,43 @@ fn a_batch_of_much_work_takes_several_launches() {
     }
 }
 
-/// Uploads of the next chunk meet kernels that run as late as they may, in memory that is used again and again.
+/// A device whose kernels run as late as they may, with so much memory, which is used again and again.
+fn late(most: usize) -> Option<(Arc<Faulty<Deferred<Arc<Emulator>>>>, Arc<Device>)> {
+    let (emulator, _) = SHARED.as_ref()?;
+    let late = Deferred::new(emulator.clone());
+    let driver = Arc::new(Faulty::new(late, Injected::Nothing).with_memory(most));
+    let pooled = Arc::new(Pooled::new(driver.clone()));
+    let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
+    Some((driver, Arc::new(Device::new(pooled, emulator.clone(), cache))))
+}
+
+/// Uploads of the next chunk meet kernels that run as late as they may.
 #[test]
 fn chunks_that_overlap_do_not_meet() {
     let cpu = on_cpu();
-    let Some((emulator, _)) = SHARED.as_ref() else { return };
     for most in [6000, 9000, 20_000] {
-        let late = Deferred::new(emulator.clone());
-        let driver = Arc::new(Faulty::new(late, Injected::Nothing).with_memory(most));
-        let pooled = Arc::new(Pooled::new(driver.clone()));
-        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
-        let device = Arc::new(Device::new(pooled, emulator.clone(), cache));
+        let Some((_, device)) = late(most) else { return };
         let fitter = CurveFit { device: Some(device), take_over: false, ..decay() };
         let batch = run(fitter).unwrap();
         agree(&batch, &cpu);
         let (_, course) = batch.made.device.as_ref().unwrap();
         assert!(course.chunks > 1 && course.by_host == 0, "{most}: {course:?}");
-        // Each chunk has one fence, but for the pool's.
-        assert!(driver.count(Call::Fence) >= course.chunks);
     }
+}
+
+/// Memory of the chunk before is used again without a fence, behind which the upload would wait for the kernel that is under
+/// way: there is one for each launch, and none beside.
+#[test]
+fn uploads_of_a_chunk_wait_for_no_kernel_but_the_one_before() {
+    let Some((driver, device)) = late(usize::MAX) else { return };
+    let (x, costs) = (abscissae(POINTS), Costs { passes: 1e9, ..Costs::default() });
+    let stack = decays(&x, 200);
+    let fitter = CurveFit { device: Some(device), take_over: false, ..decay().costs(costs) };
+    let batch = fitter.fit_batch(BatchData::shared(&x, &stack).unwrap(), START).unwrap();
+    let (_, course) = batch.made.device.as_ref().unwrap();
+    assert!(course.chunks >= 4, "{course:?}");
+    assert_eq!(driver.count(Call::Fence), course.chunks);
+    assert_eq!(driver.count(Call::Launch), course.chunks);
 }
 
 #[test]

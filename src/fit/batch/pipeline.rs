@@ -1,8 +1,8 @@
 //! Chunks of a batch on a device: while the kernel makes the fits of one the next is uploaded, and its fits
-//! are under way while the host sees to those that were made.
+//! are under way while what was found is read back and the host sees to it.
 
 use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
-use crate::backend::cuda::driver::{Driver, DriverError};
+use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use std::ops::Range;
 
 /// The part of a device's free memory that chunks may take.
@@ -53,18 +53,16 @@ impl<'a> Pipeline<'a> {
             None => self.begin(first)?,
         };
         let following = self.range(range.end);
-        let brought = match following.is_empty() {
-            true => None,
-            false => Some(self.batch.bring(following.clone())),
-        };
-        chunk.read(found)?;
-        // The next is told of what fails from here on. What only lacks memory begins anew without this
-        // chunk, and smaller if need be.
-        let launched = brought.map(|brought| {
-            let chunk = brought?;
+        let launched = (!following.is_empty()).then(|| {
+            let chunk = self.batch.bring(following.clone())?;
             self.batch.launch(&chunk)?;
             Ok(Launched { range: following, chunk })
         });
+        // What the next has queued is behind a fence.
+        let queue = if let Some(Ok(_)) = launched { Queue::Ahead } else { Queue::Work };
+        chunk.read(queue, found)?;
+        // The next is told of what has failed. What only lacks memory begins anew without this chunk, and
+        // smaller if need be.
         let no_memory =
             |launched: &Result<_, _>| matches!(launched, Err(DriverError::OutOfMemory { .. }));
         self.under_way = launched.filter(|launched| !no_memory(launched));

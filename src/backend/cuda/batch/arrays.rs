@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// An array, and how far apart the parts of its fits are.
 pub(super) struct Array {
-    buffer: Buffer,
+    pub(super) buffer: Buffer,
     apart: Apart,
 }
 
@@ -130,7 +130,7 @@ impl DeviceArrays {
         array.buffer.address() + skipped as u64
     }
 
-    fn all(&self) -> impl Iterator<Item = &Array> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Array> {
         let others = [&self.samples, &self.sigma, &self.mask, &self.offsets];
         self.columns.iter().chain(others.into_iter().flatten())
     }

@@ -23,7 +23,7 @@ pub(crate) struct FitChunk {
     counts: Buffer,
     fits: usize,
     /// The fits' own, of which the kernel knows the addresses.
-    _inputs: (Vec<Buffer>, Option<DeviceArrays>),
+    inputs: (Vec<Buffer>, Option<DeviceArrays>),
 }
 
 /// Bytes that each sample takes, and each fit beside its samples. `held`: whether the data are there.
@@ -174,7 +174,7 @@ impl FitChunk {
             covariances,
             counts,
             fits,
-            _inputs: (inputs, uploaded),
+            inputs: (inputs, uploaded),
         })
     }
 
@@ -187,20 +187,30 @@ impl FitChunk {
         self.fits
     }
 
-    /// Waits for the kernel and reads what it found.
-    pub(crate) fn read(&self, found: &mut BatchNumbers) -> Result<(), DriverError> {
-        read_all(&self.counts, &mut found.counts)?;
-        read_all(&self.params, &mut found.params)?;
-        read_all(&self.errors, &mut found.errors)?;
-        read_all(&self.costs, &mut found.costs)?;
-        match &self.covariances {
-            Some(covariances) => read_all(covariances, &mut found.covariances),
-            None => Ok(()),
+    /// Waits for the kernel and reads what it found, by a queue of the driver: ahead if the next kernel has been launched.
+    pub(crate) fn read(self, queue: Queue, found: &mut BatchNumbers) -> Result<(), DriverError> {
+        read_all(&self.counts, queue, &mut found.counts)?;
+        read_all(&self.params, queue, &mut found.params)?;
+        read_all(&self.errors, queue, &mut found.errors)?;
+        read_all(&self.costs, queue, &mut found.costs)?;
+        if let Some(covariances) = &self.covariances {
+            read_all(covariances, queue, &mut found.covariances)?;
         }
+        // Its memory is the next chunk's, whose upload waits for no kernel.
+        self.buffers().for_each(Buffer::rest);
+        Ok(())
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        let (inputs, uploaded) = &self.inputs;
+        let results = [&self.params, &self.errors, &self.costs, &self.counts];
+        let arrays = uploaded.iter().flat_map(|arrays| arrays.all().map(|array| &array.buffer));
+        let own = self.stages.iter().chain(inputs).chain(&self.covariances);
+        own.chain(results).chain(arrays)
     }
 }
 
-fn read_all<T: Pod>(buffer: &Buffer, found: &mut Vec<T>) -> Result<(), DriverError> {
-    found.resize(buffer.bytes() / size_of::<T>(), T::zeroed());
-    buffer.read(0, found)
+fn read_all<T: Pod>(buffer: &Buffer, queue: Queue, to: &mut Vec<T>) -> Result<(), DriverError> {
+    to.resize(buffer.bytes() / size_of::<T>(), T::zeroed());
+    buffer.read(queue, 0, to)
 }

@@ -48,7 +48,7 @@ fn arrives(
         driver.launch(*module, "copy", Geometry { blocks: 1, threads: 32 }, &arguments).unwrap();
     }
     let mut found = vec![0.0; chunks * count];
-    driver.download(results, bytemuck::cast_slice_mut(&mut found)).unwrap();
+    driver.download(results, bytemuck::cast_slice_mut(&mut found), Queue::Work).unwrap();
     room.into_iter().chain([results]).for_each(|address| driver.release(address));
     found == (0..chunks).flat_map(|chunk| values(chunk, count)).collect::<Vec<f64>>()
 }

@@ -219,15 +219,19 @@ impl Context {
         self.synchronize(queue).and(started)
     }
 
-    /// Waits for all work and copies to any host memory. If that fails, page-locked memory may be written yet.
-    pub(super) fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+    /// Copies to ordinary host memory when the work of a stream is done, and waits for it.
+    pub(super) fn download(
+        &self,
+        from: Address,
+        bytes: &mut [u8],
+        queue: Queue,
+    ) -> Result<(), DriverError> {
         let _current = self.enter()?;
-        let stream = self.stream(Queue::Work);
         // SAFETY: `from` is device memory of this length by the contract of the driver seam. A copy to ordinary
-        // memory is done when the call returns; page-locked memory stays claimed until it is.
-        let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, stream) };
+        // memory is done when the call returns.
+        let started = unsafe { result::memcpy_dtoh_async(bytes, from.0, self.stream(queue)) };
         let started = check("cuMemcpyDtoHAsync", 0, started);
-        self.wait_for(Queue::Work).and(started)
+        self.wait_for(queue).and(started)
     }
 
     pub(super) fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {

@@ -15,7 +15,7 @@ use context::{Context, Kernel, ModuleHandle};
 use pinned::Pinned;
 use staging::Staging;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 /// Bytes of a buffer for parameters and results.
 const SMALL: usize = 64 << 10;
@@ -33,7 +33,7 @@ pub(crate) struct CudaDriver {
     modules: Mutex<Modules>,
     small: Mutex<Option<Staging>>,
     large: Mutex<Option<Staging>>,
-    /// For uploads ahead, from the first of them on.
+    /// For copies ahead, from the first of them on.
     ahead: OnceLock<Mutex<Option<Staging>>>,
     /// Memory of the host that kernels write, by its address.
     mapped: Mutex<BTreeMap<u64, Arc<Pinned>>>,
@@ -97,6 +97,14 @@ impl CudaDriver {
         let (begin, pinned) = mapped.range(..=address.0).next_back()?;
         let first = (address.0 - begin) as usize;
         (first < pinned.bytes()).then(|| (pinned.clone(), first))
+    }
+
+    /// The buffers for data of a queue.
+    fn staging(&self, context: &Context, queue: Queue) -> &Mutex<Option<Staging>> {
+        match queue {
+            Queue::Work => &self.large,
+            Queue::Ahead => self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE))),
+        }
     }
 
     fn kernel(&self, module: Module, name: &str) -> Result<Kernel, DriverError> {
@@ -169,10 +177,13 @@ impl Driver for CudaDriver {
                         None => context.upload(to, bytes, queue),
                     };
                 }
-                Queue::Work => &self.large,
-                Queue::Ahead => self.ahead.get_or_init(|| Mutex::new(Staging::new(context, LARGE))),
+                _ => self.staging(context, queue),
             };
-            upload_staged(context, staging, to, bytes, queue)
+            // Without buffers the copy is slower.
+            match &mut try_lock(staging).as_deref_mut() {
+                Some(Some(staging)) => staging.upload(context, to, bytes, queue),
+                _ => context.upload(to, bytes, queue),
+            }
         })
     }
 
@@ -180,21 +191,25 @@ impl Driver for CudaDriver {
         self.call(Context::fence)
     }
 
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+    fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
         if bytes.is_empty() {
-            return self.call(|context| context.synchronize(Queue::Work));
+            return self.call(|context| context.synchronize(queue));
         }
         let mapped = self.mapped_at(from);
         self.call(|context| {
             if let Some((pinned, first)) = &mapped {
                 return context.read_pinned(pinned, *first, bytes);
             }
-            if bytes.len() <= SMALL
+            if queue == Queue::Work
+                && bytes.len() <= SMALL
                 && let Some(staging) = &mut *lock(&self.small)
             {
-                return staging.download(context, from, bytes);
+                return staging.download(context, from, bytes, queue);
             }
-            context.download(from, bytes)
+            match &mut try_lock(self.staging(context, queue)).as_deref_mut() {
+                Some(Some(staging)) => staging.download(context, from, bytes, queue),
+                _ => context.download(from, bytes, queue),
+            }
         })
     }
 
@@ -246,27 +261,13 @@ impl Drop for CudaDriver {
     }
 }
 
-/// Uploads by way of the buffers, unless there are none or they are in use.
-fn upload_staged(
-    context: &Context,
-    staging: &Mutex<Option<Staging>>,
-    to: Address,
-    bytes: &[u8],
-    queue: Queue,
-) -> Result<(), DriverError> {
-    // While it waits for pieces a thread of the pool may be given another fit's upload: waiting for
-    // this lock it would wait for itself. Without it the copy is slower.
-    let staging = match staging.try_lock() {
-        Ok(staging) => Some(staging),
+/// The buffers, unless they are in use. While it waits for pieces of a copy a thread of the pool may be given another fit's:
+/// waiting for this lock it would wait for itself.
+fn try_lock<T>(buffers: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match buffers.try_lock() {
+        Ok(buffers) => Some(buffers),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
-    };
-    match staging {
-        Some(mut staging) => match &mut *staging {
-            Some(staging) => staging.upload(context, to, bytes, queue),
-            None => context.upload(to, bytes, queue),
-        },
-        None => context.upload(to, bytes, queue),
     }
 }
 

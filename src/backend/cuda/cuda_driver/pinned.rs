@@ -64,41 +64,41 @@ impl Context {
         bytes: usize,
         queue: Queue,
     ) -> Result<(), DriverError> {
-        self.claim(pinned)?;
-        let bytes = bytes.min(pinned.bytes);
+        let (source, stream) = (&self.claim(pinned)?[..bytes], self.stream(queue));
         let _current = self.enter()?;
         // SAFETY: `to` is device memory of this length by the contract of the driver seam; the source
         // is not written before `claim` has waited for the copy, nor freed before.
-        let started = unsafe {
-            let source = std::slice::from_raw_parts(pinned.memory, bytes);
-            result::memcpy_htod_async(to.0, source, self.stream(queue))
-        };
+        let started = unsafe { result::memcpy_htod_async(to.0, source, stream) };
         check("cuMemcpyHtoDAsync", 0, started)?;
+        self.mark(pinned, queue)
+    }
+
+    /// Starts a copy to the first `bytes` of page-locked memory, which is in use until then.
+    pub(super) fn download_pinned(
+        &self,
+        from: Address,
+        pinned: &mut Pinned,
+        bytes: usize,
+        queue: Queue,
+    ) -> Result<(), DriverError> {
+        let (target, stream) = (&mut self.claim(pinned)?[..bytes], self.stream(queue));
+        let _current = self.enter()?;
+        // SAFETY: `from` is device memory of this length by the contract of the driver seam; the target
+        // is not read before `claim` has waited for the copy, nor freed before.
+        let started = unsafe { result::memcpy_dtoh_async(target, from.0, stream) };
+        check("cuMemcpyDtoHAsync", 0, started)?;
+        self.mark(pinned, queue)
+    }
+
+    /// Page-locked memory is in use until what a stream has got is done.
+    fn mark(&self, pinned: &mut Pinned, queue: Queue) -> Result<(), DriverError> {
         // Without a mark there is only the end of all work to wait for.
         pinned.in_use = InUse::UntilEndOf(queue);
-        // SAFETY: event and stream live.
+        // SAFETY: event and stream live, and the context is current.
         let marked = unsafe { result::event::record(pinned.event, self.stream(queue)) };
         check("cuEventRecord", 0, marked)?;
         pinned.in_use = InUse::UntilMark;
         Ok(())
-    }
-
-    /// Waits for all work and copies to the first `bytes` of page-locked memory.
-    pub(super) fn download_pinned<'a>(
-        &self,
-        from: Address,
-        pinned: &'a mut Pinned,
-        bytes: usize,
-    ) -> Result<&'a [u8], DriverError> {
-        self.claim(pinned)?;
-        // A wait that fails leaves the copy to come.
-        pinned.in_use = InUse::UntilEndOf(Queue::Work);
-        let bytes = bytes.min(pinned.bytes);
-        // SAFETY: the memory is that many bytes with values, borrowed as `pinned` is.
-        let target = unsafe { std::slice::from_raw_parts_mut(pinned.memory, bytes) };
-        self.download(from, target)?;
-        pinned.in_use = InUse::No;
-        Ok(target)
     }
 
     /// Gives back page-locked memory that no work uses any more.

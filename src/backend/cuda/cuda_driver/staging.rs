@@ -1,5 +1,5 @@
 //! Copies through page-locked memory: two buffers in turn, so that the device fetches one while the
-//! host fills the other. The copies of one pair go to one stream.
+//! host fills the other, or fills one while the host empties the other. The copies of one pair go to one stream.
 //!
 //! The driver copies from ordinary memory too, but with one thread and a wait. Here all cores of the
 //! host fill a buffer, which one core does at a third of the speed of the bus.
@@ -12,6 +12,16 @@ use crate::threads;
 /// Bytes that one thread copies at a time: they stay in its cache, and take longer than handing them
 /// out does.
 const PIECE: usize = 128 << 10;
+
+/// Copies by all threads, if that is worth while.
+fn copy(from: &[u8], to: &mut [u8]) {
+    if from.len() < 2 * PIECE {
+        to.copy_from_slice(from);
+    } else {
+        let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE));
+        threads::map(pieces, |(to, from)| to.copy_from_slice(from));
+    }
+}
 
 /// Two buffers of one size.
 #[derive(Debug)]
@@ -49,28 +59,35 @@ impl Staging {
         let mut to = to;
         for chunk in bytes.chunks(self.bytes()) {
             let buffer = self.turn();
-            let staged = &mut context.claim(buffer)?[..chunk.len()];
-            if chunk.len() < 2 * PIECE {
-                staged.copy_from_slice(chunk);
-            } else {
-                let pieces = staged.chunks_mut(PIECE).zip(chunk.chunks(PIECE));
-                threads::map(pieces, |(staged, piece)| staged.copy_from_slice(piece));
-            }
+            copy(chunk, &mut context.claim(buffer)?[..chunk.len()]);
             context.upload_pinned(to, buffer, chunk.len(), queue)?;
             to = Address(to.0 + chunk.len() as u64);
         }
         Ok(())
     }
 
-    /// Waits for all work and copies what fits into one buffer.
+    /// Copies from the device when the work of a queue is done: what one buffer has got is taken out of it while the other
+    /// is filled.
     pub(super) fn download(
         &mut self,
         context: &Context,
         from: Address,
         bytes: &mut [u8],
+        queue: Queue,
     ) -> Result<(), DriverError> {
-        let length = bytes.len();
-        bytes.copy_from_slice(context.download_pinned(from, self.turn(), length)?);
+        let mut from = from;
+        let mut under_way: Option<&mut [u8]> = None;
+        for chunk in bytes.chunks_mut(self.bytes()) {
+            context.download_pinned(from, self.turn(), chunk.len(), queue)?;
+            from = Address(from.0 + chunk.len() as u64);
+            if let Some(before) = under_way.replace(chunk) {
+                let before_last = &mut self.buffers[1 - self.next];
+                copy(&context.claim(before_last)?[..before.len()], before);
+            }
+        }
+        if let Some(last) = under_way {
+            copy(&context.claim(&mut self.buffers[self.next])?[..last.len()], last);
+        }
         Ok(())
     }
 

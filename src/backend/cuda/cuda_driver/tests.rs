@@ -30,7 +30,7 @@ fn there_and_back(driver: &CudaDriver, length: usize, seed: usize) {
     driver.upload(address, &source, Queue::Work).unwrap();
     source.fill(0xEE);
     let mut copy = vec![0; length];
-    driver.download(address, &mut copy).unwrap();
+    driver.download(address, &mut copy, Queue::Work).unwrap();
     driver.release(address);
     assert!(copy == pattern(length, seed), "{length} bytes came back changed");
 }
@@ -59,7 +59,7 @@ fn what_is_uploaded_is_there_though_the_host_reuses_its_memory() {
             driver.upload(Address(address.0 + 8 * i), &i.to_le_bytes(), Queue::Work).unwrap();
         }
         let mut copy = [0; 800];
-        driver.download(address, &mut copy).unwrap();
+        driver.download(address, &mut copy, Queue::Work).unwrap();
         let numbers = copy.chunks(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
         assert!(numbers.eq(0..100));
         driver.release(address);
@@ -168,7 +168,7 @@ fn kernels_run_in_the_order_of_the_calls() {
         let address = driver.allocate(80).unwrap();
         let value = || {
             let mut bytes = [0; 80];
-            driver.download(address, &mut bytes).unwrap();
+            driver.download(address, &mut bytes, Queue::Work).unwrap();
             f64::from_ne_bytes(bytes[72..].try_into().unwrap())
         };
         driver.clear(address, 80).unwrap();
@@ -230,12 +230,12 @@ fn a_fault_of_a_kernel_ends_the_device() {
         let geometry = Geometry { blocks: 1, threads: 32 };
         // The launch is fine; whatever waits for it is told.
         driver.launch(module, "fault", geometry, &[]).unwrap();
-        let lost = driver.download(address, &mut [0; 10]).unwrap_err();
+        let lost = driver.download(address, &mut [0; 10], Queue::Work).unwrap_err();
         let text = "fake error 700".into();
-        assert_eq!(lost, DriverError::Lost { call: "cuStreamSynchronize", code: 700, text });
+        assert_eq!(lost, DriverError::Lost { call: "cuEventSynchronize", code: 700, text });
         assert_eq!(driver.upload(address, &[1; 10], Queue::Work), Err(lost.clone()));
         assert_eq!(driver.upload(address, &[1; 100_000], Queue::Work), Err(lost.clone()));
-        assert_eq!(driver.download(address, &mut [0; 10]), Err(lost.clone()));
+        assert_eq!(driver.download(address, &mut [0; 10], Queue::Work), Err(lost.clone()));
         assert_eq!(driver.clear(address, 10), Err(lost.clone()));
         assert_eq!(driver.memory(), Err(lost.clone()));
         assert_eq!(driver.allocate(10), Err(lost.clone()));

@@ -85,7 +85,7 @@ impl Bench {
     /// The first values of a buffer.
     pub(crate) fn take<T: Plain>(&self, address: Address, count: usize) -> Vec<T> {
         let mut bytes = vec![0; count * T::BYTES];
-        self.device.download(address, &mut bytes).unwrap();
+        self.device.download(address, &mut bytes, Queue::Work).unwrap();
         bytes.chunks(T::BYTES).map(T::take).collect()
     }
 

@@ -253,7 +253,7 @@ impl Driver for Emulator {
         Ok(())
     }
 
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+    fn download(&self, from: Address, bytes: &mut [u8], _: Queue) -> Result<(), DriverError> {
         let mut state = self.alive()?;
         state.calls.downloads += 1;
         state.calls.downloaded_bytes += bytes.len();

@@ -102,9 +102,16 @@ impl<D: Driver> Driver for Deferred<D> {
         Ok(())
     }
 
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
-        self.run_all()?;
-        self.inner.download(from, bytes)
+    fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
+        match queue {
+            Queue::Work => self.run_all()?,
+            Queue::Ahead => {
+                let mut waiting = self.waiting();
+                let fenced = waiting.fenced;
+                self.run(&mut waiting, fenced)?;
+            }
+        }
+        self.inner.download(from, bytes, queue)
     }
 
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {

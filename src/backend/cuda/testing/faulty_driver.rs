@@ -238,9 +238,9 @@ impl<D: Driver> Driver for Faulty<D> {
         self.inner.fence()
     }
 
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+    fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
         self.enter_memory(Call::Download, from, bytes.len())?;
-        self.inner.download(from, bytes)
+        self.inner.download(from, bytes, queue)
     }
 
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {
@@ -331,7 +331,7 @@ impl Driver for Idle {
         Ok(())
     }
 
-    fn download(&self, _: Address, _: &mut [u8]) -> Result<(), DriverError> {
+    fn download(&self, _: Address, _: &mut [u8], _: Queue) -> Result<(), DriverError> {
         Ok(())
     }
 
@@ -362,7 +362,7 @@ mod tests {
             driver.fence()?;
             driver.launch(module, "k", Geometry { blocks: 1, threads: 32 }, &[])?;
             driver.clear(Address(address.0 + 50), 50)?;
-            driver.download(address, &mut [0; 8])
+            driver.download(address, &mut [0; 8], Queue::Work)
         };
         let done = driver.load(b"").and_then(|module| {
             let done = with_memory(module);
@@ -421,7 +421,10 @@ mod tests {
         let geometry = Geometry { blocks: 1, threads: 32 };
         found(&|d, a| drop(d.upload(a, &[0; 101], Queue::Work)), "Upload of 101 bytes");
         found(&|d, a| drop(d.upload(a, &[0; 101], Queue::Ahead)), "UploadAhead of 101 bytes");
-        found(&|d, a| drop(d.download(Address(a.0 - 1), &mut [0; 1])), "Download of 1 bytes");
+        found(
+            &|d, a| drop(d.download(Address(a.0 - 1), &mut [0; 1], Queue::Work)),
+            "Download of 1 bytes",
+        );
         found(&|d, a| drop(d.clear(Address(a.0 + 100), 1)), "Clear of 1 bytes");
         found(&|d, a| (0..2).for_each(|_| d.release(a)), "release of");
         found(&|d, _| d.unload(Module(7)), "unload of Module(7)");

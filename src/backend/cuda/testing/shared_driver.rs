@@ -26,6 +26,10 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).release(address);
     }
 
+    fn release_idle(&self, address: Address) {
+        (**self).release_idle(address);
+    }
+
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
         (**self).upload(to, bytes, queue)
     }
@@ -34,8 +38,8 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).fence()
     }
 
-    fn download(&self, from: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
-        (**self).download(from, bytes)
+    fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
+        (**self).download(from, bytes, queue)
     }
 
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError> {

@@ -24,11 +24,11 @@ fn memory_is_counted_and_bounded() {
     assert_eq!((a.0 % 16, b.0 % 16), (0, 0));
     assert_ne!(a, b);
     let mut fresh = [0u8; 600];
-    device.download(a, &mut fresh).unwrap();
+    device.download(a, &mut fresh, Queue::Work).unwrap();
     assert_eq!(fresh, [0xff; 600]);
     device.upload(Address(a.0 + 10), &[1, 2, 3], Queue::Work).unwrap();
     device.clear(Address(a.0 + 12), 2).unwrap();
-    device.download(Address(a.0 + 9), &mut fresh[..6]).unwrap();
+    device.download(Address(a.0 + 9), &mut fresh[..6], Queue::Work).unwrap();
     assert_eq!(fresh[..6], [0xff, 1, 2, 0, 0, 0xff]);
     device.release(a);
     assert_eq!((device.live(), device.live_bytes(), device.peak_bytes()), (1, 0, 600));
@@ -44,7 +44,10 @@ fn misuse_of_memory_is_a_failed_test() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
     let a = device.allocate(100).unwrap();
     assert!(panics(|| drop(device.upload(a, &[0; 101], Queue::Work))).contains("101 bytes at"));
-    assert!(panics(|| drop(device.download(Address(a.0 + 1), &mut [0; 100]))).contains("leave"));
+    assert!(
+        panics(|| drop(device.download(Address(a.0 + 1), &mut [0; 100], Queue::Work)))
+            .contains("leave")
+    );
     assert!(panics(|| drop(device.clear(Address(a.0 - 1), 1))).contains("1 bytes before a buffer"));
     assert!(panics(|| device.release(Address(a.0 + 8))).contains("byte 8 of a buffer of 100"));
     device.release(a);

@@ -274,7 +274,7 @@ impl<'a> Stepped<'a> {
         let (device, at) = (&self.device, [&arguments[0][..], &arguments[1][..]]);
         device.launch(self.module, "go_on", geometry, &at).expect("a step");
         let words = bytemuck::cast_slice_mut(&mut self.state.words);
-        device.download(self.place, words).expect("the state");
+        device.download(self.place, words, Queue::Work).expect("the state");
     }
 
     /// What the host does about a start whose sums are not finite or not safe, unless columns need units of their own,
