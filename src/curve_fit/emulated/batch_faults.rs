@@ -165,8 +165,10 @@ fn a_batch_of_much_work_takes_several_launches() {
     }
 }
 
+type Late = Faulty<Deferred<Arc<Emulator>>>;
+
 /// A device whose kernels run as late as they may, with so much memory, which is used again and again.
-fn late(most: usize) -> Option<(Arc<Faulty<Deferred<Arc<Emulator>>>>, Arc<Device>)> {
+fn late(most: usize) -> Option<(Arc<Late>, Arc<Device>)> {
     let (emulator, _) = SHARED.as_ref()?;
     let late = Deferred::new(emulator.clone());
     let driver = Arc::new(Faulty::new(late, Injected::Nothing).with_memory(most));
