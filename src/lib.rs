@@ -216,6 +216,11 @@ pub mod result {
     pub use crate::solver::bounds::Side;
 }
 
+/// Fits whose points others hold: other processes, machines, in engines of any kind.
+pub mod parts {
+    pub use crate::curve_fit::stream::{Part, Parts, merge};
+}
+
 /// Where the points of a [`Stream`] come from: arrays, functions, files, and sources of your own.
 pub mod source {
     pub use crate::data::moment::{DateOrder, Moment};

@@ -8,6 +8,15 @@ impl Points<'_> {
         self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
     }
 
+    /// The same of each piece of so many points.
+    pub(crate) fn squares_of_limited(&self, most: f64, piece: usize) -> impl Iterator<Item = f64> {
+        let of = move |i: usize| (self.weight(i).min(most) * self.y.at(i)).powi(2);
+        (0..self.len().div_ceil(piece)).map(move |c| {
+            let range = c * piece..self.len().min((c + 1) * piece);
+            range.filter(|&i| self.counts(i)).map(of).sum()
+        })
+    }
+
     /// The `count` largest weights in row units, in descending order, or all if there are fewer; nothing
     /// if `count` of them are known to be at least `level` times the largest.
     pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
@@ -28,7 +37,7 @@ impl Points<'_> {
         if weights().filter(|&w| w >= least).take(count).count() == count {
             return Vec::new();
         }
-        let mut largest: Vec<f64> = Vec::with_capacity(count + 1);
+        let mut largest: Vec<f64> = Vec::with_capacity(count.min(self.used).saturating_add(1));
         for weight in weights() {
             if largest.len() == count && largest.last().is_some_and(|&least| weight <= least) {
                 continue;

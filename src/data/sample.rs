@@ -1,4 +1,5 @@
-//! A part of the points that stands for all of them: one, drawn at random, of each stretch of equal length.
+//! A part of the points that stands for all of them: one of each stretch of equal length, and which one is a matter of
+//! its number alone. So samples of parts of the points go together to that of all of them.
 //!
 //! The number of points need not be known: when there is no more room, every two neighbouring stretches
 //! become one, and one of their two points is kept, each as likely as the other.
@@ -9,98 +10,127 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 /// Points drawn so far.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// One column per independent variable, then y, then sigma if there is one.
     columns: Vec<Vec<f64>>,
+    /// The numbers of the points, in ascending order.
+    numbers: Vec<u64>,
     /// Independent variables.
     x: usize,
-    /// Even, so that stretches become one in pairs and none is left over.
+    /// Points at most.
     most: usize,
-    /// Points that counted so far.
-    seen: u64,
-    /// Points of a stretch, and which one is drawn next.
-    stretch: u64,
-    next: u64,
-    /// Random numbers drawn so far: which ones follow depends on nothing else, so that two runs draw the
-    /// same, and one that is resumed goes on.
-    draws: u64,
+    /// Each stretch is of 2 to this power of points.
+    level: u32,
+}
+
+/// Levels that numbers of points can have.
+const LEVELS: u32 = u64::BITS;
+
+/// The number of the point that stretch `stretch` of 2 to the power of `level` points has: of either half at random, and
+/// so on down to one point, so that it is that of one of its halves.
+fn drawn_of(stretch: u64, level: u32) -> u64 {
+    (0..level).rev().fold(stretch, |half, below| {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(half ^ (u64::from(below) << 58));
+        2 * half + u64::from(random.random::<bool>())
+    })
 }
 
 impl Sample {
-    /// Of fewer than `most` points, or than the even number below it, of `x` independent variables.
+    /// Of at most `most` points, two at least, of `x` independent variables.
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
         let columns = vec![Vec::new(); x + 1 + usize::from(sigma)];
-        Sample { columns, x, most: (most & !1).max(2), seen: 0, stretch: 1, next: 0, draws: 0 }
+        Sample { columns, numbers: Vec::new(), x, most: most.max(2), level: 0 }
     }
 
-    /// Whether what was read from a file can be a sample.
+    /// Whether what was read from bytes can be a sample.
     pub(crate) fn is_sound(&self) -> bool {
-        let even = self.columns.iter().all(|column| column.len() == self.columns[0].len());
-        let paired = self.most >= 2 && self.most.is_multiple_of(2);
-        self.columns.len() > self.x && even && paired && self.len() < self.most && self.stretch > 0
+        let even = self.columns.iter().all(|column| column.len() == self.len());
+        let ascending = self.numbers.windows(2).all(|pair| pair[0] < pair[1]);
+        let has_room = self.most >= 2 && self.len() <= self.most;
+        self.columns.len() > self.x && even && ascending && has_room && self.level < LEVELS
     }
 
-    /// The generator of the next random number.
-    fn random(&mut self) -> Xoshiro256PlusPlus {
-        self.draws += 1;
-        Xoshiro256PlusPlus::seed_from_u64(self.draws)
+    /// Whether both are samples of one fit's points.
+    pub(crate) fn is_like(&self, other: &Sample) -> bool {
+        let of = |s: &Sample| (s.columns.len(), s.x, s.most);
+        of(self) == of(other)
+    }
+
+    /// Points at most.
+    pub(crate) fn most(&self) -> usize {
+        self.most
     }
 
     /// Number of points drawn.
     pub(crate) fn len(&self) -> usize {
-        self.columns[0].len()
+        self.numbers.len()
     }
 
     /// Points that each of them stands for.
     pub(crate) fn stretch(&self) -> u64 {
-        self.stretch
+        1 << self.level
     }
 
-    /// Draws from the next points.
-    pub(crate) fn add(&mut self, points: &Points<'_>) {
-        if !points.is_filtered() {
-            let end = self.seen + points.len() as u64;
-            while self.next < end {
-                self.take(points, (self.next - self.seen) as usize);
+    /// Draws from the next points, the first of which is number `first`. A stretch whose point does not count has none.
+    pub(crate) fn add(&mut self, points: &Points<'_>, first: u64) {
+        let end = first + points.len() as u64;
+        let mut next = first;
+        while next < end {
+            let level = self.level;
+            let drawn = drawn_of(next >> level, level);
+            if (next..end).contains(&drawn) {
+                let i = (drawn - first) as usize;
+                if points.counts(i) {
+                    self.take(points, i, drawn);
+                }
             }
-            self.seen = end;
-            return;
-        }
-        for i in points.kept() {
-            if self.next == self.seen {
-                self.take(points, i);
-            }
-            self.seen += 1;
+            // The level may have grown meanwhile.
+            next = ((next >> level) + 1) << level;
         }
     }
 
-    fn take(&mut self, points: &Points<'_>, i: usize) {
+    /// Adds the sample of the points that follow.
+    pub(crate) fn follow(&mut self, other: Sample) {
+        let mut other = other;
+        while self.level < other.level {
+            self.thin();
+        }
+        while other.level < self.level {
+            other.thin();
+        }
+        self.numbers.extend(other.numbers);
+        self.columns.iter_mut().zip(other.columns).for_each(|(mine, more)| mine.extend(more));
+        while self.len() > self.most {
+            self.thin();
+        }
+    }
+
+    fn take(&mut self, points: &Points<'_>, i: usize, number: u64) {
         let values = points.columns.iter().map(|c| c.at(i)).chain([points.y.at(i)]);
         let sigma = points.sigmas().map(|s| s[i]);
         for (column, value) in self.columns.iter_mut().zip(values.chain(sigma)) {
             column.push(value);
         }
-        if self.len() >= self.most {
+        self.numbers.push(number);
+        while self.len() > self.most {
             self.thin();
         }
-        // Each stretch so far has one point.
-        let place = self.random().random_range(0..self.stretch);
-        self.next = self.len() as u64 * self.stretch + place;
     }
 
-    /// Keeps one of every two points.
+    /// Keeps those of every two stretches that become one.
     fn thin(&mut self) {
-        let mut random = self.random();
-        let kept: Vec<usize> =
-            (0..self.len() / 2).map(|k| 2 * k + usize::from(random.random::<bool>())).collect();
-        for column in &mut self.columns {
-            for (k, &i) in kept.iter().enumerate() {
-                column[k] = column[i];
-            }
-            column.truncate(kept.len());
-        }
-        self.stretch *= 2;
+        self.level += 1;
+        let level = self.level;
+        let stays: Vec<bool> =
+            self.numbers.iter().map(|&n| drawn_of(n >> level, level) == n).collect();
+        let mut keep = |column: &mut Vec<f64>| {
+            let mut stays = stays.iter();
+            column.retain(|_| stays.next().copied().unwrap_or(false));
+        };
+        self.columns.iter_mut().for_each(&mut keep);
+        let mut stays = stays.iter();
+        self.numbers.retain(|_| stays.next().copied().unwrap_or(false));
     }
 
     /// Number of different points, counted up to `enough`.
@@ -146,40 +176,61 @@ mod tests {
     use super::*;
     use crate::data::Data;
 
-    fn drawn(n: usize, most: usize, chunk: usize) -> (Vec<f64>, u64) {
+    /// A sample of the numbers from `first` on, of which those that `counts` refuses are missing.
+    fn sample(
+        first: u64,
+        n: u64,
+        most: usize,
+        chunk: usize,
+        counts: impl Fn(u64) -> bool,
+    ) -> Sample {
         let mut sample = Sample::new(1, false, most);
-        let all: Vec<f64> = (0..n).map(|i| i as f64).collect();
+        let all: Vec<f64> = (first..first + n).map(|i| i as f64).collect();
+        let mut begin = first;
         for part in all.chunks(chunk) {
-            let data = Data::new(part, part).unwrap();
-            sample.add(&Points::validate(&data).unwrap());
+            let mask: Vec<bool> = part.iter().map(|&i| counts(i as u64)).collect();
+            let data = Data::new(part, part).unwrap().mask(&mask).unwrap();
+            if mask.iter().any(|&counts| counts) {
+                sample.add(&Points::validate(&data).unwrap(), begin);
+            }
+            begin += part.len() as u64;
         }
-        (sample.part(SampleHalf::All).swap_remove(0), sample.stretch())
+        assert!(sample.is_sound());
+        sample
     }
 
     #[test]
     fn every_stretch_has_one_point_whatever_the_chunks() {
         for n in [1, 2, 99, 100, 101, 1000, 12_345] {
-            let (all, stretch) = drawn(n, 100, 7);
-            assert_eq!((all.clone(), stretch), drawn(n, 100, n));
-            let of: Vec<u64> = all.iter().map(|&i| i as u64 / stretch).collect();
-            let complete = n as u64 / stretch;
-            let expected: Vec<u64> = (0..complete).collect();
-            assert_eq!(of[..complete as usize], expected[..], "{n} points");
-            assert!(all.len() as u64 <= complete + 1 && all.len() < 100, "{n}");
+            let all = sample(0, n, 100, 7, |_| true);
+            assert_eq!(all, sample(0, n, 100, n as usize, |_| true));
+            let of: Vec<u64> = all.numbers.iter().map(|&i| i / all.stretch()).collect();
+            let complete = n / all.stretch();
+            assert!(of[..complete as usize].iter().copied().eq(0..complete), "{n} points");
+            assert!(all.len() as u64 <= complete + 1 && all.len() <= 100, "{n}");
+            let values: Vec<u64> = all.columns[0].iter().map(|&v| v as u64).collect();
+            assert_eq!(values, all.numbers);
         }
     }
 
-    /// Odd sizes, too, and chunks that end within a stretch.
+    /// However the points are divided, and in whatever order neighbours come together.
     #[test]
-    fn samples_of_any_size_have_one_point_of_every_stretch() {
-        for most in 0..12 {
-            for chunk in [1, 2, 3, 5, 8, 13] {
-                let (all, stretch) = drawn(500, most, chunk);
-                assert_eq!((all.clone(), stretch), drawn(500, most, 500), "{most}, {chunk}");
-                let of = all.iter().map(|&i| i as u64 / stretch);
-                let complete = 500 / stretch;
-                assert!(of.take(complete as usize).eq(0..complete), "{most}, {chunk}: {all:?}");
-                assert!(all.len() < most.max(3), "{most}: {}", all.len());
+    fn samples_of_parts_are_that_of_all() {
+        let counts = |i: u64| i % 7 != 3;
+        for n in [10, 100, 1000, 5000] {
+            let whole = sample(0, n, 64, 13, counts);
+            for cut in [1, n / 3, n / 2, n - 1] {
+                let mut left = sample(0, cut, 64, 5, counts);
+                let (a, b) = ((n - cut) / 2, (n - cut).div_ceil(2));
+                let (middle, right) =
+                    (sample(cut, a, 64, 8, counts), sample(cut + a, b, 64, 11, counts));
+                let mut other = left.clone();
+                left.follow(middle.clone());
+                left.follow(right.clone());
+                let mut both = middle;
+                both.follow(right);
+                other.follow(both);
+                assert_eq!((&left, &other), (&whole, &whole), "{n} points, cut at {cut}");
             }
         }
     }
@@ -187,9 +238,10 @@ mod tests {
     #[test]
     fn every_point_is_as_likely_as_every_other() {
         // The mean place within a stretch, over many of them, is its middle.
-        let (all, stretch) = drawn(1_000_000, 4096, 5000);
+        let all = sample(0, 1_000_000, 4096, 5000, |_| true);
+        let stretch = all.stretch();
         let places: Vec<f64> =
-            all.iter().map(|&i| (i as u64 % stretch) as f64 / (stretch - 1) as f64).collect();
+            all.numbers.iter().map(|&i| (i % stretch) as f64 / (stretch - 1) as f64).collect();
         let mean = places.iter().sum::<f64>() / places.len() as f64;
         assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / places.len() as f64).sqrt(), "{mean}");
     }

@@ -12,6 +12,7 @@ use super::points::{Given, Points, Units};
 use super::scaling::{Largest, Tally, exponent, is_ordinary, unit_of};
 use super::summary::Moments;
 use crate::error::{Error, Result};
+use crate::normal::{Summary, Tree};
 use crate::threads;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -25,18 +26,78 @@ pub(crate) fn pieces_of(points: u64) -> u64 {
 }
 
 /// What was seen so far.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Survey {
     tally: Tally,
     largest: Largest,
     /// Exponents of the largest weight and of the largest weighted y, roughly.
     exponents: Option<(i32, i32)>,
-    summary: Moments,
-    events: f64,
+    sums: Tree<Totals>,
     absolute: bool,
 }
 
+/// What points add up to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Totals {
+    moments: Moments,
+    /// Of counts.
+    events: f64,
+}
+
+impl Summary for Totals {
+    fn clear(&mut self) {
+        *self = Totals::default();
+    }
+
+    fn merge(&mut self, other: &mut Totals) {
+        self.moments = self.moments.merge(other.moments);
+        self.events += other.events;
+    }
+
+    fn is_finite(&self) -> bool {
+        true
+    }
+}
+
 impl Survey {
+    /// Of no points, the first of which begins group `first`.
+    pub(crate) fn new(first: u64) -> Survey {
+        Survey {
+            tally: Tally::default(),
+            largest: Largest::default(),
+            exponents: None,
+            sums: Tree::new(Totals::default(), first),
+            absolute: false,
+        }
+    }
+
+    /// Whether what was read from bytes can be one of these pieces.
+    pub(crate) fn is_sound(&self, pieces: Range<u64>) -> bool {
+        self.sums.is_sound(pieces, |_| true)
+    }
+
+    /// Points that were seen.
+    pub(crate) fn given(&self) -> u64 {
+        let Tally { used, omitted, ignored } = self.tally;
+        [used, omitted, ignored].into_iter().fold(0, |sum, n| sum.saturating_add(n as u64))
+    }
+
+    /// Adds what was seen of the points that follow.
+    ///
+    /// # Errors
+    /// In words, if they do not follow.
+    pub(crate) fn follow(&mut self, other: Survey) -> std::result::Result<(), String> {
+        self.sums.follow(other.sums)?;
+        self.tally = self.tally.merge(other.tally);
+        self.largest = self.largest.merge(other.largest);
+        self.exponents = match (self.exponents, other.exponents) {
+            (Some((w, r)), Some((weight, row))) => Some((w.max(weight), r.max(row))),
+            (mine, others) => mine.or(others),
+        };
+        self.absolute |= other.absolute;
+        Ok(())
+    }
+
     /// Looks at a chunk, the first point of which is point `first`. Returns the points as far as they are
     /// known: in ordinary units.
     ///
@@ -64,9 +125,14 @@ impl Survey {
             self.tally.used += points.len();
         }
         let mut largest = Largest::default();
-        for (l, summary) in parts.into_iter().flatten() {
+        let counts = estimator == Estimator::Poisson;
+        if counts {
+            points.count_events().map_err(shifted)?;
+        }
+        for (c, (l, moments)) in parts.into_iter().flatten().enumerate() {
             largest = largest.merge(l);
-            self.summary = self.summary.merge(summary);
+            let events = if counts { events(&points, piece(&points, c)) } else { 0.0 };
+            self.sums.add(&mut Totals { moments, events });
         }
         self.largest = self.largest.merge(largest);
         if points.used > 0 {
@@ -74,16 +140,12 @@ impl Survey {
             let (weight, row) = self.exponents.unwrap_or((w, r));
             self.exponents = Some((weight.max(w), row.max(r)));
         }
-        if estimator == Estimator::Poisson {
-            points.count_events().map_err(shifted)?;
-            self.events += points.summary.square;
-        }
         self.absolute = points.is_absolute();
         Ok(points)
     }
 
     /// The units of all points.
-    fn units(&self) -> Units {
+    pub(crate) fn units(&self) -> Units {
         let y = unit_of(self.largest.y);
         match self.exponents {
             Some((weight, row)) => Units::of_exponents(y, weight, row),
@@ -93,21 +155,22 @@ impl Survey {
 
     /// Whether sums are still to be made, by [`add_again`](Survey::add_again) of every chunk, because the
     /// points are of extraordinary size.
-    pub(crate) fn wants_sums(&mut self, estimator: Estimator) -> bool {
-        let wants = estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY;
-        if wants {
-            self.summary = Moments::default();
-        }
-        wants
+    pub(crate) fn wants_sums(&self, estimator: Estimator) -> bool {
+        estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY
     }
 
-    /// Sums up a chunk in the units of all points.
-    pub(crate) fn add_again(&mut self, chunk: Given<'_>) {
+    /// Takes the sums of another look, in place of its own.
+    pub(crate) fn take_sums(&mut self, other: Survey) {
+        self.sums = other.sums;
+    }
+
+    /// Sums up a chunk in these units.
+    pub(crate) fn add_again(&mut self, chunk: Given<'_>, units: Units) {
         let mut points = Points::unchecked(chunk);
-        points.units = self.units();
+        points.units = units;
         points.filter();
-        for (_, summary) in pieces(&points, |piece| extent(&points, piece)) {
-            self.summary = self.summary.merge(summary);
+        for (_, moments) in pieces(&points, |piece| extent(&points, piece)) {
+            self.sums.add(&mut Totals { moments, events: 0.0 });
         }
     }
 
@@ -125,9 +188,10 @@ impl Survey {
         }
         let counts = estimator == Estimator::Poisson;
         let units = if counts { Units::ORDINARY } else { self.units() };
-        let mut summary = self.summary.into_row_units(units);
+        let Totals { moments, events } = self.sums.clone().sum();
+        let mut summary = moments.into_row_units(units);
         if counts {
-            (summary.square, summary.scatter) = (self.events, 0.0);
+            (summary.square, summary.scatter) = (events, 0.0);
         }
         Ok(Overview {
             used,
@@ -139,15 +203,24 @@ impl Survey {
             estimator,
             absolute: self.absolute,
             errors_in_x: false,
-            darkest: darkest(if counts { self.events / used as f64 } else { 1.0 }),
+            darkest: darkest(if counts { events / used as f64 } else { 1.0 }),
         })
     }
 }
 
 /// What `of` makes of each piece, in order.
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
-    let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
-    threads::map(0..points.len().div_ceil(PIECE), piece)
+    threads::map(0..points.len().div_ceil(PIECE), |c| of(piece(points, c)))
+}
+
+/// The points of piece `c`.
+fn piece(points: &Points<'_>, c: usize) -> Range<usize> {
+    c * PIECE..points.len().min((c + 1) * PIECE)
+}
+
+/// The sum of the counts of a range.
+fn events(points: &Points<'_>, range: Range<usize>) -> f64 {
+    range.filter(|&i| points.counts(i)).map(|i| points.y.at(i)).sum()
 }
 
 /// Of the points of a piece that count.

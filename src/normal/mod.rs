@@ -6,6 +6,7 @@ mod influence;
 pub(crate) mod small;
 mod spectrum;
 mod summaries;
+mod tree;
 
 /// What a pass over a set of points sums up.
 pub(crate) trait Summary: Send {
@@ -19,6 +20,6 @@ pub(crate) trait Summary: Send {
 
 pub(crate) use influence::Influence;
 pub(crate) use spectrum::Spectrum;
-pub(crate) use summaries::Grouped;
 pub(crate) use summaries::{Normal, pair};
 pub(crate) use summaries::{RFactor, heaviest_first};
+pub(crate) use tree::{GROUP, Tree};

@@ -6,6 +6,7 @@ use super::termination::Termination;
 use crate::error::Error;
 use crate::error::driver::DriverError;
 use crate::normal::Normal;
+use serde::{Deserialize, Serialize};
 
 /// Where a minimisation ended.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ impl From<Fault> for Failure {
 }
 
 /// A point where the model has no finite value or derivative.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BadPoint {
     /// Its index among the points given.
     pub(crate) index: usize,

@@ -26,7 +26,7 @@ const ROOMS: [&str; 16] = [
 ];
 
 /// Modules of `lib.rs` that only offer what the rooms define, to users and to the program.
-const OFFERED: [&str; 6] = ["arrays", "device", "program", "result", "shared", "source"];
+const OFFERED: [&str; 7] = ["arrays", "device", "parts", "program", "result", "shared", "source"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -3,5 +3,6 @@
 #[cfg(feature = "csv")]
 #[path = "../support/decoded.rs"]
 mod decoded;
+mod parts;
 mod readers;
 mod stream;

@@ -173,6 +173,11 @@ impl<'a> Cpu<'a> {
         self
     }
 
+    /// Σ w²y² of each piece of so many points, with the weights that sums have.
+    pub(crate) fn squares_of_limited(&self, piece: usize) -> impl Iterator<Item = f64> {
+        self.points.squares_of_limited(self.most_weight, piece)
+    }
+
     /// As after [`Evaluator::limit_weights`].
     pub(crate) fn with_weights_of(mut self, most: f64) -> Self {
         self.most_weight = most;

@@ -11,7 +11,7 @@ use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Weights;
 use crate::data::values::Values;
 use crate::model::native::{Calls, Steps};
-use crate::normal::{Grouped, Normal, RFactor, Summary};
+use crate::normal::{Normal, RFactor, Summary, Tree};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
 use std::cell::Cell;
@@ -174,7 +174,7 @@ impl Cpu<'_> {
         &mut self,
         params: &[f64],
         columns: &[f64],
-        sums: &mut Grouped<Normal>,
+        sums: &mut Tree<Normal>,
     ) -> Result<(), Fault> {
         let mut tries = self.tries();
         self.normals(params, columns, |pieces| add_pieces(pieces, sums, &mut tries))
@@ -185,7 +185,7 @@ impl Cpu<'_> {
         &mut self,
         params: &[f64],
         columns: &[f64],
-        sums: &mut Grouped<RFactor>,
+        sums: &mut Tree<RFactor>,
     ) -> Result<(), Fault> {
         let mut tries = self.tries();
         self.factors(params, columns, |pieces| add_pieces(pieces, sums, &mut tries))
@@ -234,7 +234,7 @@ impl Cpu<'_> {
 /// they were sound.
 fn add_pieces<S: Summary + Clone>(
     pieces: &mut [(S, Option<Fault>)],
-    sums: &mut Grouped<S>,
+    sums: &mut Tree<S>,
     tries: &mut usize,
 ) -> bool {
     let sound = pieces.iter().all(|(piece, _)| piece.is_finite());

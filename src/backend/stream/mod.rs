@@ -1,11 +1,22 @@
 //! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
 
+mod elsewhere;
+mod evaluated;
+mod first_pass;
+mod message;
 mod pass_cache;
 mod passes;
+mod question;
 mod streamed;
 
+pub(crate) use elsewhere::{Ask, Elsewhere};
+pub(crate) use evaluated::Evaluated;
+pub(crate) use first_pass::{FirstPass, GROUP_POINTS};
+pub(crate) use message::{
+    Asked, Deviations, Held, Reply, Request, Said, read_asked, read_reply, to_bytes,
+};
 pub(crate) use pass_cache::{PassCache, PassResult, Sums};
 #[cfg(test)]
 pub(crate) use pass_cache::{PassKey, Unfinished};
-pub(crate) use passes::{Evaluated, FirstPass, Kept, Passes, Watch};
+pub(crate) use passes::{Holder, Kept, Passes, Watch};
 pub(crate) use streamed::StreamEvaluator;

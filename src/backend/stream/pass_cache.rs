@@ -1,10 +1,11 @@
 //! What the passes over a stream have given: they are costly, so no result is asked for twice, and a fit
 //! that is resumed is told all of them again.
 
+use super::question::{Answer, At, Question};
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::passes::Summed;
 use crate::data::loss::Loss;
-use crate::normal::{Grouped, Normal, RFactor};
+use crate::normal::{Normal, RFactor, Tree};
 use crate::solver::outcome::Fault;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,12 @@ pub(crate) struct PassKey {
     pub(crate) most_weight: f64,
     pub(crate) params: Vec<f64>,
     pub(crate) columns: Vec<f64>,
+}
+
+impl PassKey {
+    fn at(&self) -> At {
+        At { params: self.params.clone(), columns: self.columns.clone() }
+    }
 }
 
 impl PartialEq for PassKey {
@@ -46,8 +53,8 @@ pub(crate) struct Unfinished {
 /// The sums of a pass on the way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Sums {
-    Normal(Grouped<Normal>),
-    Factor(Grouped<RFactor>),
+    Normal(Tree<Normal>),
+    Factor(Tree<RFactor>),
 }
 
 /// All results so far, in order, and the pass that was stopped, if one was.
@@ -73,9 +80,9 @@ impl PassCache {
 
     /// Sums to go on with, and the first point that is not in them: of the pass that was stopped, if it is
     /// this one, or of none.
-    pub(crate) fn begin<S: PassSum>(&mut self, key: &PassKey) -> (Grouped<S>, u64) {
+    pub(crate) fn begin<S: PassSum>(&mut self, key: &PassKey) -> (Tree<S>, u64) {
         let stopped = self.unfinished.take_if(|stopped| stopped.key == *key);
-        let anew = || (Grouped::new(S::empty(key.columns.len())), 0);
+        let anew = || (Tree::new(S::empty(key.columns.len()), 0), 0);
         stopped.and_then(|stopped| S::resumed(*stopped)).unwrap_or_else(anew)
     }
 }
@@ -89,17 +96,23 @@ pub(crate) trait PassSum: Summed + Clone + Into<PassResult> {
     fn of(result: &PassResult) -> Option<&Self>;
 
     /// Sums of a pass that was stopped, if they are of this kind.
-    fn resumed(unfinished: Unfinished) -> Option<(Grouped<Self>, u64)>;
+    fn resumed(unfinished: Unfinished) -> Option<(Tree<Self>, u64)>;
 
     /// Sums of a pass that is stopped.
-    fn unfinished(sums: Grouped<Self>) -> Sums;
+    fn unfinished(sums: Tree<Self>) -> Sums;
+
+    /// What is asked for it.
+    fn question(key: &PassKey) -> Question;
+
+    /// The sums of an answer, if they are of this kind.
+    fn of_answer(answer: Answer) -> Option<Tree<Self>>;
 
     /// Adds the points of an evaluator.
     fn add(
         cpu: &mut Cpu<'_>,
         params: &[f64],
         columns: &[f64],
-        sums: &mut Grouped<Self>,
+        sums: &mut Tree<Self>,
     ) -> Result<(), Fault>;
 }
 
@@ -120,15 +133,23 @@ impl PassSum for Normal {
         Normal::zero(free)
     }
 
+    fn question(key: &PassKey) -> Question {
+        Question::Normal(key.at())
+    }
+
+    fn of_answer(answer: Answer) -> Option<Tree<Normal>> {
+        if let Answer::Normal(sums) = answer { Some(sums) } else { None }
+    }
+
     fn of(result: &PassResult) -> Option<&Normal> {
         if let PassResult::Normal(normal) = result { Some(normal) } else { None }
     }
 
-    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Grouped<Normal>, u64)> {
+    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Tree<Normal>, u64)> {
         if let Sums::Normal(sums) = sums { Some((sums, next)) } else { None }
     }
 
-    fn unfinished(sums: Grouped<Normal>) -> Sums {
+    fn unfinished(sums: Tree<Normal>) -> Sums {
         Sums::Normal(sums)
     }
 
@@ -136,7 +157,7 @@ impl PassSum for Normal {
         cpu: &mut Cpu<'_>,
         params: &[f64],
         columns: &[f64],
-        sums: &mut Grouped<Normal>,
+        sums: &mut Tree<Normal>,
     ) -> Result<(), Fault> {
         cpu.add_normal(params, columns, sums)
     }
@@ -147,15 +168,23 @@ impl PassSum for RFactor {
         RFactor::zero(free)
     }
 
+    fn question(key: &PassKey) -> Question {
+        Question::Factor(key.at())
+    }
+
+    fn of_answer(answer: Answer) -> Option<Tree<RFactor>> {
+        if let Answer::Factor(sums) = answer { Some(sums) } else { None }
+    }
+
     fn of(result: &PassResult) -> Option<&RFactor> {
         if let PassResult::Factor(factor) = result { Some(factor) } else { None }
     }
 
-    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Grouped<RFactor>, u64)> {
+    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Tree<RFactor>, u64)> {
         if let Sums::Factor(sums) = sums { Some((sums, next)) } else { None }
     }
 
-    fn unfinished(sums: Grouped<RFactor>) -> Sums {
+    fn unfinished(sums: Tree<RFactor>) -> Sums {
         Sums::Factor(sums)
     }
 
@@ -163,7 +192,7 @@ impl PassSum for RFactor {
         cpu: &mut Cpu<'_>,
         params: &[f64],
         columns: &[f64],
-        sums: &mut Grouped<RFactor>,
+        sums: &mut Tree<RFactor>,
     ) -> Result<(), Fault> {
         cpu.add_factor(params, columns, sums)
     }

@@ -1,25 +1,27 @@
 //! The points of a stream, passed over chunk by chunk, and what is known of them.
 
+use super::elsewhere::{Elsewhere, lost, odd};
+use super::evaluated::{Evaluated, at_offset};
+use super::first_pass::FirstPass;
+use super::message::{Request, Said};
 use super::pass_cache::{PassCache, PassKey, PassResult, PassSum, Unfinished};
-use crate::backend::cpu::{Cpu, Prepared, Scratch};
+use super::question::{Answer, Question};
+use crate::backend::cpu::{Cpu, Scratch};
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::data::loss::{Estimator, Loss};
+use crate::data::loss::Estimator;
 use crate::data::overview::Overview;
-use crate::data::points::Points;
-use crate::data::sample::Sample;
+use crate::data::points::{Points, Units};
 use crate::data::sigma::Spread;
-use crate::data::source::Chunk;
 use crate::data::source::prefetch::Prefetch;
+use crate::data::source::{Chunk, Shape};
 use crate::data::stream::StreamPoints;
 use crate::data::validate_stream::Survey;
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
-use crate::normal::{Grouped, Normal};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
-use crate::solver::patience::{Patience, Stop};
-use serde::{Deserialize, Serialize};
+use crate::solver::patience::Stop;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -54,27 +56,17 @@ pub(crate) struct Kept<'a> {
     pub(crate) cache: &'a PassCache,
 }
 
-/// The first pass on the way: what it has seen, and the first point that it has not.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct FirstPass {
-    pub(crate) survey: Survey,
-    pub(crate) sample: Sample,
-    /// The normal equations at the start, if points are of ordinary size; `None` if the start is not known yet.
-    pub(crate) sums: Option<Grouped<Normal>>,
-    pub(crate) next: u64,
-}
-
-impl FirstPass {
-    /// Of no points. `free`: free parameters, if the start is known.
-    pub(crate) fn new(sample: Sample, free: Option<usize>) -> FirstPass {
-        let sums = free.map(|free| Grouped::new(Normal::zero(free)));
-        FirstPass { survey: Survey::default(), sample, sums, next: 0 }
-    }
+/// Who holds the points.
+pub(crate) enum Holder<'a> {
+    /// This process, which reads them.
+    Here(Box<Prefetch<'a>>),
+    /// Others, who are asked.
+    Elsewhere(Elsewhere<'a>),
 }
 
 /// The points of a stream with all that passes over them need, kept from pass to pass.
 pub(crate) struct Passes<'a> {
-    pub(crate) prefetch: Prefetch<'a>,
+    pub(crate) holder: Holder<'a>,
     points: StreamPoints,
     estimator: Estimator,
     /// What is known of all points, once they have been seen.
@@ -92,51 +84,15 @@ pub(crate) struct Passes<'a> {
     pub(crate) failed: Option<Fault>,
 }
 
-/// The model that is evaluated, and how.
-#[derive(Clone, Copy)]
-pub(crate) struct Evaluated<'a> {
-    pub(crate) model: &'a Prepared,
-    pub(crate) loss: Loss,
-    /// What no point weighs more than, in row units.
-    pub(crate) most_weight: f64,
-    /// Where the fit starts, which says how large parameters are.
-    pub(crate) start: &'a [f64],
-    /// How long passes may go on.
-    pub(crate) patience: Patience<'a>,
-}
-
-impl Evaluated<'_> {
-    /// What a pass is asked at these parameters.
-    pub(crate) fn key(&self, params: &[f64], columns: &[f64]) -> PassKey {
-        let Evaluated { loss, most_weight, .. } = *self;
-        PassKey { loss, most_weight, params: params.to_vec(), columns: columns.to_vec() }
-    }
-
-    /// Calls `work` with an evaluator of points, which has `scratch` and leaves it.
-    fn on<R>(
-        &self,
-        scratch: &mut Scratch,
-        points: &Points<'_>,
-        work: impl FnOnce(&mut Cpu<'_>) -> R,
-    ) -> R {
-        let Evaluated { model, loss, most_weight, start, patience } = *self;
-        let cpu = Cpu::of_part(std::mem::take(scratch), model, points, loss, start);
-        let mut cpu = cpu.within(patience).with_weights_of(most_weight);
-        let done = work(&mut cpu);
-        *scratch = cpu.into_scratch();
-        done
-    }
-}
-
 impl<'a> Passes<'a> {
     pub(crate) fn new(
-        prefetch: Prefetch<'a>,
+        holder: Holder<'a>,
         points: StreamPoints,
         estimator: Estimator,
         watch: Box<dyn Watch + 'a>,
     ) -> Passes<'a> {
         Passes {
-            prefetch,
+            holder,
             points,
             estimator,
             known: None,
@@ -150,12 +106,25 @@ impl<'a> Passes<'a> {
         }
     }
 
+    /// What each point is made of.
+    pub(crate) fn shape(&self) -> &Shape {
+        match &self.holder {
+            Holder::Here(prefetch) => &prefetch.shape,
+            Holder::Elsewhere(elsewhere) => &elsewhere.shape,
+        }
+    }
+
+    /// Bytes of the buffers for points.
+    pub(crate) fn bytes(&self) -> usize {
+        if let Holder::Here(prefetch) = &self.holder { prefetch.bytes() } else { 0 }
+    }
+
     /// What is known of how far a single observation scatters.
     pub(crate) fn spread(&self) -> Spread {
         let each: &[f64] = &[];
         match self.estimator {
             Estimator::Poisson => Spread::Counts,
-            _ => self.points.weights(self.prefetch.shape.sigma.then_some(each)).spread(),
+            _ => self.points.weights(self.shape().sigma.then_some(each)).spread(),
         }
     }
 
@@ -167,41 +136,22 @@ impl<'a> Passes<'a> {
         pass: &mut FirstPass,
         enough: usize,
     ) -> std::result::Result<(), Fault> {
-        let Evaluated { model, start, .. } = evaluated;
-        let free = model.free.len();
-        let key = evaluated.key(start, &vec![1.0; free]);
-        let (said, estimator) = (self.points, self.estimator);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let outcome = self.each_chunk(pass.next, |first, chunk| {
-            let mut survey = pass.survey.clone();
-            let points = survey.add(said.of(chunk), first, estimator)?;
-            if let Some(sums) = &mut pass.sums {
-                evaluated
-                    .on(&mut scratch, &points, |cpu| cpu.add_normal(start, &key.columns, sums))
-                    .map_err(|fault| at_offset(fault, first))?;
-            }
-            // All that was asked of these points is there, or a pass that goes on sees them again.
-            pass.survey = survey;
-            pass.sample.add(&points);
-            pass.next = first + chunk.len() as u64;
-            Ok(())
-        });
-        self.scratch = scratch;
+        let key = evaluated.key(evaluated.start, &vec![1.0; evaluated.model.free.len()]);
+        let estimator = self.estimator;
+        let outcome = self.first_look(&evaluated, pass);
         if let Err(Fault::Stopped(stop)) = outcome {
             self.stopped = Some(stop);
             self.watch.keep_first(pass)?;
         }
         outcome?;
-        let FirstPass { survey, sample, sums, .. } = pass;
-        if survey.wants_sums(estimator) {
-            self.each_chunk(0, |_, chunk| {
-                survey.add_again(said.of(chunk));
-                Ok(())
-            })?;
+        if pass.survey.wants_sums(estimator) {
+            let again = self.look_again(pass.survey.units())?;
+            pass.survey.take_sums(again);
         }
+        let FirstPass { survey, sample, sums, .. } = pass;
         let overview = survey.overview(estimator)?;
         let seen = overview.given();
-        if let Some(expected) = self.prefetch.shape.points.filter(|&expected| expected != seen) {
+        if let Some(expected) = self.shape().points.filter(|&expected| expected != seen) {
             let message = format!(
                 "it gave {seen} points where it had said that there are {expected}; let its shape say how many it gives"
             );
@@ -216,6 +166,100 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
+    fn first_look(
+        &mut self,
+        evaluated: &Evaluated<'_>,
+        pass: &mut FirstPass,
+    ) -> std::result::Result<(), Fault> {
+        let (said, estimator) = (self.points, self.estimator);
+        if let Holder::Elsewhere(_) = self.holder {
+            let (most, at_start) = (pass.sample.most() as u64, pass.sums.is_some());
+            let request = Request::Look { terms: evaluated.terms(), at_start, most };
+            let free = evaluated.model.free.len();
+            return match self.request(request)? {
+                Said::Look(look) if look.is_for(&pass.sample, at_start.then_some(free)) => {
+                    *pass = *look;
+                    Ok(())
+                }
+                _ => Err(odd()),
+            };
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let outcome = self.each_chunk(pass.next, |first, chunk| {
+            pass.add(evaluated, &mut scratch, (said.of(chunk), first), estimator)
+        });
+        self.scratch = scratch;
+        outcome
+    }
+
+    /// Sums in the units of all points.
+    fn look_again(&mut self, units: Units) -> std::result::Result<Survey, Fault> {
+        if let Holder::Elsewhere(_) = self.holder {
+            return match self.request(Request::LookAgain { units })? {
+                Said::LookAgain(survey) => Ok(*survey),
+                _ => Err(odd()),
+            };
+        }
+        let (said, mut survey) = (self.points, Survey::new(0));
+        self.each_chunk(0, |_, chunk| {
+            survey.add_again(said.of(chunk), units);
+            Ok(())
+        })?;
+        Ok(survey)
+    }
+
+    /// What all points answer.
+    pub(crate) fn ask(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        question: &Question,
+    ) -> std::result::Result<Answer, Fault> {
+        let free = evaluated.model.free.len();
+        if let Holder::Elsewhere(_) = self.holder {
+            let (overview, terms) = (self.overview()?, evaluated.terms());
+            let request = Request::Ask { overview, terms, question: question.clone() };
+            let sizes = (free, self.shape().x.len());
+            return match self.request(request)? {
+                Said::Answer(answer) if answer.is_to(question, sizes) => Ok(answer),
+                _ => Err(odd()),
+            };
+        }
+        let mut answer = question.unanswered(free, 0);
+        let outcome = self.each_part(evaluated, 0, |cpu, first, _| {
+            answer.add(question, cpu, first)?;
+            match answer.is_complete() {
+                true => Err(Fault::Stopped(Stop::Asked)),
+                false => Ok(()),
+            }
+        });
+        match outcome {
+            Err(Fault::Stopped(Stop::Asked)) if answer.is_complete() => Ok(answer),
+            outcome => outcome.map(|()| answer),
+        }
+    }
+
+    /// What those who hold the points reply.
+    fn request(&mut self, request: Request) -> std::result::Result<Said, Fault> {
+        self.may_begin()?;
+        let Holder::Elsewhere(elsewhere) = &mut self.holder else { return Err(odd()) };
+        self.begun += 1;
+        let _span = span!(DEBUG, "pass", number = self.begun);
+        let begun = Instant::now();
+        let reply = elsewhere.ask(request)?;
+        self.working += begun.elapsed();
+        self.stopped = self.watch.chunk(self.begun, 1, reply.points.end)?.break_value();
+        match (&self.known, reply.points) {
+            (Some((overview, _)), points) if points != (0..overview.given()) => {
+                let (expected, got) = (overview.given(), points.end - points.start);
+                Err(Error::from(SourceChange::Points { expected, got }).into())
+            }
+            (_, points) if points.start != 0 => {
+                Err(lost(format!("the first of {} points are missing", points.start)))
+            }
+            _ => Ok(reply.said),
+        }
+    }
+
     /// The sums of all points that result a key, from a pass unless they are known.
     pub(crate) fn result<S: PassSum>(
         &mut self,
@@ -225,6 +269,11 @@ impl<'a> Passes<'a> {
     ) -> std::result::Result<(), Fault> {
         if self.recall(key, out)? {
             return Ok(());
+        }
+        if let Holder::Elsewhere(_) = self.holder {
+            let sums = S::of_answer(self.ask(evaluated, &S::question(key))?).ok_or_else(odd)?;
+            *out = sums.sum();
+            return self.learn(key, out);
         }
         let (mut sums, mut next) = self.cache.begin(key);
         let outcome = self.each_part(evaluated, next, |cpu, first, given| {
@@ -324,7 +373,7 @@ impl<'a> Passes<'a> {
 
     /// A single point of the kind of all others, in their units.
     pub(crate) fn like<R>(&self, overview: &Overview, with: impl FnOnce(&Points<'_>) -> R) -> R {
-        let shape = &self.prefetch.shape;
+        let shape = self.shape();
         let mut chunk = Chunk::new(shape, 1);
         chunk.push(&vec![0.0; shape.x.len()], 0.0, Some(1.0));
         with(&Points::part(self.points.of(&chunk), overview))
@@ -349,7 +398,8 @@ impl<'a> Passes<'a> {
         let _span = span!(DEBUG, "pass", number = self.begun);
         let (watch, pass, working) = (&mut self.watch, self.begun, &mut self.working);
         let (mut chunks, mut stopped) = (0, None);
-        self.prefetch.for_each(skip, |first, chunk| {
+        let Holder::Here(prefetch) = &mut self.holder else { return Err(odd()) };
+        prefetch.for_each(skip, |first, chunk| {
             let _span = span!(DEBUG, "chunk", first = first, points = chunk.len());
             let begun = Instant::now();
             work(first, chunk)?;
@@ -398,16 +448,5 @@ impl<'a> Passes<'a> {
     pub(crate) fn overview(&self) -> Result<Overview> {
         let known = self.known.as_ref().map(|(overview, _)| *overview);
         known.ok_or(Error::EmptyData { given: 0, omitted: 0 })
-    }
-}
-
-/// A fault at a point of a chunk as one at a point of all.
-fn at_offset(fault: Fault, first: u64) -> Fault {
-    match fault {
-        Fault::Panicked { message, point, params } => {
-            let point = point.map(|(index, x)| (index + first as usize, x));
-            Fault::Panicked { message, point, params }
-        }
-        other => other,
     }
 }

@@ -1,13 +1,13 @@
 //! A stream as the solver sees it: an evaluator whose every new key is a pass over all points.
 
-use super::passes::{Evaluated, Passes};
-use crate::backend::cpu::Cpu;
+use super::evaluated::Evaluated;
+use super::passes::Passes;
+use super::question::{Answer, At, Question};
 use crate::backend::cuda::source::FEW_PARAMETERS;
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::normal::{Normal, RFactor, heaviest_first};
+use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
-use crate::solver::patience::Stop;
 use crate::threads::{self, lock};
 use std::sync::Mutex;
 
@@ -58,18 +58,14 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
         }
     }
 
-    /// Looks at all points for what only tells how to go on; where that fails, the next pass says why.
-    fn look(&mut self, visit: impl FnMut(&mut Cpu<'_>)) {
-        if let Err(fault) = self.visit(visit) {
-            lock(self.passes).failed = Some(fault);
-        }
+    fn ask(&mut self, question: &Question) -> Result<Answer, Fault> {
+        lock(self.passes).ask(self.evaluated, question)
     }
 
-    fn visit(&mut self, mut visit: impl FnMut(&mut Cpu<'_>)) -> Result<(), Fault> {
-        lock(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
-            visit(cpu);
-            Ok(())
-        })
+    /// What only tells how to go on; where that fails, the next pass says why.
+    fn look(&mut self, question: &Question) -> Option<Answer> {
+        let answer = self.ask(question);
+        answer.map_err(|fault| lock(self.passes).failed = Some(fault)).ok()
     }
 }
 
@@ -91,29 +87,24 @@ impl Evaluator for StreamEvaluator<'_, '_> {
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        let mut part = out.to_vec();
-        out.fill(0.0);
-        lock(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
-            cpu.magnitudes(params, &mut part)?;
-            out.iter_mut().zip(&part).for_each(|(o, &p)| *o = o.max(p));
-            Ok(())
-        })
+        let answer = self.ask(&Question::Magnitudes { params: params.to_vec() })?;
+        if let Answer::Magnitudes(largest) = answer {
+            out.copy_from_slice(&largest);
+        }
+        Ok(())
     }
 
     fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
-        let mut all: Vec<f64> = Vec::new();
         let known = lock(self.passes).known.as_ref().map(|(overview, _)| *overview);
         // If fewer than `count` points were near the heaviest, squares would add up to less.
         let most = known.map(|all| (count - 1) as f64 + all.used as f64 * level * level);
         if known.zip(most).is_none_or(|(all, most)| all.heaviest > most) {
-            return all;
+            return Vec::new();
         }
-        self.look(|cpu| {
-            all.extend(cpu.heaviest(count, f64::INFINITY));
-            all.sort_by(|a, b| b.total_cmp(a));
-            all.truncate(count);
-        });
-        all
+        match self.look(&Question::Heaviest { count: count as u64 }) {
+            Some(Answer::Heaviest(_, all)) => all,
+            _ => Vec::new(),
+        }
     }
 
     fn limit_weights(&mut self, most: f64) -> Option<f64> {
@@ -124,30 +115,23 @@ impl Evaluator for StreamEvaluator<'_, '_> {
             return None;
         }
         self.evaluated.most_weight = most;
-        let mut square = 0.0;
-        self.look(|cpu| square += cpu.limit_weights(most).unwrap_or(0.0));
-        Some(square)
+        match self.look(&Question::LimitWeights) {
+            Some(Answer::LimitWeights(sums)) => Some(sums.sum().0),
+            _ => Some(0.0),
+        }
     }
 
     fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
         if self.evaluated.most_weight == f64::INFINITY {
             return Ok(Vec::new());
         }
-        let (mut rows, mut fault) = (Vec::new(), None);
-        self.visit(|cpu| match cpu.heavy_rows(params, columns) {
-            Ok(found) => rows.extend(found),
-            Err(found) => fault = Some(found),
-        })?;
-        fault.map_or_else(|| Ok(heaviest_first(&rows, columns.len() + 1)), Err)
+        let at = At { params: params.to_vec(), columns: columns.to_vec() };
+        Ok(self.ask(&Question::HeavyRows(at))?.rows(columns.len()))
     }
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
-        let mut exact = true;
-        lock(self.passes).each_part(self.evaluated, 0, |cpu, _, _| {
-            exact = exact && cpu.is_exact(params)?;
-            Ok(())
-        })?;
-        Ok(exact)
+        let answer = self.ask(&Question::IsExact { params: params.to_vec() })?;
+        Ok(matches!(answer, Answer::IsExact(true)))
     }
 
     fn threads(&self) -> usize {
@@ -155,7 +139,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
     }
 
     fn scratch_bytes(&self) -> usize {
-        lock(self.passes).prefetch.bytes()
+        lock(self.passes).bytes()
     }
 
     fn device(&self) -> Option<DeviceUse> {
@@ -168,20 +152,9 @@ impl Evaluator for StreamEvaluator<'_, '_> {
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
-        let mut found = None;
-        let outcome = lock(self.passes).each_part(self.evaluated, 0, |cpu, first, _| {
-            found = cpu.first_bad_point(params);
-            match &mut found {
-                Some(point) => {
-                    point.index += first as usize;
-                    Err(Fault::Stopped(Stop::Asked))
-                }
-                None => Ok(()),
-            }
-        });
-        if let (None, Err(fault)) = (&found, outcome) {
-            lock(self.passes).failed = Some(fault);
+        match self.look(&Question::FirstBadPoint { params: params.to_vec() })? {
+            Answer::FirstBadPoint(found) => found,
+            _ => None,
         }
-        found
     }
 }

@@ -1,9 +1,10 @@
 //! Fits over more points than memory holds: exact, by passes over a source.
 
 mod identity;
+mod parts;
 mod stream_fit;
 
-use super::{CurveFit, array};
+use super::{CurveFit, Ready, array};
 use crate::data::columns::{Arguments, Columns};
 use crate::data::loss::Estimator;
 use crate::data::sigma::Sigma;
@@ -18,8 +19,9 @@ use crate::fit::Fit;
 use crate::model::native::Model;
 use crate::model::var::Var;
 use crate::observe::span;
+pub use parts::{Part, Parts, merge};
 use std::time::Instant;
-use stream_fit::{Asked, StreamFit};
+use stream_fit::{Asked, PointsAsked, StreamFit};
 
 /// Fits `model` to the points (`x`, `y`) from the start `p0` within `memory_limit` bytes beside them, as
 /// NLSQ's `curve_fit_large` does, but exactly: every pass is over all points.
@@ -86,7 +88,7 @@ impl CurveFit {
     ) -> Result<Fit> {
         let _span = span!(INFO, "stream");
         let begun = Instant::now();
-        let stream = stream.into();
+        let (stream, start) = (stream.into(), start.into());
         let shape = guarded(|| stream.source.shape())?;
         if self.estimator == Estimator::Poisson
             && (shape.sigma || stream.points.sigma != Sigma::Unknown)
@@ -94,19 +96,41 @@ impl CurveFit {
             return Err(Error::NotForCounts { what: "sigma" });
         }
         stream.check(&shape)?;
-        if matches!(&self.model, Ok(Model::Native(native)) if native.takes_arrays()) {
-            let remedy = "a stream never holds all points, which a model of native_arrays needs; read them, and use fit";
-            return Err(Error::ModelKind { what: "fit_stream", remedy });
-        }
-        let start = start.into();
+        self.refuse_all_at_once(
+            "fit_stream",
+            "a stream never holds all points, which a model of native_arrays needs; read them, and use fit",
+        )?;
+        let sample = stream.sample_points(&shape);
         self.accepts(shape.x.len(), &start)?;
         let free = self.free_positions();
         let ready = self.ready(&free)?;
+        self.fit_held(&ready, PointsAsked::of(stream, shape)?, sample, start, begun)
+    }
+
+    /// # Errors
+    /// [`Error::ModelKind`] for a model that is called for all points at once.
+    fn refuse_all_at_once(&self, what: &'static str, remedy: &'static str) -> Result<()> {
+        match &self.model {
+            Ok(Model::Native(native)) if native.takes_arrays() => {
+                Err(Error::ModelKind { what, remedy })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fits points, whoever holds them. `sample`: points of a sample at most.
+    fn fit_held(
+        &self,
+        ready: &Ready,
+        points: PointsAsked<'_>,
+        sample: usize,
+        start: Start,
+        begun: Instant,
+    ) -> Result<Fit> {
+        let free = self.free_positions();
         let unused = self.unused(&ready.model, &free)?;
-        let asked =
-            Asked { curve: self, model: &ready.model, ready: &ready, free, unused, start, begun };
-        let sample = stream.sample_points(&shape);
-        let (course, resumed) = StreamFit::new(asked, stream, shape)?;
+        let asked = Asked { curve: self, model: &ready.model, ready, free, unused, start, begun };
+        let (course, resumed) = StreamFit::new(asked, points)?;
         let opening = course.open(resumed, sample)?;
         let from = course.begin(&opening)?;
         let fit = course.fit(&from)?;

@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::backend::cpu::Prepared;
-use crate::backend::stream::{Evaluated, FirstPass, Passes};
+use crate::backend::stream::{Evaluated, FirstPass, Holder, Passes};
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::start::CompleteStart;
 use crate::curve_fit::{CurveFit, Ready};
@@ -34,6 +34,7 @@ use crate::solver::outcome::{Failure, Fault};
 use crate::solver::patience::{Patience, Stopper, end_of};
 use crate::solver::termination::Termination;
 use crate::threads::lock;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,31 @@ pub(super) struct Asked<'f> {
     pub(super) unused: Vec<bool>,
     pub(super) start: Start,
     pub(super) begun: Instant,
+}
+
+/// The points, and how they are treated.
+pub(super) struct PointsAsked<'f> {
+    pub(super) holder: Holder<'f>,
+    pub(super) shape: Shape,
+    pub(super) said: StreamPoints,
+    pub(super) subsample: bool,
+    pub(super) checkpoint: Option<PathBuf>,
+    pub(super) required: bool,
+}
+
+impl<'f> PointsAsked<'f> {
+    /// Those of a stream.
+    ///
+    /// # Errors
+    /// If there is no memory for a chunk, or its source panics.
+    pub(super) fn of(stream: Stream<'f>, shape: Shape) -> Result<PointsAsked<'f>> {
+        let capacity = stream.capacity(&shape)?;
+        let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
+        let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
+        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch, kept);
+        let holder = Holder::Here(Box::new(prefetch));
+        Ok(PointsAsked { holder, shape, said, subsample, checkpoint, required })
+    }
 }
 
 /// Where the steps begin: at the end of the fit of a sample, or at the caller's start, and why.
@@ -84,8 +110,7 @@ impl<'f> StreamFit<'f> {
     /// If there is one that cannot be used.
     pub(super) fn new(
         asked: Asked<'f>,
-        stream: Stream<'f>,
-        shape: Shape,
+        points: PointsAsked<'f>,
     ) -> Result<(StreamFit<'f>, Option<Contents<'static>>)> {
         let prepare_time = asked.begun.elapsed();
         let Asked { curve, model, free, begun, .. } = &asked;
@@ -93,15 +118,16 @@ impl<'f> StreamFit<'f> {
         if let Start::Values(values) = &asked.start {
             let _ = start.set(CompleteStart::given(curve.checked_start(values)?));
         }
-        let capacity = stream.capacity(&shape)?;
-        let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
-        let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
-        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch, kept);
+        let PointsAsked { holder, shape, said, subsample, checkpoint, required } = points;
         let notes = Shared::default();
         let (mut keeper, mut resumed, mut resumed_passes) = (None, None, 0);
         if let Some(path) = checkpoint {
             let from = curve.begins(&asked.start, start.get())?;
-            let identity = curve.identity(model, &from, &prefetch, &said, subsample)?;
+            let of_points = match &holder {
+                Holder::Here(prefetch) => prefetch.fingerprint()?,
+                Holder::Elsewhere(elsewhere) => elsewhere.fingerprint(),
+            };
+            let identity = curve.identity(model, &from, (&shape, of_points), &said, subsample);
             let store = Store::new(&path);
             if let Some(bytes) = store.load(&identity)? {
                 let read = Contents::from_bytes(&bytes, free.len());
@@ -121,7 +147,7 @@ impl<'f> StreamFit<'f> {
             begun: *begun,
             until: end_of(*begun, curve.options.max_time),
         };
-        let passes = Passes::new(prefetch, said, curve.estimator, Box::new(follower));
+        let passes = Passes::new(holder, said, curve.estimator, Box::new(follower));
         let watch = StepNotes {
             notes: notes.clone(),
             observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
@@ -167,7 +193,7 @@ impl<'f> StreamFit<'f> {
             Some(Contents::First(first)) => first.into_owned(),
             None => {
                 let sample = Sample::new(self.shape.x.len(), self.shape.sigma, most);
-                FirstPass::new(sample, self.start.get().map(|_| free))
+                FirstPass::new(sample, self.start.get().map(|_| free), 0)
             }
         };
         // Whether there are fewer different points than parameters is all that is asked of their number.
@@ -267,24 +293,33 @@ impl<'f> StreamFit<'f> {
             passes.forget()?;
         }
         let notes = noted(&self.notes, |notes| notes.clone());
-        let spent = &passes.prefetch.spent;
         fit.stats.passes = passes.begun;
-        fit.stats.stream = Some(StreamStats {
+        let mut stats = StreamStats {
             passes: passes.begun,
             resumed_passes: self.resumed_passes,
-            chunk_points: passes.prefetch.capacity,
-            chunks: spent.chunks,
-            points_read: spent.points,
-            bytes_read: spent.points * self.shape.bytes_per_point() as u64,
-            read_seconds: spent.reading.as_secs_f64(),
-            wait_seconds: spent.waiting.as_secs_f64(),
             work_seconds: passes.working.as_secs_f64(),
-            buffer_bytes: passes.prefetch.bytes(),
-            kept_points: passes.prefetch.kept.points(),
             sample_points: opening.points,
             start: from.why,
             checkpoints: notes.checkpoints,
-        });
+            ..StreamStats::default()
+        };
+        match &passes.holder {
+            Holder::Here(prefetch) => {
+                let spent = &prefetch.spent;
+                stats.chunk_points = prefetch.capacity;
+                (stats.chunks, stats.points_read) = (spent.chunks, spent.points);
+                stats.bytes_read = spent.points * self.shape.bytes_per_point() as u64;
+                stats.read_seconds = spent.reading.as_secs_f64();
+                stats.wait_seconds = spent.waiting.as_secs_f64();
+                stats.buffer_bytes = prefetch.bytes();
+                stats.kept_points = prefetch.kept.points();
+            }
+            Holder::Elsewhere(elsewhere) => {
+                stats.questions = elsewhere.questions;
+                stats.message_bytes = elsewhere.bytes;
+            }
+        }
+        fit.stats.stream = Some(stats);
         if let Some(why) = notes.not_kept {
             fit.warnings.push(Warning::CheckpointNotWritten { why });
         }

@@ -50,16 +50,12 @@ impl Contents<'_> {
     fn is_sound(&self, free: usize) -> bool {
         match self {
             Contents::First(first) => {
-                let pieces = pieces_of(first.next);
-                first.sample.is_sound()
-                    && first
-                        .sums
-                        .as_ref()
-                        .is_none_or(|sums| sums.is_sound(pieces, |sums| sums.is_of(free)))
+                first.is_sound(0..first.next)
+                    && first.sums.as_ref().is_none_or(|sums| sums.first().n == free)
             }
             Contents::Opened { cache, .. } => {
                 let unfinished = cache.unfinished.as_ref().is_none_or(|pass| {
-                    let pieces = pieces_of(pass.next);
+                    let pieces = 0..pieces_of(pass.next);
                     match &pass.sums {
                         Sums::Normal(sums) => sums.is_sound(pieces, |sums| sums.is_of(free)),
                         Sums::Factor(sums) => sums.is_sound(pieces, |sums| sums.is_of(free)),
@@ -82,7 +78,7 @@ mod tests {
     use crate::data::loss::Estimator;
     use crate::data::loss::Loss;
     use crate::data::sample::Sample;
-    use crate::normal::{Grouped, Influence, Normal, RFactor};
+    use crate::normal::{Influence, Normal, RFactor, Tree};
     use proptest::prelude::*;
 
     /// Numbers whose bits a format may lose: NaN with a payload and a sign, −0, a subnormal.
@@ -103,7 +99,7 @@ mod tests {
         let factor = RFactor { n: 1, r: odd(), influence: Influence::default() };
         let unfinished = Unfinished {
             key: key.clone(),
-            sums: Sums::Normal(Grouped::new(normal.clone())),
+            sums: Sums::Normal(Tree::new(normal.clone(), 0)),
             next: 0,
         };
         let results =
@@ -117,7 +113,7 @@ mod tests {
     }
 
     fn first() -> Contents<'static> {
-        Contents::First(Cow::Owned(FirstPass::new(Sample::new(2, true, 100), Some(1))))
+        Contents::First(Cow::Owned(FirstPass::new(Sample::new(2, true, 100), Some(1), 0)))
     }
 
     #[test]

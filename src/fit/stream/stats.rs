@@ -35,6 +35,12 @@ pub struct StreamStats {
     pub start: String,
     /// Checkpoints that were written.
     pub checkpoints: usize,
+    /// Questions that were asked of those who hold the points, of [`fit_parts`](crate::CurveFit::fit_parts).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub questions: u64,
+    /// Bytes of these questions and their answers.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub message_bytes: u64,
 }
 
 impl fmt::Display for StreamStats {
@@ -43,6 +49,13 @@ impl fmt::Display for StreamStats {
             0 => String::new(),
             passes => format!(" ({passes} more came from a checkpoint)"),
         };
+        if self.questions > 0 {
+            return write!(
+                f,
+                "{} passes{resumed}; {} questions to parts, {} bytes of messages, {:.2} s for the answers; start: {}",
+                self.passes, self.questions, self.message_bytes, self.work_seconds, self.start
+            );
+        }
         write!(
             f,
             "{} passes{resumed} of {} chunks in all, {:.1} MB; reading {:.2} s, waiting for it {:.2} s, working {:.2} s; start: {}",

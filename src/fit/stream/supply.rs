@@ -6,14 +6,15 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage, Weighting};
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::backend::stream::{Evaluated, Passes, StreamEvaluator};
+use crate::backend::stream::{Evaluated, Holder, Passes, StreamEvaluator};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::overview::Overview;
 use crate::data::sigma::Spread;
 use crate::data::source::Width;
 use crate::error::{Error, Result};
 use crate::fit::placement::{
-    ALL_FIXED, Estimate, Loaded, NATIVE, Placement, PlacementRequest, failed, failed_on, not_loaded,
+    ALL_FIXED, ELSEWHERE, Estimate, Loaded, NATIVE, Placement, PlacementRequest, failed, failed_on,
+    not_loaded,
 };
 use crate::fit::search::View;
 use crate::fit::stats::Stats;
@@ -65,7 +66,9 @@ impl<'a> StreamSupply<'a> {
         printed: Option<&'a CompiledModel>,
         points: &Overview,
     ) -> Result<()> {
+        let elsewhere = matches!(lock(&self.passes).holder, Holder::Elsewhere(_));
         let place = match printed {
+            _ if elsewhere => Placement::hindered(wanted, &ELSEWHERE)?,
             None => Placement::hindered(wanted, &NATIVE)?,
             Some(printed) if printed.free() == 0 => Placement::hindered(wanted, &ALL_FIXED)?,
             Some(printed) => self.chosen(wanted, printed, (loss, points))?,
@@ -85,7 +88,7 @@ impl<'a> StreamSupply<'a> {
         let estimate = || {
             let work = Workload {
                 points: points.used,
-                bytes_per_point: lock(&self.passes).prefetch.shape.bytes_per_point(),
+                bytes_per_point: lock(&self.passes).shape().bytes_per_point(),
                 units: printed.units,
                 uploaded: false,
             };
@@ -111,7 +114,7 @@ impl<'a> StreamSupply<'a> {
             Width::F32 => Storage::F32,
         };
         let passes = lock(&self.passes);
-        let shape = &passes.prefetch.shape;
+        let shape = passes.shape();
         let storages = (shape.x.iter().map(storage).collect(), storage(&shape.y));
         let weights = if shape.sigma { Weighting::Each } else { Weighting::Same };
         Variant { storages, weights, rule: (loss, estimator), arithmetic: Arithmetic::Double }
@@ -131,7 +134,10 @@ impl<'a> StreamSupply<'a> {
         let scale = overview.kernel_scale(loss);
         let sizes = (on.printed.program.params.len(), on.printed.free());
         let passes = lock(&self.passes);
-        let capacity = passes.prefetch.capacity;
+        let capacity = match &passes.holder {
+            Holder::Here(prefetch) => prefetch.capacity,
+            Holder::Elsewhere(_) => 0,
+        };
         passes
             .like(&overview, |like| DeviceStream::new(kernels, like, capacity, scale, sizes))
             .map_err(|error| failed(&on.loaded.device, error))

@@ -1,0 +1,61 @@
+//! The model that passes evaluate, and how.
+
+use super::pass_cache::PassKey;
+use super::question::Terms;
+use crate::backend::cpu::{Cpu, Prepared, Scratch};
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::solver::outcome::Fault;
+use crate::solver::patience::Patience;
+
+/// The model that is evaluated, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Evaluated<'a> {
+    pub(crate) model: &'a Prepared,
+    pub(crate) loss: Loss,
+    /// What no point weighs more than, in row units.
+    pub(crate) most_weight: f64,
+    /// Where the fit starts, which says how large parameters are.
+    pub(crate) start: &'a [f64],
+    /// How long passes may go on.
+    pub(crate) patience: Patience<'a>,
+}
+
+impl Evaluated<'_> {
+    /// What a pass is asked at these parameters.
+    pub(crate) fn key(&self, params: &[f64], columns: &[f64]) -> PassKey {
+        let Evaluated { loss, most_weight, .. } = *self;
+        PassKey { loss, most_weight, params: params.to_vec(), columns: columns.to_vec() }
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        let Evaluated { loss, most_weight, start, .. } = *self;
+        Terms { loss, most_weight, start: start.to_vec() }
+    }
+
+    /// Calls `work` with an evaluator of points, which has `scratch` and leaves it.
+    pub(super) fn on<R>(
+        &self,
+        scratch: &mut Scratch,
+        points: &Points<'_>,
+        work: impl FnOnce(&mut Cpu<'_>) -> R,
+    ) -> R {
+        let Evaluated { model, loss, most_weight, start, patience } = *self;
+        let cpu = Cpu::of_part(std::mem::take(scratch), model, points, loss, start);
+        let mut cpu = cpu.within(patience).with_weights_of(most_weight);
+        let done = work(&mut cpu);
+        *scratch = cpu.into_scratch();
+        done
+    }
+}
+
+/// A fault at a point of a chunk as one at a point of all.
+pub(super) fn at_offset(fault: Fault, first: u64) -> Fault {
+    match fault {
+        Fault::Panicked { message, point, params } => {
+            let point = point.map(|(index, x)| (index + first as usize, x));
+            Fault::Panicked { message, point, params }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,209 @@
+//! What travels between the leader of a fit and those who hold parts of its points, as bytes.
+//!
+//! The bytes are those of the `postcard` format, in which floats keep their bits. Bytes may come from anywhere: what is
+//! read is held to what it can be before it is used.
+
+use super::first_pass::{FirstPass, GROUP_POINTS};
+use super::question::{Answer, Question, Terms};
+use crate::data::Missing;
+use crate::data::overview::Overview;
+use crate::data::points::Units;
+use crate::data::sigma::Sigma;
+use crate::data::stream::StreamPoints;
+use crate::data::validate_stream::{PIECE, Survey, pieces_of};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The version of what travels.
+const VERSION: u32 = 1;
+
+/// SHA-256 of a model with the positions of its free parameters.
+pub(crate) type ModelDigest = [u8; 32];
+
+/// What the leader asks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// What is held.
+    Held,
+    /// For a first look; with the sums at the start, if that is known, and a sample of at most so many points.
+    Look { terms: Terms, at_start: bool, most: u64 },
+    /// For another, in these units.
+    LookAgain { units: Units },
+    /// For what a pass finds.
+    Ask { overview: Overview, terms: Terms, question: Question },
+}
+
+/// A request, and what model it is about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    version: u32,
+    pub(crate) model: ModelDigest,
+    pub(crate) request: Request,
+}
+
+/// What consecutive points reply.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Reply {
+    version: u32,
+    /// Their numbers.
+    pub(crate) points: Range<u64>,
+    pub(crate) said: Said,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Said {
+    Held(Held),
+    Look(Box<FirstPass>),
+    LookAgain(Box<Survey>),
+    Answer(Answer),
+    /// Why there is no answer.
+    Refused(String),
+}
+
+/// What kind of points are held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// Independent variables.
+    pub(crate) columns: u32,
+    pub(crate) sigma: Deviations,
+    pub(crate) omits_missing: bool,
+    pub(crate) infinite_x: bool,
+    /// Changes when the points do: a sum over the groups.
+    pub(crate) fingerprint: u64,
+}
+
+/// What is known of the errors of y.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Deviations {
+    Unknown,
+    Constant(f64),
+    Relative,
+    Absolute,
+}
+
+impl Held {
+    /// The treatment of points like these.
+    pub(crate) fn points(&self) -> StreamPoints {
+        StreamPoints {
+            sigma: match self.sigma {
+                Deviations::Unknown => Sigma::Unknown,
+                Deviations::Constant(sigma) => Sigma::Constant(sigma),
+                Deviations::Relative => Sigma::RelativeColumn,
+                Deviations::Absolute => Sigma::AbsoluteColumn,
+            },
+            missing: if self.omits_missing { Missing::Omit } else { Missing::Error },
+            infinite_x: self.infinite_x,
+        }
+    }
+
+    pub(crate) fn has_sigma(&self) -> bool {
+        matches!(self.sigma, Deviations::Relative | Deviations::Absolute)
+    }
+}
+
+impl Asked {
+    pub(crate) fn new(model: ModelDigest, request: Request) -> Asked {
+        Asked { version: VERSION, model, request }
+    }
+}
+
+impl Reply {
+    pub(crate) fn new(points: Range<u64>, said: Said) -> Reply {
+        Reply { version: VERSION, points, said }
+    }
+
+    /// The reply of these points and those of `other`, which follow. What one of them refuses, both do.
+    ///
+    /// # Errors
+    /// In words, if they do not follow, or have not replied to the same request.
+    pub(crate) fn followed_by(self, other: Reply) -> Result<Reply, String> {
+        let (left, right) = (self.points.clone(), other.points.clone());
+        if left.end != right.start {
+            return Err(format!(
+                "points {}..{} are followed by points {}..{}",
+                left.start, left.end, right.start, right.end
+            ));
+        }
+        let said = match (self.said, other.said) {
+            (refused @ Said::Refused(_), _) | (_, refused @ Said::Refused(_)) => refused,
+            (Said::Held(mut held), Said::Held(more)) => {
+                let fingerprint = held.fingerprint.wrapping_add(more.fingerprint);
+                held.fingerprint = more.fingerprint;
+                if held != more {
+                    return Err(format!("parts hold points of two kinds, {held:?} and {more:?}"));
+                }
+                Said::Held(Held { fingerprint, ..held })
+            }
+            (Said::Look(mut look), Said::Look(more)) => {
+                look.follow(*more)?;
+                Said::Look(look)
+            }
+            (Said::LookAgain(mut survey), Said::LookAgain(more)) => {
+                survey.follow(*more)?;
+                Said::LookAgain(survey)
+            }
+            (Said::Answer(mut answer), Said::Answer(more)) => {
+                answer.follow(more)?;
+                Said::Answer(answer)
+            }
+            _ => return Err("they are replies to different requests".into()),
+        };
+        Ok(Reply::new(left.start..right.end, said))
+    }
+
+    /// Whether sums are of as many points as they are said to be.
+    fn is_sound(&self) -> bool {
+        let Range { start, end } = self.points;
+        if !start.is_multiple_of(GROUP_POINTS) || end < start {
+            return false;
+        }
+        let pieces = start / PIECE as u64..pieces_of(end);
+        match &self.said {
+            Said::Held(_) | Said::Refused(_) => true,
+            Said::Look(look) => look.is_sound(start..end),
+            Said::LookAgain(survey) => survey.is_sound(pieces),
+            Said::Answer(answer) => answer.is_whole(pieces),
+        }
+    }
+}
+
+/// As bytes.
+///
+/// # Errors
+/// In words.
+pub(crate) fn to_bytes(message: &impl Serialize) -> Result<Vec<u8>, String> {
+    postcard::to_stdvec(message).map_err(|why| format!("it cannot be written as bytes: {why}"))
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Result<T, String> {
+    let (read, left) = postcard::take_from_bytes::<T>(bytes)
+        .map_err(|why| format!("{} bytes are damaged: {why}", bytes.len()))?;
+    if !left.is_empty() {
+        return Err(format!("{} of {} bytes are left over", left.len(), bytes.len()));
+    }
+    match version(&read) {
+        VERSION => Ok(read),
+        other => Err(format!("it is of version {other}, and {VERSION} is understood")),
+    }
+}
+
+/// A question from bytes.
+///
+/// # Errors
+/// In words, if it is none.
+pub(crate) fn read_asked(bytes: &[u8]) -> Result<Asked, String> {
+    read(bytes, |asked: &Asked| asked.version)
+}
+
+/// A reply from bytes.
+///
+/// # Errors
+/// In words, if it is none.
+pub(crate) fn read_reply(bytes: &[u8]) -> Result<Reply, String> {
+    let reply = read(bytes, |reply: &Reply| reply.version)?;
+    match reply.is_sound() {
+        true => Ok(reply),
+        false => Err("its sums are not of the points that it is said to be of".into()),
+    }
+}

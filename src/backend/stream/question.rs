@@ -1,0 +1,256 @@
+//! What a pass is asked, and what parts of the points answer: the answers of neighbours go together to that of both.
+
+use crate::backend::cpu::Cpu;
+use crate::data::loss::Loss;
+use crate::data::validate_stream::PIECE;
+use crate::normal::{Normal, RFactor, Summary, Tree, heaviest_first};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::{BadPoint, Fault};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Where a model is evaluated, and in which scaling of the columns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct At {
+    pub(crate) params: Vec<f64>,
+    pub(crate) columns: Vec<f64>,
+}
+
+/// What is asked of all points, as [`Evaluator`] has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Question {
+    Normal(At),
+    Factor(At),
+    Magnitudes { params: Vec<f64> },
+    Heaviest { count: u64 },
+    LimitWeights,
+    HeavyRows(At),
+    IsExact { params: Vec<f64> },
+    FirstBadPoint { params: Vec<f64> },
+}
+
+/// How points are evaluated, whatever is asked of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    pub(crate) loss: Loss,
+    /// What no point weighs more than, in row units.
+    pub(crate) most_weight: f64,
+    /// Where the fit starts, which says how large parameters are.
+    pub(crate) start: Vec<f64>,
+}
+
+/// What consecutive points answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    Normal(Tree<Normal>),
+    Factor(Tree<RFactor>),
+    /// The largest partials.
+    Magnitudes(Vec<f64>),
+    /// The largest weights, in descending order, of at most so many.
+    Heaviest(u64, Vec<f64>),
+    /// The sum of squares of the response.
+    LimitWeights(Tree<Square>),
+    HeavyRows(Vec<f64>),
+    IsExact(bool),
+    FirstBadPoint(Option<BadPoint>),
+}
+
+/// A sum of squares.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Square(pub(crate) f64);
+
+impl Summary for Square {
+    fn clear(&mut self) {
+        self.0 = 0.0;
+    }
+
+    fn merge(&mut self, other: &mut Square) {
+        self.0 += other.0;
+    }
+
+    fn is_finite(&self) -> bool {
+        self.0.is_finite()
+    }
+}
+
+impl Question {
+    /// All parameters, where it has them.
+    pub(crate) fn params(&self) -> Option<&[f64]> {
+        match self {
+            Question::Normal(at) | Question::Factor(at) | Question::HeavyRows(at) => {
+                Some(&at.params)
+            }
+            Question::Magnitudes { params }
+            | Question::IsExact { params }
+            | Question::FirstBadPoint { params } => Some(params),
+            Question::Heaviest { .. } | Question::LimitWeights => None,
+        }
+    }
+
+    /// The factors of the columns, where it has them.
+    pub(crate) fn columns(&self) -> Option<&[f64]> {
+        match self {
+            Question::Normal(at) | Question::Factor(at) | Question::HeavyRows(at) => {
+                Some(&at.columns)
+            }
+            _ => None,
+        }
+    }
+
+    /// The answer of no points, of which the first would begin group `first`. `free`: number of free parameters.
+    pub(crate) fn unanswered(&self, free: usize, first: u64) -> Answer {
+        match self {
+            Question::Normal(_) => Answer::Normal(Tree::new(Normal::zero(free), first)),
+            Question::Factor(_) => Answer::Factor(Tree::new(RFactor::zero(free), first)),
+            Question::Magnitudes { .. } => Answer::Magnitudes(vec![0.0; free]),
+            Question::Heaviest { count } => Answer::Heaviest(*count, Vec::new()),
+            Question::LimitWeights => Answer::LimitWeights(Tree::new(Square::default(), first)),
+            Question::HeavyRows(_) => Answer::HeavyRows(Vec::new()),
+            Question::IsExact { .. } => Answer::IsExact(true),
+            Question::FirstBadPoint { .. } => Answer::FirstBadPoint(None),
+        }
+    }
+}
+
+impl Answer {
+    /// Adds what the points of `cpu` say, which follow; the first of them is number `first`.
+    pub(crate) fn add(
+        &mut self,
+        question: &Question,
+        cpu: &mut Cpu<'_>,
+        first: u64,
+    ) -> Result<(), Fault> {
+        match (self, question) {
+            (Answer::Normal(sums), Question::Normal(At { params, columns })) => {
+                cpu.add_normal(params, columns, sums)
+            }
+            (Answer::Factor(sums), Question::Factor(At { params, columns })) => {
+                cpu.add_factor(params, columns, sums)
+            }
+            (Answer::Magnitudes(largest), Question::Magnitudes { params }) => {
+                let mut part = largest.clone();
+                cpu.magnitudes(params, &mut part)?;
+                largest.iter_mut().zip(&part).for_each(|(l, &p)| *l = l.max(p));
+                Ok(())
+            }
+            (Answer::Heaviest(count, all), Question::Heaviest { .. }) => {
+                let most = usize::try_from(*count).unwrap_or(usize::MAX);
+                all.extend(cpu.heaviest(most, f64::INFINITY));
+                keep_largest(all, most);
+                Ok(())
+            }
+            (Answer::LimitWeights(sums), Question::LimitWeights) => {
+                cpu.squares_of_limited(PIECE).for_each(|square| sums.add(&mut Square(square)));
+                Ok(())
+            }
+            (Answer::HeavyRows(rows), Question::HeavyRows(At { params, columns })) => {
+                rows.extend(cpu.heavy_rows(params, columns)?);
+                Ok(())
+            }
+            (Answer::IsExact(exact), Question::IsExact { params }) => {
+                *exact = *exact && cpu.is_exact(params)?;
+                Ok(())
+            }
+            (Answer::FirstBadPoint(found), Question::FirstBadPoint { params }) => {
+                *found = found.take().or_else(|| {
+                    let mut point = cpu.first_bad_point(params)?;
+                    point.index += first as usize;
+                    Some(point)
+                });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether further points change nothing.
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self, Answer::FirstBadPoint(Some(_)) | Answer::IsExact(false))
+    }
+
+    /// Adds what the points that follow have answered.
+    ///
+    /// # Errors
+    /// In words, if that is no answer to the same question, or not of the points that follow.
+    pub(crate) fn follow(&mut self, other: Answer) -> Result<(), String> {
+        match (self, other) {
+            (Answer::Normal(sums), Answer::Normal(more)) => sums.follow(more),
+            (Answer::Factor(sums), Answer::Factor(more)) => sums.follow(more),
+            (Answer::LimitWeights(sums), Answer::LimitWeights(more)) => sums.follow(more),
+            (Answer::Magnitudes(largest), Answer::Magnitudes(more))
+                if largest.len() == more.len() =>
+            {
+                largest.iter_mut().zip(more).for_each(|(l, m)| *l = l.max(m));
+                Ok(())
+            }
+            (Answer::Heaviest(count, all), Answer::Heaviest(same, more)) if *count == same => {
+                all.extend(more);
+                keep_largest(all, usize::try_from(same).unwrap_or(usize::MAX));
+                Ok(())
+            }
+            (Answer::HeavyRows(rows), Answer::HeavyRows(more)) => {
+                rows.extend(more);
+                Ok(())
+            }
+            (Answer::IsExact(exact), Answer::IsExact(more)) => {
+                *exact &= more;
+                Ok(())
+            }
+            (Answer::FirstBadPoint(found), Answer::FirstBadPoint(more)) => {
+                *found = found.take().or(more);
+                Ok(())
+            }
+            _ => Err("they are answers to different questions".into()),
+        }
+    }
+
+    /// Whether its sums can be of the pieces in `range`, all of as many parameters as the others.
+    pub(crate) fn is_whole(&self, range: Range<u64>) -> bool {
+        match self {
+            Answer::Normal(sums) => {
+                let free = sums.first().n;
+                sums.is_sound(range, |sums| sums.is_of(free))
+            }
+            Answer::Factor(sums) => {
+                let free = sums.first().n;
+                sums.is_sound(range, |sums| sums.is_of(free))
+            }
+            Answer::LimitWeights(sums) => sums.is_sound(range, |_| true),
+            _ => true,
+        }
+    }
+
+    /// Whether this can be the answer to `question`, of `free` free parameters and points of `x` independent variables.
+    pub(crate) fn is_to(&self, question: &Question, (free, x): (usize, usize)) -> bool {
+        match (self, question) {
+            (Answer::Normal(sums), Question::Normal(_)) => sums.first().n == free,
+            (Answer::Factor(sums), Question::Factor(_)) => sums.first().n == free,
+            (Answer::LimitWeights(_), Question::LimitWeights) => true,
+            (Answer::Magnitudes(largest), Question::Magnitudes { .. }) => largest.len() == free,
+            (Answer::Heaviest(same, all), Question::Heaviest { count }) => {
+                same == count && all.len() as u64 <= *count && all.is_sorted_by(|a, b| a >= b)
+            }
+            (Answer::HeavyRows(rows), Question::HeavyRows(_)) => {
+                rows.len().is_multiple_of(free + 1)
+            }
+            (Answer::IsExact(_), Question::IsExact { .. }) => true,
+            (Answer::FirstBadPoint(found), Question::FirstBadPoint { .. }) => found
+                .as_ref()
+                .is_none_or(|point| point.x.len() == x && point.partial.is_none_or(|j| j < free)),
+            _ => false,
+        }
+    }
+
+    /// The rows of an answer, the heaviest first.
+    pub(crate) fn rows(self, free: usize) -> Vec<f64> {
+        match self {
+            Answer::HeavyRows(rows) => heaviest_first(&rows, free + 1),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn keep_largest(all: &mut Vec<f64>, count: usize) {
+    all.sort_by(|a, b| b.total_cmp(a));
+    all.truncate(count);
+}

@@ -1,0 +1,345 @@
+//! Fits whose points others hold: questions and answers are bytes, which any engine may carry.
+
+use super::stream_fit::PointsAsked;
+use crate::backend::cpu::{Cpu, Scratch};
+use crate::backend::stream::{
+    Ask, Asked, Deviations, Elsewhere, Evaluated, FirstPass, GROUP_POINTS, Held, Holder, Reply,
+    Request, Said, read_asked, read_reply, to_bytes,
+};
+use crate::curve_fit::{CurveFit, Ready};
+use crate::data::points::{ColumnList, Given, Points};
+use crate::data::sample::Sample;
+use crate::data::sigma::Weights;
+use crate::data::start::Start;
+use crate::data::validate_stream::Survey;
+use crate::data::{Data, Missing};
+use crate::error::source::SourceError;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::observe::span;
+use crate::solver::outcome::Fault;
+use crate::solver::patience::Patience;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Points of the sample that a start is found from, at most.
+const SAMPLE: usize = 1 << 13;
+/// Points that are kept to tell whether there are different ones.
+const LEAST_SAMPLE: usize = 1 << 10;
+
+/// Some of the points of a fit, with the model: it answers the questions of the fit's leader, and keeps nothing of the fit.
+///
+/// ```
+/// use dualfit::parts::{Part, merge};
+/// use dualfit::{CurveFit, Data};
+/// let x: Vec<f64> = (0..1_500_000).map(|i| 4e-6 * f64::from(i)).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5).collect();
+/// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+/// // On each holder: its points, and the number of the first of them.
+/// let cut = Part::GROUP as usize;
+/// let mut left = Part::new(&decay, Data::new(&x[..cut], &y[..cut])?, 0)?;
+/// let mut right = Part::new(&decay, Data::new(&x[cut..], &y[cut..])?, cut as u64)?;
+/// // On the leader: what brings a question to all of them, and their answers back.
+/// let ask = |question: &[u8]| {
+///     merge(&left.answer(question)?, &right.answer(question)?).map_err(std::io::Error::other)
+/// };
+/// let fit = decay.fit_parts(ask, [1.0, 1.0, 0.0])?;
+/// assert!((fit.params()[1] - 1.3).abs() < 1e-9);
+/// # Ok::<(), dualfit::Error>(())
+/// ```
+pub struct Part<'a> {
+    curve: CurveFit,
+    data: Data<'a>,
+    first: u64,
+    scratch: Scratch,
+}
+
+impl<'a> Part<'a> {
+    /// Points of a group. Parts begin at multiples of it, and end there, but for the last, so that no bit of a result depends
+    /// on who holds what.
+    pub const GROUP: u64 = GROUP_POINTS;
+
+    /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP).
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for another first point, [`Error::UnsuitedSigma`] for a covariance matrix, and
+    /// [`Error::ModelKind`] for errors in x or a model of `native_arrays`, which have to know all points.
+    pub fn new(curve: &CurveFit, data: impl Into<Data<'a>>, first: u64) -> Result<Part<'a>> {
+        let data = data.into();
+        if !first.is_multiple_of(GROUP_POINTS) {
+            let message = format!("{first} is no multiple of {GROUP_POINTS}, at which parts begin");
+            return Err(SourceError::new("the part", message).into());
+        }
+        let remedy = "fit them where they are together, by fit";
+        curve.refuse_all_at_once("a part of the points", remedy)?;
+        if !data.x_sigma.is_exact() {
+            return Err(Error::ModelKind { what: "a part of points whose x has errors", remedy });
+        }
+        if let Weights::Covariance(_) = data.sigma {
+            return Err(Error::ModelKind { what: "a part of correlated points", remedy });
+        }
+        Ok(Part { curve: curve.clone(), data, first, scratch: Scratch::default() })
+    }
+
+    /// What these points answer to a question of the leader. What is wrong with them is an answer, too, which the leader
+    /// reports.
+    ///
+    /// # Errors
+    /// `InvalidData` for bytes that are no question.
+    pub fn answer(&mut self, question: &[u8]) -> io::Result<Vec<u8>> {
+        let asked = read_asked(question).map_err(|why| invalid("no question", &why))?;
+        let said = self.said(asked).unwrap_or_else(|error| {
+            Said::Refused(format!("points from number {} on: {error}", self.first))
+        });
+        let end = self.first + self.data.y.len() as u64;
+        to_bytes(&Reply::new(self.first..end, said)).map_err(|why| invalid("no answer", &why))
+    }
+
+    fn said(&mut self, asked: Asked) -> Result<Said> {
+        let free = self.curve.free_positions();
+        let ready = self.curve.ready(&free)?;
+        if self.curve.digest(&ready.model, &free) != asked.model {
+            let message = "the leader asks about another model, or with other parameters fixed";
+            return Err(SourceError::new("the part", message).into());
+        }
+        let scratch = std::mem::take(&mut self.scratch);
+        let mut answering = Answering { part: self, ready: &ready, free: free.len(), scratch };
+        let said = answering.to(asked.request);
+        self.scratch = answering.scratch;
+        said
+    }
+
+    /// The groups, each with the number of its first point among these.
+    fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let (points, group) = (self.data.y.len(), GROUP_POINTS as usize);
+        (0..points).step_by(group).map(move |begin| begin..points.min(begin + group))
+    }
+
+    fn given(&self, range: Range<usize>) -> Given<'a> {
+        let Data { columns, y, sigma, mask, missing, infinite_x, x_sigma } = &self.data;
+        Given {
+            columns: ColumnList::Owned(columns.iter().map(|c| c.part(range.clone())).collect()),
+            y: y.part(range.clone()),
+            sigma: match *sigma {
+                Weights::Each { sigma, absolute } => {
+                    Weights::Each { sigma: &sigma[range.clone()], absolute }
+                }
+                other => other,
+            },
+            mask: mask.map(|mask| &mask[range]),
+            missing: *missing,
+            infinite_x: *infinite_x,
+            x_sigma: x_sigma.clone(),
+            known_x: false,
+        }
+    }
+
+    fn held(&self) -> Held {
+        let sigma = match self.data.sigma {
+            Weights::Equal | Weights::Covariance(_) => Deviations::Unknown,
+            Weights::Constant(sigma) => Deviations::Constant(sigma),
+            Weights::Each { absolute: false, .. } => Deviations::Relative,
+            Weights::Each { absolute: true, .. } => Deviations::Absolute,
+        };
+        // Of the ends of each group: enough to tell that others have been put in its place.
+        let of_group = |range: Range<usize>| {
+            let number = self.first + range.start as u64;
+            let ends = [range.start, range.end - 1].map(|i| self.data.y.at(i).to_bits());
+            let mixed = (number ^ ends[0].rotate_left(17) ^ ends[1].rotate_left(31))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^ (mixed >> 29)
+        };
+        Held {
+            columns: self.data.columns.len() as u32,
+            sigma,
+            omits_missing: self.data.missing == Missing::Omit,
+            infinite_x: self.data.infinite_x,
+            fingerprint: self.groups().map(of_group).fold(0, u64::wrapping_add),
+        }
+    }
+}
+
+/// A part at work on one question.
+struct Answering<'p, 'a> {
+    part: &'p Part<'a>,
+    ready: &'p Ready,
+    free: usize,
+    scratch: Scratch,
+}
+
+impl Answering<'_, '_> {
+    fn to(&mut self, request: Request) -> Result<Said> {
+        let (part, model) = (self.part, &self.ready.prepared);
+        let (columns, width) = (part.data.columns.len(), part.curve.names.len());
+        let group = part.first / GROUP_POINTS;
+        let patience = Patience { until: None, stopper: None };
+        let fits = |start: &[f64]| match start.len() == width {
+            true => Ok(()),
+            false => {
+                let message = format!("the leader has {} parameters, not {width}", start.len());
+                Err(Error::from(SourceError::new("the part", message)))
+            }
+        };
+        match request {
+            Request::Held => Ok(Said::Held(part.held())),
+            Request::Look { terms, at_start, most } => {
+                if at_start {
+                    fits(&terms.start)?;
+                }
+                let sigma = matches!(part.data.sigma, Weights::Each { .. });
+                let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
+                let sample = Sample::new(columns, sigma, most);
+                let (loss, most_weight, start) = (terms.loss, terms.most_weight, &terms.start[..]);
+                let evaluated = Evaluated { model, loss, most_weight, start, patience };
+                let mut look = FirstPass::new(sample, at_start.then_some(self.free), part.first);
+                for range in part.groups() {
+                    let at = (part.given(range.clone()), part.first + range.start as u64);
+                    look.add(&evaluated, &mut self.scratch, at, part.curve.estimator)
+                        .map_err(error_of)?;
+                }
+                Ok(Said::Look(Box::new(look)))
+            }
+            Request::LookAgain { units } => {
+                let mut survey = Survey::new(group);
+                part.groups().for_each(|range| survey.add_again(part.given(range), units));
+                Ok(Said::LookAgain(Box::new(survey)))
+            }
+            Request::Ask { overview, terms, question } => {
+                fits(&terms.start)?;
+                question.params().map_or(Ok(()), fits)?;
+                if question.columns().is_some_and(|columns| columns.len() != self.free) {
+                    let message = "the leader has another number of free parameters";
+                    return Err(SourceError::new("the part", message).into());
+                }
+                let mut answer = question.unanswered(self.free, group);
+                for range in part.groups() {
+                    let first = part.first + range.start as u64;
+                    let points = Points::part(part.given(range), &overview);
+                    let scratch = std::mem::take(&mut self.scratch);
+                    let cpu = Cpu::of_part(scratch, model, &points, terms.loss, &terms.start);
+                    let mut cpu = cpu.with_weights_of(terms.most_weight);
+                    let added = answer.add(&question, &mut cpu, first);
+                    self.scratch = cpu.into_scratch();
+                    added.map_err(error_of)?;
+                    if answer.is_complete() {
+                        break;
+                    }
+                }
+                Ok(Said::Answer(answer))
+            }
+        }
+    }
+}
+
+/// What a part says of a fault.
+fn error_of(fault: Fault) -> Error {
+    match fault {
+        Fault::Points(error) => error,
+        Fault::Panicked { message, point, .. } => {
+            let place = point.map_or(String::new(), |(index, _)| format!(" at point {index}"));
+            SourceError::new("the part", format!("the model panicked{place}: {message}")).into()
+        }
+        Fault::Device(error) => SourceError::new("the part", error.to_string()).into(),
+        Fault::Stopped(_) => SourceError::new("the part", "it was stopped").into(),
+    }
+}
+
+/// The answer of two neighbours from those of each, `left` the one whose points come first. However many parts there are and in
+/// whatever order neighbours are brought together, the bits are the same.
+///
+/// # Errors
+/// `InvalidData` for bytes that are no answers, for answers to different questions, and for parts that are no neighbours.
+pub fn merge(left: &[u8], right: &[u8]) -> io::Result<Vec<u8>> {
+    let read = |bytes| read_reply(bytes).map_err(|why| invalid("no answer", &why));
+    let both = read(left)?.followed_by(read(right)?);
+    let both = both.map_err(|why| invalid("answers that do not go together", &why))?;
+    to_bytes(&both).map_err(|why| invalid("no answer", &why))
+}
+
+fn invalid(what: &str, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what}: {why}"))
+}
+
+/// The points of a fit that others hold, and how they are asked: to be fitted by
+/// [`CurveFit::fit_parts`](crate::CurveFit::fit_parts).
+pub struct Parts<'a> {
+    ask: Box<Ask<'a>>,
+    subsample: bool,
+    checkpoint: Option<PathBuf>,
+    required: bool,
+}
+
+impl<'a> Parts<'a> {
+    /// `ask` brings a question to every [`Part`], and returns their answers, [`merge`]d in the order of the points.
+    pub fn new(ask: impl FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a) -> Parts<'a> {
+        Parts { ask: Box::new(ask), subsample: true, checkpoint: None, required: true }
+    }
+
+    /// As [`Stream::subsample`](crate::Stream::subsample).
+    #[must_use]
+    pub fn subsample(mut self, subsample: bool) -> Self {
+        self.subsample = subsample;
+        self
+    }
+
+    /// As [`Stream::checkpoint`](crate::Stream::checkpoint), on the leader. The fit that goes on from there may have other
+    /// parts of the same points.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
+        self.checkpoint = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// As [`Stream::checkpoint_required`](crate::Stream::checkpoint_required).
+    #[must_use]
+    pub fn checkpoint_required(mut self, required: bool) -> Self {
+        self.required = required;
+        self
+    }
+}
+
+impl<'a, F: FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a> From<F> for Parts<'a> {
+    fn from(ask: F) -> Parts<'a> {
+        Parts::new(ask)
+    }
+}
+
+impl CurveFit {
+    /// Fits the model to points that others hold, as [`Part`]s: a closure that brings them questions, or [`Parts`] that say
+    /// more. This is the leader: it alone keeps the state of the fit, hears its token and limit of time, tells its observer and
+    /// writes its checkpoint.
+    ///
+    /// The fit is that of [`fit_stream`](CurveFit::fit_stream) over the same points, and no bit of it depends on how many parts
+    /// there are, nor on how their answers come together.
+    ///
+    /// # Errors
+    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Source`](crate::Error::Source) with what a part refused, with what
+    /// `ask` failed with, and for bytes that are no answer.
+    pub fn fit_parts<'a>(
+        &self,
+        parts: impl Into<Parts<'a>>,
+        start: impl Into<Start>,
+    ) -> Result<Fit> {
+        let _span = span!(INFO, "parts");
+        let begun = Instant::now();
+        let (parts, start) = (parts.into(), start.into());
+        self.refuse_all_at_once("fit_parts", "no part has all points; use fit")?;
+        let free = self.free_positions();
+        let ready = self.ready(&free)?;
+        let digest = self.digest(&ready.model, &free);
+        let (elsewhere, held) = Elsewhere::new(parts.ask, digest).map_err(error_of)?;
+        self.accepts(held.columns as usize, &start)?;
+        let points = PointsAsked {
+            shape: elsewhere.shape.clone(),
+            holder: Holder::Elsewhere(elsewhere),
+            said: held.points(),
+            subsample: parts.subsample,
+            checkpoint: parts.checkpoint,
+            required: parts.required,
+        };
+        let sample = if parts.subsample { SAMPLE } else { LEAST_SAMPLE };
+        self.fit_held(&ready, points, sample, start, begun)
+    }
+}
