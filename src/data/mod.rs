@@ -20,6 +20,7 @@ pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod tree;
 pub(crate) mod validate_stream;
 
 pub(crate) mod values;

@@ -1,0 +1,140 @@
+//! Trees of the summaries that passes make.
+
+use super::{GROUP, Summary, Tree};
+use crate::normal::{Normal, RFactor};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Pieces at the borders of groups, one more and one less.
+const BORDERS: [u64; 12] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769];
+
+/// Integers, so that sums of them are exact in any order.
+fn normal(piece: u64) -> Normal {
+    let products = (0..6).map(|k| ((7 * piece + k) % 1000) as f64).collect();
+    Normal { n: 2, products, cost: (piece % 97) as f64 }
+}
+
+/// A point (1, piece) and a residual, in one row: sums of squares are those of the columns.
+fn factor(piece: u64) -> RFactor {
+    let mut factor = RFactor::zero(1);
+    factor.r[0] = 1.0;
+    factor.r[2] = piece as f64;
+    factor
+}
+
+/// Sums up `pieces`; after piece number `saved` they are written to bytes and read again.
+fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
+    empty: &S,
+    piece: impl Fn(u64) -> S,
+    pieces: u64,
+    saved: u64,
+) -> S {
+    let mut sums = Tree::new(empty.clone(), 0);
+    for number in 0..pieces {
+        if number == saved {
+            assert!(sums.is_sound(0..number, |_| true) && !sums.is_sound(0..number + 1, |_| true));
+            sums = postcard::from_bytes(&postcard::to_stdvec(&sums).unwrap()).unwrap();
+        }
+        sums.add(&mut piece(number));
+    }
+    assert!(sums.is_sound(0..pieces, |_| true));
+    sums.sum()
+}
+
+#[test]
+fn sums_are_of_all_pieces_at_every_border() {
+    for pieces in BORDERS {
+        let mut plain = Normal::zero(2);
+        (0..pieces).for_each(|number| plain.merge(&mut normal(number)));
+        for saved in BORDERS.into_iter().filter(|&saved| saved <= pieces) {
+            let sum = sum_of(&Normal::zero(2), normal, pieces, saved);
+            assert_eq!(sum.products, plain.products, "{pieces} pieces, saved at {saved}");
+            assert_eq!(sum.cost, plain.cost, "{pieces} pieces, saved at {saved}");
+        }
+    }
+}
+
+#[test]
+fn factors_are_of_all_pieces_at_every_border() {
+    for pieces in BORDERS {
+        let squares: u64 = (0..pieces).map(|number| number * number).sum();
+        for saved in BORDERS.into_iter().filter(|&saved| saved <= pieces) {
+            let RFactor { r, .. } = sum_of(&RFactor::zero(1), factor, pieces, saved);
+            let found = (r[0] * r[0], r[2] * r[2] + r[3] * r[3]);
+            let near = |found: f64, exact: f64| (found - exact).abs() <= 1e-12 * exact;
+            assert!(near(found.0, pieces as f64), "{pieces}, {saved}: {found:?}");
+            assert!(near(found.1, squares as f64), "{pieces}, {saved}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sum_may_be_taken_on_the_way() {
+    let mut sums = Tree::new(Normal::zero(2), 0);
+    for number in 0..600 {
+        let mut plain = Normal::zero(2);
+        (0..number).for_each(|before| plain.merge(&mut normal(before)));
+        assert_eq!(sums.clone().sum().products, plain.products, "{number} pieces");
+        sums.add(&mut normal(number));
+    }
+}
+
+/// Numbers whose sums round, by the pieces' numbers.
+fn rounding(piece: u64) -> Normal {
+    let number =
+        |k: u64| ((piece * 6 + k) as f64 * 0.7391).sin() * 10f64.powi((piece % 7) as i32 - 3);
+    Normal { n: 2, products: (0..6).map(number).collect(), cost: number(9) }
+}
+
+/// Of the groups in `range`, and of `rest` pieces behind them.
+fn part(range: std::ops::Range<u64>, rest: u64) -> Tree<Normal> {
+    let mut sums = Tree::new(Normal::zero(2), range.start);
+    let pieces = range.start * GROUP..range.end * GROUP + rest;
+    pieces.for_each(|piece| sums.add(&mut rounding(piece)));
+    sums
+}
+
+fn bits(sums: Tree<Normal>) -> Vec<u64> {
+    let Normal { products, cost, .. } = sums.sum();
+    products.iter().chain([&cost]).map(|v| v.to_bits()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Groups held by whoever, brought together in whatever order, have the bits of all in one place.
+    #[test]
+    fn no_bit_depends_on_who_holds_what(
+        groups in 1u64..40,
+        rest in 0u64..GROUP,
+        cuts in prop::collection::btree_set(1u64..40, 0..8),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 8),
+    ) {
+        let whole = part(0..groups, rest);
+        let cuts: Vec<u64> = cuts.into_iter().filter(|&cut| cut < groups).collect();
+        let begins: Vec<u64> = [0].into_iter().chain(cuts.iter().copied()).collect();
+        let mut parts: Vec<Tree<Normal>> = (0..begins.len())
+            .map(|i| match begins.get(i + 1) {
+                Some(&end) => part(begins[i]..end, 0),
+                None => part(begins[i]..groups, rest),
+            })
+            .collect();
+        let mut order = order.into_iter();
+        while parts.len() > 1 {
+            let at = order.next().map_or(0, |at| at.index(parts.len() - 1));
+            let right = parts.remove(at + 1);
+            parts[at].follow(right).unwrap();
+        }
+        let together = parts.swap_remove(0);
+        prop_assert!(together.is_sound(0..groups * GROUP + rest, |sums| sums.is_of(2)));
+        prop_assert_eq!(&together, &whole);
+        prop_assert_eq!(bits(together), bits(whole));
+    }
+
+    #[test]
+    fn only_neighbours_follow(first in 0u64..5, groups in 1u64..4, next in 0u64..12, rest in 0u64..3) {
+        let (mut left, right) = (part(first..first + groups, rest), part(next..next + 1, 0));
+        let follows = rest == 0 && next == first + groups;
+        prop_assert_eq!(left.follow(right).is_ok(), follows);
+    }
+}
