@@ -27,13 +27,14 @@ pub(crate) struct Sample {
 /// Levels that numbers of points can have.
 const LEVELS: u32 = u64::BITS;
 
-/// The number of the point that stretch `stretch` of 2 to the power of `level` points has: of either half at random, and
-/// so on down to one point, so that it is that of one of its halves.
+/// Whether a stretch of 2 to the power of `level` points takes the point of its second half.
+fn takes_second(stretch: u64, level: u32) -> bool {
+    Xoshiro256PlusPlus::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
+}
+
+/// The number of the point that stretch `stretch` of 2 to the power of `level` points has: that of one of its halves.
 fn drawn_of(stretch: u64, level: u32) -> u64 {
-    (0..level).rev().fold(stretch, |half, below| {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(half ^ (u64::from(below) << 58));
-        2 * half + u64::from(random.random::<bool>())
-    })
+    (1..=level).rev().fold(stretch, |at, level| 2 * at + u64::from(takes_second(at, level)))
 }
 
 impl Sample {
@@ -122,8 +123,9 @@ impl Sample {
     fn thin(&mut self) {
         self.level += 1;
         let level = self.level;
-        let stays: Vec<bool> =
-            self.numbers.iter().map(|&n| drawn_of(n >> level, level) == n).collect();
+        // Each is that of its stretch so far.
+        let stays = |n: u64| takes_second(n >> level, level) == ((n >> (level - 1)) & 1 == 1);
+        let stays: Vec<bool> = self.numbers.iter().map(|&n| stays(n)).collect();
         let mut keep = |column: &mut Vec<f64>| {
             let mut stays = stays.iter();
             column.retain(|_| stays.next().copied().unwrap_or(false));

@@ -11,6 +11,7 @@ use crate::data::points::{ColumnList, Given, Points};
 use crate::data::sample::Sample;
 use crate::data::sigma::Weights;
 use crate::data::start::Start;
+use crate::data::tree::GROUP;
 use crate::data::validate_stream::Survey;
 use crate::data::{Data, Missing};
 use crate::error::source::SourceError;
@@ -24,6 +25,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// Bytes of the sums of pieces that are made at a time.
+const RUN_BYTES: u64 = 16 << 20;
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 13;
 /// Points that are kept to tell whether there are different ones.
@@ -111,10 +114,16 @@ impl<'a> Part<'a> {
         said
     }
 
-    /// The groups, each with the number of its first point among these.
-    fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        let (points, group) = (self.data.y.len(), GROUP_POINTS as usize);
-        (0..points).step_by(group).map(move |begin| begin..points.min(begin + group))
+    /// The points in runs of whole groups, of which threads make one after the other together: as many as the sums of their
+    /// pieces, of `free` free parameters, have room for.
+    fn runs(&self, free: usize) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let group = GROUP * size_of::<f64>() as u64 * ((free + 2) as u64).pow(2) / 2;
+        self.in_steps((RUN_BYTES / group).max(1) * GROUP_POINTS)
+    }
+
+    fn in_steps(&self, step: u64) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let (points, step) = (self.data.y.len(), step as usize);
+        (0..points).step_by(step).map(move |begin| begin..points.min(begin + step))
     }
 
     fn given(&self, range: Range<usize>) -> Given<'a> {
@@ -156,7 +165,7 @@ impl<'a> Part<'a> {
             sigma,
             omits_missing: self.data.missing == Missing::Omit,
             infinite_x: self.data.infinite_x,
-            fingerprint: self.groups().map(of_group).fold(0, u64::wrapping_add),
+            fingerprint: self.in_steps(GROUP_POINTS).map(of_group).fold(0, u64::wrapping_add),
         }
     }
 }
@@ -194,7 +203,7 @@ impl Answering<'_, '_> {
                 let (loss, most_weight, start) = (terms.loss, terms.most_weight, &terms.start[..]);
                 let evaluated = Evaluated { model, loss, most_weight, start, patience };
                 let mut look = FirstPass::new(sample, at_start.then_some(self.free), part.first);
-                for range in part.groups() {
+                for range in part.runs(self.free) {
                     let at = (part.given(range.clone()), part.first + range.start as u64);
                     look.add(&evaluated, &mut self.scratch, at, part.curve.estimator)
                         .map_err(error_of)?;
@@ -203,7 +212,7 @@ impl Answering<'_, '_> {
             }
             Request::LookAgain { units } => {
                 let mut survey = Survey::new(group);
-                part.groups().for_each(|range| survey.add_again(part.given(range), units));
+                part.runs(self.free).for_each(|range| survey.add_again(part.given(range), units));
                 Ok(Said::LookAgain(Box::new(survey)))
             }
             Request::Ask { overview, terms, question } => {
@@ -214,7 +223,7 @@ impl Answering<'_, '_> {
                     return Err(SourceError::new("the part", message).into());
                 }
                 let mut answer = question.unanswered(self.free, group);
-                for range in part.groups() {
+                for range in part.runs(self.free) {
                     let first = part.first + range.start as u64;
                     let points = Points::part(part.given(range), &overview);
                     let scratch = std::mem::take(&mut self.scratch);

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 
 pub(super) const MAGIC: &[u8; 8] = b"FITCKPT1";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes before the payload: magic, version, length.
 pub(super) const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the payload.

@@ -1,0 +1,152 @@
+//! What it costs that others hold the points: a fit by parts against the fit in memory, and what travels for each question.
+//!
+//! Pairs are timed in turn, and the median of their ratios is told, since machines are shared. Without `--bench`, as
+//! `cargo test --benches` runs it, there are few points and one pair.
+
+use dualfit::parts::{Part, Parts, merge};
+use dualfit::source::SliceSource;
+use dualfit::{CurveFit, Data, Fit, Stream};
+use std::error::Error;
+use std::hint::black_box;
+use std::time::Instant;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// A sum of cosines, which has as many parameters as are asked for.
+fn cosines(parameters: usize) -> CurveFit {
+    CurveFit::dynamic(parameters, |x, p| {
+        let terms = p.iter().enumerate().map(|(k, p)| *p * (x * k as f64).cos());
+        terms.reduce(|sum, term| sum + term).expect("a parameter")
+    })
+}
+
+fn decay() -> CurveFit {
+    CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+}
+
+fn points(n: usize) -> (Vec<f64>, Vec<f64>) {
+    let x: Vec<f64> = (0..n).map(|i| 4.0 * i as f64 / n as f64).collect();
+    let scatter =
+        |i: usize| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / 1.7e7 - 0.5;
+    let y = x.iter().enumerate().map(|(i, x)| 2.5 * (-1.3 * x).exp() + 0.5 + 0.2 * scatter(i));
+    let y = y.collect();
+    (x, y)
+}
+
+fn seconds<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<(f64, T)> {
+    let begun = Instant::now();
+    let done = work()?;
+    Ok((begun.elapsed().as_secs_f64(), done))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Seconds of a fit by parts at group borders, and over an evaluation.
+fn by_parts(x: &[f64], y: &[f64], count: usize) -> Outcome<(f64, Fit)> {
+    let curve = decay();
+    let groups = x.len().div_ceil(Part::GROUP as usize);
+    let begin = |part: usize| (groups * part / count * Part::GROUP as usize).min(x.len());
+    let mut parts = (0..count)
+        .map(|part| (begin(part), begin(part + 1)))
+        .filter(|(begin, end)| end > begin)
+        .map(|(begin, end)| {
+            Ok(Part::new(&curve, Data::new(&x[begin..end], &y[begin..end])?, begin as u64)?)
+        })
+        .collect::<Outcome<Vec<Part<'_>>>>()?;
+    seconds(|| {
+        let ask = |question: &[u8]| {
+            let mut all = parts[0].answer(question)?;
+            for part in &mut parts[1..] {
+                all = merge(&all, &part.answer(question)?)?;
+            }
+            Ok(all)
+        };
+        Ok(curve.fit_parts(Parts::new(ask).subsample(false), [2.0, 1.0, 0.3])?)
+    })
+}
+
+fn main() -> Outcome<()> {
+    let measures = std::env::args().any(|argument| argument == "--bench");
+    let (sizes, pairs) =
+        if measures { (vec![1_000_000, 10_000_000], 15) } else { (vec![10_000], 1) };
+    println!(
+        "| points | parts | seconds in memory | over it: parts | over it: a stream of the arrays |\n|---|---|---|---|---|"
+    );
+    for n in sizes {
+        let (x, y) = points(n);
+        for count in [1, 4] {
+            let (mut plain, mut ratios, mut streams) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..pairs {
+                let (memory, fit) =
+                    seconds(|| Ok(decay().fit(Data::new(&x, &y)?, [2.0, 1.0, 0.3])?))?;
+                let (parts, by_parts) = by_parts(&x, &y, count)?;
+                let stream = || {
+                    let stream = Stream::new(SliceSource::new(&x, &y)?).subsample(false);
+                    Ok(decay().fit_stream(stream, [2.0, 1.0, 0.3])?)
+                };
+                let (stream, _) = seconds(stream)?;
+                // The same work, or the ratio means nothing.
+                let each = |fit: &Fit, seconds: f64| seconds / fit.stats().evaluations as f64;
+                plain.push(memory);
+                ratios.push(each(&by_parts, parts) / each(&fit, memory));
+                streams.push(stream / memory);
+            }
+            let (plain, parts, stream) = (median(plain), median(ratios), median(streams));
+            println!(
+                "| {n} | {count} | {plain:.4} | {:+.1} % | {:+.1} % |",
+                1e2 * (parts - 1.0),
+                1e2 * (stream - 1.0)
+            );
+        }
+    }
+    println!(
+        "\n| parameters | bytes of a question | of an answer | µs to merge two |\n|---|---|---|---|"
+    );
+    let widths: &[usize] = if measures { &[3, 10, 30, 100, 300, 1000] } else { &[3] };
+    for &parameters in widths {
+        let n = 4 * parameters;
+        let x: Vec<f64> = (0..n).map(|i| 3.0 * i as f64 / n as f64).collect();
+        let y: Vec<f64> = x.iter().map(|x| x.sin()).collect();
+        let curve = cosines(parameters);
+        let mut part = Part::new(&curve, Data::new(&x, &y)?, 0)?;
+        // The sums of the first evaluation, moved behind themselves: what two parts would say.
+        let (mut question, mut answers) = (Vec::new(), Vec::new());
+        let ask = |asked: &[u8]| {
+            let answer = part.answer(asked)?;
+            if answer.len() > answers.len() {
+                (question, answers) = (asked.to_vec(), answer.clone());
+            }
+            Ok(answer)
+        };
+        curve.fit_parts(Parts::new(ask).subsample(false), vec![0.1; parameters])?;
+        let wide: Vec<f64> = (0..Part::GROUP).map(|i| 3e-6 * i as f64).collect();
+        let mut whole = Part::new(&curve, Data::new(&wide, &wide)?, 0)?;
+        let mut next = Part::new(&curve, Data::new(&x, &y)?, Part::GROUP)?;
+        let (left, right) = match measures && parameters > 100 {
+            // A group of so many parameters takes minutes.
+            true => (None, answers.clone()),
+            false => (Some(whole.answer(&question)?), next.answer(&question)?),
+        };
+        let rounds = if measures { 200 } else { 1 };
+        let (took, ()) = seconds(|| {
+            for _ in 0..rounds {
+                match &left {
+                    Some(left) => drop(black_box(merge(left, &right)?)),
+                    // Read, checked and refused, as no neighbour: all but the additions.
+                    None => drop(black_box(merge(&right, &right))),
+                }
+            }
+            Ok(())
+        })?;
+        println!(
+            "| {parameters} | {} | {} | {:.1} |",
+            question.len(),
+            right.len(),
+            1e6 * took / f64::from(rounds)
+        );
+    }
+    Ok(())
+}

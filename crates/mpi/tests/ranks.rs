@@ -1,0 +1,62 @@
+//! The example on ranks of MPI: the bits do not depend on how many there are, nor on ranks that die on the way.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const POINTS: u64 = 4 * (1 << 20) + 12_345;
+
+fn example() -> PathBuf {
+    let test = std::env::current_exe().expect("this test");
+    let folder = test.parent().and_then(Path::parent).expect("the folder of the build");
+    folder.join("examples/decay")
+}
+
+fn run(ranks: usize, arguments: &[&str]) -> Output {
+    Command::new("mpirun")
+        .args(["--oversubscribe", "-n", &ranks.to_string()])
+        .arg(example())
+        .arg(POINTS.to_string())
+        .args(arguments)
+        // Where tests run as root, as in containers.
+        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
+        .env("RAYON_NUM_THREADS", "2")
+        .output()
+        .expect("mpirun")
+}
+
+/// Parameters and errors that a job has printed.
+fn bits(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find(|line| line.starts_with("bits "));
+    line.unwrap_or_else(|| panic!("{text}\n{}", String::from_utf8_lossy(&output.stderr))).to_owned()
+}
+
+#[test]
+fn the_bits_do_not_depend_on_the_number_of_ranks() {
+    let one = bits(&run(1, &[]));
+    // More ranks than groups, too.
+    for ranks in [2, 3, 4, 7] {
+        assert_eq!(bits(&run(ranks, &[])), one, "{ranks} ranks");
+    }
+}
+
+#[test]
+fn a_job_whose_rank_died_goes_on_with_other_ranks_to_the_same_bits() {
+    let whole = bits(&run(1, &["--native"]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    let checkpoint = ["--native", "--checkpoint", path.to_str().expect("a path")];
+    let mut died = 0;
+    for round in 0..20_u64 {
+        // A model with three parameters is called seven times for a point and evaluation.
+        let mixed = (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+        let calls = (1 + mixed % 25).to_string();
+        let killed =
+            run(2 + (round % 3) as usize, &[&checkpoint[..], &["--die-at", &calls]].concat());
+        died += u32::from(!killed.status.success());
+        let again = run(1 + (round % 4) as usize, &checkpoint);
+        assert_eq!(bits(&again), whole, "round {round}, after {calls} calls for each point");
+        assert!(!path.exists(), "round {round}");
+    }
+    assert!(died >= 12, "{died} of 20 jobs died");
+}
