@@ -67,8 +67,8 @@ impl<'a> Part<'a> {
     /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP).
     ///
     /// # Errors
-    /// [`Error::BadOption`] for another first point, [`Error::UnsuitedSigma`] for a covariance matrix, and
-    /// [`Error::ModelKind`] for errors in x or a model of `native_arrays`, which have to know all points.
+    /// [`Error::Source`] for another first point, [`Error::ModelKind`] for a covariance matrix, errors in x, or a model of
+    /// `native_arrays`, which have to know all points.
     pub fn new(curve: &CurveFit, data: impl Into<Data<'a>>, first: u64) -> Result<Part<'a>> {
         let data = data.into();
         if !first.is_multiple_of(GROUP_POINTS) {

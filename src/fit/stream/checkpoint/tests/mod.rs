@@ -231,7 +231,7 @@ fn other_versions_are_refused_by_number() {
             error.to_string(),
             format!(
                 "the checkpoint {} belongs to another fit: its version of the format is {version}, \
-                 here it is 3; remove it, or give another path",
+                 here it is 4; remove it, or give another path",
                 store.newest.display()
             )
         );
@@ -252,7 +252,7 @@ fn the_format_is_fixed() {
     let file = file_of(&identity, b"xyz");
     let expected = [
         &b"FITCKPT1"[..],
-        &[3, 0, 0, 0],
+        &[4, 0, 0, 0],
         &[12, 0, 0, 0, 0, 0, 0, 0],
         &[1],
         &[5],
