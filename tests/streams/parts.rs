@@ -135,6 +135,12 @@ fn all_that_a_fit_can_ask_has_the_same_answer() {
                 other => data.sigma(other).unwrap(),
             }
         };
+        // With a start from a sample, too.
+        let sampled = [&[0][..], &[0, 1], &[0, 1, 2]].map(|groups| {
+            let mut parts = parts_of(&curve, n, groups, data);
+            bits(&curve.fit_parts(|q: &[u8]| all(&mut parts, q, way), start).unwrap())
+        });
+        assert!(sampled.iter().all(|bits| *bits == sampled[0]), "{what}, from a sample");
         let mut parts = parts_of(&curve, n, &[0, 1, 2], data);
         let ask = |q: &[u8]| all(&mut parts, q, way);
         let fit = curve.fit_parts(Parts::new(ask).subsample(false), start).unwrap();
