@@ -47,7 +47,7 @@ __device__ __forceinline__ double power_of_two_near_reciprocal(double x) {
 // takes a third of the instructions: no loops, no barriers within.
 constexpr bool FITS_REGISTERS = FREE <= 6;
 
-// A triangle in registers, and a vector; their loops are unrolled.
+// A triangle in registers: loops over it are unrolled.
 struct Triangle {
     double column[FREE][FREE];
 };

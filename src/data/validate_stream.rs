@@ -129,9 +129,11 @@ impl Survey {
         if counts {
             points.count_events().map_err(shifted)?;
         }
+        let events =
+            if counts { pieces(&points, |piece| events(&points, piece)) } else { Vec::new() };
         for (c, (l, moments)) in parts.into_iter().flatten().enumerate() {
             largest = largest.merge(l);
-            let events = if counts { events(&points, piece(&points, c)) } else { 0.0 };
+            let events = events.get(c).copied().unwrap_or(0.0);
             self.sums.add(&mut Totals { moments, events });
         }
         self.largest = self.largest.merge(largest);
@@ -210,12 +212,8 @@ impl Survey {
 
 /// What `of` makes of each piece, in order.
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
-    threads::map(0..points.len().div_ceil(PIECE), |c| of(piece(points, c)))
-}
-
-/// The points of piece `c`.
-fn piece(points: &Points<'_>, c: usize) -> Range<usize> {
-    c * PIECE..points.len().min((c + 1) * PIECE)
+    let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
+    threads::map(0..points.len().div_ceil(PIECE), piece)
 }
 
 /// The sum of the counts of a range.

@@ -100,6 +100,19 @@ pub(crate) enum Fault {
     Stopped(Stop),
 }
 
+impl Fault {
+    /// At a point among all, of which this is one of those from number `first` on.
+    pub(crate) fn at_offset(self, first: u64) -> Fault {
+        match self {
+            Fault::Panicked { message, point, params } => {
+                let point = point.map(|(index, x)| (index + first as usize, x));
+                Fault::Panicked { message, point, params }
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
         Fault::Points(error)

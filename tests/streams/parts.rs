@@ -154,14 +154,9 @@ fn all_that_a_fit_can_ask_has_the_same_answer() {
     }
 }
 
-/// Two parts of few points, since a group may be the last.
-fn small(n: usize) -> (Vec<f64>, Vec<f64>) {
-    points(n)
-}
-
 #[test]
 fn what_is_wrong_at_a_part_is_said_by_the_leader() {
-    let (x, mut y) = small(1000);
+    let (x, mut y) = points(1000);
     let curve = decay();
     let fit = |curve: &CurveFit, other: &CurveFit, y: &[f64]| {
         let mut part = Part::new(other, Data::new(&x, y).unwrap(), 0).unwrap();
@@ -183,7 +178,7 @@ fn what_is_wrong_at_a_part_is_said_by_the_leader() {
         },
         3,
     );
-    let (_, y) = small(1000);
+    let (_, y) = points(1000);
     let refused = fit(&panics, &panics, &y).unwrap_err().to_string();
     assert!(refused.contains("beyond"), "{refused}");
     let data = Data::new(&x, &y).unwrap();
@@ -241,7 +236,7 @@ fn any_question_may_fail_and_the_next_run_goes_on() {
 
 #[test]
 fn a_token_stops_between_questions() {
-    let (x, y) = small(5000);
+    let (x, y) = points(5000);
     let token = CancelToken::new();
     let curve = decay().cancel_token(token.clone());
     let mut part = Part::new(&decay(), Data::new(&x, &y).unwrap(), 0).unwrap();
@@ -262,7 +257,7 @@ fn a_token_stops_between_questions() {
 /// Bytes from anywhere are an error, and no panic, nor memory without end.
 #[test]
 fn bytes_from_anywhere_do_no_harm() {
-    let (x, y) = small(300);
+    let (x, y) = points(300);
     let curve = decay();
     let part = || Part::new(&curve, Data::new(&x, &y).unwrap(), 0).unwrap();
     let (mut questions, mut answers) = (Vec::new(), Vec::new());

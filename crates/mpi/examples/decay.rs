@@ -32,7 +32,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mine = dualfit_mpi::share_of(&world, points);
     let (x, y): (Vec<f64>, Vec<f64>) = mine.clone().map(|i| point(i, points)).unzip();
     let last = world.rank() == world.size() - 1;
-    let mut evaluations = 0;
     let value = move |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];
     let curve = match die_at {
         // A model that is called for each point tells how far the fit is; all ranks have it.
@@ -66,15 +65,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(fit) =
         dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, checkpoint.as_deref())?
     {
-        evaluations += fit.stats().evaluations;
         let numbers = [fit.params(), &fit.std_errors()].concat();
         let bits: Vec<String> = numbers.iter().map(|v| format!("{:016x}", v.to_bits())).collect();
         println!("{fit}");
         println!("bits {}", bits.join(" "));
         let stream = fit.stats().stream.as_ref().ok_or("no parts")?;
         println!(
-            "{} ranks, {evaluations} evaluations, {:.3} s; {stream}",
+            "{} ranks, {} evaluations, {:.3} s; {stream}",
             world.size(),
+            fit.stats().evaluations,
             begun.elapsed().as_secs_f64()
         );
     }

@@ -112,7 +112,7 @@ const ANSWER: u8 = 0;
 const NOTHING: u8 = 1;
 const FAILED: u8 = 2;
 
-/// The answers of all ranks, merged in their order along a binomial tree; on rank 0, those of all.
+/// The answers of all ranks, merged in their order along a binomial tree, for rank 0; the others get nothing.
 fn reduce(
     world: &SimpleCommunicator,
     mine: io::Result<Option<Vec<u8>>>,
@@ -121,18 +121,14 @@ fn reduce(
     let (mut mine, mut step) = (mine, 1);
     while step < size {
         if rank % (2 * step) != 0 {
-            let mut bytes = match &mine {
-                Ok(Some(answer)) => answer.clone(),
-                Ok(None) => Vec::new(),
-                Err(error) => error.to_string().into_bytes(),
+            let (mut bytes, kind) = match mine {
+                Ok(Some(answer)) => (answer, ANSWER),
+                Ok(None) => (Vec::new(), NOTHING),
+                Err(error) => (error.to_string().into_bytes(), FAILED),
             };
-            bytes.push(match mine {
-                Ok(Some(_)) => ANSWER,
-                Ok(None) => NOTHING,
-                Err(_) => FAILED,
-            });
+            bytes.push(kind);
             world.process_at_rank(rank - step).send(&bytes[..]);
-            break;
+            return Ok(None);
         }
         if rank + step < size {
             let (mut bytes, _) = world.process_at_rank(rank + step).receive_vec::<u8>();

@@ -1,6 +1,7 @@
 //! Those who hold the points of a fit, asked for what passes over them find.
 
-use super::message::{Asked, Held, ModelDigest, Reply, Request, Said, read_reply, to_bytes};
+use super::bytes::to_bytes;
+use super::message::{Envelope, Held, ModelDigest, Reply, Request, Said, read_reply};
 use crate::data::source::{Shape, Width};
 use crate::error::Error;
 use crate::error::source::SourceError;
@@ -60,7 +61,7 @@ impl<'a> Elsewhere<'a> {
 
     /// What all reply.
     pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Fault> {
-        let question = to_bytes(&Asked::new(self.model, request)).map_err(lost)?;
+        let question = to_bytes(&Envelope::new(self.model, request)).map_err(lost)?;
         let asked = catch_unwind(AssertUnwindSafe(|| (self.ask)(&question)));
         let answer = match asked {
             Ok(answer) => answer.map_err(|error| lost(error.to_string()))?,

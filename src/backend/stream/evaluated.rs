@@ -5,7 +5,6 @@ use super::question::Terms;
 use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
 
 /// The model that is evaluated, and how.
@@ -34,7 +33,7 @@ impl Evaluated<'_> {
     }
 
     /// Calls `work` with an evaluator of points, which has `scratch` and leaves it.
-    pub(super) fn on<R>(
+    pub(crate) fn on<R>(
         &self,
         scratch: &mut Scratch,
         points: &Points<'_>,
@@ -46,16 +45,5 @@ impl Evaluated<'_> {
         let done = work(&mut cpu);
         *scratch = cpu.into_scratch();
         done
-    }
-}
-
-/// A fault at a point of a chunk as one at a point of all.
-pub(super) fn at_offset(fault: Fault, first: u64) -> Fault {
-    match fault {
-        Fault::Panicked { message, point, params } => {
-            let point = point.map(|(index, x)| (index + first as usize, x));
-            Fault::Panicked { message, point, params }
-        }
-        other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! The first pass over points: what it has seen so far, here or elsewhere.
 
-use super::evaluated::{Evaluated, at_offset};
+use super::evaluated::Evaluated;
 use crate::backend::cpu::Scratch;
 use crate::data::loss::Estimator;
 use crate::data::points::Given;
@@ -47,7 +47,7 @@ impl FirstPass {
             let columns = vec![1.0; evaluated.model.free.len()];
             evaluated
                 .on(scratch, &points, |cpu| cpu.add_normal(evaluated.start, &columns, sums))
-                .map_err(|fault| at_offset(fault, first))?;
+                .map_err(|fault| fault.at_offset(first))?;
         }
         // All that was asked of these points is there, or a pass that goes on sees them again.
         self.survey = survey;

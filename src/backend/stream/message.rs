@@ -3,6 +3,7 @@
 //! The bytes are those of the `postcard` format, in which floats keep their bits. Bytes may come from anywhere: what is
 //! read is held to what it can be before it is used.
 
+use super::bytes::from_bytes;
 use super::first_pass::{FirstPass, GROUP_POINTS};
 use super::question::{Answer, Question, Terms};
 use crate::data::Missing;
@@ -36,7 +37,7 @@ pub(crate) enum Request {
 
 /// A request, and what model it is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct Envelope {
     version: u32,
     pub(crate) model: ModelDigest,
     pub(crate) request: Request,
@@ -66,7 +67,7 @@ pub(crate) enum Said {
 pub(crate) struct Held {
     /// Independent variables.
     pub(crate) columns: u32,
-    pub(crate) sigma: Deviations,
+    pub(crate) sigma: KnownErrors,
     pub(crate) omits_missing: bool,
     pub(crate) infinite_x: bool,
     /// Changes when the points do: a sum over the groups.
@@ -75,7 +76,7 @@ pub(crate) struct Held {
 
 /// What is known of the errors of y.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Deviations {
+pub(crate) enum KnownErrors {
     Unknown,
     Constant(f64),
     Relative,
@@ -87,10 +88,10 @@ impl Held {
     pub(crate) fn points(&self) -> StreamPoints {
         StreamPoints {
             sigma: match self.sigma {
-                Deviations::Unknown => Sigma::Unknown,
-                Deviations::Constant(sigma) => Sigma::Constant(sigma),
-                Deviations::Relative => Sigma::RelativeColumn,
-                Deviations::Absolute => Sigma::AbsoluteColumn,
+                KnownErrors::Unknown => Sigma::Unknown,
+                KnownErrors::Constant(sigma) => Sigma::Constant(sigma),
+                KnownErrors::Relative => Sigma::RelativeColumn,
+                KnownErrors::Absolute => Sigma::AbsoluteColumn,
             },
             missing: if self.omits_missing { Missing::Omit } else { Missing::Error },
             infinite_x: self.infinite_x,
@@ -98,13 +99,13 @@ impl Held {
     }
 
     pub(crate) fn has_sigma(&self) -> bool {
-        matches!(self.sigma, Deviations::Relative | Deviations::Absolute)
+        matches!(self.sigma, KnownErrors::Relative | KnownErrors::Absolute)
     }
 }
 
-impl Asked {
-    pub(crate) fn new(model: ModelDigest, request: Request) -> Asked {
-        Asked { version: VERSION, model, request }
+impl Envelope {
+    pub(crate) fn new(model: ModelDigest, request: Request) -> Envelope {
+        Envelope { version: VERSION, model, request }
     }
 }
 
@@ -168,20 +169,8 @@ impl Reply {
     }
 }
 
-/// As bytes.
-///
-/// # Errors
-/// In words.
-pub(crate) fn to_bytes(message: &impl Serialize) -> Result<Vec<u8>, String> {
-    postcard::to_stdvec(message).map_err(|why| format!("it cannot be written as bytes: {why}"))
-}
-
 fn read<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Result<T, String> {
-    let (read, left) = postcard::take_from_bytes::<T>(bytes)
-        .map_err(|why| format!("{} bytes are damaged: {why}", bytes.len()))?;
-    if !left.is_empty() {
-        return Err(format!("{} of {} bytes are left over", left.len(), bytes.len()));
-    }
+    let read = from_bytes::<T>(bytes)?;
     match version(&read) {
         VERSION => Ok(read),
         other => Err(format!("it is of version {other}, and {VERSION} is understood")),
@@ -192,8 +181,8 @@ fn read<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Resul
 ///
 /// # Errors
 /// In words, if it is none.
-pub(crate) fn read_asked(bytes: &[u8]) -> Result<Asked, String> {
-    read(bytes, |asked: &Asked| asked.version)
+pub(crate) fn read_envelope(bytes: &[u8]) -> Result<Envelope, String> {
+    read(bytes, |envelope: &Envelope| envelope.version)
 }
 
 /// A reply from bytes.

@@ -1,5 +1,6 @@
 //! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
 
+mod bytes;
 mod elsewhere;
 mod evaluated;
 mod first_pass;
@@ -9,14 +10,16 @@ mod passes;
 mod question;
 mod streamed;
 
+pub(crate) use bytes::{from_bytes, to_bytes};
 pub(crate) use elsewhere::{Ask, Elsewhere};
 pub(crate) use evaluated::Evaluated;
 pub(crate) use first_pass::{FirstPass, GROUP_POINTS};
 pub(crate) use message::{
-    Asked, Deviations, Held, Reply, Request, Said, read_asked, read_reply, to_bytes,
+    Envelope, Held, KnownErrors, ModelDigest, Reply, Request, Said, read_envelope, read_reply,
 };
 pub(crate) use pass_cache::{PassCache, PassResult, Sums};
 #[cfg(test)]
 pub(crate) use pass_cache::{PassKey, Unfinished};
 pub(crate) use passes::{Holder, Kept, Passes, Watch};
+pub(crate) use question::Terms;
 pub(crate) use streamed::StreamEvaluator;

@@ -1,7 +1,7 @@
 //! The points of a stream, passed over chunk by chunk, and what is known of them.
 
 use super::elsewhere::{Elsewhere, lost, odd};
-use super::evaluated::{Evaluated, at_offset};
+use super::evaluated::Evaluated;
 use super::first_pass::FirstPass;
 use super::message::{Request, Said};
 use super::pass_cache::{PassCache, PassKey, PassResult, PassSum, Unfinished};
@@ -226,7 +226,7 @@ impl<'a> Passes<'a> {
         }
         let mut answer = question.unanswered(free, 0);
         let outcome = self.each_part(evaluated, 0, |cpu, first, _| {
-            answer.add(question, cpu, first)?;
+            answer.add(question, cpu, first).map_err(|fault| fault.at_offset(first))?;
             match answer.is_complete() {
                 true => Err(Fault::Stopped(Stop::Asked)),
                 false => Ok(()),
@@ -278,7 +278,7 @@ impl<'a> Passes<'a> {
         let (mut sums, mut next) = self.cache.begin(key);
         let outcome = self.each_part(evaluated, next, |cpu, first, given| {
             let added = S::add(cpu, &key.params, &key.columns, &mut sums);
-            added.map_err(|fault| at_offset(fault, first))?;
+            added.map_err(|fault| fault.at_offset(first))?;
             next = first + given;
             Ok(())
         });

@@ -1,10 +1,10 @@
 //! Fits whose points others hold: questions and answers are bytes, which any engine may carry.
 
 use super::stream_fit::PointsAsked;
-use crate::backend::cpu::{Cpu, Scratch};
+use crate::backend::cpu::{Prepared, Scratch};
 use crate::backend::stream::{
-    Ask, Asked, Deviations, Elsewhere, Evaluated, FirstPass, GROUP_POINTS, Held, Holder, Reply,
-    Request, Said, read_asked, read_reply, to_bytes,
+    Ask, Elsewhere, Envelope, Evaluated, FirstPass, GROUP_POINTS, Held, Holder, KnownErrors,
+    ModelDigest, Reply, Request, Said, Terms, read_envelope, read_reply, to_bytes,
 };
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::points::{ColumnList, Given, Points};
@@ -23,6 +23,7 @@ use crate::solver::patience::Patience;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Bytes of the sums of pieces that are made at a time.
@@ -57,6 +58,8 @@ pub struct Part<'a> {
     data: Data<'a>,
     first: u64,
     scratch: Scratch,
+    /// Of the model, once it was asked for.
+    digest: OnceLock<ModelDigest>,
 }
 
 impl<'a> Part<'a> {
@@ -83,7 +86,8 @@ impl<'a> Part<'a> {
         if let Weights::Covariance(_) = data.sigma {
             return Err(Error::ModelKind { what: "a part of correlated points", remedy });
         }
-        Ok(Part { curve: curve.clone(), data, first, scratch: Scratch::default() })
+        let (curve, scratch, digest) = (curve.clone(), Scratch::default(), OnceLock::new());
+        Ok(Part { curve, data, first, scratch, digest })
     }
 
     /// What these points answer to a question of the leader. What is wrong with them is an answer, too, which the leader
@@ -92,7 +96,7 @@ impl<'a> Part<'a> {
     /// # Errors
     /// `InvalidData` for bytes that are no question.
     pub fn answer(&mut self, question: &[u8]) -> io::Result<Vec<u8>> {
-        let asked = read_asked(question).map_err(|why| invalid("no question", &why))?;
+        let asked = read_envelope(question).map_err(|why| invalid("no question", &why))?;
         let said = self.said(asked).unwrap_or_else(|error| {
             Said::Refused(format!("points from number {} on: {error}", self.first))
         });
@@ -100,10 +104,11 @@ impl<'a> Part<'a> {
         to_bytes(&Reply::new(self.first..end, said)).map_err(|why| invalid("no answer", &why))
     }
 
-    fn said(&mut self, asked: Asked) -> Result<Said> {
+    fn said(&mut self, asked: Envelope) -> Result<Said> {
         let free = self.curve.free_positions();
         let ready = self.curve.ready(&free)?;
-        if self.curve.digest(&ready.model, &free) != asked.model {
+        let digest = self.digest.get_or_init(|| self.curve.digest(&ready.model, &free));
+        if *digest != asked.model {
             let message = "the leader asks about another model, or with other parameters fixed";
             return Err(SourceError::new("the part", message).into());
         }
@@ -147,10 +152,10 @@ impl<'a> Part<'a> {
 
     fn held(&self) -> Held {
         let sigma = match self.data.sigma {
-            Weights::Equal | Weights::Covariance(_) => Deviations::Unknown,
-            Weights::Constant(sigma) => Deviations::Constant(sigma),
-            Weights::Each { absolute: false, .. } => Deviations::Relative,
-            Weights::Each { absolute: true, .. } => Deviations::Absolute,
+            Weights::Equal | Weights::Covariance(_) => KnownErrors::Unknown,
+            Weights::Constant(sigma) => KnownErrors::Constant(sigma),
+            Weights::Each { absolute: false, .. } => KnownErrors::Relative,
+            Weights::Each { absolute: true, .. } => KnownErrors::Absolute,
         };
         // Of the ends of each group: enough to tell that others have been put in its place.
         let of_group = |range: Range<usize>| {
@@ -183,7 +188,6 @@ impl Answering<'_, '_> {
         let (part, model) = (self.part, &self.ready.prepared);
         let (columns, width) = (part.data.columns.len(), part.curve.names.len());
         let group = part.first / GROUP_POINTS;
-        let patience = Patience { until: None, stopper: None };
         let fits = |start: &[f64]| match start.len() == width {
             true => Ok(()),
             false => {
@@ -200,12 +204,10 @@ impl Answering<'_, '_> {
                 let sigma = matches!(part.data.sigma, Weights::Each { .. });
                 let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
                 let sample = Sample::new(columns, sigma, most);
-                let (loss, most_weight, start) = (terms.loss, terms.most_weight, &terms.start[..]);
-                let evaluated = Evaluated { model, loss, most_weight, start, patience };
                 let mut look = FirstPass::new(sample, at_start.then_some(self.free), part.first);
                 for range in part.runs(self.free) {
                     let at = (part.given(range.clone()), part.first + range.start as u64);
-                    look.add(&evaluated, &mut self.scratch, at, part.curve.estimator)
+                    look.add(&on_terms(model, &terms), &mut self.scratch, at, part.curve.estimator)
                         .map_err(error_of)?;
                 }
                 Ok(Said::Look(Box::new(look)))
@@ -226,12 +228,9 @@ impl Answering<'_, '_> {
                 for range in part.runs(self.free) {
                     let first = part.first + range.start as u64;
                     let points = Points::part(part.given(range), &overview);
-                    let scratch = std::mem::take(&mut self.scratch);
-                    let cpu = Cpu::of_part(scratch, model, &points, terms.loss, &terms.start);
-                    let mut cpu = cpu.with_weights_of(terms.most_weight);
-                    let added = answer.add(&question, &mut cpu, first);
-                    self.scratch = cpu.into_scratch();
-                    added.map_err(error_of)?;
+                    on_terms(model, &terms)
+                        .on(&mut self.scratch, &points, |cpu| answer.add(&question, cpu, first))
+                        .map_err(|fault| error_of(fault.at_offset(first)))?;
                     if answer.is_complete() {
                         break;
                     }
@@ -240,6 +239,13 @@ impl Answering<'_, '_> {
             }
         }
     }
+}
+
+/// How a part evaluates its model on these terms.
+fn on_terms<'t>(model: &'t Prepared, terms: &'t Terms) -> Evaluated<'t> {
+    let Terms { loss, most_weight, ref start } = *terms;
+    let patience = Patience { until: None, stopper: None };
+    Evaluated { model, loss, most_weight, start, patience }
 }
 
 /// What a part says of a fault.

@@ -4,7 +4,7 @@
 //! The bytes are those of the `postcard` format, in which floats keep their bits.
 
 use super::subsample_start::SubsampleStart;
-use crate::backend::stream::{FirstPass, PassCache, PassResult, Sums};
+use crate::backend::stream::{FirstPass, PassCache, PassResult, Sums, from_bytes, to_bytes};
 use crate::data::overview::Overview;
 use crate::data::validate_stream::pieces_of;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub(crate) enum Contents<'a> {
 
 impl Contents<'_> {
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, String> {
-        postcard::to_stdvec(self).map_err(|why| format!("it cannot be written as bytes: {why}"))
+        to_bytes(self)
     }
 
     /// What such bytes say of a fit with this many free parameters.
@@ -34,11 +34,7 @@ impl Contents<'_> {
     /// # Errors
     /// In words, where they cannot be the contents of such a fit's checkpoint.
     pub(crate) fn from_bytes(bytes: &[u8], free: usize) -> Result<Contents<'static>, String> {
-        let read = postcard::take_from_bytes::<Contents<'static>>(bytes);
-        let (contents, left) = read.map_err(|why| format!("its contents are damaged: {why}"))?;
-        if !left.is_empty() {
-            return Err(format!("{} bytes are left over after its contents", left.len()));
-        }
+        let contents = from_bytes::<Contents<'static>>(bytes)?;
         match contents.is_sound(free) {
             true => Ok(contents),
             false => Err(format!("its sums are not those of a fit of {free} free parameter(s)")),
