@@ -1,8 +1,9 @@
-//! Sums over pieces of points as a binary tree whose leaves are groups of pieces. Its shape depends on the numbers of the
-//! groups alone: it makes no difference to a bit how many pieces come at a time, who holds which groups, nor in which
-//! order neighbours are brought together.
+//! Sums over pieces of points as a binary tree. Its shape depends on the numbers of the pieces alone: it makes no difference
+//! to a bit how many pieces come at a time, which thread, process or machine has which, nor in which order neighbours are
+//! brought together.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What a pass over a set of points sums up.
 pub(crate) trait Summary: Send {
@@ -12,114 +13,193 @@ pub(crate) trait Summary: Send {
     fn merge(&mut self, other: &mut Self);
     /// Whether every sum is a finite number.
     fn is_finite(&self) -> bool;
+
+    /// Whether it sums up as many numbers as `other`, so that they can be merged.
+    fn is_like(&self, _other: &Self) -> bool {
+        true
+    }
 }
 
-/// Pieces of a group: what a fit in memory has at most, so that up to that many the bits are the same.
+/// Pieces of a group: what different processes hold begins with one.
 pub(crate) const GROUP: u64 = 256;
 
-/// The sum of the groups `index << level .. (index + 1) << level`, of which the last may be the last of all points.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The sum of some consecutive pieces.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node<S> {
-    level: u32,
-    index: u64,
+    /// The number of the first of them.
+    first: u64,
+    pieces: u64,
     sum: S,
 }
 
-/// A sum over consecutive pieces, the first of which begins a group.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+impl<S> Node<S> {
+    fn end(&self) -> Option<u64> {
+        self.first.checked_add(self.pieces)
+    }
+
+    /// Whether it has a place in the tree: as many pieces as a power of two, at a multiple of that.
+    fn is_complete(&self) -> bool {
+        self.pieces.is_power_of_two() && self.first.is_multiple_of(self.pieces)
+    }
+
+    /// Whether `right` is the other half of the node above.
+    fn is_sibling(&self, right: &Node<S>) -> bool {
+        let pair = self.pieces.checked_mul(2);
+        self.pieces == right.pieces
+            && self.is_complete()
+            && pair.is_some_and(|pair| self.first.is_multiple_of(pair))
+            && self.end() == Some(right.first)
+    }
+}
+
+/// A sum over consecutive pieces.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tree<S> {
-    /// Of the complete groups, in their order: each as large as its place allows.
+    /// In their order, each as large as its place allows.
     nodes: Vec<Node<S>>,
-    /// Of the pieces since then, and how many they are.
-    open: S,
-    pieces: u64,
-    /// The number of their group.
-    group: u64,
+    /// The number of the piece that follows.
+    next: u64,
+    /// Sums whose memory is used again.
+    #[serde(skip, default = "Vec::new")]
+    spare: Vec<S>,
+}
+
+impl<S> Default for Tree<S> {
+    fn default() -> Tree<S> {
+        Tree { nodes: Vec::new(), next: 0, spare: Vec::new() }
+    }
 }
 
 impl<S: Summary + Clone> Tree<S> {
-    /// Of no pieces; `empty` is a summary of no points. `first`: the number of the first group.
-    pub(crate) fn new(empty: S, first: u64) -> Tree<S> {
-        Tree { nodes: Vec::new(), open: empty, pieces: 0, group: first }
+    /// Of no pieces, before number `next`.
+    pub(crate) fn new(next: u64) -> Tree<S> {
+        Tree { next, ..Tree::default() }
     }
 
-    /// Whether what was read from bytes can be a sum of the pieces in `range`, each of which `fits`.
-    pub(crate) fn is_sound(&self, range: std::ops::Range<u64>, fits: impl Fn(&S) -> bool) -> bool {
-        let mut next = range.start / GROUP;
-        let follow = self.nodes.iter().all(|node| {
-            let size = 1_u64.checked_shl(node.level).unwrap_or(0);
-            let is_next = size > 0 && node.index.checked_mul(size) == Some(next);
-            next = next.saturating_add(size);
+    /// Whether what was read from bytes can be a sum of the pieces in `range`, the first of which begins a group, each of which
+    /// `fits`.
+    pub(crate) fn is_sound(&self, range: Range<u64>, fits: impl Fn(&S) -> bool) -> bool {
+        let mut next = range.start;
+        let mut follows = |node: &Node<S>| {
+            let is_next = node.first == next && node.pieces > 0;
+            next = node.end().unwrap_or(0);
             is_next && fits(&node.sum)
-        });
-        let largest = self.nodes.windows(2).all(|pair| !are_siblings(&pair[0], &pair[1]));
-        let end = self.group.checked_mul(GROUP).and_then(|begin| begin.checked_add(self.pieces));
-        let ends = self.group == next && self.pieces < GROUP && end == Some(range.end);
-        range.start.is_multiple_of(GROUP) && follow && largest && ends && fits(&self.open)
+        };
+        let follow = self.nodes.iter().all(&mut follows);
+        let largest = self.nodes.windows(2).all(|pair| !pair[0].is_sibling(&pair[1]));
+        let is_last = |node: &Node<S>| node.pieces < GROUP && node.first.is_multiple_of(GROUP);
+        let in_place = match self.nodes.split_last() {
+            None => true,
+            Some((last, others)) => {
+                others.iter().all(Node::is_complete) && (last.is_complete() || is_last(last))
+            }
+        };
+        let begins = range.start.is_multiple_of(GROUP);
+        begins && follow && largest && in_place && next == range.end && self.next == range.end
     }
 
-    /// One of its summaries, all of which are of a kind in one that is sound.
-    pub(crate) fn first(&self) -> &S {
-        &self.open
+    /// The number of the piece that follows.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
     }
 
-    /// Adds a piece, whose contents may be used up.
+    /// The sums that it consists of, in the order of their pieces.
+    pub(crate) fn sums(&self) -> impl Iterator<Item = &S> {
+        self.nodes.iter().map(|node| &node.sum)
+    }
+
+    /// Forgets all pieces: the next one is number `next`.
+    pub(crate) fn restart(&mut self, next: u64) {
+        self.spare.extend(self.nodes.drain(..).map(|node| node.sum));
+        self.next = next;
+    }
+
+    /// Adds a piece, whose contents are used up.
     pub(crate) fn add(&mut self, piece: &mut S) {
-        self.open.merge(piece);
-        self.pieces += 1;
-        if self.pieces == GROUP {
-            let mut empty = self.open.clone();
-            empty.clear();
-            let sum = std::mem::replace(&mut self.open, empty);
-            self.push(Node { level: 0, index: self.group, sum });
-            (self.group, self.pieces) = (self.group + 1, 0);
+        let mut sum = self.spare.pop().unwrap_or_else(|| piece.clone());
+        std::mem::swap(&mut sum, piece);
+        self.push(Node { first: self.next, pieces: 1, sum });
+    }
+
+    /// Takes the pieces of `other`, which follow.
+    pub(crate) fn take(&mut self, other: &mut Tree<S>) {
+        for node in other.nodes.drain(..) {
+            self.push(node);
+            // As many sums as came, so that neither grows from pass to pass.
+            other.spare.extend(self.spare.pop());
         }
     }
 
-    /// Adds the pieces that follow, if `other` begins with them: where this one ends with a group.
+    /// Adds the pieces that follow, as others have summed them up: where this one ends with a group, and `other` begins there.
+    ///
+    /// # Errors
+    /// In words, if they do not follow.
     pub(crate) fn follow(&mut self, other: Tree<S>) -> Result<(), String> {
-        let begins = other.nodes.first().map_or(other.group, |node| node.index << node.level);
-        if (self.pieces, self.group) != (0, begins) {
-            let Tree { pieces, group, .. } = self;
+        let (ends, mut other) = (self.next, other);
+        let begins = other.nodes.first().map_or(other.next, |node| node.first);
+        if ends != begins || !ends.is_multiple_of(GROUP) {
             return Err(format!(
-                "one ends {pieces} piece(s) into group {group}, and the next begins with group {begins}"
+                "one ends before piece {ends}, the next begins with piece {begins}, and a group of them has {GROUP}"
             ));
         }
-        let Tree { nodes, open, pieces, group } = other;
-        nodes.into_iter().for_each(|node| self.push(node));
-        (self.open, self.pieces, self.group) = (open, pieces, group);
+        if let (Some(mine), Some(more)) = (self.sums().next(), other.sums().next())
+            && !mine.is_like(more)
+        {
+            return Err("their sums are not of one model".into());
+        }
+        self.take(&mut other);
         Ok(())
     }
 
-    /// The sum of all pieces.
-    pub(crate) fn sum(mut self) -> S {
-        let mut total = match (self.pieces, self.nodes.pop()) {
-            (0, None) => return self.open,
-            (0, Some(last)) => last.sum,
-            (_, last) => {
-                self.nodes.extend(last);
-                self.open
-            }
-        };
-        // Merging with nothing would cost a factor its last bits.
-        while let Some(mut node) = self.nodes.pop() {
-            node.sum.merge(&mut total);
-            total = node.sum;
+    /// Brings the sums behind the last group together: only nothing can follow. Those who hold the last points send less.
+    pub(crate) fn close(&mut self) {
+        let whole = self.nodes.iter().rposition(|node| node.pieces >= GROUP).map_or(0, |at| at + 1);
+        while self.nodes.len() > whole + 1 {
+            self.merge_last();
         }
-        total
+    }
+
+    /// The sum of all pieces; `None` if there are none.
+    pub(crate) fn sum(mut self) -> Option<S> {
+        self.merge_all();
+        self.nodes.pop().map(|node| node.sum)
+    }
+
+    /// Puts the sum of all pieces into `out`, and forgets them.
+    pub(crate) fn sum_into(&mut self, out: &mut S) {
+        self.merge_all();
+        match self.nodes.pop() {
+            None => out.clear(),
+            Some(mut node) => {
+                std::mem::swap(out, &mut node.sum);
+                self.spare.push(node.sum);
+            }
+        }
+    }
+
+    fn merge_all(&mut self) {
+        while self.nodes.len() > 1 {
+            self.merge_last();
+        }
+    }
+
+    /// Merges the last two nodes.
+    fn merge_last(&mut self) {
+        let Some(mut right) = self.nodes.pop() else { return };
+        let Some(left) = self.nodes.last_mut() else { return };
+        left.sum.merge(&mut right.sum);
+        left.pieces += right.pieces;
+        self.spare.push(right.sum);
     }
 
     /// Appends the node that follows, and brings siblings together.
     fn push(&mut self, node: Node<S>) {
-        let mut node = node;
-        while let Some(mut left) = self.nodes.pop_if(|left| are_siblings(left, &node)) {
-            left.sum.merge(&mut node.sum);
-            node = Node { level: left.level + 1, index: left.index / 2, sum: left.sum };
-        }
+        self.next = node.first + node.pieces;
         self.nodes.push(node);
+        while let [.., left, right] = &self.nodes[..]
+            && left.is_sibling(right)
+        {
+            self.merge_last();
+        }
     }
-}
-
-fn are_siblings<S>(left: &Node<S>, right: &Node<S>) -> bool {
-    left.level == right.level && left.index.is_multiple_of(2) && right.index == left.index + 1
 }

@@ -60,13 +60,13 @@ impl Summary for Totals {
 }
 
 impl Survey {
-    /// Of no points, the first of which begins group `first`.
+    /// Of no points, the first of which begins piece number `first`.
     pub(crate) fn new(first: u64) -> Survey {
         Survey {
             tally: Tally::default(),
             largest: Largest::default(),
             exponents: None,
-            sums: Tree::new(Totals::default(), first),
+            sums: Tree::new(first),
             absolute: false,
         }
     }
@@ -74,6 +74,11 @@ impl Survey {
     /// Whether what was read from bytes can be one of these pieces.
     pub(crate) fn is_sound(&self, pieces: Range<u64>) -> bool {
         self.sums.is_sound(pieces, |_| true)
+    }
+
+    /// Brings together what only nothing can follow.
+    pub(crate) fn close(&mut self) {
+        self.sums.close();
     }
 
     /// Points that were seen.
@@ -190,7 +195,7 @@ impl Survey {
         }
         let counts = estimator == Estimator::Poisson;
         let units = if counts { Units::ORDINARY } else { self.units() };
-        let Totals { moments, events } = self.sums.clone().sum();
+        let Totals { moments, events } = self.sums.clone().sum().unwrap_or_default();
         let mut summary = moments.into_row_units(units);
         if counts {
             (summary.square, summary.scatter) = (events, 0.0);

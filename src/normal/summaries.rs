@@ -77,6 +77,10 @@ impl Summary for Normal {
     fn is_finite(&self) -> bool {
         self.cost.is_finite() && self.products.iter().all(|s| s.is_finite())
     }
+
+    fn is_like(&self, other: &Normal) -> bool {
+        self.n == other.n
+    }
 }
 
 /// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the factor of J; the last
@@ -155,5 +159,9 @@ impl Summary for RFactor {
 
     fn is_finite(&self) -> bool {
         self.r.iter().all(|v| v.is_finite())
+    }
+
+    fn is_like(&self, other: &RFactor) -> bool {
+        self.n == other.n
     }
 }

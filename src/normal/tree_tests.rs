@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Pieces at the borders of groups, one more and one less.
-const BORDERS: [u64; 12] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769];
+/// Pieces at the borders of groups and of nodes, one more and one less.
+const BORDERS: [u64; 14] = [0, 1, 2, 3, 64, 255, 256, 257, 511, 512, 513, 767, 768, 769];
 
 /// Integers, so that sums of them are exact in any order.
 fn normal(piece: u64) -> Normal {
@@ -30,7 +30,7 @@ fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
     pieces: u64,
     saved: u64,
 ) -> S {
-    let mut sums = Tree::new(empty.clone(), 0);
+    let mut sums = Tree::new(0);
     for number in 0..pieces {
         if number == saved {
             assert!(sums.is_sound(0..number, |_| true) && !sums.is_sound(0..number + 1, |_| true));
@@ -39,7 +39,16 @@ fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
         sums.add(&mut piece(number));
     }
     assert!(sums.is_sound(0..pieces, |_| true));
-    sums.sum()
+    let mut closed = sums.clone();
+    closed.close();
+    assert!(closed.is_sound(0..pieces, |_| true));
+    let bytes = |sum: Option<S>| postcard::to_stdvec(&sum).unwrap();
+    assert_eq!(bytes(closed.sum()), bytes(sums.clone().sum()));
+    // What is left of a sum before makes no difference.
+    let mut sum = piece(7);
+    sums.clone().sum_into(&mut sum);
+    assert_eq!(bytes((pieces > 0).then(|| sum.clone())), bytes(sums.sum()));
+    if pieces > 0 { sum } else { empty.clone() }
 }
 
 #[test]
@@ -71,12 +80,12 @@ fn factors_are_of_all_pieces_at_every_border() {
 
 #[test]
 fn a_sum_may_be_taken_on_the_way() {
-    let mut sums = Tree::new(Normal::zero(2), 0);
-    for number in 0..600 {
+    let mut sums = Tree::new(0);
+    for number in 1..600 {
+        sums.add(&mut normal(number - 1));
         let mut plain = Normal::zero(2);
         (0..number).for_each(|before| plain.merge(&mut normal(before)));
-        assert_eq!(sums.clone().sum().products, plain.products, "{number} pieces");
-        sums.add(&mut normal(number));
+        assert_eq!(sums.clone().sum().unwrap().products, plain.products, "{number} pieces");
     }
 }
 
@@ -89,14 +98,14 @@ fn rounding(piece: u64) -> Normal {
 
 /// Of the groups in `range`, and of `rest` pieces behind them.
 fn part(range: std::ops::Range<u64>, rest: u64) -> Tree<Normal> {
-    let mut sums = Tree::new(Normal::zero(2), range.start);
+    let mut sums = Tree::new(range.start * GROUP);
     let pieces = range.start * GROUP..range.end * GROUP + rest;
     pieces.for_each(|piece| sums.add(&mut rounding(piece)));
     sums
 }
 
 fn bits(sums: Tree<Normal>) -> Vec<u64> {
-    let Normal { products, cost, .. } = sums.sum();
+    let Normal { products, cost, .. } = sums.sum().unwrap();
     products.iter().chain([&cost]).map(|v| v.to_bits()).collect()
 }
 
@@ -127,8 +136,33 @@ proptest! {
         }
         let together = parts.swap_remove(0);
         prop_assert!(together.is_sound(0..groups * GROUP + rest, |sums| sums.is_of(2)));
-        prop_assert_eq!(&together, &whole);
+        let bytes = |sums: &Tree<Normal>| postcard::to_stdvec(sums).unwrap();
+        prop_assert_eq!(bytes(&together), bytes(&whole));
         prop_assert_eq!(bits(together), bits(whole));
+    }
+
+    /// Threads take pieces as they like, and their memory is used again.
+    #[test]
+    fn no_bit_depends_on_which_thread_has_what(
+        pieces in 1u64..600,
+        of_task in prop::collection::vec(1u64..200, 1..8),
+    ) {
+        let (mut all, mut task) = (Tree::new(0), Tree::default());
+        for _ in 0..3 {
+            let mut sizes = of_task.iter().cycle();
+            all.restart(0);
+            while all.next() < pieces {
+                let end = pieces.min(all.next() + sizes.next().unwrap());
+                task.restart(all.next());
+                (all.next()..end).for_each(|piece| task.add(&mut rounding(piece)));
+                all.take(&mut task);
+            }
+            prop_assert!(all.is_sound(0..pieces, |sums| sums.is_of(2)));
+            let mut sum = Normal::zero(2);
+            all.clone().sum_into(&mut sum);
+            let found: Vec<u64> = sum.products.iter().chain([&sum.cost]).map(|v| v.to_bits()).collect();
+            prop_assert_eq!(found, bits(part(0..0, pieces)));
+        }
     }
 
     #[test]

@@ -4,10 +4,10 @@
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::Assembled;
-use super::chunks::Chunks;
 use super::code::{BLOCK, Code};
 use super::kernels;
 use super::machine::{Block, Inputs, Uniforms};
+use super::pieces::Pieces;
 use super::predict::panicked;
 use super::sums::Worker;
 use crate::data::values::Values;
@@ -153,9 +153,9 @@ impl At<'_> {
 
 /// What `one` makes of each of `n` points, of which a thread takes several at a time.
 fn of_points<R: Send>(n: usize, one: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let of_chunk = |points: Range<usize>| points.map(&one).collect::<Result<Vec<R>>>();
+    let of_piece = |points: Range<usize>| points.map(&one).collect::<Result<Vec<R>>>();
     let mut all = Vec::with_capacity(n);
-    for made in threads::map(Chunks::of_calls(n).ranges(), of_chunk) {
+    for made in threads::map(Pieces::of_calls(n).ranges(), of_piece) {
         all.append(&mut made?);
     }
     Ok(all)

@@ -1,4 +1,4 @@
-//! The CPU backend: blocks of points through a vectorised interpreter, chunks over all cores.
+//! The CPU backend: blocks of points through a vectorised interpreter, pieces over all cores.
 
 mod arrays;
 #[cfg_attr(
@@ -6,7 +6,6 @@ mod arrays;
     allow(dead_code, reason = "what is asked of machine code that is not made")
 )]
 mod assembly;
-mod chunks;
 pub(crate) mod closest;
 mod code;
 mod gram;
@@ -14,6 +13,7 @@ pub(crate) mod kernels;
 pub(crate) mod linearised;
 mod loss_rows;
 mod machine;
+mod pieces;
 mod points_alone;
 mod poisson;
 pub(crate) mod predict;
@@ -28,7 +28,6 @@ mod whitened;
 
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::data::validate_stream::PIECE;
 use crate::model::native::{Calls, PointCalls, Steps};
 use crate::model::program::panic_message;
 use crate::normal::{Normal, RFactor};
@@ -38,16 +37,16 @@ use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
 use crate::threads;
 use arrays::ArrayPass;
-use chunks::Chunks;
 use closest::BlockPoints;
 use code::BLOCK;
 use kernels::Kernels;
 use machine::{Block, Inputs, Uniforms};
+use pieces::Pieces;
 pub(crate) use prepared::Prepared;
 use prepared::{Pass, PassNumbers, PreparedForm};
 use rows::Weighting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use sums::{Worker, merge_into};
+use sums::{Tasks, Worker};
 pub(crate) use whitened::Whitened;
 
 /// Below about this many element operations a pass is over before other threads have woken up.
@@ -63,7 +62,7 @@ pub(crate) struct Cpu<'a> {
     /// The loss with its scale in row units.
     loss: Loss,
     kernels: &'static Kernels,
-    chunks: Chunks,
+    pieces: Pieces,
     parallel: bool,
     /// Whether no other thread may help.
     alone: bool,
@@ -84,8 +83,8 @@ pub(crate) struct Scratch {
     least: Vec<f64>,
     numbers: PassNumbers,
     arrays: ArrayPass,
-    normals: Vec<(Normal, Option<Fault>)>,
-    factors: Vec<(RFactor, Option<Fault>)>,
+    normals: Tasks<Normal>,
+    factors: Tasks<RFactor>,
 }
 
 impl<'a> Cpu<'a> {
@@ -108,19 +107,19 @@ impl<'a> Cpu<'a> {
         start: &[f64],
     ) -> Cpu<'a> {
         let k = model.outputs();
-        let (chunks, parallel) = match &model.kind {
+        let (pieces, parallel) = match &model.kind {
             PreparedForm::Traced { collected, .. } => {
                 let slopes = model.slopes.as_ref().map_or(0, |slopes| slopes.operations());
                 let per_point = collected.steps.len() + slopes + k * k / 2;
                 let work = per_point.saturating_mul(points.len());
-                (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
+                (Pieces::of_blocks(points.len()), work > PARALLEL_WORK)
             }
             PreparedForm::Native { native, .. } if native.takes_arrays() => {
                 let work = (k * k / 2).saturating_mul(points.len());
-                (Chunks::of_blocks(points.len()), work > PARALLEL_WORK)
+                (Pieces::of_blocks(points.len()), work > PARALLEL_WORK)
             }
-            // What a native model costs is unknown; several chunks are worth several threads.
-            PreparedForm::Native { .. } => (Chunks::of_calls(points.len()), true),
+            // What a native model costs is unknown; several pieces are worth several threads.
+            PreparedForm::Native { .. } => (Pieces::of_calls(points.len()), true),
         };
         scratch.least.clear();
         if let PreparedForm::Native { native, .. } = &model.kind {
@@ -130,13 +129,12 @@ impl<'a> Cpu<'a> {
                 scratch.arrays.clear(k);
             }
         }
-        scratch.normals.resize_with(chunks.count(), || (Normal::zero(k - 1), None));
         Cpu {
             model,
             points,
             loss: in_row_units(loss, points.units.row),
             kernels: kernels::detect(),
-            chunks,
+            pieces,
             parallel,
             alone: false,
             most_weight: f64::INFINITY,
@@ -155,9 +153,7 @@ impl<'a> Cpu<'a> {
         start: &[f64],
     ) -> Cpu<'a> {
         let mut cpu = Cpu::reusing(scratch, model, points, loss, start);
-        cpu.chunks = Chunks::of_length(points.len(), PIECE);
-        let free = model.free.len();
-        cpu.scratch.normals.resize_with(cpu.chunks.count(), || (Normal::zero(free), None));
+        cpu.pieces = Pieces::of_blocks(points.len());
         cpu
     }
 
@@ -330,24 +326,24 @@ impl<'a> Cpu<'a> {
 impl Evaluator for Cpu<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        self.normals(params, columns, |chunks| merge_into(chunks, out))
+        self.normal_of_all(params, columns, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        self.factors(params, columns, |chunks| merge_into(chunks, out))
+        self.factor_of_all(params, columns, out)
     }
 
     fn threads(&self) -> usize {
         // Asking for the number starts the threads, so it is only asked where they are wanted.
-        let several = self.parallel && self.chunks.count() > 1;
-        if several { threads::count().min(self.chunks.count()) } else { 1 }
+        let several = self.parallel && self.pieces.count() > 1;
+        if several { threads::count().min(self.pieces.count()) } else { 1 }
     }
 
     fn scratch_bytes(&self) -> usize {
         let k = self.model.outputs();
-        let normals = self.scratch.normals.len() * (k * (k + 1) / 2 + 1);
-        let factors = self.scratch.factors.len() * k * k;
+        let normals = self.scratch.normals.rooms() * (k * (k + 1) / 2 + 1);
+        let factors = self.scratch.factors.rooms() * k * k;
         let registers = (self.model.registers() + self.points.columns.len() + 2 * k + 3) * BLOCK;
         let threads = self.threads();
         let arrays: usize = self.scratch.arrays.outputs.iter().map(Vec::len).sum();

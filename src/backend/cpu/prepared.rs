@@ -6,7 +6,6 @@ use super::code::{Code, Operand};
 use crate::error::Result;
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
-use crate::solver::outcome::Fault;
 use std::sync::{Arc, OnceLock};
 
 /// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
@@ -171,18 +170,22 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Does `work` in a pass and, if its result is not `sound`, which may be the doing of collected
-    /// factors, again without them.
-    pub(super) fn sound(
-        model: &Prepared,
-        params: &[f64],
-        numbers: &mut PassNumbers,
-        mut work: impl FnMut(Pass<'_>) -> std::result::Result<bool, Fault>,
-    ) -> std::result::Result<(), Fault> {
-        let sound = work(Pass::new(model, params, numbers))?;
-        if !sound && matches!(model.kind, PreparedForm::Traced { .. }) {
-            work(Pass::plain(model, params, numbers))?;
-        }
-        Ok(())
+    /// By the model as it was traced, where [`new`](Pass::new) is by collected factors, whose doing it may be that sums are not
+    /// finite. `numbers`: made when they are first asked for.
+    pub(super) fn once_more(
+        model: &'a Prepared,
+        params: &'a [f64],
+        numbers: &'a OnceLock<PassNumbers>,
+    ) -> Option<Pass<'a>> {
+        let PreparedForm::Traced { plain, .. } = &model.kind else { return None };
+        let plain = plain.get();
+        let numbers = numbers.get_or_init(|| {
+            let mut numbers = PassNumbers::default();
+            Pass::plain(model, params, &mut numbers);
+            numbers
+        });
+        let (uniforms, outputs) = (&numbers.model[..], &plain.outputs[..]);
+        let slopes = model.slopes.as_deref().map(|slopes| (slopes, &numbers.slopes[..]));
+        Some(Pass { params, uniforms, code: Some(plain), outputs, slopes })
     }
 }

@@ -25,12 +25,11 @@ pub(crate) struct FirstPass {
 }
 
 impl FirstPass {
-    /// Of no points, the first of which will be number `first` and begin a group. `free`: free parameters, if the
-    /// start is known.
-    pub(crate) fn new(sample: Sample, free: Option<usize>, first: u64) -> FirstPass {
-        let group = first / GROUP_POINTS;
-        let sums = free.map(|free| Tree::new(Normal::zero(free), group));
-        FirstPass { survey: Survey::new(group), sample, sums, next: first }
+    /// Of no points, the first of which will be number `first` and begin a group. `at_start`: whether the start is known.
+    pub(crate) fn new(sample: Sample, at_start: bool, first: u64) -> FirstPass {
+        let piece = pieces_of(first);
+        let sums = at_start.then(|| Tree::new(piece));
+        FirstPass { survey: Survey::new(piece), sample, sums, next: first }
     }
 
     /// Looks at a chunk, the first point of which is number `first`, and evaluates it at the start of `evaluated`.
@@ -66,8 +65,8 @@ impl FirstPass {
         }
         match (&mut self.sums, other.sums) {
             (None, None) => {}
-            (Some(sums), Some(more)) if sums.first().n == more.first().n => sums.follow(more)?,
-            _ => return Err("their sums are not of one model".into()),
+            (Some(sums), Some(more)) => sums.follow(more)?,
+            _ => return Err("only one of them has sums at the start".into()),
         }
         self.survey.follow(other.survey)?;
         self.sample.follow(other.sample);
@@ -75,17 +74,28 @@ impl FirstPass {
         Ok(())
     }
 
+    /// Brings together what only nothing can follow.
+    pub(crate) fn close(&mut self) {
+        self.survey.close();
+        self.sums.iter_mut().for_each(Tree::close);
+    }
+
     /// Whether it is what was asked for: a sample of that kind, and sums of so many free parameters, or none.
     pub(super) fn is_for(&self, sample: &Sample, free: Option<usize>) -> bool {
-        self.sample.is_like(sample) && self.sums.as_ref().map(|sums| sums.first().n) == free
+        let sums = match (&self.sums, free) {
+            (None, None) => true,
+            (Some(sums), Some(free)) => sums.sums().all(|sums| sums.is_of(free)),
+            _ => false,
+        };
+        self.sample.is_like(sample) && sums
     }
 
     /// Whether what was read from bytes can be of these points, the first of which begins a group.
     pub(crate) fn is_sound(&self, points: Range<u64>) -> bool {
         let Range { start, end } = points;
-        let pieces = start / PIECE as u64..pieces_of(end);
+        let pieces = pieces_of(start)..pieces_of(end);
         let sums = self.sums.as_ref().is_none_or(|sums| {
-            let free = sums.first().n;
+            let free = sums.sums().next().map_or(0, |sums| sums.n);
             sums.is_sound(pieces.clone(), |sums| sums.is_of(free))
         });
         let given = end.checked_sub(start) == Some(self.survey.given()) && self.next == end;

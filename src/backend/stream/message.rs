@@ -11,7 +11,7 @@ use crate::data::overview::Overview;
 use crate::data::points::Units;
 use crate::data::sigma::Sigma;
 use crate::data::stream::StreamPoints;
-use crate::data::validate_stream::{PIECE, Survey, pieces_of};
+use crate::data::validate_stream::{Survey, pieces_of};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -159,7 +159,7 @@ impl Reply {
         if !start.is_multiple_of(GROUP_POINTS) || end < start {
             return false;
         }
-        let pieces = start / PIECE as u64..pieces_of(end);
+        let pieces = pieces_of(start)..pieces_of(end);
         match &self.said {
             Said::Held(_) | Said::Refused(_) => true,
             Said::Look(look) => look.is_sound(start..end),

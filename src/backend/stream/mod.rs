@@ -17,9 +17,11 @@ pub(crate) use first_pass::{FirstPass, GROUP_POINTS};
 pub(crate) use message::{
     Envelope, Held, KnownErrors, ModelDigest, Reply, Request, Said, read_envelope, read_reply,
 };
-pub(crate) use pass_cache::{PassCache, PassResult, Sums};
+pub(crate) use pass_cache::{PassCache, PassResult};
 #[cfg(test)]
 pub(crate) use pass_cache::{PassKey, Unfinished};
 pub(crate) use passes::{Holder, Kept, Passes, Watch};
+#[cfg(test)]
+pub(crate) use question::Answer;
 pub(crate) use question::Terms;
 pub(crate) use streamed::StreamEvaluator;

@@ -2,11 +2,9 @@
 //! that is resumed is told all of them again.
 
 use super::question::{Answer, At, Question};
-use crate::backend::cpu::Cpu;
 use crate::backend::cuda::passes::Summed;
 use crate::data::loss::Loss;
 use crate::normal::{Normal, RFactor, Tree};
-use crate::solver::outcome::Fault;
 use serde::{Deserialize, Serialize};
 
 /// What a pass is asked: under which loss, at which parameters, in which scaling of the columns.
@@ -46,15 +44,8 @@ pub(crate) enum PassResult {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Unfinished {
     pub(crate) key: PassKey,
-    pub(crate) sums: Sums,
+    pub(crate) sums: Answer,
     pub(crate) next: u64,
-}
-
-/// The sums of a pass on the way.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Sums {
-    Normal(Tree<Normal>),
-    Factor(Tree<RFactor>),
 }
 
 /// All results so far, in order, and the pass that was stopped, if one was.
@@ -78,12 +69,17 @@ impl PassCache {
         })
     }
 
-    /// Sums to go on with, and the first point that is not in them: of the pass that was stopped, if it is
-    /// this one, or of none.
-    pub(crate) fn begin<S: PassSum>(&mut self, key: &PassKey) -> (Tree<S>, u64) {
-        let stopped = self.unfinished.take_if(|stopped| stopped.key == *key);
-        let anew = || (Tree::new(S::empty(key.columns.len()), 0), 0);
-        stopped.and_then(|stopped| S::resumed(*stopped)).unwrap_or_else(anew)
+    /// The answer to go on with, and the first point that is not in it: of the pass that was stopped, if it is this one, or of
+    /// none.
+    pub(crate) fn begin(&mut self, key: &PassKey, question: &Question) -> (Answer, u64) {
+        let free = key.columns.len();
+        let is_this = |stopped: &mut Box<Unfinished>| {
+            stopped.key == *key && stopped.sums.is_to(question, (free, 0))
+        };
+        match self.unfinished.take_if(is_this) {
+            Some(stopped) => (stopped.sums, stopped.next),
+            None => (question.unanswered(free, 0), 0),
+        }
     }
 }
 
@@ -95,25 +91,11 @@ pub(crate) trait PassSum: Summed + Clone + Into<PassResult> {
     /// The result, if it is of this kind.
     fn of(result: &PassResult) -> Option<&Self>;
 
-    /// Sums of a pass that was stopped, if they are of this kind.
-    fn resumed(unfinished: Unfinished) -> Option<(Tree<Self>, u64)>;
-
-    /// Sums of a pass that is stopped.
-    fn unfinished(sums: Tree<Self>) -> Sums;
-
     /// What is asked for it.
     fn question(key: &PassKey) -> Question;
 
     /// The sums of an answer, if they are of this kind.
     fn of_answer(answer: Answer) -> Option<Tree<Self>>;
-
-    /// Adds the points of an evaluator.
-    fn add(
-        cpu: &mut Cpu<'_>,
-        params: &[f64],
-        columns: &[f64],
-        sums: &mut Tree<Self>,
-    ) -> Result<(), Fault>;
 }
 
 impl From<Normal> for PassResult {
@@ -144,23 +126,6 @@ impl PassSum for Normal {
     fn of(result: &PassResult) -> Option<&Normal> {
         if let PassResult::Normal(normal) = result { Some(normal) } else { None }
     }
-
-    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Tree<Normal>, u64)> {
-        if let Sums::Normal(sums) = sums { Some((sums, next)) } else { None }
-    }
-
-    fn unfinished(sums: Tree<Normal>) -> Sums {
-        Sums::Normal(sums)
-    }
-
-    fn add(
-        cpu: &mut Cpu<'_>,
-        params: &[f64],
-        columns: &[f64],
-        sums: &mut Tree<Normal>,
-    ) -> Result<(), Fault> {
-        cpu.add_normal(params, columns, sums)
-    }
 }
 
 impl PassSum for RFactor {
@@ -178,22 +143,5 @@ impl PassSum for RFactor {
 
     fn of(result: &PassResult) -> Option<&RFactor> {
         if let PassResult::Factor(factor) = result { Some(factor) } else { None }
-    }
-
-    fn resumed(Unfinished { sums, next, .. }: Unfinished) -> Option<(Tree<RFactor>, u64)> {
-        if let Sums::Factor(sums) = sums { Some((sums, next)) } else { None }
-    }
-
-    fn unfinished(sums: Tree<RFactor>) -> Sums {
-        Sums::Factor(sums)
-    }
-
-    fn add(
-        cpu: &mut Cpu<'_>,
-        params: &[f64],
-        columns: &[f64],
-        sums: &mut Tree<RFactor>,
-    ) -> Result<(), Fault> {
-        cpu.add_factor(params, columns, sums)
     }
 }

@@ -15,6 +15,7 @@ use crate::data::sigma::Spread;
 use crate::data::source::prefetch::Prefetch;
 use crate::data::source::{Chunk, Shape};
 use crate::data::stream::StreamPoints;
+use crate::data::tree::Tree;
 use crate::data::validate_stream::Survey;
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
@@ -161,7 +162,8 @@ impl<'a> Passes<'a> {
         self.known = Some((overview, distinct));
         // Sums of points in other units than theirs would be others.
         if let Some(sums) = sums.as_ref().filter(|_| overview.is_ordinary()) {
-            self.cache.results.push((key, PassResult::Normal(sums.clone().sum())));
+            let sums = sums.clone().sum().ok_or_else(odd)?;
+            self.cache.results.push((key, PassResult::Normal(sums)));
         }
         Ok(())
     }
@@ -270,28 +272,36 @@ impl<'a> Passes<'a> {
         if self.recall(key, out)? {
             return Ok(());
         }
-        if let Holder::Elsewhere(_) = self.holder {
-            let sums = S::of_answer(self.ask(evaluated, &S::question(key))?).ok_or_else(odd)?;
-            *out = sums.sum();
-            return self.learn(key, out);
-        }
-        let (mut sums, mut next) = self.cache.begin(key);
+        let question = S::question(key);
+        let answer = match self.holder {
+            Holder::Elsewhere(_) => self.ask(evaluated, &question)?,
+            Holder::Here(_) => self.answer_here(evaluated, key, &question)?,
+        };
+        *out = S::of_answer(answer).and_then(Tree::sum).ok_or_else(odd)?;
+        self.learn(key, out)
+    }
+
+    /// The answer of the points that are read here, from where the pass was stopped, if it was.
+    fn answer_here(
+        &mut self,
+        evaluated: Evaluated<'_>,
+        key: &PassKey,
+        question: &Question,
+    ) -> std::result::Result<Answer, Fault> {
+        let (mut answer, mut next) = self.cache.begin(key, question);
         let outcome = self.each_part(evaluated, next, |cpu, first, given| {
-            let added = S::add(cpu, &key.params, &key.columns, &mut sums);
-            added.map_err(|fault| fault.at_offset(first))?;
+            answer.add(question, cpu, first).map_err(|fault| fault.at_offset(first))?;
             next = first + given;
             Ok(())
         });
         if let Err(Fault::Stopped(stop)) = outcome {
             self.stopped = Some(stop);
-            let (key, sums) = (key.clone(), S::unfinished(sums));
+            let (key, sums) = (key.clone(), answer);
             self.cache.unfinished = Some(Box::new(Unfinished { key, sums, next }));
             self.keep()?;
-            return outcome;
+            return Err(Fault::Stopped(stop));
         }
-        outcome?;
-        *out = sums.sum();
-        self.learn(key, out)
+        outcome.map(|()| answer)
     }
 
     /// As [`result`](Passes::result), with a pass of a device. One that is stopped begins anew when the fit is

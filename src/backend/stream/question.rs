@@ -97,14 +97,14 @@ impl Question {
         }
     }
 
-    /// The answer of no points, of which the first would begin group `first`. `free`: number of free parameters.
+    /// The answer of no points, of which the first would begin piece number `first`. `free`: number of free parameters.
     pub(crate) fn unanswered(&self, free: usize, first: u64) -> Answer {
         match self {
-            Question::Normal(_) => Answer::Normal(Tree::new(Normal::zero(free), first)),
-            Question::Factor(_) => Answer::Factor(Tree::new(RFactor::zero(free), first)),
+            Question::Normal(_) => Answer::Normal(Tree::new(first)),
+            Question::Factor(_) => Answer::Factor(Tree::new(first)),
             Question::Magnitudes { .. } => Answer::Magnitudes(vec![0.0; free]),
             Question::Heaviest { count } => Answer::Heaviest(*count, Vec::new()),
-            Question::LimitWeights => Answer::LimitWeights(Tree::new(Square::default(), first)),
+            Question::LimitWeights => Answer::LimitWeights(Tree::new(first)),
             Question::HeavyRows(_) => Answer::HeavyRows(Vec::new()),
             Question::IsExact { .. } => Answer::IsExact(true),
             Question::FirstBadPoint { .. } => Answer::FirstBadPoint(None),
@@ -168,6 +168,16 @@ impl Answer {
         matches!(self, Answer::FirstBadPoint(Some(_)) | Answer::IsExact(false))
     }
 
+    /// Brings together what only nothing can follow.
+    pub(crate) fn close(&mut self) {
+        match self {
+            Answer::Normal(sums) => sums.close(),
+            Answer::Factor(sums) => sums.close(),
+            Answer::LimitWeights(sums) => sums.close(),
+            _ => {}
+        }
+    }
+
     /// Adds what the points that follow have answered.
     ///
     /// # Errors
@@ -208,11 +218,11 @@ impl Answer {
     pub(crate) fn is_whole(&self, range: Range<u64>) -> bool {
         match self {
             Answer::Normal(sums) => {
-                let free = sums.first().n;
+                let free = sums.sums().next().map_or(0, |sums| sums.n);
                 sums.is_sound(range, |sums| sums.is_of(free))
             }
             Answer::Factor(sums) => {
-                let free = sums.first().n;
+                let free = sums.sums().next().map_or(0, |sums| sums.n);
                 sums.is_sound(range, |sums| sums.is_of(free))
             }
             Answer::LimitWeights(sums) => sums.is_sound(range, |_| true),
@@ -220,11 +230,21 @@ impl Answer {
         }
     }
 
+    /// Whether sums that it has are of so many free parameters.
+    pub(crate) fn is_of(&self, free: usize) -> bool {
+        match self {
+            Answer::Normal(sums) => sums.sums().all(|sums| sums.is_of(free)),
+            Answer::Factor(sums) => sums.sums().all(|sums| sums.is_of(free)),
+            _ => true,
+        }
+    }
+
     /// Whether this can be the answer to `question`, of `free` free parameters and points of `x` independent variables.
     pub(crate) fn is_to(&self, question: &Question, (free, x): (usize, usize)) -> bool {
         match (self, question) {
-            (Answer::Normal(sums), Question::Normal(_)) => sums.first().n == free,
-            (Answer::Factor(sums), Question::Factor(_)) => sums.first().n == free,
+            (Answer::Normal(_), Question::Normal(_)) | (Answer::Factor(_), Question::Factor(_)) => {
+                self.is_of(free)
+            }
             (Answer::LimitWeights(_), Question::LimitWeights) => true,
             (Answer::Magnitudes(largest), Question::Magnitudes { .. }) => largest.len() == free,
             (Answer::Heaviest(same, all), Question::Heaviest { count }) => {

@@ -116,7 +116,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
         }
         self.evaluated.most_weight = most;
         match self.look(&Question::LimitWeights) {
-            Some(Answer::LimitWeights(sums)) => Some(sums.sum().0),
+            Some(Answer::LimitWeights(sums)) => Some(sums.sum().unwrap_or_default().0),
             _ => Some(0.0),
         }
     }

@@ -11,8 +11,7 @@ use crate::data::points::{ColumnList, Given, Points};
 use crate::data::sample::Sample;
 use crate::data::sigma::Weights;
 use crate::data::start::Start;
-use crate::data::tree::GROUP;
-use crate::data::validate_stream::Survey;
+use crate::data::validate_stream::{Survey, pieces_of};
 use crate::data::{Data, Missing};
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
@@ -26,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Bytes of the sums of pieces that are made at a time.
-const RUN_BYTES: u64 = 16 << 20;
+/// Groups of a run.
+const RUN: u64 = 16;
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 13;
 /// Points that are kept to tell whether there are different ones.
@@ -119,11 +118,9 @@ impl<'a> Part<'a> {
         said
     }
 
-    /// The points in runs of whole groups, of which threads make one after the other together: as many as the sums of their
-    /// pieces, of `free` free parameters, have room for.
-    fn runs(&self, free: usize) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        let group = GROUP * size_of::<f64>() as u64 * ((free + 2) as u64).pow(2) / 2;
-        self.in_steps((RUN_BYTES / group).max(1) * GROUP_POINTS)
+    /// The points in runs of whole groups, after each of which there may be no more to be found.
+    fn runs(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        self.in_steps(RUN * GROUP_POINTS)
     }
 
     fn in_steps(&self, step: u64) -> impl Iterator<Item = Range<usize>> + use<'a> {
@@ -187,7 +184,7 @@ impl Answering<'_, '_> {
     fn to(&mut self, request: Request) -> Result<Said> {
         let (part, model) = (self.part, &self.ready.prepared);
         let (columns, width) = (part.data.columns.len(), part.curve.names.len());
-        let group = part.first / GROUP_POINTS;
+        let piece = pieces_of(part.first);
         let fits = |start: &[f64]| match start.len() == width {
             true => Ok(()),
             false => {
@@ -204,17 +201,19 @@ impl Answering<'_, '_> {
                 let sigma = matches!(part.data.sigma, Weights::Each { .. });
                 let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
                 let sample = Sample::new(columns, sigma, most);
-                let mut look = FirstPass::new(sample, at_start.then_some(self.free), part.first);
-                for range in part.runs(self.free) {
+                let mut look = FirstPass::new(sample, at_start, part.first);
+                for range in part.runs() {
                     let at = (part.given(range.clone()), part.first + range.start as u64);
                     look.add(&on_terms(model, &terms), &mut self.scratch, at, part.curve.estimator)
                         .map_err(error_of)?;
                 }
+                look.close();
                 Ok(Said::Look(Box::new(look)))
             }
             Request::LookAgain { units } => {
-                let mut survey = Survey::new(group);
-                part.runs(self.free).for_each(|range| survey.add_again(part.given(range), units));
+                let mut survey = Survey::new(piece);
+                part.runs().for_each(|range| survey.add_again(part.given(range), units));
+                survey.close();
                 Ok(Said::LookAgain(Box::new(survey)))
             }
             Request::Ask { overview, terms, question } => {
@@ -224,8 +223,8 @@ impl Answering<'_, '_> {
                     let message = "the leader has another number of free parameters";
                     return Err(SourceError::new("the part", message).into());
                 }
-                let mut answer = question.unanswered(self.free, group);
-                for range in part.runs(self.free) {
+                let mut answer = question.unanswered(self.free, piece);
+                for range in part.runs() {
                     let first = part.first + range.start as u64;
                     let points = Points::part(part.given(range), &overview);
                     on_terms(model, &terms)
@@ -235,6 +234,7 @@ impl Answering<'_, '_> {
                         break;
                     }
                 }
+                answer.close();
                 Ok(Said::Answer(answer))
             }
         }

@@ -193,7 +193,7 @@ impl<'f> StreamFit<'f> {
             Some(Contents::First(first)) => first.into_owned(),
             None => {
                 let sample = Sample::new(self.shape.x.len(), self.shape.sigma, most);
-                FirstPass::new(sample, self.start.get().map(|_| free), 0)
+                FirstPass::new(sample, self.start.get().is_some(), 0)
             }
         };
         // Whether there are fewer different points than parameters is all that is asked of their number.

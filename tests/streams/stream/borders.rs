@@ -40,12 +40,17 @@ fn all_points_count_at_every_border() {
     let pieces = [PIECE, 2 * PIECE, 32 * PIECE].into_iter();
     let borders = pieces.flat_map(|border| [border - 1, border, border + 1]);
     let groups = [GROUP - PIECE, GROUP - PIECE + 1, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP];
+    let groups = groups.into_iter().chain([2 * GROUP + 1]);
     for n in borders.chain(groups) {
         let (x, y) = (&x[..n], &y[..n]);
         let whole = decay().fit(Data::new(x, y).unwrap(), START).unwrap();
         let stream = Stream::new(SliceSource::new(x, y).unwrap()).subsample(n % 2 == 0);
         let streamed = decay().fit_stream(stream, START).unwrap();
         assert_same(&streamed, &whole, &format!("{n} points"));
+        if n % 2 == 1 {
+            let bits = crate::stream::support::bits;
+            assert_eq!(bits(&streamed), bits(&whole), "{n} points");
+        }
     }
 }
 

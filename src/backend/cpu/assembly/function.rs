@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rdi  frame      rdx  uniform numbers                          rcx  offset of the present points
-//! r8…  arrays     rsi  sums of the halves of a block            r14  sums of all blocks    r15  end of the block
+//! r8…  arrays     rsi  sums of the halves of a block            r14  sums of the piece     r15  end of the block
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
@@ -15,6 +15,7 @@ use super::operation::{Id, Operation};
 use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, Writer};
 use crate::backend::cpu::code::BLOCK;
 use crate::backend::cpu::kernels::Vectors;
+use crate::data::validate_stream::PIECE;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 /// Points of a turn of the inner loop, and of the outer one, in bytes of their numbers.
@@ -153,6 +154,7 @@ impl Writer {
             done.push(self.position);
         }
         self.add_to_totals()?;
+        self.pass_on_to_next_piece()?;
         let at = self.at(Register::RDI, DONE);
         self.put(Instruction::with2(Code::Mov_rm64_r64, at, Register::RCX).ok()?)?;
         self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, end).ok()?)?;
@@ -175,6 +177,15 @@ impl Writer {
         self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, BLOCK_END).ok()?)?;
         self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)?;
         self.store_sums()
+    }
+
+    /// Behind the last block of a piece, the totals of the next one follow.
+    fn pass_on_to_next_piece(&mut self) -> Done {
+        let next = self.at(TOTALS, 64 * self.layout.sums as i64);
+        let in_piece = (PIECE * size_of::<f64>() - 1) as u32;
+        self.put(Instruction::with2(Code::Lea_r64_m, Register::RAX, next).ok()?)?;
+        self.put(Instruction::with2(Code::Test_rm32_imm32, Register::ECX, in_piece).ok()?)?;
+        self.put(Instruction::with2(Code::Cmove_r64_rm64, TOTALS, Register::RAX).ok()?)
     }
 
     fn clear_refused(&mut self, refuses: bool) -> Done {

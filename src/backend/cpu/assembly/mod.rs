@@ -63,8 +63,8 @@ impl Assembled {
         self.routines.are_worthwhile(points)
     }
 
-    /// Adds the products of the first points of `rows` to their sums, eight lanes each, and returns how many points
-    /// these are: 0 where the interpreter has to do it.
+    /// Adds the products of the first points of `rows` to their sums, eight lanes each, for each piece of them, and returns how
+    /// many points these are: 0 where the interpreter has to do it.
     pub(super) fn add_sums(
         &self,
         vectors: Option<Vectors>,

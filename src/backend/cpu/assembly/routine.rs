@@ -9,6 +9,7 @@ use super::writer::{Layout, Spread};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
+use crate::data::validate_stream::PIECE;
 use crate::normal::pair;
 use memmap2::{Mmap, MmapMut};
 use std::mem::MaybeUninit;
@@ -40,7 +41,7 @@ struct Frame {
     uniforms: *const f64,
     /// Room for the sums of a block.
     sums: *mut f64,
-    /// To which the sums of blocks are added.
+    /// To which the sums of blocks are added: those of a piece, followed by those of the next.
     totals: *mut f64,
     arrays: [MaybeUninit<*const f64>; ARRAYS],
 }
@@ -211,8 +212,9 @@ impl Routines {
             Weighted::Not | Weighted::Alike => code.columns + 1,
             Weighted::Each | Weighted::BySigma => code.columns + 2,
         };
+        let each = LANES * pair(0, code.outputs.len());
         let is_complete =
-            rows.arrays.len() == wanted && sums.len() == LANES * pair(0, code.outputs.len());
+            rows.arrays.len() == wanted && sums.len() == each * points.div_ceil(PIECE);
         if points == 0 || !is_complete {
             return 0;
         }

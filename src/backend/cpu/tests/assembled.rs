@@ -70,7 +70,11 @@ fn normal(
     }
     let mut cpu = Cpu::new(&prepared, points, Loss::Linear, &[]).with_kernels(kernels);
     let mut normal = Normal::zero(count);
-    for _ in 0..2 {
+    for pass in 0..2 {
+        // On one thread machine code makes the sums of many pieces at a time.
+        if pass == 1 {
+            cpu = cpu.on_one_thread();
+        }
         let params = parameters(count);
         cpu.normal(&params, &vec![1.0; count], &mut normal).expect("normal equations");
     }
@@ -80,7 +84,7 @@ fn normal(
 
 #[test]
 fn sums_have_the_bits_of_the_interpreter() {
-    for n in [1, 7, 8, 9, 15, 16, 511, 512, 513, 4095, 4096, 4097, 4103, 9001] {
+    for n in [1, 7, 8, 9, 15, 16, 511, 512, 513, 4095, 4096, 4097, 4103, 9001, 131_072, 135_177] {
         let data = Sums::new(n);
         let single = [&data.x, &data.y].map(|v| v.iter().map(|&v| v as f32).collect::<Vec<f32>>());
         for (kind, data) in data.kinds(&single).iter().enumerate() {
@@ -103,8 +107,11 @@ fn sums_have_the_bits_of_the_interpreter() {
 #[test]
 fn what_machine_code_refuses_the_interpreter_does() {
     let model: Model = |x, p| p[0] * (p[1] * x).sin() + p[2] * (p[1] * x).cos();
-    let n = 3 * 4096 + 5;
-    for at in [0, 7, 4095, 4096, 5000, 8191, n - 6, n - 1] {
+    let few = 3 * 4096 + 5;
+    let many = 67 * 4096 + 5;
+    let places = [0, 7, 4095, 4096, 5000, 8191, few - 6, few - 1].map(|at| (few, at));
+    let far = [7, 5000, 131_071, 131_072, 140_000, 262_143, many - 6].map(|at| (many, at));
+    for (n, at) in places.into_iter().chain(far) {
         let mut x: Vec<f64> = (0..n).map(|i| 1e-3 * i as f64).collect();
         x[at] = 3e12;
         let y = vec![0.5; n];
