@@ -165,6 +165,12 @@ pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
 
+/// The version of that crate whose record batches are a [`RecordBatchSource`](source::RecordBatchSource).
+#[cfg(feature = "arrow")]
+pub use arrow_array;
+/// The version of that crate whose schemas describe them.
+#[cfg(feature = "arrow")]
+pub use arrow_schema;
 /// The version of that crate whose matrices [`Fit::covariance`] gives.
 pub use nalgebra;
 /// The version of that crate whose arrays are data.
@@ -236,6 +242,8 @@ pub mod source {
     #[cfg(feature = "parquet")]
     pub use crate::data::source::parquet::ParquetSource;
     pub use crate::data::source::raw::{RawFile, RawSource};
+    #[cfg(feature = "arrow")]
+    pub use crate::data::source::record_batches::RecordBatchSource;
     pub use crate::data::source::slices::SliceSource;
     pub use crate::data::source::strided::StridedSource;
     pub use crate::data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};

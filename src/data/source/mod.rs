@@ -15,6 +15,8 @@ pub(crate) mod npy;
 pub(crate) mod parquet;
 pub(crate) mod prefetch;
 pub(crate) mod raw;
+#[cfg(feature = "arrow")]
+pub(crate) mod record_batches;
 pub(crate) mod side_by_side;
 pub(crate) mod slices;
 pub(crate) mod strided;

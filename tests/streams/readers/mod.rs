@@ -15,5 +15,7 @@ mod parquet;
 mod pieces;
 pub(crate) mod points;
 mod raw;
+#[cfg(feature = "arrow")]
+mod record_batches;
 #[cfg(feature = "csv")]
 mod tables;

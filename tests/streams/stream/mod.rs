@@ -15,6 +15,8 @@ mod kept;
 mod kill;
 mod kinds;
 mod memory;
+#[cfg(feature = "arrow")]
+mod record_batches;
 mod resume;
 mod slow;
 mod support;

@@ -1,5 +1,5 @@
 //! A file as a source: which columns are what, how far it has been read, and what was wrong. Of a format only
-//! that is left which is its own.
+//! that is left which is its own. Rows that are handed over without a file are a format, too.
 
 use super::cell::Cell;
 use super::file::DataFile;
@@ -17,6 +17,15 @@ pub(crate) trait Format: Send {
 
     /// The files, of which errors name the first.
     fn files(&self) -> Vec<&DataFile>;
+
+    /// What the rows are recognised by.
+    ///
+    /// # Errors
+    /// What keeps it from being found.
+    fn contents(&self, _roles: &Roles) -> Result<String, SourceError> {
+        let files = self.files().into_iter().map(DataFile::fingerprint);
+        Ok(files.collect::<Result<Vec<String>, SourceError>>()?.join("; "))
+    }
 
     /// How the values of a column are kept.
     fn width(&self, column: usize) -> Width;
@@ -180,11 +189,8 @@ impl<F: Format> Source for FileSource<F> {
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {
-        let mut text = format!("{} {}", self.format.layout(), self.roles.text());
-        for file in self.format.files() {
-            text += &format!("; {}", file.fingerprint()?);
-        }
-        Ok(text)
+        let contents = self.format.contents(&self.roles)?;
+        Ok(format!("{} {}; {contents}", self.format.layout(), self.roles.text()))
     }
 }
 
@@ -214,7 +220,7 @@ macro_rules! file_source {
             use $crate::error::source::SourceError;
 
             impl $source {
-                /// The names of the file's columns, in its order; their numbers from 0, where it has none.
+                /// The names of all columns, in their order; their numbers from 0, where they have none.
                 pub fn names(&self) -> &[String] {
                     self.reader.roles.names()
                 }
