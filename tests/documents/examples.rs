@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LESSONS: [&str; 15] = [
+const LESSONS: [&str; 16] = [
     "01_curve_fit",
     "02_uncertainties",
     "03_bounds_and_losses",
@@ -24,13 +24,15 @@ const LESSONS: [&str; 15] = [
     "13_ode",
     "14_errors_in_x",
     "15_convolution",
+    "16_arrow_batches",
 ];
 
-/// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots.
+/// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots, one reads record batches.
 fn is_built(lesson: &str) -> bool {
     let needs = [
         ("07_stream", cfg!(all(feature = "parquet", feature = "progress"))),
         ("09_figures", cfg!(feature = "plot")),
+        ("16_arrow_batches", cfg!(feature = "arrow")),
     ];
     needs.iter().all(|&(name, is_there)| name != lesson || is_there)
 }

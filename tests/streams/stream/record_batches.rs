@@ -107,8 +107,8 @@ fn the_bits_are_those_of_slices() {
             let again = omitting(Box::new(source().in_memory().points(POINTS as u64)));
             assert_eq!((bits(&again), kept(&again)), (bits(&expected), 0), "{kind} {sizes:?}");
         }
-        let said = fit(stream(source(cut(&table, &[999])))).unwrap_err();
-        assert!(matches!(said, Error::NotFinite { index: 3, .. }), "{said:?}");
+        let nulls = fit(stream(source(cut(&table, &[999])))).unwrap_err();
+        assert!(matches!(nulls, Error::NonFinite { index: 3, .. }), "{nulls:?}");
     }
 }
 
