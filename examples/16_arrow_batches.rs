@@ -70,7 +70,7 @@ fn record(folder: &Path) -> Result<(), Box<dyn Error>> {
     let [mean, m, m_phase, s, s_phase] = TRUTH;
     for month in 0..MONTHS {
         let hours = (0..ROWS).map(|i| 0.1 * f64::from(month * ROWS + i));
-        let tide = |t| mean + m * (MOON * t - m_phase).cos() + s * (SUN * t - s_phase).cos();
+        let tide = |t: f64| mean + m * (MOON * t - m_phase).cos() + s * (SUN * t - s_phase).cos();
         let mut measured = |t| (tide(t) + noise.sample(&mut random)) as f32;
         let level = hours.clone().map(|t| (!(1000.0..1024.0).contains(&t)).then(|| measured(t)));
         let columns: [(&str, ArrayRef); 3] = [

@@ -22,6 +22,8 @@ type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send +
 /// store or an array in memory. It is opened anew for each pass. Columns go by name or by number; x is the first and
 /// y the second until something else is said. They are floating-point numbers (f64 and f32) or integers; a null is
 /// NaN, with which the fit does as [`Missing`](crate::Missing) says. Batches may have any number of rows, none too.
+/// They are those of [`arrow_array`](crate::arrow_array): an engine with another major version of that crate hands them over
+/// as bytes, written by its `StreamWriter` and read by the `StreamReader` of the version here (crate `arrow-ipc`).
 ///
 /// Files on a disk are simpler and are read faster by [`ParquetSource`](crate::source::ParquetSource) and
 /// [`ArrowSource`](crate::source::ArrowSource), folders of them by [`DirectorySource`](crate::source::DirectorySource).
@@ -33,15 +35,15 @@ type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send +
 /// use std::{convert::Infallible, sync::Arc};
 ///
 /// let batch = |number: u32| {
-///     let t = (0..1000).map(|i| 1e-3 * f64::from(1000 * number + i));
-///     let t: ArrayRef = Arc::new(Float64Array::from_iter_values(t));
-///     let signal = |t: Option<f64>| t.map(|t| 2.0 * (-0.5 * t).exp());
-///     let signal: Float64Array = t.as_any().downcast_ref::<Float64Array>().unwrap().iter().map(signal).collect();
+///     let t: Vec<f64> = (0..1000).map(|i| 1e-3 * f64::from(1000 * number + i)).collect();
+///     let signal = Float64Array::from_iter_values(t.iter().map(|t| 2.0 * (-0.5 * t).exp()));
+///     let t: ArrayRef = Arc::new(Float64Array::from(t));
 ///     RecordBatch::try_from_iter([("t", t), ("signal", Arc::new(signal) as ArrayRef)])
 /// };
 /// let schema = batch(0)?.schema();
-/// // In place of the closure: what opens files, runs a query or asks a store.
-/// let source = RecordBatchSource::new(schema, || Ok::<_, Infallible>((0..5).map(batch)))?;
+/// // Here what opens files, runs a query or asks a store goes instead.
+/// let open = || Ok::<_, Infallible>((0..5).map(batch));
+/// let source = RecordBatchSource::new(schema, open)?;
 /// let source = source.x(["t"])?.y("signal")?.points(5000);
 ///
 /// let fit = CurveFit::new(|t, [a, b]| a * (-b * t).exp()).fit_stream(Stream::new(source), [1.0, 1.0])?;
