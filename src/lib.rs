@@ -208,6 +208,7 @@ pub mod result {
     pub use crate::fit::bands::Band;
     pub use crate::fit::bands::new_point::NewPoint;
     pub use crate::fit::batch::BatchFitView;
+    pub use crate::fit::batch::parts::{BatchParts, LostWorker};
     pub use crate::fit::compare::{Akaike, FTest};
     pub use crate::fit::components::Component;
     pub use crate::fit::diagnostics::Diagnostics;
@@ -222,8 +223,9 @@ pub mod result {
     pub use crate::solver::bounds::Side;
 }
 
-/// Fits whose points others hold: other processes, machines, in engines of any kind.
+/// Fits whose points others hold, and batches whose fits others make: other processes, machines, in engines of any kind.
 pub mod parts {
+    pub use crate::curve_fit::batch_parts::Workers;
     pub use crate::curve_fit::stream::{Part, Parts, merge};
 }
 

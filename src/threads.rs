@@ -50,6 +50,16 @@ pub(crate) fn join<A: Send, B: Send>(
     }
 }
 
+/// What `here` gives on the calling thread, which may wait for others, while a thread of the pool does `there`. Where that
+/// thread is the only one, it does so afterwards.
+pub(crate) fn beside<R>(there: impl FnOnce() + Send, here: impl FnOnce() -> R) -> R {
+    ready();
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| there());
+        here()
+    })
+}
+
 /// Calls `work` with each slot and its number, at the same time as far as there are threads. It allocates nothing.
 pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + Sync) {
     fn halved<S: Send>(slots: &mut [S], first: usize, work: &(impl Fn(usize, &mut S) + Sync)) {

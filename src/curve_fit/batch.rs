@@ -2,14 +2,14 @@
 
 use super::CurveFit;
 use super::device::BatchFitData;
+use super::ready::Ready;
 use super::start::{CompleteStart, Finder};
-use crate::backend::cuda::compiled_model::CompiledModel;
-use crate::data::batch::Starts;
+use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::Estimator;
 use crate::data::sigma::Sigma;
 use crate::data::start::Start;
 use crate::error::{Error, Result, StartError};
-use crate::fit::batch::arrays::Arrays;
+use crate::fit::batch::arrays::{Arrays, BatchPart};
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
@@ -67,6 +67,26 @@ impl CurveFit {
         let ((data, given), starts) = (data.parts(), &starts);
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
+        self.check_whole(data, starts)?;
+        self.with_batch(data, starts, begun, |request, ready| {
+            let mut arrays = self.batch_arrays(request);
+            let made = self.make_fits(request, ready, given, arrays.whole())?;
+            Ok(self.batch_fit(request, ready, arrays, made))
+        })
+    }
+
+    /// # Errors
+    /// What makes no sense for the batch as a whole.
+    pub(super) fn check_whole(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<()> {
+        self.check_batch(data, starts)?;
+        match starts.of_all(self.names.len()) {
+            Some(start) => self.checked_start(start).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`check_whole`](Self::check_whole), but for the values of starts.
+    pub(super) fn check_batch(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
         data.check_layout()?;
@@ -79,19 +99,22 @@ impl CurveFit {
         data.x_sigma.check_beside(data.sigma)?;
         self.check_priors(data.sigma.is_absolute() || self.estimator == Estimator::Poisson)?;
         model.expect_columns(data.columns.len())?;
-        let fits = data.n_fits();
-        starts.check(fits, self.names.len())?;
-        if let Some(start) = starts.of_all(self.names.len()) {
-            self.checked_start(start)?;
-        }
+        starts.check(data.n_fits(), self.names.len())
+    }
+
+    /// What `work` makes of a batch that has been checked.
+    pub(super) fn with_batch<R>(
+        &self,
+        data: &BatchData<'_>,
+        starts: &Starts<'_>,
+        begun: Instant,
+        work: impl FnOnce(&BatchRequest<'_>, &Ready) -> Result<R>,
+    ) -> Result<R> {
         let free = self.free_positions();
         let ready = self.ready(&free)?;
         let prepared = ready.prepared(&data.x_sigma)?;
         let unused = self.unused(&ready.model, &free)?;
-        let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
-        let bounded = starts.is_bounded() || free.iter().any(has_bound);
-        let mut arrays = Arrays::new(fits, self.names.len(), bounded, self.wants_covariances());
-        let mut request = BatchRequest {
+        let request = BatchRequest {
             prepared: &prepared,
             data,
             starts,
@@ -110,22 +133,35 @@ impl CurveFit {
             underdetermined: self.underdetermined,
             begun,
         };
-        let found;
-        if let Some(start) = starts.sought() {
-            found = self.found_starts(&request, start, &mut arrays.statuses)?;
-            request.starts = &found;
-        }
-        let made = self.run_batch(&request, ready.printed.as_ref(), given, &mut arrays)?;
+        work(&request, &ready)
+    }
+
+    /// Room for what is found.
+    pub(super) fn batch_arrays(&self, request: &BatchRequest<'_>) -> Arrays {
+        let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
+        let bounded = request.starts.is_bounded() || request.prepared.free.iter().any(has_bound);
+        let (fits, width) = (request.data.n_fits(), self.names.len());
+        Arrays::new(fits, width, bounded, self.wants_covariances())
+    }
+
+    /// The batch of what was found.
+    pub(super) fn batch_fit(
+        &self,
+        request: &BatchRequest<'_>,
+        ready: &Ready,
+        mut arrays: Arrays,
+        made: Made,
+    ) -> BatchFit {
         arrays.tie(&ready.ties, self.keep_covariance);
-        Ok(BatchFit {
+        BatchFit {
             names: self.names.clone(),
-            fixed: (0..self.names.len()).map(|i| !free.contains(&i)).collect(),
+            fixed: (0..self.names.len()).map(|i| !request.prepared.free.contains(&i)).collect(),
             arrays,
             priors: self.priors.len(),
-            seconds: begun.elapsed().as_secs_f64(),
+            seconds: request.begun.elapsed().as_secs_f64(),
             threads: threads::count(),
             made,
-        })
+        }
     }
 
     /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
@@ -190,26 +226,36 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// Makes the fits where that is asked for, or likely to be fastest.
-    fn run_batch(
+    /// Makes all fits of a request, with starts that are found if they are sought, where that is asked for, or likely to be
+    /// fastest.
+    pub(super) fn make_fits(
         &self,
         request: &BatchRequest<'_>,
-        printed: Option<&CompiledModel>,
+        ready: &Ready,
         given: Option<GivenDevice<'_>>,
-        arrays: &mut Arrays,
+        out: BatchPart<'_>,
     ) -> Result<Made> {
-        let covariances = self.wants_covariances();
-        let Placement { mut reason, device } =
-            place(&self.wanted(given), covariances, printed, request)?;
-        let Some(on) = device else {
-            run(request, arrays.whole())?;
-            return Ok(Made { reason, device: None });
+        let mut request = *request;
+        let found = match request.starts.sought() {
+            Some(start) => Some(self.found_starts(&request, start, &mut *out.statuses)?),
+            None => None,
         };
-        let course = device::run(request, &on, arrays.whole())?;
+        if let Some(found) = &found {
+            request.starts = found;
+        }
+        let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
+        let Placement { mut reason, device } =
+            place(&wanted, covariances, ready.printed.as_ref(), &request)?;
+        let Some(on) = device else {
+            run(&request, out)?;
+            return Ok(Made { reason, device: None, parts: None });
+        };
+        let course = device::run(&request, &on, out)?;
         if let Some(failed) = &course.failed {
             reason = format!("{reason}; the device failed: {failed}");
         }
-        Ok(Made { reason, device: Some((on.device.properties().name.clone(), course)) })
+        let name = on.device.properties().name.clone();
+        Ok(Made { reason, device: Some((name, course)), parts: None })
     }
 
     /// Whether covariance matrices are computed: errors of tied parameters follow from them.

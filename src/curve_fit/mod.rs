@@ -1,6 +1,7 @@
 //! The front: a model, what is said of its parameters, and fits of it.
 
 mod batch;
+pub(crate) mod batch_parts;
 pub(crate) mod bootstrap;
 mod cancel;
 mod components;

@@ -12,6 +12,7 @@ pub(crate) mod moment;
 pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;
+pub(crate) mod raw;
 pub(crate) mod sample;
 mod scaling;
 pub(crate) mod sigma;

@@ -79,6 +79,11 @@ impl Values<'_> {
         self.len() == 0
     }
 
+    /// Bytes of a value.
+    pub(crate) fn width(&self) -> usize {
+        each!(self, v => v.first().map_or(0, size_of_val))
+    }
+
     /// All of them in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
         each!(self, v => v.iter().map(|&v| wide(v)).collect())

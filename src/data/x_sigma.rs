@@ -102,6 +102,16 @@ impl<'a> XSigma<'a> {
         values.at(if values.len() == 1 { 0 } else { i })
     }
 
+    /// The columns, in order.
+    pub(crate) fn columns(&self) -> &[Values<'a>] {
+        &self.columns
+    }
+
+    /// Bytes of those that a sample may have of its own.
+    pub(crate) fn bytes_per_sample(&self) -> usize {
+        self.columns.iter().filter(|c| c.len() > 1).map(Values::width).sum()
+    }
+
     /// Those of the samples `range` of a batch of `samples`: columns of another length serve every fit.
     pub(crate) fn of_fit(&self, range: Range<usize>, samples: usize) -> XSigma<'a> {
         let own = |c: &Values<'a>| match c.len() == samples && samples > 1 {

@@ -5,6 +5,7 @@
 use super::linear_model::LinearModel;
 use super::trust_region::TrustRegion;
 use crate::constants::{HELD, RELEASE};
+use serde::{Deserialize, Serialize};
 
 /// Lower and upper bound of each free parameter, in the solver's scaled units.
 pub(crate) struct Limits<'a> {
@@ -12,8 +13,7 @@ pub(crate) struct Limits<'a> {
 }
 
 /// On which bound a parameter sits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
     /// On its lower bound.
     Lower,

@@ -1,12 +1,12 @@
 //! Why a fit stopped.
 
 use super::patience::Stop;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Why a fit stopped. Only the first four mean that a minimum was found; whatever the reason, the
 /// fit carries the best parameters reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Termination {
     /// The residuals are orthogonal to every partial derivative, to `gtol`.

@@ -1,7 +1,6 @@
 //! Values as bytes of the `postcard` format, in which floats keep their bits.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// # Errors
 /// In words.
@@ -13,11 +12,17 @@ pub(crate) fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// In words, if they say nothing of this kind, or more.
-pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let read = postcard::take_from_bytes::<T>(bytes);
-    let (value, left) = read.map_err(|why| format!("its contents are damaged: {why}"))?;
-    match left.len() {
-        0 => Ok(value),
-        left => Err(format!("{left} bytes are left over after its contents")),
+pub(crate) fn from_bytes<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, String> {
+    match beginning::<T>(bytes)? {
+        (value, []) => Ok(value),
+        (_, left) => Err(format!("{} bytes are left over after its contents", left.len())),
     }
+}
+
+/// What these bytes begin with, and the others.
+///
+/// # Errors
+/// In words, if they begin with nothing of this kind.
+pub(crate) fn beginning<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<(T, &'b [u8]), String> {
+    postcard::take_from_bytes(bytes).map_err(|why| format!("its contents are damaged: {why}"))
 }

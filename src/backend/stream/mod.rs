@@ -10,7 +10,7 @@ mod passes;
 mod question;
 mod streamed;
 
-pub(crate) use bytes::{from_bytes, to_bytes};
+pub(crate) use bytes::{beginning, from_bytes, to_bytes};
 pub(crate) use elsewhere::{Ask, Elsewhere};
 pub(crate) use evaluated::Evaluated;
 pub(crate) use first_pass::{FirstPass, GROUP_POINTS};

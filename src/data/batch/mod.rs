@@ -1,5 +1,7 @@
 //! The data of a batch: the points of many fits of one model, and what is known of their errors.
 
+mod piece;
+pub(crate) mod sent;
 mod starts;
 
 pub use starts::Starts;
@@ -54,6 +56,9 @@ pub struct BatchData<'a> {
     /// Whether shared independent variables are finite, which need not be asked for every fit.
     finite_x: bool,
     pub(crate) x_sigma: XSigma<'a>,
+    /// Whether arrays as long as the only fit have one value per sample, not one per point of every fit: those of a
+    /// piece of a larger batch, whose fits are made as they would be in that.
+    pub(crate) by_sample: bool,
 }
 
 /// Which samples are whose.
@@ -88,9 +93,16 @@ impl<'a> BatchData<'a> {
     /// # Errors
     /// [`Error::LengthMismatch`] if a column is not as long as the stack.
     pub fn own(xs: impl Columns<'a>, stack: impl Into<Values<'a>>) -> Result<BatchData<'a>> {
-        let data = BatchData::new(xs.columns()?, true, stack.into())?;
-        expect_columns(&data.columns, data.samples.len())?;
-        Ok(data)
+        BatchData::new(xs.columns()?, true, stack.into())?.check_own()
+    }
+
+    /// # Errors
+    /// [`Error::LengthMismatch`] if columns of the fits' own are not as long as the stack.
+    fn check_own(self) -> Result<BatchData<'a>> {
+        if self.own {
+            expect_columns(&self.columns, self.samples.len())?;
+        }
+        Ok(self)
     }
 
     fn new(columns: Vec<Values<'a>>, own: bool, samples: Values<'a>) -> Result<BatchData<'a>> {
@@ -107,6 +119,7 @@ impl<'a> BatchData<'a> {
             missing: Missing::Error,
             finite_x,
             x_sigma: XSigma::default(),
+            by_sample: false,
         })
     }
 
@@ -238,11 +251,18 @@ impl<'a> BatchData<'a> {
         match self.sigma {
             Sigma::PerFit(sigma) => Deviations::OfFit(sigma),
             Sigma::Relative(sigma) | Sigma::Absolute(sigma) => match self.equal() {
-                Some(points) if points == sigma.len() => Deviations::OfPoint(sigma),
+                Some(points) if points == sigma.len() && !self.by_sample => {
+                    Deviations::OfPoint(sigma)
+                }
                 _ => Deviations::OfSample(sigma),
             },
             _ => Deviations::Same,
         }
+    }
+
+    /// Whether there is no mask, or one per point, the same for every fit.
+    pub(crate) fn shares_mask(&self) -> bool {
+        self.mask.is_none_or(|mask| Some(mask.len()) == self.equal() && !self.by_sample)
     }
 
     /// # Errors
@@ -300,7 +320,7 @@ impl<'a> BatchData<'a> {
         };
         self.x_sigma.expect(&[samples, self.equal().unwrap_or(samples)], remedy)?;
         if let Some(mask) = self.mask
-            && self.equal() != Some(mask.len())
+            && !self.shares_mask()
         {
             let remedy = "one value per point, the same for every fit, or one per sample";
             expect_length("mask".into(), mask.len(), samples, remedy)?;
@@ -336,10 +356,9 @@ impl<'a> BatchData<'a> {
                     Weights::Each { sigma: &s[range.clone()], absolute }
                 }
             },
-            mask: self.mask.map(|mask| match self.equal() {
-                Some(n) if mask.len() == n => mask,
-                _ => &mask[range.clone()],
-            }),
+            mask: self
+                .mask
+                .map(|mask| if self.shares_mask() { mask } else { &mask[range.clone()] }),
             x_sigma: self.x_sigma.of_fit(range.clone(), self.samples.len()),
             y: self.samples.widened(range, y),
             missing: self.missing,

@@ -119,6 +119,26 @@ impl<'a> Starts<'a> {
         self.bounds.is_some()
     }
 
+    /// The starts of consecutive fits of a model of `params` parameters, before they are found.
+    pub(crate) fn piece(&self, fits: &Range<usize>, params: usize) -> Starts<'_> {
+        let range = fits.start * params..fits.end * params;
+        let values = match self.sought.is_some() || self.values.len() == params {
+            true => &*self.values,
+            false => &self.values[range.clone()],
+        };
+        Starts {
+            values: Cow::Borrowed(values),
+            bounds: self.bounds_of_range(range),
+            sought: self.sought.clone(),
+            linear: Default::default(),
+        }
+    }
+
+    /// One start for all fits, or one per fit, or none where they are sought; and the fits' own bounds.
+    pub(crate) fn given(&self) -> (&[f64], Option<(&[f64], &[f64])>) {
+        (&self.values, self.bounds)
+    }
+
     /// A fit's own lower and upper bounds.
     pub(crate) fn bounds_of(&self, fit: usize, params: usize) -> Option<(&'a [f64], &'a [f64])> {
         self.bounds_of_range(fit * params..(fit + 1) * params)

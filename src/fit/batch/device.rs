@@ -71,6 +71,16 @@ pub(crate) struct DeviceRun {
     pub(crate) failed: Option<String>,
 }
 
+impl DeviceRun {
+    pub(super) fn followed_by(self, more: DeviceRun) -> DeviceRun {
+        DeviceRun {
+            chunks: self.chunks + more.chunks,
+            by_host: self.by_host + more.by_host,
+            failed: self.failed.or(more.failed),
+        }
+    }
+}
+
 /// What the kernel is told.
 pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> {
     let options = request.options;

@@ -113,7 +113,7 @@ impl<'a> BatchRequest<'a> {
         Task { problem, options, observer: None, begun, work, known: None }
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 

@@ -4,6 +4,8 @@ pub(crate) mod arrays;
 pub(crate) mod device;
 pub(crate) mod engine;
 mod errors;
+pub(crate) mod message;
+pub(crate) mod parts;
 mod pipeline;
 pub(crate) mod place;
 #[cfg(feature = "serde")]
@@ -20,6 +22,7 @@ use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use arrays::Arrays;
 use device::DeviceRun;
+use parts::BatchParts;
 use status::FitStatus;
 use std::fmt;
 
@@ -50,6 +53,20 @@ pub(crate) struct Made {
     pub(crate) reason: String,
     /// The name of the device that made it, and how that went.
     pub(crate) device: Option<(String, DeviceRun)>,
+    /// Who else made fits of it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) parts: Option<BatchParts>,
+}
+
+impl Made {
+    /// Of fits that were made so, and others like this.
+    pub(crate) fn followed_by(self, other: Made) -> Made {
+        let device = match (self.device, other.device) {
+            (Some((name, course)), Some((_, more))) => Some((name, course.followed_by(more))),
+            (one, other) => one.or(other),
+        };
+        Made { device, ..self }
+    }
 }
 
 impl BatchFit {
@@ -183,6 +200,12 @@ impl BatchFit {
     /// Why they were made there, in one sentence.
     pub fn reason(&self) -> &str {
         &self.made.reason
+    }
+
+    /// Who made the fits, of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts); what is said of threads and a device is
+    /// that of its leader.
+    pub fn parts(&self) -> Option<&BatchParts> {
+        self.made.parts.as_ref()
     }
 
     /// Fits that the kernel of a device could not decide and the CPU made; 0 where there was no device.

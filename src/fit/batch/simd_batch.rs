@@ -62,7 +62,7 @@ impl<'a> SimdFits<'a> {
         }
         let same_points = data.missing == Missing::Error
             && data.equal().is_some()
-            && data.mask.is_none_or(|mask| Some(mask.len()) == data.equal())
+            && data.shares_mask()
             && !matches!(data.deviations(), Deviations::OfSample(_));
         // The likelihood of counts knows no weights, which fits of fewer points would need.
         if request.estimator == Estimator::Poisson && !same_points {

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::solver::outcome::{BadPoint, Failure, Fault};
 use crate::solver::patience::Stop;
 use crate::solver::termination::Termination;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How a fit of a batch ended. Parameters are by their position, points by their index within the fit.
@@ -11,8 +12,7 @@ use std::fmt;
 /// Up to [`Fixed`](FitStatus::Fixed) the fit was made, and its numbers are those of a single
 /// [`Fit`](crate::Fit) that ended in the same way. From there on it could not be made, for reasons that
 /// are errors for a single fit; its numbers are NaN. No fit touches its neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FitStatus {
     /// A minimum was found, by this test.
@@ -99,6 +99,31 @@ impl FitStatus {
     /// [`Fit::converged`](crate::Fit::converged).
     pub fn converged(self) -> bool {
         self.termination().is_some_and(Termination::is_converged)
+    }
+
+    /// Whether a fit of so many samples and parameters can have ended so.
+    pub(crate) fn is_sound(self, params: usize, samples: usize) -> bool {
+        match self {
+            FitStatus::Singular { parameter, termination } => {
+                parameter < params && termination.is_converged()
+            }
+            FitStatus::Converged(termination)
+            | FitStatus::Limit(termination)
+            | FitStatus::Failed(termination) => FitStatus::of(termination, None) == self,
+            FitStatus::BadStart { parameter } | FitStatus::BadBounds { parameter } => {
+                parameter < params
+            }
+            // A fit's own sigma is that of its first point, whether or not there is one.
+            FitStatus::BadData { point } => point < samples.max(1),
+            FitStatus::NonFinite { point } | FitStatus::Panicked { point: Some(point) } => {
+                point < samples
+            }
+            FitStatus::TooFewPoints { points } => points <= samples,
+            FitStatus::Fixed
+            | FitStatus::Overflow
+            | FitStatus::Panicked { point: None }
+            | FitStatus::NotRun => true,
+        }
     }
 
     /// A few words without the numbers, by which fits are counted.

@@ -43,6 +43,9 @@ impl fmt::Display for BatchFit {
             None => writeln!(f, " on the CPU ({} threads)", self.threads)?,
             Some(device) => writeln!(f, " on {device}, {} of them by the CPU", self.left_to_cpu())?,
         }
+        if let Some(parts) = self.parts() {
+            writeln!(f, "  {parts}")?;
+        }
         for (kind, count) in self.counts() {
             let percent = 100.0 * count as f64 / fits as f64;
             writeln!(f, "  {count:>9}  {percent:>6.2} %  {kind}")?;

@@ -8,6 +8,7 @@
 
 use super::fs::Readable;
 use sha2::{Digest, Sha256};
+use std::fmt;
 use std::io::{self, Read};
 
 pub(super) const MAGIC: &[u8; 8] = b"FITCKPT1";
@@ -144,9 +145,15 @@ impl Difference {
     }
 }
 
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} there, {} here", self.field, self.found, self.expected)
+    }
+}
+
 impl Identity {
     /// The first difference from the identity `there`, that of a file.
-    fn compare(&self, there: &[(&str, &str)]) -> Option<Difference> {
+    pub(crate) fn compare(&self, there: &[(&str, &str)]) -> Option<Difference> {
         let both = 0..self.0.len().max(there.len());
         both.into_iter().find_map(|i| match (self.0.get(i), there.get(i)) {
             (Some((same, value)), Some((name, found))) if same == name => {

@@ -1,0 +1,312 @@
+//! The leader of a batch: it hands out portions, makes some itself, and brings what was found to its places.
+//!
+//! Portions are taken in the order of the fits. One that comes back from a worker that was lost is the next to be taken. So where
+//! fits cannot be begun, the error is that of the first of them, as in a batch that is made in one place.
+
+use super::portions::Sizes;
+use super::workers::Workers;
+use crate::curve_fit::{CurveFit, Ready};
+use crate::data::batch::sent::{SentData, SentStarts};
+use crate::error::source::SourceError;
+use crate::error::{Error, Result};
+use crate::fit::batch::Made;
+use crate::fit::batch::arrays::BatchPart;
+use crate::fit::batch::engine::BatchRequest;
+use crate::fit::batch::message::{Answered, Question, read_answer};
+use crate::fit::batch::parts::{BatchParts, LostWorker};
+use crate::fit::stream::checkpoint::Identity;
+use crate::model::program::panic_message;
+use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
+use crate::threads::lock;
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The next question's ticket: not that of a question of an earlier process, of which an engine may still have an answer.
+static TICKET: LazyLock<AtomicU64> = LazyLock::new(|| {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    AtomicU64::new(since.as_nanos() as u64)
+});
+
+/// A batch that several make.
+pub(super) struct Leader<'l, 'a, 'p> {
+    pub(super) curve: &'l CurveFit,
+    pub(super) request: &'l BatchRequest<'a>,
+    pub(super) ready: &'l Ready,
+    pub(super) identity: Identity,
+    pub(super) sizes: Sizes,
+    pub(super) state: Mutex<State<'p>>,
+}
+
+/// What is left, and how it goes.
+#[derive(Default)]
+pub(super) struct State<'p> {
+    /// Fits that nobody was asked for.
+    rest: Option<BatchPart<'p>>,
+    /// Portions of workers that were lost, by their first fits.
+    back: BTreeMap<usize, BatchPart<'p>>,
+    /// The first portion that cannot be made.
+    failed: Option<(usize, Obstacle<'p>)>,
+    /// Whether the observer wants no more, and the message of its panic.
+    stopped: bool,
+    panic: Option<String>,
+    finished: usize,
+    course: BatchParts,
+    /// How the leader made its portions.
+    made: Option<Made>,
+}
+
+/// Why a portion cannot be made.
+enum Obstacle<'p> {
+    Own(Error),
+    Refused { worker: usize, why: String, part: BatchPart<'p> },
+}
+
+/// A worker, as the leader sees it.
+enum Hand<'p> {
+    Idle,
+    Asked { ticket: u64, part: BatchPart<'p> },
+    Lost,
+}
+
+impl<'p> State<'p> {
+    pub(super) fn new(all: BatchPart<'p>, workers: usize) -> State<'p> {
+        let course = BatchParts { workers, ..BatchParts::default() };
+        State { rest: Some(all), course, ..State::default() }
+    }
+
+    fn lose(&mut self, worker: usize, reason: String) {
+        self.course.lost.push(LostWorker { worker, reason });
+    }
+
+    fn fail(&mut self, first: usize, obstacle: Obstacle<'p>) {
+        if self.failed.as_ref().is_none_or(|(other, _)| first < *other) {
+            self.failed = Some((first, obstacle));
+        }
+    }
+}
+
+impl<'p> Leader<'_, '_, 'p> {
+    /// The next portion, of about so many samples, unless no more are to be made.
+    fn take(&self, samples: usize) -> Option<BatchPart<'p>> {
+        let mut state = lock(&self.state);
+        if state.stopped || self.request.is_cancelled() {
+            return None;
+        }
+        let before = state.failed.as_ref().map(|(first, _)| *first);
+        if let Some(entry) = state.back.first_entry()
+            && before.is_none_or(|before| *entry.key() < before)
+        {
+            return Some(entry.remove());
+        }
+        let rest = state.rest.take_if(|rest| rest.len() > 0 && before.is_none())?;
+        let fits = self.sizes.next(self.request.data, rest.first, rest.len(), samples);
+        let (part, behind) = rest.split(fits);
+        state.rest = Some(behind);
+        Some(part)
+    }
+
+    /// Makes portions until none are left.
+    pub(super) fn make(&self) {
+        while let Some(part) = self.take(self.sizes.own) {
+            let (first, fits) = (part.first, part.len());
+            match self.make_one(part) {
+                Ok(made) => {
+                    let mut state = lock(&self.state);
+                    state.course.by_leader += 1;
+                    state.made = Some(match state.made.take() {
+                        Some(before) => before.followed_by(made),
+                        None => made,
+                    });
+                    self.tell(&mut state, fits);
+                }
+                Err(error) => lock(&self.state).fail(first, Obstacle::Own(error)),
+            }
+        }
+    }
+
+    /// Makes a portion as a worker does.
+    fn make_one(&self, mut part: BatchPart<'p>) -> Result<Made> {
+        let (fits, mut offsets) = (part.first..part.first + part.len(), Vec::new());
+        let data = self.request.data.piece(&fits, &mut offsets);
+        let starts = self.request.starts.piece(&fits, part.width);
+        let request =
+            BatchRequest { data: &data, starts: &starts, observer: None, ..*self.request };
+        part.first = 0;
+        self.curve.make_fits(&request, self.ready, None, part)
+    }
+
+    /// Tells the observer that so many more fits are finished: one thread at a time, so that it sees the numbers grow.
+    fn tell(&self, state: &mut State<'p>, fits: usize) {
+        state.finished += fits;
+        let Some(observer) = self.request.observer else { return };
+        if state.stopped || state.failed.is_some() {
+            return;
+        }
+        let (n_fits, elapsed) = (self.request.data.n_fits(), self.request.begun.elapsed());
+        let progress = BatchProgress { finished: state.finished, n_fits, elapsed };
+        match wants_to_stop(observer, Event::Batch(progress)) {
+            Ok(stop) => state.stopped |= stop,
+            Err(message) => (state.panic, state.stopped) = (Some(message), true),
+        }
+    }
+
+    /// Hands portions to workers until none are left, and waits for what was handed out.
+    pub(super) fn ask(&self, workers: &mut impl Workers, count: usize) {
+        let mut hands: Vec<Hand<'p>> = (0..count).map(|_| Hand::Idle).collect();
+        loop {
+            if let Err(why) = self.send(workers, &mut hands) {
+                return self.lose_all(hands, &why);
+            }
+            if !hands.iter().any(|hand| matches!(hand, Hand::Asked { .. })) {
+                return;
+            }
+            let (worker, answer) = match guarded(|| workers.receive()) {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(why)) => return self.lose_all(hands, &why.to_string()),
+                Err(why) => return self.lose_all(hands, &why),
+            };
+            let Some(hand) = hands.get_mut(worker) else {
+                let why = format!("there was an answer of worker {worker}, which was not asked");
+                return self.lose_all(hands, &why);
+            };
+            *hand = match std::mem::replace(hand, Hand::Lost) {
+                Hand::Asked { ticket, part } => self.take_in(worker, ticket, part, answer),
+                Hand::Idle => {
+                    lock(&self.state).lose(worker, "it has answered without a question".into());
+                    Hand::Lost
+                }
+                Hand::Lost => Hand::Lost,
+            };
+        }
+    }
+
+    /// Gives each idle worker a portion.
+    ///
+    /// # Errors
+    /// In words, if nothing more can be sent to any.
+    fn send(
+        &self,
+        workers: &mut impl Workers,
+        hands: &mut [Hand<'p>],
+    ) -> std::result::Result<(), String> {
+        for (worker, hand) in hands.iter_mut().enumerate() {
+            if !matches!(hand, Hand::Idle) {
+                continue;
+            }
+            let Some(part) = self.take(self.sizes.sent) else { break };
+            let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
+            let sent = self.question(&part, ticket).and_then(|question| {
+                let sent = guarded(|| workers.send(worker, &question))?;
+                lock(&self.state).course.question_bytes += question.len() as u64;
+                Ok(sent)
+            });
+            *hand = Hand::Asked { ticket, part };
+            if let Err(why) = sent? {
+                *hand = self.lose(worker, std::mem::replace(hand, Hand::Lost), why.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn question(&self, part: &BatchPart<'_>, ticket: u64) -> std::result::Result<Vec<u8>, String> {
+        let (fits, mut offsets) = (part.first..part.first + part.len(), Vec::new());
+        let data = self.request.data.piece(&fits, &mut offsets);
+        let starts = self.request.starts.piece(&fits, part.width);
+        let (starts, data) = (SentStarts::from(&starts), SentData::from(&data));
+        Question::new(&self.identity, part, starts, data).to_bytes(ticket)
+    }
+
+    /// Takes what a worker has answered about a portion.
+    fn take_in(
+        &self,
+        worker: usize,
+        ticket: u64,
+        mut part: BatchPart<'p>,
+        answer: io::Result<Vec<u8>>,
+    ) -> Hand<'p> {
+        let bytes = match answer {
+            Ok(bytes) => bytes,
+            Err(why) => return self.lose(worker, Hand::Asked { ticket, part }, why.to_string()),
+        };
+        let samples = |fit: usize| self.request.data.range(part.first + fit).len();
+        let why = match read_answer(&bytes, ticket, &part, samples) {
+            Ok(Answered::Refused(why)) => {
+                let first = part.first;
+                lock(&self.state).fail(first, Obstacle::Refused { worker, why, part });
+                return Hand::Idle;
+            }
+            Ok(Answered::Found(found)) if found.is_complete() || self.request.is_cancelled() => {
+                found.write(&mut part);
+                let mut state = lock(&self.state);
+                state.course.by_workers += 1;
+                state.course.answer_bytes += bytes.len() as u64;
+                self.tell(&mut state, part.len());
+                return Hand::Idle;
+            }
+            Ok(Answered::Found(_)) => "it was stopped".into(),
+            Err(why) => format!("its answer is none: {why}"),
+        };
+        self.lose(worker, Hand::Asked { ticket, part }, why)
+    }
+
+    /// Leaves to others what a worker was asked.
+    fn lose(&self, worker: usize, hand: Hand<'p>, reason: String) -> Hand<'p> {
+        let mut state = lock(&self.state);
+        if let Hand::Asked { part, .. } = hand {
+            state.back.insert(part.first, part);
+        }
+        state.lose(worker, reason);
+        Hand::Lost
+    }
+
+    fn lose_all(&self, hands: Vec<Hand<'p>>, why: &str) {
+        for (worker, hand) in hands.into_iter().enumerate() {
+            if !matches!(hand, Hand::Lost) {
+                self.lose(worker, hand, why.to_owned());
+            }
+        }
+    }
+
+    /// How the batch was made.
+    ///
+    /// # Errors
+    /// [`Error::ObserverPanicked`]; what is wrong with the starts of fits, as the leader says it; [`Error::Source`] with what
+    /// a worker refused, though the leader finds nothing wrong.
+    pub(super) fn conclude(mut self) -> Result<Made> {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let State { failed, panic, course, made, .. } = std::mem::take(state);
+        match failed {
+            Some((_, Obstacle::Own(error))) => return Err(error),
+            Some((_, Obstacle::Refused { worker, why, part })) => {
+                self.make_one(part)?;
+                return Err(SourceError::new(format!("worker {worker}"), why).into());
+            }
+            None => {}
+        }
+        if let Some(message) = panic {
+            return Err(Error::ObserverPanicked { message });
+        }
+        Ok(match made {
+            Some(made) => Made {
+                reason: format!("{course}; there {}", made.reason),
+                parts: Some(course),
+                ..made
+            },
+            None => Made { reason: course.to_string(), device: None, parts: Some(course) },
+        })
+    }
+}
+
+/// A call of the engine.
+///
+/// # Errors
+/// In words, if it panics.
+fn guarded<R>(call: impl FnOnce() -> R) -> std::result::Result<R, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
+        format!("what brings questions to the workers panicked: {}", panic_message(&*panic))
+    })
+}

@@ -1,0 +1,223 @@
+//! Batches whose fits several make: questions and answers are bytes, which any engine may carry.
+
+mod leader;
+mod portions;
+mod workers;
+
+pub use workers::Workers;
+
+use crate::backend::stream::to_bytes;
+use crate::curve_fit::{CurveFit, Ready};
+use crate::data::batch::sent::Room;
+use crate::data::batch::{BatchData, Starts};
+use crate::error::Result;
+use crate::fit::batch::BatchFit;
+use crate::fit::batch::arrays::Arrays;
+use crate::fit::batch::engine::BatchRequest;
+use crate::fit::batch::message::{self, Asked, MOST_FITS, Question, read_question};
+use crate::fit::batch::parts::BatchParts;
+use crate::fit::stream::checkpoint::Identity;
+use crate::model::native::Model;
+use crate::observe::span;
+use crate::threads;
+use leader::{Leader, State};
+use portions::Sizes;
+use sha2::{Digest, Sha256};
+use std::borrow::Borrow;
+use std::io;
+use std::sync::Mutex;
+use std::time::Instant;
+
+impl CurveFit {
+    /// Makes a batch as [`fit_batch`](CurveFit::fit_batch) does, together with workers: other processes, machines, or threads.
+    /// This is the leader. It sends portions of the fits, with their data, to the workers, makes portions itself meanwhile, and
+    /// puts what was found in its place, in the order of the fits. A portion of a worker that is lost is made by another, or
+    /// by the leader: with no worker left this is a batch made by the leader.
+    ///
+    /// On CPUs no bit of the result depends on who made what, nor on how many workers there are. Leader and workers may each
+    /// have a [`backend`](CurveFit::backend) of their own; where devices make some of the fits, last digits are those of
+    /// whoever made them.
+    ///
+    /// Limits hold for each fit. The token, the observer and the errors are those of the leader; a worker that hears a token of
+    /// its own is lost. Cancelling ends the batch when the workers have answered what they were asked: some tens of milliseconds of
+    /// work. [`BatchFit::parts`](crate::BatchFit::parts) says who made the fits.
+    ///
+    /// ```
+    /// use dualfit::parts::Workers;
+    /// use dualfit::{BatchData, CurveFit};
+    /// use std::io;
+    /// use std::sync::mpsc::{Receiver, Sender, channel};
+    /// use std::thread;
+    ///
+    /// /// Threads, to show what an engine does.
+    /// struct Threads {
+    ///     questions: Vec<Sender<Vec<u8>>>,
+    ///     answers: Receiver<(usize, io::Result<Vec<u8>>)>,
+    /// }
+    ///
+    /// impl Workers for Threads {
+    ///     fn count(&self) -> usize {
+    ///         self.questions.len()
+    ///     }
+    ///     fn send(&mut self, worker: usize, question: &[u8]) -> io::Result<()> {
+    ///         self.questions[worker].send(question.to_vec()).map_err(io::Error::other)
+    ///     }
+    ///     fn receive(&mut self) -> io::Result<(usize, io::Result<Vec<u8>>)> {
+    ///         self.answers.recv().map_err(io::Error::other)
+    ///     }
+    /// }
+    ///
+    /// let decay = CurveFit::new(|x, [a, r]| a * (-r * x).exp());
+    /// let (answer, answers) = channel();
+    /// let mut questions = Vec::new();
+    /// for worker in 0..3 {
+    ///     let (question, asked) = channel::<Vec<u8>>();
+    ///     questions.push(question);
+    ///     let (decay, answer) = (decay.clone(), answer.clone());
+    ///     thread::spawn(move || {
+    ///         for question in asked {
+    ///             let _ = answer.send((worker, decay.answer_batch(&question)));
+    ///         }
+    ///     });
+    /// }
+    ///
+    /// let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+    /// let rate = |fit: usize| 0.5 + 1e-3 * fit as f64;
+    /// let stack: Vec<f64> =
+    ///     (0..2000).flat_map(|fit| x.iter().map(move |x| 3.0 * (-rate(fit) * x).exp())).collect();
+    /// let data = BatchData::shared(&x, &stack)?;
+    /// let batch = decay.fit_batch_parts(&data, [1.0, 1.0], &mut Threads { questions, answers })?;
+    /// assert!((batch.fit(1234).params()[1] - rate(1234)).abs() < 1e-9);
+    /// println!("{}", batch.reason()); // 9 portions by 3 workers, 1 by the leader; …
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit_batch`](CurveFit::fit_batch); [`Error::Source`](crate::Error::Source) for a worker that refuses: it has another
+    /// model, or something else was said to it of the parameters or of options.
+    pub fn fit_batch_parts<'a, 's>(
+        &self,
+        data: impl Borrow<BatchData<'a>>,
+        starts: impl Into<Starts<'s>>,
+        workers: &mut impl Workers,
+    ) -> Result<BatchFit> {
+        let (data, starts) = (data.borrow(), &starts.into());
+        let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
+        let begun = Instant::now();
+        self.check_whole(data, starts)?;
+        self.with_batch(data, starts, begun, |request, ready| {
+            let mut arrays = self.batch_arrays(request);
+            let (count, covariances) = (workers.count(), !arrays.covariances.is_empty());
+            let all = arrays.whole();
+            // More workers than fits have nothing to do.
+            let count = count.min(all.len());
+            let made = match count {
+                0 => {
+                    let by_leader = usize::from(all.len() > 0);
+                    let mut made = self.make_fits(request, ready, None, all)?;
+                    made.parts = Some(BatchParts { by_leader, ..BatchParts::default() });
+                    made
+                }
+                count => {
+                    let native = matches!(ready.model, Model::Native(_));
+                    let leader = Leader {
+                        curve: self,
+                        request,
+                        ready,
+                        identity: self.batch_identity(ready),
+                        sizes: Sizes::of(request, count, native, covariances),
+                        state: Mutex::new(State::new(all, count)),
+                    };
+                    threads::beside(|| leader.make(), || leader.ask(workers, count));
+                    // What came back when the leader had nothing left to make.
+                    leader.make();
+                    leader.conclude()?
+                }
+            };
+            Ok(self.batch_fit(request, ready, arrays, made))
+        })
+    }
+
+    /// What a worker answers to a question of the leader of a batch, with a `CurveFit` of which the same was said: it
+    /// makes the fits, and keeps nothing. What is wrong with the fits is an answer, too. Its observer is not called.
+    ///
+    /// # Errors
+    /// `InvalidData` for bytes that are no question.
+    pub fn answer_batch(&self, question: &[u8]) -> io::Result<Vec<u8>> {
+        let (ticket, made) = match read_question(question).map_err(|why| invalid(&why))? {
+            Asked::Foreign { ticket, why } => (ticket, Err(why)),
+            Asked::Fits { ticket, question } => (ticket, self.made(&question)?),
+        };
+        message::answer(ticket, made.as_ref().map_err(Clone::clone)).map_err(|why| invalid(&why))
+    }
+
+    /// What is found of the fits of a question, or why nothing is.
+    fn made(&self, question: &Question<'_>) -> io::Result<std::result::Result<Arrays, String>> {
+        let (starts, mut room) = (question.starts.starts(), Room::default());
+        let data = question.data.data(&mut room).map_err(|error| invalid(&error.to_string()))?;
+        if data.n_fits() > MOST_FITS {
+            return Err(invalid(&format!("it is about {} fits", data.n_fits())));
+        }
+        let ready = self.check().and_then(|()| self.ready(&self.free_positions()));
+        let difference = match ready {
+            Ok(ready) => question.disagreement(&self.batch_identity(&ready)),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(difference) = difference {
+            return Ok(Err(difference));
+        }
+        let about = |error| format!("fits from number {} on: {error}", question.first);
+        Ok(self.made_of(question, &data, &starts).map_err(about))
+    }
+
+    fn made_of(
+        &self,
+        question: &Question<'_>,
+        data: &BatchData<'_>,
+        starts: &Starts<'_>,
+    ) -> Result<Arrays> {
+        self.check_batch(data, starts)?;
+        self.with_batch(data, starts, Instant::now(), |request, ready| {
+            let (fits, width) = (data.n_fits(), self.names.len());
+            let mut arrays = Arrays::new(fits, width, question.sides, question.covariances);
+            let request = BatchRequest { observer: None, ..*request };
+            self.make_fits(&request, ready, None, arrays.whole())?;
+            Ok(arrays)
+        })
+    }
+
+    /// What the leader of a batch and its workers must agree on.
+    fn batch_identity(&self, ready: &Ready) -> Identity {
+        let fixed = |i: usize| if self.fixed[i] { ", fixed" } else { "" };
+        let parameter = |i: usize| {
+            let (lower, upper) = self.bounds[i];
+            let tie = self.ties.iter().find(|tie| tie.name == self.names[i]);
+            let tied = tie.map_or(String::new(), |tie| format!(", tied to {}", tie.text));
+            format!("{} in [{lower:?}, {upper:?}]{}{tied}", self.names[i], fixed(i))
+        };
+        let parameters: Vec<String> = (0..self.names.len()).map(parameter).collect();
+        let mut digest = Sha256::new();
+        match &ready.model {
+            Model::Traced(program) => digest.update(program.to_string()),
+            Model::Native(_) => digest.update("native"),
+        }
+        // A formula of the caller's own has no name.
+        digest.update(to_bytes(&self.loss).unwrap_or_default());
+        let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let CurveFit { loss, estimator, options, priors, scales, precision, .. } = self;
+        let (clamped, few) = (self.clamp_start, self.underdetermined);
+        let guess = self.guess.is_some();
+        Identity(vec![
+            ("parameters", parameters.join("; ")),
+            ("model", digest),
+            ("loss and estimator", format!("{loss:?}, {estimator:?}")),
+            ("options", format!("{options:?}, {precision:?}")),
+            ("priors and scales", format!("{priors:?}, {scales:?}")),
+            ("starts", format!("clamped: {clamped}, fewer points: {few}, guess: {guess}")),
+        ])
+    }
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("no question: {why}"))
+}

@@ -1,0 +1,75 @@
+//! How many fits go into a portion.
+//!
+//! Many more portions than there are makers, so that a slow one delays nobody; some tens of milliseconds of work for a core,
+//! so that messages cost little; and no message of more than some megabytes, but for a single fit of more. No bit depends
+//! on any of this.
+
+use crate::data::batch::BatchData;
+use crate::fit::batch::engine::BatchRequest;
+use crate::fit::batch::message::MOST_FITS;
+use crate::threads;
+
+/// Portions for each worker and the leader, of a batch that is not large.
+const PORTIONS: usize = 8;
+/// Samples of a question at most: 2 MB of f64.
+const MOST: usize = 1 << 18;
+/// Bytes of a question's samples, and of an answer, at most.
+const BYTES: usize = 4 << 20;
+/// Samples of a portion at least, of a model that is traced: a millisecond of work beside a tenth of one for two messages.
+const LEAST: usize = 1 << 13;
+/// The same of a native model, whose calls may take any time.
+const LEAST_NATIVE: usize = 1 << 8;
+/// Samples of a portion of the leader's own, which is sent to nobody, for each of its threads.
+const FOR_A_THREAD: usize = 1 << 16;
+
+/// The sizes of the portions of a batch.
+pub(super) struct Sizes {
+    /// Samples of a portion that is sent, and of one that the leader makes.
+    pub(super) sent: usize,
+    pub(super) own: usize,
+    /// Fits of either at most.
+    fits: usize,
+}
+
+impl Sizes {
+    /// `covariances`: whether matrices are asked for.
+    pub(super) fn of(
+        request: &BatchRequest<'_>,
+        workers: usize,
+        native: bool,
+        covariances: bool,
+    ) -> Sizes {
+        let (data, width) = (request.data, request.names.len());
+        let share = data.samples.len() / (PORTIONS * workers.saturating_add(1).min(1 << 32));
+        let least = if native { LEAST_NATIVE } else { LEAST };
+        let by_bytes = BYTES / data.bytes_per_sample().max(1);
+        let sent = share.clamp(least, MOST).min(by_bytes);
+        // Start and bounds, or parameters, errors and the few numbers of an answer.
+        let numbers = 3 * width + 8 + if covariances { width * width } else { 0 };
+        Sizes {
+            sent,
+            own: sent.max(share.min(FOR_A_THREAD * threads::count())),
+            fits: (BYTES / (size_of::<f64>() * numbers)).clamp(1, MOST_FITS),
+        }
+    }
+
+    /// How many of the `left` fits from `first` on are the next portion, of about so many samples. None of less than two
+    /// samples is left behind: one number of x_sigma would be that of all.
+    pub(super) fn next(
+        &self,
+        data: &BatchData<'_>,
+        first: usize,
+        left: usize,
+        samples: usize,
+    ) -> usize {
+        let end = |fits: usize| data.samples_of(&(first..first + fits)).len();
+        let (mut fits, mut beyond) = (1, left.min(self.fits) + 1);
+        // The first number of fits that has enough, if any has.
+        while fits < beyond {
+            let middle = fits + (beyond - fits) / 2;
+            if end(middle) < samples.max(2) { fits = middle + 1 } else { beyond = middle }
+        }
+        let fits = fits.min(left.min(self.fits));
+        if end(left) - end(fits) < 2 && left <= MOST_FITS { left } else { fits }
+    }
+}

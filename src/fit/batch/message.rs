@@ -1,0 +1,249 @@
+//! What travels between the leader of a batch and its workers, as bytes of the `postcard` format: fits to be made, and
+//! what was found. Bytes may come from anywhere: what is read is held to what it can be before it is used.
+
+use super::arrays::{Arrays, BatchPart};
+use super::status::FitStatus;
+use crate::backend::stream::{beginning, from_bytes, to_bytes};
+use crate::data::batch::sent::{SentData, SentStarts};
+use crate::data::raw::Raw;
+use crate::fit::stream::checkpoint::Identity;
+use crate::solver::bounds::Side;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The version of what travels. The header, and that a refusal is the first kind of answer, all versions have in common.
+const VERSION: u32 = 1;
+/// What questions and answers begin with.
+const QUESTION: [u8; 8] = *b"dualfitQ";
+const ANSWER: [u8; 8] = *b"dualfitA";
+/// Fits of a question at most, so that no short one has a long answer.
+pub(crate) const MOST_FITS: usize = 1 << 15;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    kind: [u8; 8],
+    version: u32,
+    /// That of the question.
+    ticket: u64,
+}
+
+/// Fits to be made.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Question<'a> {
+    /// What leader and worker must agree on: names and values.
+    identity: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// The number of the first fit in the whole batch.
+    pub(crate) first: u64,
+    /// Whether covariance matrices are wanted, and on which bounds parameters are.
+    pub(crate) covariances: bool,
+    pub(crate) sides: bool,
+    pub(crate) starts: SentStarts<'a>,
+    pub(crate) data: SentData<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Said<'a> {
+    /// Why there are no fits.
+    Refused(Cow<'a, str>),
+    Found(Found<'a>),
+}
+
+/// What was found of all fits of a question; as [`Arrays`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Found<'a> {
+    params: Raw<'a, f64>,
+    errors: Raw<'a, f64>,
+    costs: Raw<'a, f64>,
+    statuses: Cow<'a, [FitStatus]>,
+    iterations: Cow<'a, [u32]>,
+    evaluations: Cow<'a, [u32]>,
+    points: Cow<'a, [u64]>,
+    weights: Raw<'a, f64>,
+    ranks: Cow<'a, [u32]>,
+    sides: Cow<'a, [Option<Side>]>,
+    covariances: Raw<'a, f64>,
+}
+
+/// What a worker is asked, as far as it can be understood.
+pub(crate) enum Asked<'a> {
+    Fits {
+        ticket: u64,
+        question: Box<Question<'a>>,
+    },
+    /// By a leader of another version, which is to be told so.
+    Foreign {
+        ticket: u64,
+        why: String,
+    },
+}
+
+/// What a worker has answered.
+pub(crate) enum Answered<'a> {
+    Found(Box<Found<'a>>),
+    Refused(String),
+}
+
+impl<'a> Question<'a> {
+    /// For the fits of `out`, the first of which is its first in the batch.
+    pub(crate) fn new(
+        identity: &'a Identity,
+        out: &BatchPart<'_>,
+        starts: SentStarts<'a>,
+        data: SentData<'a>,
+    ) -> Question<'a> {
+        Question {
+            identity: identity
+                .0
+                .iter()
+                .map(|(name, value)| ((*name).into(), value.into()))
+                .collect(),
+            first: out.first as u64,
+            covariances: !out.covariances.is_empty(),
+            sides: !out.sides.is_empty(),
+            starts,
+            data,
+        }
+    }
+
+    /// # Errors
+    /// In words.
+    pub(crate) fn to_bytes(&self, ticket: u64) -> Result<Vec<u8>, String> {
+        to_bytes(&(Header { kind: QUESTION, version: VERSION, ticket }, self))
+    }
+
+    /// The first thing that the worker of this identity and its leader do not agree on, in words.
+    pub(crate) fn disagreement(&self, own: &Identity) -> Option<String> {
+        let theirs: Vec<(&str, &str)> =
+            self.identity.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let difference = own.compare(&theirs)?;
+        Some(format!("it does not agree with the leader on {difference}"))
+    }
+}
+
+/// # Errors
+/// In words, for bytes that are no question.
+pub(crate) fn read_question(bytes: &[u8]) -> Result<Asked<'_>, String> {
+    let (ticket, body) = match opened(bytes, QUESTION)? {
+        (ticket, Ok(body)) => (ticket, body),
+        (ticket, Err(why)) => return Ok(Asked::Foreign { ticket, why }),
+    };
+    let question: Box<Question<'_>> = from_bytes(body)?;
+    Ok(Asked::Fits { ticket, question })
+}
+
+/// The ticket of a message, and what follows, or why that is not understood.
+fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), String> {
+    let (header, body) = beginning::<Header>(bytes)?;
+    if header.kind != kind {
+        return Err("it begins with other bytes".into());
+    }
+    let body = match header.version {
+        VERSION => Ok(body),
+        other => Err(format!("messages of version {other} and of {VERSION} have met")),
+    };
+    Ok((header.ticket, body))
+}
+
+/// The answer to a question: what was found, or why there is nothing.
+///
+/// # Errors
+/// In words.
+pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u8>, String> {
+    let said = match made {
+        Ok(arrays) => Said::Found(Found {
+            params: arrays.params[..].into(),
+            errors: arrays.errors[..].into(),
+            costs: arrays.costs[..].into(),
+            statuses: Cow::Borrowed(&arrays.statuses),
+            iterations: Cow::Borrowed(&arrays.iterations),
+            evaluations: Cow::Borrowed(&arrays.evaluations),
+            points: arrays.points.iter().map(|&points| points as u64).collect(),
+            weights: arrays.weights[..].into(),
+            ranks: Cow::Borrowed(&arrays.ranks),
+            sides: Cow::Borrowed(&arrays.sides),
+            covariances: arrays.covariances[..].into(),
+        }),
+        Err(why) => Said::Refused(why.into()),
+    };
+    to_bytes(&(Header { kind: ANSWER, version: VERSION, ticket }, said))
+}
+
+/// What a worker has answered to the question with this ticket, about the fits of `out`; `samples`: how many each has.
+///
+/// # Errors
+/// In words, for bytes that are no answer to that.
+pub(crate) fn read_answer<'b>(
+    bytes: &'b [u8],
+    ticket: u64,
+    out: &BatchPart<'_>,
+    samples: impl Fn(usize) -> usize,
+) -> Result<Answered<'b>, String> {
+    let (theirs, body) = opened(bytes, ANSWER)?;
+    if theirs != ticket {
+        return Err("it is the answer to another question".into());
+    }
+    let body = match body {
+        Ok(body) => body,
+        Err(why) => return Ok(Answered::Refused(why)),
+    };
+    match from_bytes(body)? {
+        Said::Refused(why) => Ok(Answered::Refused(why.into_owned())),
+        Said::Found(found) => {
+            found.check(out, samples)?;
+            Ok(Answered::Found(Box::new(found)))
+        }
+    }
+}
+
+impl Found<'_> {
+    fn check(&self, out: &BatchPart<'_>, samples: impl Fn(usize) -> usize) -> Result<(), String> {
+        for (what, got, expected) in [
+            ("parameters", self.params.0.len(), out.params.len()),
+            ("errors", self.errors.0.len(), out.errors.len()),
+            ("costs", self.costs.0.len(), out.costs.len()),
+            ("statuses", self.statuses.len(), out.statuses.len()),
+            ("iterations", self.iterations.len(), out.iterations.len()),
+            ("evaluations", self.evaluations.len(), out.evaluations.len()),
+            ("points", self.points.len(), out.points.len()),
+            ("weights", self.weights.0.len(), out.weights.len()),
+            ("ranks", self.ranks.len(), out.ranks.len()),
+            ("sides", self.sides.len(), out.sides.len()),
+            ("covariances", self.covariances.0.len(), out.covariances.len()),
+        ] {
+            if got != expected {
+                return Err(format!("it has {got} {what}, and {expected} were asked for"));
+            }
+        }
+        for (fit, status) in self.statuses.iter().enumerate() {
+            let samples = samples(fit);
+            let points = usize::try_from(self.points[fit]).unwrap_or(usize::MAX);
+            let sound = status.is_sound(out.width, samples)
+                && points <= samples
+                && self.ranks[fit] as usize <= out.width;
+            if !sound {
+                return Err(format!("what it says of its fit {fit} cannot be: {status}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all fits were made, whatever came of them.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.statuses.contains(&FitStatus::NotRun)
+    }
+
+    /// Writes all to the fits that were asked for.
+    pub(crate) fn write(&self, out: &mut BatchPart<'_>) {
+        out.params.copy_from_slice(&self.params.0);
+        out.errors.copy_from_slice(&self.errors.0);
+        out.costs.copy_from_slice(&self.costs.0);
+        out.statuses.copy_from_slice(&self.statuses);
+        out.iterations.copy_from_slice(&self.iterations);
+        out.evaluations.copy_from_slice(&self.evaluations);
+        out.points.iter_mut().zip(&*self.points).for_each(|(out, &points)| *out = points as usize);
+        out.weights.copy_from_slice(&self.weights.0);
+        out.ranks.copy_from_slice(&self.ranks);
+        out.sides.copy_from_slice(&self.sides);
+        out.covariances.copy_from_slice(&self.covariances.0);
+    }
+}

@@ -1,0 +1,42 @@
+//! How a batch went whose fits were made by several.
+
+use std::fmt;
+
+/// Who made the fits of a batch, of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts): in portions of consecutive fits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BatchParts {
+    /// Workers that there were.
+    pub workers: usize,
+    /// Portions that workers made.
+    pub by_workers: usize,
+    /// Portions that the leader made.
+    pub by_leader: usize,
+    /// Workers that were lost. What they had not answered was made by others.
+    pub lost: Vec<LostWorker>,
+    /// Bytes of all questions.
+    pub question_bytes: u64,
+    /// Bytes of all answers that were used.
+    pub answer_bytes: u64,
+}
+
+/// A worker that made no more fits of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LostWorker {
+    /// Its number, counted from 0.
+    pub worker: usize,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Display for BatchParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BatchParts { workers, by_workers, by_leader, lost, .. } = self;
+        write!(f, "{by_workers} portions by {workers} workers, {by_leader} by the leader")?;
+        for LostWorker { worker, reason } in lost {
+            write!(f, "; worker {worker} was lost: {reason}")?;
+        }
+        Ok(())
+    }
+}
