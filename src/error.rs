@@ -34,7 +34,7 @@ pub use quote::{Named, NamedValues};
 use quote::{asked, emptied, end, excerpt, taken_name};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
-pub use requests::{GlobalError, ModelError, StartError, TieError};
+pub use requests::{GlobalError, ModelError, StartError, TieError, WorkerError};
 pub use saved::SavedError;
 pub use source::SourceError;
 pub use table::TableError;
@@ -424,6 +424,9 @@ pub enum Error {
     /// The points of a stream cannot be read.
     #[error("cannot read the points: {0}")]
     Source(#[from] SourceError),
+    /// A worker will make no fits of a batch.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
     /// A table has not what it is asked for.
     #[error(transparent)]
     Table(#[from] TableError),

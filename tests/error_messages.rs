@@ -6,6 +6,7 @@ use dualfit::Error;
 use dualfit::error::{
     CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PlotError,
     SavedError, SourceChange, SourceError, StartError, TableError, TieError, UncertaintyError,
+    WorkerError,
 };
 
 fn own(text: &str) -> String {
@@ -75,6 +76,7 @@ fn of_parameters() -> Vec<Error> {
         GlobalError::InSet { set: 2, error: Box::new(Error::NoParameters) }.into(),
         GlobalError::NoSets.into(),
         GlobalError::Differs { set: 2, what: "its loss", remedy: "set one" }.into(),
+        WorkerError { worker: 2, message: own("it has another model") }.into(),
     ]
 }
 

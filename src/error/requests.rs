@@ -1,4 +1,4 @@
-//! What can be wrong with a start, a tie, a fit of several sets of points, a composite model or an array.
+//! What can be wrong with a start, a tie, a fit of several sets of points, a composite model, an array or a worker.
 
 use super::Error;
 
@@ -89,6 +89,16 @@ fn circle(names: &[String]) -> String {
     let all: Vec<String> =
         names.iter().chain(names.first()).map(|name| format!("`{name}`")).collect();
     all.join(" depends on ")
+}
+
+/// Why a worker will make no fits of a batch, of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("worker {worker} refuses: {message}")]
+pub struct WorkerError {
+    /// Its number, from 0.
+    pub worker: usize,
+    /// What it says.
+    pub message: String,
 }
 
 /// Why several sets of points cannot be fitted together.

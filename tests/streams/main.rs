@@ -4,5 +4,6 @@
 #[path = "../support/decoded.rs"]
 mod decoded;
 mod parts;
+mod parts_batch;
 mod readers;
 mod stream;

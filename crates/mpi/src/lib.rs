@@ -1,6 +1,7 @@
-//! Fits of [`dualfit`] over the ranks of an MPI job: each rank holds some of the points, rank 0 takes the steps.
+//! Fits of [`dualfit`] over the ranks of an MPI job: one fit of whose points each rank holds some ([`fit_mpi`]), or a batch of
+//! whose fits each rank makes some ([`fit_batch_mpi`]).
 //!
-//! A question goes to all ranks by a broadcast, and the answers come together along a binomial tree, in the order of the
+//! Of a single fit rank 0 takes the steps. A question goes to all ranks by a broadcast, and the answers come together along a binomial tree, in the order of the
 //! ranks. No bit of the result depends on the number of ranks. A rank that dies ends the job, as MPI has it; the next job, on
 //! any number of ranks, goes on from the checkpoint of rank 0 to the same bits.
 //!
@@ -19,6 +20,10 @@
 //! }
 //! # Ok::<(), dualfit::Error>(())
 //! ```
+
+mod batch;
+
+pub use batch::fit_batch_mpi;
 
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::{CurveFit, Fit, Start};

@@ -5,17 +5,21 @@ use std::process::{Command, Output};
 
 const POINTS: u64 = 4 * (1 << 20) + 12_345;
 
-fn example() -> PathBuf {
+fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("this test");
     let folder = test.parent().and_then(Path::parent).expect("the folder of the build");
-    folder.join("examples/decay")
+    folder.join("examples").join(name)
 }
 
 fn run(ranks: usize, arguments: &[&str]) -> Output {
+    let points = POINTS.to_string();
+    run_example("decay", ranks, &[&[&*points], arguments].concat())
+}
+
+fn run_example(name: &str, ranks: usize, arguments: &[&str]) -> Output {
     Command::new("mpirun")
         .args(["--oversubscribe", "-n", &ranks.to_string()])
-        .arg(example())
-        .arg(POINTS.to_string())
+        .arg(example(name))
         .args(arguments)
         // Where tests run as root, as in containers.
         .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
@@ -59,4 +63,20 @@ fn a_job_whose_rank_died_goes_on_with_other_ranks_to_the_same_bits() {
         assert!(!path.exists(), "round {round}");
     }
     assert!(died >= 12, "{died} of 20 jobs died");
+}
+
+#[test]
+fn a_batch_has_the_bits_of_one_process_on_any_number_of_ranks() {
+    // More ranks than portions, too, and ranks that have nothing to do.
+    for spots in ["3000", "1", "0"] {
+        let of = |ranks: usize, arguments: &[&str]| {
+            let output = run_example("spots", ranks, &[&[spots], arguments].concat());
+            let bits = bits(&output);
+            bits.split(',').next().expect("bits").to_owned()
+        };
+        let alone = of(1, &["--alone"]);
+        for ranks in [1, 2, 4] {
+            assert_eq!(of(ranks, &[]), alone, "{spots} spots on {ranks} ranks");
+        }
+    }
 }

@@ -7,8 +7,7 @@ use super::portions::Sizes;
 use super::workers::Workers;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::batch::sent::{SentData, SentStarts};
-use crate::error::source::SourceError;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WorkerError};
 use crate::fit::batch::Made;
 use crate::fit::batch::arrays::BatchPart;
 use crate::fit::batch::engine::BatchRequest;
@@ -274,16 +273,16 @@ impl<'p> Leader<'_, '_, 'p> {
     /// How the batch was made.
     ///
     /// # Errors
-    /// [`Error::ObserverPanicked`]; what is wrong with the starts of fits, as the leader says it; [`Error::Source`] with what
+    /// [`Error::ObserverPanicked`]; what is wrong with the starts of fits, as the leader says it; [`Error::Worker`] with what
     /// a worker refused, though the leader finds nothing wrong.
     pub(super) fn conclude(mut self) -> Result<Made> {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let State { failed, panic, course, made, .. } = std::mem::take(state);
         match failed {
             Some((_, Obstacle::Own(error))) => return Err(error),
-            Some((_, Obstacle::Refused { worker, why, part })) => {
+            Some((_, Obstacle::Refused { worker, why: message, part })) => {
                 self.make_one(part)?;
-                return Err(SourceError::new(format!("worker {worker}"), why).into());
+                return Err(WorkerError { worker, message }.into());
             }
             None => {}
         }
@@ -292,7 +291,7 @@ impl<'p> Leader<'_, '_, 'p> {
         }
         Ok(match made {
             Some(made) => Made {
-                reason: format!("{course}; there {}", made.reason),
+                reason: format!("{course}; on the leader: {}", made.reason),
                 parts: Some(course),
                 ..made
             },

@@ -10,6 +10,7 @@ use crate::backend::stream::to_bytes;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::batch::sent::Room;
 use crate::data::batch::{BatchData, Starts};
+use crate::data::loss::Loss;
 use crate::error::Result;
 use crate::fit::batch::BatchFit;
 use crate::fit::batch::arrays::Arrays;
@@ -93,7 +94,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`fit_batch`](CurveFit::fit_batch); [`Error::Source`](crate::Error::Source) for a worker that refuses: it has another
+    /// As [`fit_batch`](CurveFit::fit_batch); [`Error::Worker`](crate::Error::Worker) for a worker that refuses: it has another
     /// model, or something else was said to it of the parameters or of options.
     pub fn fit_batch_parts<'a, 's>(
         &self,
@@ -196,26 +197,32 @@ impl CurveFit {
             format!("{} in [{lower:?}, {upper:?}]{}{tied}", self.names[i], fixed(i))
         };
         let parameters: Vec<String> = (0..self.names.len()).map(parameter).collect();
-        let mut digest = Sha256::new();
-        match &ready.model {
-            Model::Traced(program) => digest.update(program.to_string()),
-            Model::Native(_) => digest.update("native"),
-        }
+        let model = match &ready.model {
+            Model::Traced(program) => digest_of(program.to_string().as_bytes()),
+            Model::Native(_) => "native".into(),
+        };
         // A formula of the caller's own has no name.
-        digest.update(to_bytes(&self.loss).unwrap_or_default());
-        let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let formula = match self.loss {
+            Loss::Custom { .. } => digest_of(&to_bytes(&self.loss).unwrap_or_default()),
+            _ => String::new(),
+        };
         let CurveFit { loss, estimator, options, priors, scales, precision, .. } = self;
         let (clamped, few) = (self.clamp_start, self.underdetermined);
         let guess = self.guess.is_some();
         Identity(vec![
             ("parameters", parameters.join("; ")),
-            ("model", digest),
-            ("loss and estimator", format!("{loss:?}, {estimator:?}")),
+            ("model", model),
+            ("loss and estimator", format!("{loss:?} {formula}, {estimator:?}")),
             ("options", format!("{options:?}, {precision:?}")),
             ("priors and scales", format!("{priors:?}, {scales:?}")),
             ("starts", format!("clamped: {clamped}, fewer points: {few}, guess: {guess}")),
         ])
     }
+}
+
+/// SHA-256 in hexadecimal digits.
+fn digest_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn invalid(why: &str) -> io::Error {

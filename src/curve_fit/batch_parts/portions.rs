@@ -1,8 +1,8 @@
 //! How many fits go into a portion.
 //!
-//! Many more portions than there are makers, so that a slow one delays nobody; some tens of milliseconds of work for a core,
-//! so that messages cost little; and no message of more than some megabytes, but for a single fit of more. No bit depends
-//! on any of this.
+//! Many more portions than there are makers, so that a slow one delays nobody; milliseconds of work for a core, so that messages,
+//! which take a tenth of one beside their bytes, cost little; and no message of more than some megabytes, but for a single fit of
+//! more. No bit depends on any of this.
 
 use crate::data::batch::BatchData;
 use crate::fit::batch::engine::BatchRequest;
@@ -15,7 +15,7 @@ const PORTIONS: usize = 8;
 const MOST: usize = 1 << 18;
 /// Bytes of a question's samples, and of an answer, at most.
 const BYTES: usize = 4 << 20;
-/// Samples of a portion at least, of a model that is traced: a millisecond of work beside a tenth of one for two messages.
+/// Samples of a portion at least, of a model that is traced: for a decay a fifth of a millisecond of work (docs/benchmarks.md).
 const LEAST: usize = 1 << 13;
 /// The same of a native model, whose calls may take any time.
 const LEAST_NATIVE: usize = 1 << 8;

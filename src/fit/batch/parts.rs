@@ -33,7 +33,12 @@ pub struct LostWorker {
 impl fmt::Display for BatchParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BatchParts { workers, by_workers, by_leader, lost, .. } = self;
-        write!(f, "{by_workers} portions by {workers} workers, {by_leader} by the leader")?;
+        let [portions, of_workers] =
+            [(by_workers, "portion"), (workers, "worker")].map(|(&count, what)| match count {
+                1 => format!("1 {what}"),
+                _ => format!("{count} {what}s"),
+            });
+        write!(f, "{portions} by {of_workers}, {by_leader} by the leader")?;
         for LostWorker { worker, reason } in lost {
             write!(f, "; worker {worker} was lost: {reason}")?;
         }
