@@ -383,7 +383,7 @@ fn a_token_ends_a_batch_and_leaves_the_workers_to_the_next() {
         assert!(bench.open.is_empty());
         let counts = batch.counts();
         let made = batch.statuses().iter().filter(|s| **s != FitStatus::NotRun).count();
-        assert!(made >= 100 && made < 3000, "{counts:?}");
+        assert!((100..3000).contains(&made), "{counts:?}");
         let parts = batch.parts().unwrap();
         assert!(parts.lost.is_empty(), "{parts}");
         for fit in (0..3000).filter(|&fit| batch.statuses()[fit] != FitStatus::NotRun) {

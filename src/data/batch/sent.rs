@@ -135,10 +135,9 @@ impl SentData<'_> {
 
 impl<'a> From<&'a Starts<'_>> for SentStarts<'a> {
     fn from(starts: &'a Starts<'_>) -> Self {
-        let (values, bounds) = starts.given();
         SentStarts {
-            values: values.into(),
-            bounds: bounds.map(|(lower, upper)| [lower.into(), upper.into()]),
+            values: starts.values().into(),
+            bounds: starts.own_bounds().map(|(lower, upper)| [lower.into(), upper.into()]),
             sought: starts.sought().map(|start| match start {
                 Start::Named(pairs) => pairs.clone(),
                 Start::Values(_) | Start::Guess => Vec::new(),

@@ -134,9 +134,14 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// One start for all fits, or one per fit, or none where they are sought; and the fits' own bounds.
-    pub(crate) fn given(&self) -> (&[f64], Option<(&[f64], &[f64])>) {
-        (&self.values, self.bounds)
+    /// One start for all fits, or one per fit, or none where they are sought.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The fits' own lower and upper bounds, if they have any.
+    pub(crate) fn own_bounds(&self) -> Option<(&'a [f64], &'a [f64])> {
+        self.bounds
     }
 
     /// A fit's own lower and upper bounds.

@@ -45,7 +45,7 @@ pub(crate) struct Question<'a> {
 enum Said<'a> {
     /// Why there are no fits.
     Refused(Cow<'a, str>),
-    Found(Found<'a>),
+    Found(Box<Found<'a>>),
 }
 
 /// What was found of all fits of a question; as [`Arrays`].
@@ -150,7 +150,7 @@ fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), S
 /// In words.
 pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u8>, String> {
     let said = match made {
-        Ok(arrays) => Said::Found(Found {
+        Ok(arrays) => Said::Found(Box::new(Found {
             params: arrays.params[..].into(),
             errors: arrays.errors[..].into(),
             costs: arrays.costs[..].into(),
@@ -162,7 +162,7 @@ pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u
             ranks: Cow::Borrowed(&arrays.ranks),
             sides: Cow::Borrowed(&arrays.sides),
             covariances: arrays.covariances[..].into(),
-        }),
+        })),
         Err(why) => Said::Refused(why.into()),
     };
     to_bytes(&(Header { kind: ANSWER, version: VERSION, ticket }, said))
@@ -190,7 +190,7 @@ pub(crate) fn read_answer<'b>(
         Said::Refused(why) => Ok(Answered::Refused(why.into_owned())),
         Said::Found(found) => {
             found.check(out, samples)?;
-            Ok(Answered::Found(Box::new(found)))
+            Ok(Answered::Found(found))
         }
     }
 }
