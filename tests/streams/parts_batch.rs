@@ -313,7 +313,7 @@ fn who_disagrees_refuses() {
         // No question is left open.
         assert!(bench.open.is_empty());
     }
-    // Another version: the twelfth byte of a question is what follows the eight letters.
+    // Another version: it is what follows the eight letters that an answer begins with.
     let foreign = |_: usize, _: usize, mut answer: Vec<u8>| {
         answer[8] = 2;
         Ok(answer)

@@ -40,7 +40,7 @@ impl Sizes {
         covariances: bool,
     ) -> Sizes {
         let (data, width) = (request.data, request.names.len());
-        let share = data.samples.len() / (PORTIONS * workers.saturating_add(1).min(1 << 32));
+        let share = data.samples.len() / (PORTIONS * workers.saturating_add(1).min(1 << 20));
         let least = if native { LEAST_NATIVE } else { LEAST };
         let by_bytes = BYTES / data.bytes_per_sample().max(1);
         let sent = share.clamp(least, MOST).min(by_bytes);
