@@ -57,6 +57,9 @@ fn sets() -> impl Iterator<Item = &'static Kernels> {
     kernels::available().into_iter().filter(|kernels| kernels.vectors.is_some())
 }
 
+/// Points of which two passes are too few for machine code.
+const MANY: usize = 1 << 15;
+
 /// The sums of a model over points, by the interpreter or by machine code, and how many routines were made.
 fn normal(
     points: &Points<'_>,
@@ -65,8 +68,13 @@ fn normal(
     often: bool,
 ) -> (Vec<u64>, usize) {
     let prepared = prepared(count, model);
+    let mut kernels = kernels;
     if often {
         codes(&prepared).iter().for_each(|code| code.be_worthwhile());
+    } else if points.len() > MANY {
+        // For so many points machine code would be made. What has none has the same bits.
+        let available = kernels::available();
+        kernels = available.into_iter().find(|set| set.vectors.is_none()).unwrap_or(kernels);
     }
     let mut cpu = Cpu::new(&prepared, points, Loss::Linear, &[]).with_kernels(kernels);
     let mut normal = Normal::zero(count);
