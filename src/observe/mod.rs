@@ -17,7 +17,7 @@
 //! | `read`, `wait`, `chunk` | debug | of a stream: a chunk being read, waited for, worked on |
 //! | `step` | trace | a turn of the solver |
 //! | `pass` | trace | an evaluation over all points; of a stream debug |
-//! | `piece` | trace | a part of a pass, on one thread |
+//! | `pieces` | trace | consecutive pieces of a pass, on one thread |
 
 #[cfg(feature = "chrome-trace")]
 pub(crate) mod chrome;

@@ -276,12 +276,12 @@ fn a_trace_becomes_a_picture() {
     let events = [
         event("B", "fit", 0, 1000.0),
         event("B", "pass", 0, 2000.0),
-        event("B", "piece", 1, 2000.0),
-        event("E", "piece", 1, 3000.0),
+        event("B", "pieces", 1, 2000.0),
+        event("E", "pieces", 1, 3000.0),
         event("E", "pass", 0, 4000.0),
         // An end of which the beginning was not seen, and a beginning without an end.
         event("E", "lost", 1, 4000.0),
-        event("B", "piece", 1, 5000.0),
+        event("B", "pieces", 1, 5000.0),
         event("E", "fit", 0, 9000.0),
     ];
     let trace = folder.path().join("trace.json");

@@ -64,7 +64,7 @@ fn the_phases_of_a_fit_are_nested_ranges() {
     let coarse: Vec<&str> = lines.iter().copied().filter(|l| l.starts_with("push")).collect();
     let coarse: Vec<&str> = coarse
         .into_iter()
-        .filter(|l| !["step", "pass", "piece"].iter().any(|name| l.ends_with(name)))
+        .filter(|l| !["step", "pass", "pieces"].iter().any(|name| l.ends_with(name)))
         .collect();
     assert_eq!(
         coarse,

@@ -137,7 +137,9 @@ fn the_phases_of_a_fit_are_nested_spans() {
     assert_eq!(passes[0].parent, Some("fit"));
     assert!(passes[1..].iter().all(|pass| pass.parent == Some("step")));
     assert!(passes.iter().all(|pass| pass.fields["points"] == 60.0));
-    assert!(named(&seen, "piece").iter().all(|piece| piece.parent == Some("pass")));
+    let pieces = named(&seen, "pieces");
+    assert_eq!(pieces.len(), passes.len());
+    assert!(pieces.iter().all(|pieces| pieces.parent == Some("pass")));
     // Steps say where they begin: iterations ascend and costs fall, to the fit's.
     let steps = named(&seen, "step");
     assert!(steps.len() >= fit.evaluations() && steps.iter().all(|s| s.parent == Some("fit")));
