@@ -203,7 +203,7 @@ fn on_device(c: &mut Criterion) {
     let (side, width) = IMAGES[0];
     let (px, py) = pixels(side);
     let (stack, starts) = spots(side, width);
-    let spot = model().backend(Backend::Cuda(0));
+    let spot = model().backend(Backend::cuda(0));
     let copies = MANY / FITS;
     let starts: Vec<[f64; 5]> = starts.iter().copied().cycle().take(MANY).collect();
     let doubles = stack.repeat(copies);

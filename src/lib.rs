@@ -191,6 +191,7 @@ pub mod device {
     pub use crate::backend::cuda::bandwidth::Bandwidth;
     pub use crate::backend::cuda::cache::Origin as KernelOrigin;
     pub use crate::backend::cuda::devices::{DeviceInfo, devices};
+    pub use crate::backend::devices::Devices;
     pub use crate::curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 }
 

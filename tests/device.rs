@@ -17,6 +17,8 @@ mod failing;
 mod losses;
 #[path = "support/nist.rs"]
 mod nist;
+#[path = "support/several.rs"]
+mod several;
 #[path = "support/streams.rs"]
 mod streams;
 #[path = "support/suite.rs"]
@@ -24,7 +26,7 @@ mod suite;
 #[path = "support/twins.rs"]
 mod twins;
 
-use dualfit::device::{Costs, Device, Processor};
+use dualfit::device::{Costs, Device, DeviceInfo, Processor};
 use dualfit::{Backend, CurveFit, Data, Error};
 
 /// The number of the device under test, or the reason why there is none.
@@ -50,7 +52,7 @@ fn device() -> Option<usize> {
 
 fn on_device(test: impl FnOnce(suite::Place<'_>)) {
     if let Some(ordinal) = device() {
-        test(&|model: CurveFit| model.backend(Backend::Cuda(ordinal)));
+        test(&|model: CurveFit| model.backend(Backend::cuda(ordinal)));
     }
 }
 
@@ -61,6 +63,20 @@ streams::streams_on!(on_device);
 around::around_on!(on_device);
 twins::twins_on!(on_device);
 at_once::at_once_on!(on_device);
+several::several_on!(on_devices);
+
+/// On the device under test and on those like it.
+fn on_devices(test: impl FnOnce(several::Shared<'_>)) {
+    let Some(ordinal) = device() else { return };
+    let found = dualfit::device::devices().unwrap();
+    let alike = |d: &&DeviceInfo| {
+        (&d.name, d.multiprocessors) == (&found[ordinal].name, found[ordinal].multiprocessors)
+    };
+    let twins: Vec<usize> = found.iter().filter(alike).map(|d| d.ordinal).collect();
+    test(&|model: CurveFit, devices: usize| {
+        Some(model.backend(Backend::cuda(twins.get(..devices)?)))
+    });
+}
 
 #[test]
 fn devices_alike_give_the_same_bits() {
@@ -126,7 +142,7 @@ fn uploaded_data_serve_many_models() {
 fn a_thousand_fits_leave_the_memory_as_it_was() {
     let Some(ordinal) = device() else { return };
     let (x, y) = line(1 << 16);
-    let model = decay().backend(Backend::Cuda(ordinal));
+    let model = decay().backend(Backend::cuda(ordinal));
     let fit = || model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
     let free =
         || dualfit::device::devices().unwrap()[ordinal].memory_free.expect("the free memory");

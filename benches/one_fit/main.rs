@@ -239,14 +239,14 @@ fn device(c: &mut Criterion) {
     println!("{device}");
     let most = std::env::var("DUALFIT_BENCH_POINTS").ok().and_then(|most| most.parse().ok());
     let most = most.unwrap_or(usize::MAX);
-    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cuda(0));
+    let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::cuda(0));
     let numbers = [1_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
     for n in numbers.into_iter().filter(|n| *n <= most) {
         let (x, y) = data(Decay, [2.0, 0.5, 0.3], n);
         on_device(c, &device, "decay on a device", &model, (&x, &y), &[2.5, 0.8, 0.1]);
     }
     let model = CurveFit::new(|x, [a, b, w, p, c]| a * (-b * x).exp() * (w * x + p).sin() + c);
-    let model = model.backend(Backend::Cuda(0));
+    let model = model.backend(Backend::cuda(0));
     let (x, y) = data(DampedSine, [2.0, 0.3, 3.0, 0.5, 0.3], most.min(1_000_000));
     let start = [1.5, 0.4, 2.9, 0.6, 0.1];
     on_device(c, &device, "damped sine on a device", &model, (&x, &y), &start);

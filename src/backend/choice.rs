@@ -29,6 +29,9 @@ pub struct Costs {
     pub device_efficiency: f64,
     /// Passes that a fit is expected to take. Default 12, the median over NIST's problems.
     pub passes: f64,
+    /// Points that a device sums up at once, a segment; fits of several are divided among devices by segments. The sums of
+    /// segments are added up in an order that their numbers determine alone. Default 2²⁴.
+    pub segment_points: usize,
 }
 
 setters!(Costs {
@@ -39,6 +42,7 @@ setters!(Costs {
     startup_seconds: f64,
     device_efficiency: f64,
     passes: f64,
+    segment_points: usize,
 });
 
 impl Default for Costs {
@@ -51,6 +55,7 @@ impl Default for Costs {
             startup_seconds: 0.3,
             device_efficiency: 0.5,
             passes: 12.0,
+            segment_points: 1 << 24,
         }
     }
 }
@@ -87,6 +92,11 @@ fn unit(node: Node) -> f64 {
 }
 
 impl Costs {
+    /// Points of a segment, one at least.
+    pub(crate) fn segment(&self) -> usize {
+        self.segment_points.max(1)
+    }
+
     /// Seconds of a fit on this many CPU threads.
     pub(crate) fn on_cpu(&self, work: &Workload, threads: usize) -> f64 {
         let each = work.points as f64 * work.units * self.cpu_unit_seconds;

@@ -3,8 +3,10 @@
 pub(crate) mod choice;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
+pub(crate) mod devices;
 pub(crate) mod stream;
 
+use devices::Devices;
 use std::fmt;
 
 /// Where points are evaluated.
@@ -16,8 +18,17 @@ pub enum Backend {
     Auto,
     /// All cores of the CPU.
     Cpu,
-    /// The CUDA device of this number, counted from 0 as the driver does.
-    Cuda(usize),
+    /// These CUDA devices: a large fit is divided among them by points, a batch by fits, and what one of them fails at is done by
+    /// the others. A stream goes through the first. [`Backend::cuda`] takes a number or a list.
+    Cuda(Devices),
+}
+
+impl Backend {
+    /// The CUDA device of a number, counted from 0 as the driver does, or those of a list: `Backend::cuda(0)`,
+    /// `Backend::cuda([0, 1])`.
+    pub fn cuda(devices: impl Into<Devices>) -> Backend {
+        Backend::Cuda(devices.into())
+    }
 }
 
 /// What evaluated the points of a fit.

@@ -14,7 +14,7 @@ use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, Made, device};
-use crate::fit::placement::{GivenDevice, Placement};
+use crate::fit::placement::{GivenDevice, Placement, names};
 use crate::observe::span;
 use crate::threads;
 use std::time::Instant;
@@ -251,10 +251,13 @@ impl CurveFit {
             return Ok(Made { reason, device: None, parts: None });
         };
         let course = device::run(&request, &on, out)?;
+        for failed in &course.moved {
+            reason = format!("{reason}; others took over from a device that failed: {failed}");
+        }
         if let Some(failed) = &course.failed {
             reason = format!("{reason}; the device failed: {failed}");
         }
-        let name = on.device.properties().name.clone();
+        let name = names(on.devices.iter().map(|(device, _)| device));
         Ok(Made { reason, device: Some((name, course)), parts: None })
     }
 

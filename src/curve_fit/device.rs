@@ -1,5 +1,6 @@
 //! Devices that a caller holds, data put on them once for many fits, and what a fit takes as data.
 
+use crate::backend::choice::Costs;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::device;
 use crate::backend::cuda::device::Device as Cuda;
@@ -62,7 +63,8 @@ impl Device {
             return Err(Error::NotOnDevice { what, remedy });
         }
         exact_x(&data.x_sigma)?;
-        let resident = DevicePoints::of(&self.device.driver, &points);
+        let segment = Costs::default().segment();
+        let resident = DevicePoints::of(&self.device.driver, &points, 0..points.len(), segment);
         let resident = resident.map_err(|error| failed(&self.device, error))?;
         Ok(DeviceData { device: self.device.clone(), points, counts: OnceLock::new(), resident })
     }
@@ -178,7 +180,8 @@ impl FitData<'_, '_> {
     /// The device that they are on.
     pub(super) fn given(&self) -> Option<GivenDevice<'_>> {
         let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
-        Some(GivenDevice { device, uploaded: Uploaded::Points(resident), take_over: false })
+        let uploaded = Uploaded::Points(resident);
+        Some(GivenDevice { device, others: &[], uploaded, take_over: false })
     }
 }
 
@@ -250,7 +253,7 @@ impl<'a> BatchFitData<'_, 'a> {
             BatchFitData::Memory(data) => (data, None),
             BatchFitData::Device(DeviceBatch { device, data, resident }) => {
                 let uploaded = Uploaded::Batch(resident);
-                (data, Some(GivenDevice { device, uploaded, take_over: false }))
+                (data, Some(GivenDevice { device, others: &[], uploaded, take_over: false }))
             }
         }
     }

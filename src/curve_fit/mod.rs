@@ -181,6 +181,9 @@ pub struct CurveFit {
     /// A device that takes the place of the real ones.
     #[cfg(test)]
     pub(crate) device: Option<Arc<Device>>,
+    /// More of them.
+    #[cfg(test)]
+    pub(crate) other_devices: Vec<Arc<Device>>,
     /// Whether the CPU goes on where that device fails.
     #[cfg(test)]
     pub(crate) take_over: bool,
@@ -218,6 +221,8 @@ impl CurveFit {
             ready: OnceLock::new(),
             #[cfg(test)]
             device: None,
+            #[cfg(test)]
+            other_devices: Vec::new(),
             #[cfg(test)]
             take_over: false,
         }
@@ -360,6 +365,7 @@ impl CurveFit {
         #[cfg(test)]
         let given = given.or(self.device.as_ref().map(|device| GivenDevice {
             device,
+            others: &self.other_devices,
             uploaded: Uploaded::None,
             take_over: self.take_over,
         }));

@@ -70,6 +70,9 @@ pub enum NoCuda {
         /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
         visible: Option<String>,
     },
+    /// A list of devices is empty.
+    #[error("the list of devices is empty; name one, or take Devices::All")]
+    NoneNamed,
     /// `DUALFIT_DEVICE` is not a device's number.
     #[error("DUALFIT_DEVICE is `{value}`; set it to the number of a device, or unset it")]
     DeviceVariable {

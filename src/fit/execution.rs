@@ -2,7 +2,7 @@
 
 use super::placement::{
     ALL_FIXED, ERRORS_IN_X, Estimate, Loaded, NATIVE, Obstacle, Placement, PlacementRequest,
-    Uploaded, failed, failed_on, not_loaded,
+    Uploaded, failed, failed_on, names, not_loaded,
 };
 use crate::backend::Precision;
 use crate::backend::choice::{Workload, f64_lanes};
@@ -11,16 +11,17 @@ use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
 use crate::backend::cuda::cpu_fallback::WithCpuFallback;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
+use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point, counted};
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::evaluator::{Cuda, PointsAt};
+use crate::backend::cuda::evaluator::{Cuda, PointsAt, Share};
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::cuda::streamed::DoubleBuffer;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
-use std::sync::Arc;
+use crate::threads::{self, lock};
+use std::ops::Range;
 use std::time::Instant;
 
 /// The part of a device's free memory that data may take.
@@ -33,12 +34,23 @@ const SLOW_BELOW: f64 = 16.0;
 /// Where a fit of points in memory is computed.
 pub(crate) type Execution<'a> = Placement<FitOnDevice<'a>>;
 
-/// A device with the points of a fit.
+/// Devices with the points of a fit.
 pub(crate) struct FitOnDevice<'a> {
     pub(super) loaded: Loaded,
     printed: &'a CompiledModel,
     precision: Precision,
-    points: Held<'a>,
+    /// Points of a segment.
+    segment: usize,
+    /// The points by devices, in their order.
+    shares: Vec<HeldShare<'a>>,
+}
+
+/// Some of the points, on a device.
+struct HeldShare<'a> {
+    /// The number of the device among those of the fit.
+    device: usize,
+    range: Range<usize>,
+    held: Held<'a>,
 }
 
 /// Points on a device.
@@ -76,6 +88,7 @@ impl<'a> Execution<'a> {
             }
             (Some(printed), _) => printed,
         };
+        let segment = uploaded.map_or(wanted.costs.segment(), |there| there.segment);
         let estimate = || {
             let work = Workload {
                 points: points.used,
@@ -85,10 +98,12 @@ impl<'a> Execution<'a> {
             };
             let variant = variant(points, loss, Arithmetic::Double);
             let is_loaded = move |device: &Device| printed.is_loaded(device, &variant);
-            Estimate::of_passes(wanted.costs, work, 1.0, is_loaded)
+            let segments = points.len().div_ceil(segment);
+            Estimate::of_passes(wanted.costs, work, (1.0, segments), is_loaded)
         };
-        Placement::choose(wanted, estimate, |device, take_over| {
-            FitOnDevice::place(device, printed, points, uploaded, (loss, precision), take_over)
+        Placement::choose(wanted, estimate, |devices, take_over| {
+            let loaded = Loaded::new(devices, take_over);
+            FitOnDevice::place(loaded, printed, (points, segment), uploaded, (loss, precision))
         })
     }
 
@@ -101,7 +116,7 @@ impl<'a> Execution<'a> {
     pub(crate) fn rough_arithmetic(&self) -> Arithmetic {
         match &self.device {
             Some(on) if on.precision != Precision::Double => {
-                let capability = on.loaded.device.properties().capability;
+                let capability = on.loaded.first().properties().capability;
                 Arithmetic::Single { compensated: f64_lanes(capability) < SLOW_BELOW }
             }
             _ => Arithmetic::Double,
@@ -119,7 +134,7 @@ impl<'a> Execution<'a> {
         (loss, arithmetic): (Loss, Arithmetic),
     ) -> Result<Box<dyn Evaluator + 'e>> {
         match &self.device {
-            Some(on) => match on.passes(points, loss, arithmetic) {
+            Some(on) => match on.passes(points, (loss, arithmetic)) {
                 Ok(passes) => Ok(Box::new(WithCpuFallback::new(passes, cpu, on.loaded.take_over))),
                 Err(error) if on.loaded.take_over => {
                     Ok(Box::new(WithCpuFallback::without_device(cpu, error.to_string())))
@@ -140,72 +155,180 @@ pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evalua
 }
 
 impl<'a> FitOnDevice<'a> {
+    /// On the devices that `loaded` names. One that fails is done without, as long as there are others.
     fn place(
-        device: Arc<Device>,
+        loaded: Loaded,
         printed: &'a CompiledModel,
-        points: &Points<'_>,
+        (points, segment): (&Points<'_>, usize),
         uploaded: Option<&'a DevicePoints>,
         (loss, precision): (Loss, Precision),
-        take_over: bool,
     ) -> Result<FitOnDevice<'a>> {
-        let begun = Instant::now();
-        let held = match uploaded {
-            Some(resident) => Held::Borrowed(resident),
-            None => hold(&device, points).map_err(|e| failed(&device, e))?,
-        };
-        let upload_seconds = begun.elapsed().as_secs_f64();
-        let (compile_seconds, origin) = (0.0, Origin::Memory);
-        let loaded = Loaded { device, take_over, upload_seconds, compile_seconds, origin };
-        let mut on = FitOnDevice { loaded, printed, precision, points: held };
-        let begun = Instant::now();
-        on.loaded.origin = on.kernels(points, loss, Arithmetic::Double)?.1;
-        on.loaded.compile_seconds = begun.elapsed().as_secs_f64();
-        Ok(on)
+        let mut on = FitOnDevice { loaded, printed, precision, segment, shares: Vec::new() };
+        loop {
+            let (range, begun) = (0..points.len(), Instant::now());
+            on.shares = match uploaded {
+                Some(there) => vec![HeldShare { device: 0, range, held: Held::Borrowed(there) }],
+                None => on.held(points)?,
+            };
+            on.loaded.upload_seconds += begun.elapsed().as_secs_f64();
+            let (first, begun) = (on.shares[0].device, Instant::now());
+            let kernels = on.kernels(first, points, loss, Arithmetic::Double);
+            on.loaded.compile_seconds += begun.elapsed().as_secs_f64();
+            match kernels {
+                Ok((_, origin)) => on.loaded.origin = origin,
+                Err(error) if on.working().count() > 1 => {
+                    on.loaded.lose(first, &error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            return Ok(on);
+        }
     }
 
-    /// The kernels for a loss, compiled and loaded if they are not yet.
+    /// The points, divided among those devices that have not failed: each has as many segments as another, but for one.
+    fn held(&self, points: &Points<'_>) -> Result<Vec<HeldShare<'a>>> {
+        loop {
+            let devices: Vec<usize> = self.working().collect();
+            let segments = points.len().div_ceil(self.segment);
+            let shares = devices.len().min(segments).max(1);
+            let begin = |share: usize| (segments * share / shares * self.segment).min(points.len());
+            let ranges = devices.iter().take(shares).enumerate();
+            let ranges = ranges.map(|(share, &device)| (device, begin(share)..begin(share + 1)));
+            let held = threads::map(ranges, |(device, range)| {
+                let held = self.hold(device, points, range.clone());
+                held.map(|held| HeldShare { device, range, held }).map_err(|error| (device, error))
+            });
+            match held.into_iter().collect::<std::result::Result<Vec<_>, _>>() {
+                Ok(held) => return Ok(held),
+                Err((device, error)) if devices.len() > 1 => self.loaded.lose(device, &error),
+                Err((_, error)) => return Err(error),
+            }
+        }
+    }
+
+    /// The devices that have not failed, by their numbers.
+    fn working(&self) -> impl Iterator<Item = usize> {
+        (0..self.loaded.devices.len()).filter(|&device| !self.loaded.is_lost(device))
+    }
+
+    /// The points in a range on a device, or the news that there is no room for all of them.
+    fn hold(&self, device: usize, points: &Points<'_>, range: Range<usize>) -> Result<Held<'a>> {
+        let device = &self.loaded.devices[device];
+        let needed = counted(points, range.clone()) as f64 * bytes_per_point(points) as f64;
+        let free = device.driver.memory().map_err(|error| failed(device, error))?.free;
+        if needed > FILL * free as f64 {
+            return Ok(Held::Chunks);
+        }
+        match DevicePoints::of(&device.driver, points, range, self.segment) {
+            Ok(resident) => Ok(Held::Owned(resident)),
+            Err(DriverError::OutOfMemory { .. }) => Ok(Held::Chunks),
+            Err(error) => Err(failed(device, error)),
+        }
+    }
+
+    /// The kernels for a loss on a device, compiled and loaded if they are not yet.
     fn kernels(
         &self,
+        device: usize,
         points: &Points<'_>,
         loss: Loss,
         arithmetic: Arithmetic,
     ) -> Result<(FitKernels, Origin)> {
+        let device = &self.loaded.devices[device];
         self.printed
-            .kernels(&self.loaded.device, &variant(points, loss, arithmetic))
-            .map_err(|error| not_loaded(&self.loaded.device, error))
+            .kernels(device, &variant(points, loss, arithmetic))
+            .map_err(|error| not_loaded(device, error))
     }
 
-    /// All points on the device, unless they go through it in chunks.
-    pub(crate) fn whole(&self) -> Option<&DevicePoints> {
-        match &self.points {
-            Held::Borrowed(resident) => Some(resident),
-            Held::Owned(resident) => Some(resident),
-            Held::Chunks => None,
-        }
-    }
-
+    /// The passes over all points.
     fn passes<'e>(
         &'e self,
         points: &'e Points<'e>,
-        loss: Loss,
-        arithmetic: Arithmetic,
+        (loss, arithmetic): (Loss, Arithmetic),
     ) -> Result<Cuda<'e>> {
-        let (kernels, _) = self.kernels(points, loss, arithmetic)?;
-        let failed = |error| failed(&self.loaded.device, error);
-        let place = match self.whole() {
-            Some(resident) => PointsAt::Whole(resident),
+        let rule = (loss, arithmetic);
+        let share = |held: &'e HeldShare<'a>| {
+            let HeldShare { device, range, held } = held;
+            let place = match held {
+                Held::Borrowed(there) => Some(PointsAt::Whole(there)),
+                Held::Owned(there) => Some(PointsAt::Whole(there)),
+                Held::Chunks => None,
+            };
+            let made = match self.loaded.is_lost(*device) {
+                true => Err(None),
+                false => self.share(*device, (points, range.clone()), place, rule).map_err(Some),
+            };
+            made.or_else(|error| {
+                let moved = self.moved(*device, (points, range.clone()), error.as_ref(), rule);
+                moved.ok_or_else(|| error.unwrap_or_else(|| self.all_lost()))
+            })
+        };
+        let shares = self.shares.iter().map(share).collect::<Result<_>>()?;
+        let mover = move |device: usize, range: Range<usize>, error: &DriverError| {
+            let error = failed(&self.loaded.devices[device], error.clone());
+            self.moved(device, (points, range), Some(&error), rule)
+        };
+        Ok(Cuda::new(shares, points, self.segment, Box::new(mover)))
+    }
+
+    /// The error of a fit of whose devices none works any more.
+    fn all_lost(&self) -> Error {
+        let said = lock(&self.loaded.lost).iter().map(|(_, why)| why.clone()).collect::<Vec<_>>();
+        Error::DeviceFailed { name: names(&self.loaded.devices), message: said.join("; ") }
+    }
+
+    /// A share of the points on another device than that which failed, if there is one.
+    fn moved<'e>(
+        &'e self,
+        device: usize,
+        (points, range): (&'e Points<'e>, Range<usize>),
+        error: Option<&Error>,
+        rule: (Loss, Arithmetic),
+    ) -> Option<Share<'e>> {
+        if let Some(error) = error {
+            self.loaded.lose(device, error);
+        }
+        while let Some(other) = self.working().next() {
+            let held = self.hold(other, points, range.clone());
+            let made = held.and_then(|held| {
+                let place = match held {
+                    Held::Borrowed(there) => Some(PointsAt::Whole(there)),
+                    Held::Owned(there) => Some(PointsAt::TakenOver(Box::new(there))),
+                    Held::Chunks => None,
+                };
+                self.share(other, (points, range.clone()), place, rule)
+            });
+            match made {
+                Ok(share) => return Some(share),
+                Err(error) => self.loaded.lose(other, &error),
+            }
+        }
+        None
+    }
+
+    /// A share of the points on a device: those there already, or in chunks.
+    fn share<'e>(
+        &self,
+        device: usize,
+        (points, range): (&Points<'_>, Range<usize>),
+        place: Option<PointsAt<'e>>,
+        (loss, arithmetic): (Loss, Arithmetic),
+    ) -> Result<Share<'e>> {
+        let (kernels, _) = self.kernels(device, points, loss, arithmetic)?;
+        let on = &self.loaded.devices[device];
+        let failed = |error| failed(on, error);
+        let largest = self.segment.min(points.len());
+        let place = match place {
+            Some(place) => place,
             None => {
-                let rooms = DoubleBuffer::new(
-                    &self.loaded.device.driver,
-                    points,
-                    points.used.min(kernels.most_points),
-                );
+                let rooms = DoubleBuffer::new(&on.driver, points, largest.min(kernels.most_points));
                 PointsAt::Chunks(Box::new(rooms.map_err(failed)?))
             }
         };
         let scale = points.overview().kernel_scale(loss);
         let sizes = (self.printed.program.params.len(), self.printed.free());
-        Cuda::new(kernels, points, place, scale, sizes).map_err(failed)
+        Share::new(kernels, (device, range), place, (scale, largest), sizes).map_err(failed)
     }
 }
 
@@ -213,17 +336,4 @@ impl<'a> FitOnDevice<'a> {
 fn variant(points: &Points<'_>, loss: Loss, arithmetic: Arithmetic) -> Variant {
     let (storages, weights) = (device_points::storages(points), device_points::weighting(points));
     Variant { storages, weights, rule: (loss, points.estimator), arithmetic }
-}
-
-/// The points on the device, or the news that there is no room for all of them.
-fn hold<'a>(device: &Device, points: &Points<'_>) -> std::result::Result<Held<'a>, DriverError> {
-    let needed = points.used as f64 * bytes_per_point(points) as f64;
-    if needed > FILL * device.driver.memory()?.free as f64 {
-        return Ok(Held::Chunks);
-    }
-    match DevicePoints::of(&device.driver, points) {
-        Ok(resident) => Ok(Held::Owned(resident)),
-        Err(DriverError::OutOfMemory { .. }) => Ok(Held::Chunks),
-        Err(error) => Err(error),
-    }
 }

@@ -9,11 +9,12 @@ use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::device::{self, Device, LoadError};
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::driver::DriverError;
+use crate::backend::devices::Devices;
 use crate::backend::{Backend, Processor};
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
-use crate::threads;
-use std::sync::Arc;
+use crate::threads::{self, lock};
+use std::sync::{Arc, Mutex};
 
 /// What is estimated to take less than this on the CPU is not worth looking for a device.
 const SOON: f64 = 5e-4;
@@ -27,10 +28,11 @@ pub(crate) struct PlacementRequest<'a> {
     pub(crate) given: Option<GivenDevice<'a>>,
 }
 
-/// A device that the caller holds.
+/// A device that the caller holds, or some.
 #[derive(Clone, Copy)]
 pub(crate) struct GivenDevice<'a> {
     pub(crate) device: &'a Arc<Device>,
+    pub(crate) others: &'a [Arc<Device>],
     pub(crate) uploaded: Uploaded<'a>,
     /// Whether the CPU goes on if the device fails.
     pub(crate) take_over: bool,
@@ -65,6 +67,9 @@ pub(super) const ELSEWHERE: Obstacle =
 pub(super) const ERRORS_IN_X: Obstacle = Obstacle::Refused("errors in x", "use Backend::Cpu");
 pub(super) const ALL_FIXED: Obstacle = Obstacle::Idle("all parameters are fixed");
 
+/// Seconds of a fit on so many devices like this one.
+type SecondsOnDevices<'e> = dyn Fn(&Device, usize) -> f64 + 'e;
+
 /// Seconds that a fit is estimated to take.
 pub(super) struct Estimate<'e> {
     pub(super) on_cpu: f64,
@@ -72,23 +77,30 @@ pub(super) struct Estimate<'e> {
     pub(super) compile: f64,
     /// Whether a device has the kernels.
     pub(super) is_loaded: Box<dyn Fn(&Device) -> bool + 'e>,
-    /// Seconds once it has.
-    pub(super) on_device: Box<dyn Fn(&Device) -> f64 + 'e>,
+    /// Seconds once they have.
+    pub(super) on_devices: Box<SecondsOnDevices<'e>>,
+    /// How many devices have something to do at most.
+    pub(super) most_devices: usize,
 }
 
 impl<'e> Estimate<'e> {
-    /// Of a fit by passes over points, which a device makes `slower` times as slowly as over points that stay.
+    /// Of a fit by passes over points, which devices make `slower` times as slowly as over points that stay.
     pub(super) fn of_passes(
         costs: Costs,
         work: Workload,
-        slower: f64,
+        (slower, most_devices): (f64, usize),
         is_loaded: impl Fn(&Device) -> bool + 'e,
     ) -> Estimate<'e> {
+        let share =
+            move |devices: usize| Workload { points: work.points.div_ceil(devices), ..work };
         Estimate {
             on_cpu: on_threads(|threads| costs.on_cpu(&work, threads)),
             compile: costs.compile_seconds,
             is_loaded: Box::new(is_loaded),
-            on_device: Box::new(move |device| slower * costs.on_device(&work, device.properties())),
+            on_devices: Box::new(move |device, devices| {
+                slower * costs.on_device(&share(devices), device.properties())
+            }),
+            most_devices,
         }
     }
 }
@@ -106,15 +118,61 @@ pub(crate) struct Placement<T> {
     pub(crate) device: Option<T>,
 }
 
-/// A device with the kernels of a fit.
+/// Devices with the kernels of a fit.
 pub(crate) struct Loaded {
-    pub(crate) device: Arc<Device>,
-    /// Whether the CPU goes on if the device fails.
+    /// One at least.
+    pub(crate) devices: Vec<Arc<Device>>,
+    /// Those that failed, by their numbers in `devices`, and why.
+    pub(crate) lost: Mutex<Vec<(usize, String)>>,
+    /// Whether the CPU goes on if all of them fail.
     pub(crate) take_over: bool,
     pub(crate) upload_seconds: f64,
     /// For the kernels of the fit's own loss.
     pub(crate) compile_seconds: f64,
     pub(crate) origin: Origin,
+}
+
+impl Loaded {
+    /// None of which has had anything to do yet.
+    pub(crate) fn new(devices: Vec<Arc<Device>>, take_over: bool) -> Loaded {
+        let (upload_seconds, compile_seconds, origin) = (0.0, 0.0, Origin::Memory);
+        Loaded {
+            devices,
+            lost: Mutex::default(),
+            take_over,
+            upload_seconds,
+            compile_seconds,
+            origin,
+        }
+    }
+
+    /// The first, which has everything where nothing is divided.
+    pub(crate) fn first(&self) -> &Arc<Device> {
+        &self.devices[0]
+    }
+
+    /// Whether a device has failed.
+    pub(super) fn is_lost(&self, device: usize) -> bool {
+        lock(&self.lost).iter().any(|(lost, _)| *lost == device)
+    }
+
+    /// A device has failed, and the others do what was its share.
+    pub(super) fn lose(&self, device: usize, error: &Error) {
+        if !self.is_lost(device) {
+            lock(&self.lost).push((device, error.to_string()));
+        }
+    }
+}
+
+/// The names of devices: as one where they are alike.
+pub(crate) fn names<'d>(devices: impl IntoIterator<Item = &'d Arc<Device>>) -> String {
+    let names: Vec<&str> = devices.into_iter().map(|device| &*device.properties().name).collect();
+    match &names[..] {
+        [first, others @ ..] if !others.is_empty() && others.iter().all(|name| name == first) => {
+            format!("{} \u{d7} {first}", names.len())
+        }
+        _ => names.join(", "),
+    }
 }
 
 impl<T> Placement<T> {
@@ -139,32 +197,29 @@ impl<T> Placement<T> {
         }
     }
 
-    /// Where a fit is likely to end sooner, or where it was asked for. `prepare`: makes what the fit needs on a
-    /// device; told whether the CPU goes on where that fails.
+    /// Where a fit is likely to end sooner, or where it was asked for. `prepare`: makes what the fit needs on devices; told
+    /// whether the CPU goes on where all of them fail.
     ///
     /// # Errors
-    /// If a device was asked for: [`Error::CudaUnavailable`] and what it refused.
+    /// If devices were asked for: [`Error::CudaUnavailable`] and what they refused.
     pub(super) fn choose<'e>(
         wanted: &PlacementRequest<'_>,
         estimate: impl FnOnce() -> Estimate<'e>,
-        prepare: impl FnOnce(Arc<Device>, bool) -> Result<T>,
+        prepare: impl FnOnce(Vec<Arc<Device>>, bool) -> Result<T>,
     ) -> Result<Placement<T>> {
-        let (device, take_over, reason) = match (wanted.given, wanted.backend) {
+        let (devices, take_over, reason) = match (wanted.given, wanted.backend) {
             (_, Backend::Cpu) => return Ok(Placement::on_cpu("asked for")),
-            (Some(GivenDevice { device, take_over, .. }), _) => {
-                (device.clone(), take_over, "asked for".to_owned())
+            (Some(GivenDevice { device, others, take_over, .. }), _) => {
+                let all = [device].into_iter().chain(others).cloned().collect();
+                (all, take_over, "asked for".to_owned())
             }
-            (None, Backend::Cuda(ordinal)) => {
-                let device = device::open(ordinal)
-                    .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })?;
-                (device, false, "asked for".to_owned())
-            }
+            (None, Backend::Cuda(devices)) => (opened(devices)?, false, "asked for".to_owned()),
             (None, _) => match sooner(wanted.costs.startup_seconds, &estimate()) {
-                Ok((device, reason)) => (device, true, reason),
+                Ok((devices, reason)) => (devices, true, reason),
                 Err(reason) => return Ok(Placement::on_cpu(reason)),
             },
         };
-        match prepare(device, take_over) {
+        match prepare(devices, take_over) {
             Ok(prepared) => Ok(Placement { reason, device: Some(prepared) }),
             Err(error) if take_over => Ok(Placement::on_cpu(format!("the device failed: {error}"))),
             Err(error) => Err(error),
@@ -173,20 +228,24 @@ impl<T> Placement<T> {
 
     /// What passes took, but for the counts of the solver. `loaded`: the device that was chosen.
     pub(super) fn stats(&self, loaded: Option<&Loaded>, evaluator: &dyn Evaluator) -> Stats {
-        let (reason, used) = (&self.reason, evaluator.device());
+        let (mut reason, used) = (self.reason.clone(), evaluator.device());
+        for (device, why) in loaded.map(|on| lock(&on.lost).clone()).unwrap_or_default() {
+            reason =
+                format!("{reason}; others took over from device {device}, which failed: {why}");
+        }
         let failed = used.as_ref().and_then(|used| used.failed.as_ref());
         let working = loaded.filter(|_| failed.is_none());
         Stats {
             processor: if working.is_some() { Processor::Cuda } else { Processor::Cpu },
             instruction_set: match working {
-                Some(on) => on.device.architecture(),
+                Some(on) => on.first().architecture(),
                 None => kernels::detect().name.to_owned(),
             },
             reason: match failed {
                 None => reason.clone(),
                 Some(why) => format!("{reason}; the CPU went on where the device failed: {why}"),
             },
-            device: loaded.map(|on| on.device.properties().name.clone()),
+            device: loaded.map(|on| names(&on.devices)),
             threads: evaluator.threads(),
             upload_seconds: loaded.map_or(0.0, |on| on.upload_seconds),
             compile_seconds: loaded.map_or(0.0, |on| on.compile_seconds),
@@ -199,12 +258,26 @@ impl<T> Placement<T> {
     }
 }
 
-/// The device on which a fit is likely to end sooner, or why the CPU is the place for it. `startup`: seconds
-/// until a device is there.
+/// The devices that were asked for, with queues of their own.
+///
+/// # Errors
+/// [`Error::CudaUnavailable`] if one of them is not there.
+fn opened(devices: Devices) -> Result<Vec<Arc<Device>>> {
+    let numbers = device::numbers(devices)
+        .map_err(|reason| Error::CudaUnavailable { ordinal: None, reason })?;
+    let open = |ordinal: usize| {
+        device::open(ordinal)
+            .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })
+    };
+    numbers.into_iter().map(open).collect()
+}
+
+/// The devices on which a fit is likely to end sooner, or why the CPU is the place for it: that of `DUALFIT_DEVICE`, or the first
+/// and those like it. `startup`: seconds until a device is there.
 fn sooner(
     startup: f64,
     estimate: &Estimate<'_>,
-) -> std::result::Result<(Arc<Device>, String), String> {
+) -> std::result::Result<(Vec<Arc<Device>>, String), String> {
     let Estimate { on_cpu, compile, .. } = *estimate;
     if on_cpu < SOON {
         return Err("too little work to look for a device".to_owned());
@@ -215,12 +288,30 @@ fn sooner(
             "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
         ));
     }
-    let startup = if device::is_open() { 0.0 } else { startup };
+    let startup_of_first = if device::is_open() { 0.0 } else { startup };
     let device = device::preferred().map_err(|reason| reason.to_string())?;
     let compile = if (estimate.is_loaded)(&device) { 0.0 } else { compile };
-    let on_device = startup + compile + (estimate.on_device)(&device);
-    let estimate = format!("estimated {on_device:.1e} s on the device, {on_cpu:.1e} s on the CPU");
-    if on_device < on_cpu { Ok((device, estimate)) } else { Err(estimate) }
+    let seconds = |devices: usize| compile + (estimate.on_devices)(&device, devices);
+    let mut others = device::beside(&device);
+    others.truncate(estimate.most_devices.saturating_sub(1));
+    let unopened = others.iter().filter(|&&other| !device::is_open_as(other)).count();
+    let starting = startup * unopened as f64;
+    let (alone, shared) = (seconds(1), starting + seconds(1 + others.len()));
+    if alone <= shared {
+        others.clear();
+    }
+    let on_device = startup_of_first + alone.min(shared);
+    let there = match others.len() {
+        0 => "the device".to_owned(),
+        others => format!("{} devices", others + 1),
+    };
+    let estimate = format!("estimated {on_device:.1e} s on {there}, {on_cpu:.1e} s on the CPU");
+    if on_device >= on_cpu {
+        return Err(estimate);
+    }
+    // One that cannot be had is done without.
+    let others = others.into_iter().filter_map(|other| device::open(other).ok());
+    Ok(([device].into_iter().chain(others).collect(), estimate))
 }
 
 /// What a user should see of a device's failure.
@@ -250,7 +341,7 @@ pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
 /// What a user should see of a failure of the device that was chosen.
 pub(super) fn failed_on(loaded: Option<&Loaded>, error: DriverError) -> Error {
     match loaded {
-        Some(on) => failed(&on.device, error),
+        Some(on) => failed(on.first(), error),
         None => Error::DeviceFailed { name: "no device".into(), message: error.to_string() },
     }
 }

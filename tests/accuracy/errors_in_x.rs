@@ -348,7 +348,7 @@ fn what_makes_no_sense_is_refused() {
     let error = native.fit(data().x_sigma(&[0.1]).unwrap(), start).unwrap_err();
     assert!(matches!(error, Error::ModelKind { .. }), "{error}");
     let device =
-        line.clone().backend(dualfit::Backend::Cuda(0)).fit(data().x_sigma(&[0.1]).unwrap(), start);
+        line.clone().backend(dualfit::Backend::cuda(0)).fit(data().x_sigma(&[0.1]).unwrap(), start);
     assert!(matches!(device, Err(Error::NotOnDevice { .. })), "{device:?}");
     let limited = line.options(Options::default().max_evaluations(3));
     assert!(limited.fit(data().x_sigma(&[0.1]).unwrap(), start).is_ok());

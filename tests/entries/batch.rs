@@ -303,11 +303,11 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     assert!(matches!(shared_start, Err(Error::NonFiniteParameter { .. })));
     let columns = decay().fit_batch(BatchData::shared([&x, &x], &stack).unwrap(), START);
     assert!(matches!(columns, Err(Error::ColumnCount { .. })));
-    let native = CurveFit::native(|x, p| p[0] * x, 1).backend(Backend::Cuda(0));
+    let native = CurveFit::native(|x, p| p[0] * x, 1).backend(Backend::cuda(0));
     let cuda = native.fit_batch(data(), [1.0]);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
     let limited = Options::default().max_time(Duration::from_secs(1));
-    let cuda = decay().options(limited).backend(Backend::Cuda(0)).fit_batch(data(), START);
+    let cuda = decay().options(limited).backend(Backend::cuda(0)).fit_batch(data(), START);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
     let small = decay().backend(Backend::Auto).fit_batch(data(), START).unwrap();
     assert_eq!((small.processor(), small.left_to_cpu()), (Processor::Cpu, 0));

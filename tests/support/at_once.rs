@@ -51,7 +51,7 @@ pub fn devices_alike_give_the_same_bits() {
     let twins = found
         .iter()
         .filter(|d| (&d.name, d.multiprocessors) == (&first.name, first.multiprocessors));
-    let on = |ordinal| numbers(&decay().backend(Backend::Cuda(ordinal)), 1);
+    let on = |ordinal| numbers(&decay().backend(Backend::cuda(ordinal)), 1);
     let alone = on(first.ordinal);
     thread::scope(|scope| {
         for twin in twins {

@@ -88,7 +88,7 @@ pub fn whatever_call_fails_nothing_is_lost() {
     let rounds = std::env::var("DUALFIT_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let expected = TASKS.map(|task| task(Backend::Cpu).expect("a fit on the CPU"));
     for round in 0..rounds {
-        let mut there: Vec<_> = TASKS.iter().map(|task| task(Backend::Cuda(0))).collect();
+        let mut there: Vec<_> = TASKS.iter().map(|task| task(Backend::cuda(0))).collect();
         there.push(resident());
         for (number, found) in there.iter().enumerate() {
             let what = format!("round {round}, task {number}");

@@ -63,7 +63,7 @@ pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
         how = format!("CPU: {}, up to {} thread(s)\n", stats.instruction_set, stats.threads);
         let mut row = vec![size.to_string(), seconds(times[0]), seconds(times[times.len() / 2])];
         if let Some(device) = &device {
-            let gpu = model.backend(Backend::Cuda(0));
+            let gpu = model.backend(Backend::cuda(0));
             let (first, _) = timed(1, || gpu.fit(&data, START))?;
             let (times, _) = timed(repeat, || gpu.fit(&data, START))?;
             let there = device.upload(&data)?;

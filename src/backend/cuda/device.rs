@@ -1,11 +1,12 @@
 //! A device with a compiler for it, the kernels that it has loaded, and the devices of this process.
 
 use super::cache::{Cache, Origin};
-use super::cuda_driver::CudaDriver;
+use super::cuda_driver::{self, CudaDriver};
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
 use super::memory::Pooled;
 use super::nvrtc::Nvrtc;
 use super::probe;
+use crate::backend::devices::Devices;
 use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
 use crate::threads::lock;
@@ -227,7 +228,32 @@ pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
     open(probe::preferred()?)
 }
 
+/// The numbers of the devices that are meant, of those that there are.
+pub(crate) fn numbers(devices: Devices) -> Result<Vec<usize>, NoCuda> {
+    let found = probe::driver()?;
+    let numbers = devices.numbers(found.devices);
+    if numbers.is_empty() { Err(NoCuda::NoneNamed) } else { Ok(numbers) }
+}
+
+/// The numbers of the devices like this one, the preferred, which go with it where none was named.
+pub(crate) fn beside(preferred: &Device) -> Vec<usize> {
+    let mine = preferred.properties();
+    let alike = |&other: &usize| {
+        let described = cuda_driver::describe(other);
+        other != mine.ordinal && described.is_ok_and(|(other, _)| other.is_like(mine))
+    };
+    match (probe::names_one(), probe::driver()) {
+        (false, Ok(found)) => (0..found.devices).filter(alike).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a device has been opened, so that another fit on it need not wait for it to start.
 pub(crate) fn is_open() -> bool {
     !lock(&OPEN).is_empty()
+}
+
+/// Whether the device of this number has been opened.
+pub(crate) fn is_open_as(ordinal: usize) -> bool {
+    lock(&OPEN).iter().any(|(opened, _)| *opened == ordinal)
 }

@@ -23,6 +23,9 @@ pub(crate) struct DevicePoints {
     pub(crate) capacity: usize,
     /// Points in them.
     pub(crate) points: usize,
+    /// Of points that stay: how many of all points are a segment, and how many of those here are before the end of each.
+    pub(crate) segment: usize,
+    ends: Vec<usize>,
 }
 
 /// How a column is stored.
@@ -68,6 +71,14 @@ pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
     columns(points).map(|c| storage(c).bytes()).sum::<usize>() + weight
 }
 
+/// How many of the points in `range` count.
+pub(crate) fn counted(points: &Points<'_>, range: Range<usize>) -> usize {
+    match points.is_filtered() {
+        true => range.filter(|&i| points.counts(i)).count(),
+        false => range.len(),
+    }
+}
+
 impl DevicePoints {
     /// Room for `capacity` points of the kind of `points`.
     pub(crate) fn room(
@@ -88,17 +99,39 @@ impl DevicePoints {
             constant_weight: points.weight(0),
             capacity,
             points: 0,
+            segment: usize::MAX,
+            ends: Vec::new(),
         })
     }
 
-    /// All points that count.
+    /// Those that count of the points in `range`, which begins with a segment of so many points.
     pub(crate) fn of(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
+        range: Range<usize>,
+        segment: usize,
     ) -> Result<DevicePoints, DriverError> {
-        let mut resident = DevicePoints::room(driver, points, points.used)?;
-        resident.fill(points, 0..points.len(), Queue::Work)?;
-        Ok(resident)
+        let mut count = 0;
+        let parts =
+            range.clone().step_by(segment).map(|begin| begin..begin.saturating_add(segment));
+        let ends = parts.map(|part| {
+            count += counted(points, part.start..part.end.min(range.end));
+            count
+        });
+        let ends: Vec<usize> = ends.collect();
+        let mut resident = DevicePoints::room(driver, points, count)?;
+        resident.fill(points, range, Queue::Work)?;
+        Ok(DevicePoints { segment, ends, ..resident })
+    }
+
+    /// Segments of points that stay.
+    pub(super) fn segments(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Those of the segment of this number, of points that stay.
+    pub(super) fn segment(&self, index: usize) -> Range<usize> {
+        index.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[index]
     }
 
     /// Whether points like these can be put here.

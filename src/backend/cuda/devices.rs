@@ -166,7 +166,7 @@ mod tests {
                 let error = devices().unwrap_err();
                 assert!(matches!(error, Error::CudaUnavailable { ordinal: None, .. }));
                 println!("{error}");
-                let line = crate::CurveFit::new(|x, [a]| a * x).backend(crate::Backend::Cuda(0));
+                let line = crate::CurveFit::new(|x, [a]| a * x).backend(crate::Backend::cuda(0));
                 let refused = line.fit(crate::Data::new(&[1.0, 2.0], &[1.0, 2.0]).unwrap(), [1.0]);
                 let refused = refused.unwrap_err();
                 assert!(matches!(refused, Error::CudaUnavailable { ordinal: Some(0), .. }));

@@ -55,6 +55,14 @@ pub(crate) struct Properties {
     pub(crate) has_time_limit: bool,
 }
 
+impl Properties {
+    /// Whether both are of one product, so that they give the same bits.
+    pub(crate) fn is_like(&self, other: &Properties) -> bool {
+        (&self.name, self.capability, self.multiprocessors)
+            == (&other.name, other.capability, other.multiprocessors)
+    }
+}
+
 /// A device as the rest of the crate sees it.
 pub(crate) trait Driver: Send + Sync {
     fn properties(&self) -> &Properties;

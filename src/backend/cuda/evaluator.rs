@@ -1,97 +1,210 @@
-//! Summaries of points on a device, for a solver on the host.
+//! Summaries of points on devices, for a solver on the host.
 //!
-//! The points lie in the device's memory as a whole, or go through it chunk by chunk where there is no
-//! room for all of them; summaries of chunks merge in order. Up to
-//! [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) parameters a pass is one launch. For more, weighted rows of a stretch of points
-//! are written to device memory and multiplied there.
+//! Each device has a share of the points: whole segments, in their order. They lie in its memory, or go through it chunk by
+//! chunk where there is no room for all of them. Segments are summed up by themselves and are the leaves of a tree, so that
+//! devices alike give the same bits, however many there are. Up to [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS)
+//! parameters a launch sums up a segment. For more, weighted rows of a stretch of points are written to device memory and
+//! multiplied there.
 
 use super::compiled_model::FitKernels;
 use super::device_points::DevicePoints;
 use super::driver::DriverError;
-use super::passes::{DevicePasses, Summed};
+use super::passes::{DevicePasses, Found, Summed};
 use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
+use crate::normal::Tree;
 use crate::observe::span;
+use std::ops::Range;
+use std::slice;
 
-/// Where the points of a fit are.
+/// Where the points of a share are.
 pub(crate) enum PointsAt<'a> {
     /// All of them on the device.
     Whole(&'a DevicePoints),
+    /// The same, of a share that this device took over.
+    TakenOver(Box<DevicePoints>),
     /// On the host; a chunk at a time is brought to the device.
     Chunks(Box<DoubleBuffer>),
 }
 
-/// The passes of one fit on a device.
-pub(crate) struct Cuda<'a> {
+/// Some of the points, on a device.
+pub(crate) struct Share<'a> {
     passes: DevicePasses,
-    points: &'a Points<'a>,
+    /// The number of the device among those of the fit.
+    device: usize,
+    /// Of all points; it begins with a segment.
+    range: Range<usize>,
     place: PointsAt<'a>,
 }
 
-impl<'a> Cuda<'a> {
-    /// `params`: parameters of the model, fixed ones included; `free` of them free.
+/// Brings the share of a device that failed, which had the points in a range, to another; none if all have failed.
+pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share<'a>> + 'a;
+
+/// The passes of one fit on devices.
+pub(crate) struct Cuda<'a> {
+    /// In the order of the points, one at least.
+    shares: Vec<Share<'a>>,
+    points: &'a Points<'a>,
+    /// Points of a segment.
+    segment: usize,
+    mover: Box<Mover<'a>>,
+}
+
+impl<'a> Share<'a> {
+    /// Of the points in `range`, on the device of this number. `largest`: points of the largest segment of all. `params`:
+    /// parameters of the model, fixed ones included; `free` of them free.
     pub(crate) fn new(
         kernels: FitKernels,
-        points: &'a Points<'a>,
+        (device, range): (usize, Range<usize>),
         place: PointsAt<'a>,
-        loss_scale: f64,
+        (loss_scale, largest): (f64, usize),
         (params, free): (usize, usize),
-    ) -> Result<Cuda<'a>, DriverError> {
-        let room = match &place {
-            PointsAt::Whole(resident) if resident.points <= kernels.most_points => {
-                (resident.points, 1)
-            }
-            PointsAt::Whole(_) => (kernels.most_points, SLOTS),
-            PointsAt::Chunks(rooms) => (rooms.capacity().min(points.used), SLOTS),
+    ) -> Result<Share<'a>, DriverError> {
+        let most = kernels.most_points;
+        let of_whole = |there: &DevicePoints| {
+            let launches = there.points.div_ceil(most).max(there.segments());
+            (largest.min(most), launches.min(SLOTS))
         };
-        Ok(Cuda {
-            passes: DevicePasses::new(kernels, loss_scale, (params, free), room)?,
-            points,
-            place,
-        })
+        let room = match &place {
+            PointsAt::Chunks(rooms) => (rooms.capacity().min(largest), SLOTS),
+            PointsAt::Whole(there) => of_whole(there),
+            PointsAt::TakenOver(there) => of_whole(there),
+        };
+        let passes = DevicePasses::new(kernels, loss_scale, (params, free), room)?;
+        Ok(Share { passes, device, range, place })
     }
 
     /// Bytes of device memory held, data included.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let data = match &self.place {
-            PointsAt::Whole(resident) => resident.bytes(),
             PointsAt::Chunks(rooms) => rooms.bytes(),
+            PointsAt::Whole(there) => there.bytes(),
+            PointsAt::TakenOver(there) => there.bytes(),
         };
         data + self.passes.bytes()
     }
 
     /// Chunks that a pass takes.
-    pub(crate) fn chunks(&self) -> usize {
-        match &self.place {
-            PointsAt::Whole(_) => 1,
-            PointsAt::Chunks(rooms) => self.points.len().div_ceil(rooms.capacity()),
+    fn chunks(&self, segment: usize) -> usize {
+        let PointsAt::Chunks(rooms) = &self.place else { return 1 };
+        let parts = (0..).map_while(|index| self.part(index, segment));
+        parts.map(|part| part.len().div_ceil(rooms.capacity())).sum()
+    }
+
+    /// The points of its segment of this number among its own.
+    fn part(&self, index: usize, segment: usize) -> Option<Range<usize>> {
+        let begin = self.range.start.saturating_add(index.saturating_mul(segment));
+        (begin < self.range.end).then(|| begin..self.range.end.min(begin.saturating_add(segment)))
+    }
+
+    /// Queues the sums over a segment.
+    fn queue<S: Summed + Clone>(
+        &mut self,
+        (points, segment): (&Points<'_>, usize),
+        (index, part): (usize, Range<usize>),
+        found: &mut Found<S>,
+    ) -> Result<(), DriverError> {
+        let Share { passes, place, .. } = self;
+        let number = (part.start / segment) as u64;
+        let there = match place {
+            PointsAt::Whole(there) => there,
+            PointsAt::TakenOver(there) => &**there,
+            PointsAt::Chunks(rooms) => {
+                return rooms.pass_over(passes, (points, part), number, found);
+            }
+        };
+        let most = passes.kernels.most_points;
+        let part = there.segment(index);
+        for start in part.clone().step_by(most) {
+            passes.collect_if_full(found)?;
+            passes.queue(
+                (S::KIND, number),
+                there,
+                start..part.end.min(start.saturating_add(most)),
+            )?;
         }
+        Ok(())
+    }
+}
+
+/// The sums of the segments of each share. Whatever a device is to do is queued before anything is waited for, as far as there is
+/// room for the sums, so that all are at work at once.
+fn sums<S: Summed + Clone>(
+    shares: &mut [Share<'_>],
+    (points, segment): (&Points<'_>, usize),
+    (params, columns): (&[f64], &[f64]),
+    like: &S,
+) -> Vec<Result<Tree<S>, DriverError>> {
+    let begun = shares.iter_mut().map(|share| {
+        share.passes.begin(params, columns)?;
+        Ok(Found::new((share.range.start / segment) as u64, like))
+    });
+    let mut found: Vec<Result<Found<S>, DriverError>> = begun.collect();
+    let most = shares.iter().map(|share| share.range.len().div_ceil(segment)).max();
+    for index in 0..most.unwrap_or(0) {
+        for (share, sums) in shares.iter_mut().zip(&mut found) {
+            if let (Ok(found), Some(part)) = (&mut *sums, share.part(index, segment))
+                && let Err(error) = share.queue((points, segment), (index, part), found)
+            {
+                *sums = Err(error);
+            }
+        }
+    }
+    let collected = shares.iter_mut().zip(found).map(|(share, found)| {
+        let mut found = found?;
+        share.passes.sums.collect(&mut found)?;
+        Ok(found.until(share.range.end.div_ceil(segment) as u64))
+    });
+    collected.collect()
+}
+
+impl<'a> Cuda<'a> {
+    /// Of shares that together have all points, in their order.
+    pub(crate) fn new(
+        shares: Vec<Share<'a>>,
+        points: &'a Points<'a>,
+        segment: usize,
+        mover: Box<Mover<'a>>,
+    ) -> Cuda<'a> {
+        Cuda { shares, points, segment, mover }
+    }
+
+    /// Bytes of device memory held, data included.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shares.iter().map(Share::bytes).sum()
+    }
+
+    /// Chunks that a pass takes on a device, the one with the most.
+    pub(crate) fn chunks(&self) -> usize {
+        self.shares.iter().map(|share| share.chunks(self.segment)).max().unwrap_or(1)
     }
 
     /// A pass over all points: the normal equations at `params` or, for at most
     /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free
     /// parameters, the triangular factor.
-    pub(crate) fn pass<S: Summed>(
+    ///
+    /// # Errors
+    /// Of the last device, where all have failed.
+    pub(crate) fn pass<S: Summed + Clone>(
         &mut self,
         params: &[f64],
         columns: &[f64],
         out: &mut S,
     ) -> Result<(), DriverError> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let passes = &mut self.passes;
-        passes.begin(params, columns)?;
-        out.clear();
-        match &mut self.place {
-            PointsAt::Whole(resident) => {
-                let most = passes.kernels.most_points;
-                for start in (0..resident.points).step_by(most) {
-                    passes.collect_if_full(out)?;
-                    let end = resident.points.min(start.saturating_add(most));
-                    passes.queue(S::KIND, resident, start..end)?;
-                }
+        let (over, at) = ((self.points, self.segment), (params, columns));
+        let mut found = sums(&mut self.shares, over, at, out);
+        for (share, found) in self.shares.iter_mut().zip(&mut found) {
+            while let Err(error) = found {
+                let moved = (self.mover)(share.device, share.range.clone(), error);
+                *share = moved.ok_or_else(|| error.clone())?;
+                let again = sums(slice::from_mut(share), over, at, out).pop();
+                *found = again.unwrap_or_else(|| Ok(Tree::default()));
             }
-            PointsAt::Chunks(rooms) => rooms.pass_over(passes, self.points, out)?,
         }
-        passes.sums.collect(out)
+        let mut all = Tree::default();
+        found.into_iter().flatten().for_each(|mut found| all.take(&mut found));
+        all.sum_into(out);
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::interface::{GRAM_COLUMNS, sums};
 use super::memory::Buffer;
 use super::source::{FEW_PARAMETERS, THREADS};
 use crate::backend::cpu::ITERATION_FLOOR;
-use crate::normal::{Influence, Normal, RFactor, Summary, pair};
+use crate::normal::{Influence, Normal, RFactor, Summary, Tree, pair};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,6 +45,60 @@ impl Summed for RFactor {
         let (r, sums) = numbers.split_at(self.r.len());
         let influence = sums.first_chunk().map_or(Influence::UNKNOWN, |&sums| Influence::of(sums));
         self.merge(&mut RFactor { n: self.n, r: r.to_vec(), influence });
+    }
+}
+
+/// What takes the sums of launches, in their order.
+pub(crate) trait Collects {
+    const KIND: PassKind;
+
+    /// Adds the numbers that a kernel left of points of a segment.
+    fn collect(&mut self, segment: u64, numbers: &[f64]);
+}
+
+impl<S: Summed> Collects for S {
+    const KIND: PassKind = S::KIND;
+
+    fn collect(&mut self, _segment: u64, numbers: &[f64]) {
+        self.add_numbers(numbers);
+    }
+}
+
+/// Sums of consecutive segments as they are found: those that are complete, and that of the one under way.
+pub(super) struct Found<S> {
+    complete: Tree<S>,
+    open: S,
+}
+
+impl<S: Summed + Clone> Found<S> {
+    /// Of none yet; the first has this number. `like`: a summary of the kind.
+    pub(super) fn new(first: u64, like: &S) -> Found<S> {
+        let mut open = like.clone();
+        open.clear();
+        Found { complete: Tree::new(first), open }
+    }
+
+    /// All segments before number `segment` are complete.
+    fn reach(&mut self, segment: u64) {
+        while self.complete.next() < segment {
+            self.complete.add(&mut self.open);
+            self.open.clear();
+        }
+    }
+
+    /// The sums of all segments before number `end`.
+    pub(super) fn until(mut self, end: u64) -> Tree<S> {
+        self.reach(end);
+        self.complete
+    }
+}
+
+impl<S: Summed + Clone> Collects for Found<S> {
+    const KIND: PassKind = S::KIND;
+
+    fn collect(&mut self, segment: u64, numbers: &[f64]) {
+        self.reach(segment);
+        self.open.add_numbers(numbers);
     }
 }
 
@@ -145,24 +199,24 @@ impl DevicePasses {
 
     /// Begins to evaluate the model at `params`; sums that wait are forgotten.
     pub(super) fn begin(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
-        self.sums.taken = 0;
+        self.sums.segments.clear();
         self.inputs.set(params, columns)
     }
 
-    /// Adds what has been found to `sum` where no other launch has room for its sums.
-    pub(super) fn collect_if_full<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
-        if self.sums.is_full() { self.sums.collect(sum) } else { Ok(()) }
+    /// Hands over what has been found where no other launch has room for its sums.
+    pub(super) fn collect_if_full(&mut self, to: &mut impl Collects) -> Result<(), DriverError> {
+        if self.sums.is_full() { self.sums.collect(to) } else { Ok(()) }
     }
 
-    /// Queues the sums over the points in `part`, for which there is room.
+    /// Queues the sums over the points in `part`, which are of one segment and for which there is room.
     pub(super) fn queue(
         &mut self,
-        kind: PassKind,
+        (kind, segment): (PassKind, u64),
         points: &DevicePoints,
         part: Range<usize>,
     ) -> Result<(), DriverError> {
         let count = part.len();
-        let out = self.sums.next();
+        let out = self.sums.next(segment);
         let data = points.data(self.loss_scale, part);
         let passes = &*self.kernels.passes;
         let multiprocessors = passes.driver.properties().multiprocessors;
@@ -224,8 +278,8 @@ pub(super) struct PartialSums {
     /// Numbers of a slot.
     width: usize,
     count: usize,
-    /// Slots that were handed out.
-    taken: usize,
+    /// Of the slots that were handed out, which segment each is for.
+    segments: Vec<u64>,
     staged: Vec<f64>,
 }
 
@@ -240,30 +294,31 @@ impl PartialSums {
             true => Buffer::mapped::<f64>(driver, width * count)?,
             false => Buffer::of::<f64>(driver, width * count)?,
         };
-        Ok(PartialSums { out, width, count, taken: 0, staged: vec![0.0; width * count] })
+        let staged = vec![0.0; width * count];
+        Ok(PartialSums { out, width, count, segments: Vec::with_capacity(count), staged })
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.taken == self.count
+        self.segments.len() == self.count
     }
 
-    /// The next slot, of those that are not full.
-    fn next(&mut self) -> u64 {
+    /// The next slot, of those that are not full, for points of a segment.
+    fn next(&mut self, segment: u64) -> u64 {
         debug_assert!(!self.is_full());
-        let at = self.out.address() + (self.taken * self.width * size_of::<f64>()) as u64;
-        self.taken += 1;
-        at
+        let before = self.segments.len() * self.width * size_of::<f64>();
+        self.segments.push(segment);
+        self.out.address() + before as u64
     }
 
-    /// Waits for the launches, adds what they left to `sum` in their order, and empties all slots.
-    pub(super) fn collect<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
-        let found = &mut self.staged[..self.taken * self.width];
-        self.taken = 0;
-        if found.is_empty() {
-            return Ok(());
+    /// Waits for the launches, hands over what they left in their order, and empties all slots.
+    pub(super) fn collect(&mut self, to: &mut impl Collects) -> Result<(), DriverError> {
+        let found = &mut self.staged[..self.segments.len() * self.width];
+        if !found.is_empty() {
+            self.out.read(Queue::Work, 0, found)?;
         }
-        self.out.read(Queue::Work, 0, found)?;
-        found.chunks_exact(self.width).for_each(|numbers| sum.add_numbers(numbers));
+        for (numbers, segment) in found.chunks_exact(self.width).zip(self.segments.drain(..)) {
+            to.collect(segment, numbers);
+        }
         Ok(())
     }
 }

@@ -91,6 +91,11 @@ pub(crate) fn preferred() -> Result<usize, NoCuda> {
     device(ordinal).map(|_| ordinal)
 }
 
+/// Whether `DUALFIT_DEVICE` names the device for fits that name none.
+pub(crate) fn names_one() -> bool {
+    env::var_os("DUALFIT_DEVICE").is_some_and(|value| !value.is_empty())
+}
+
 fn is_forced(variable: Option<&OsStr>) -> bool {
     variable.is_some_and(|value| !value.is_empty() && value != "0")
 }

@@ -5,7 +5,7 @@
 use super::compiled_model::FitKernels;
 use super::device_points::{DevicePoints, bytes_per_point};
 use super::driver::{Driver, DriverError, Queue};
-use super::passes::{DevicePasses, PassKind, Summed};
+use super::passes::{Collects, DevicePasses, PassKind, Summed};
 use crate::data::points::Points;
 use std::ops::Range;
 use std::sync::Arc;
@@ -76,7 +76,10 @@ impl DeviceStream {
             return Err(misused("a chunk is of another kind than those before"));
         }
         let added = match self.pass == Some(S::KIND) {
-            true => self.rooms.pass_over(&mut self.passes, points, sum),
+            true => {
+                let all = 0..points.len();
+                self.rooms.pass_over(&mut self.passes, (points, all), 0, sum)
+            }
             false => Err(misused("no pass was begun")),
         };
         added.inspect_err(|_| self.pass = None)
@@ -160,22 +163,23 @@ impl DoubleBuffer {
         self.rooms[0].takes(points)
     }
 
-    /// Queues a pass over `points`, as many at a time as a room takes; `sum` gets what was found as far
-    /// as slots are needed again.
-    pub(super) fn pass_over<S: Summed>(
+    /// Queues a pass over those of `points` in `range`, which are of one segment, as many at a time as a room takes; `to` gets
+    /// what was found as far as slots are needed again.
+    pub(super) fn pass_over<C: Collects>(
         &mut self,
         passes: &mut DevicePasses,
-        points: &Points<'_>,
-        sum: &mut S,
+        (points, range): (&Points<'_>, Range<usize>),
+        segment: u64,
+        to: &mut C,
     ) -> Result<(), DriverError> {
         let capacity = self.capacity();
-        for start in (0..points.len()).step_by(capacity) {
-            let end = points.len().min(start.saturating_add(capacity));
+        for start in range.clone().step_by(capacity) {
+            let end = range.end.min(start.saturating_add(capacity));
             let room = self.fill(points, start..end)?;
             // The upload is on its way while the host waits for the launch before.
-            passes.collect_if_full(sum)?;
+            passes.collect_if_full(to)?;
             passes.kernels.passes.driver.fence()?;
-            passes.queue(S::KIND, room, 0..room.points)?;
+            passes.queue((C::KIND, segment), room, 0..room.points)?;
         }
         Ok(())
     }

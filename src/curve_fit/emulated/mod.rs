@@ -13,6 +13,9 @@ mod faults;
 #[path = "../../../tests/support/questions.rs"]
 mod questions;
 mod same_answer;
+#[path = "../../../tests/support/several.rs"]
+mod several;
+mod several_devices;
 mod stream_faults;
 #[path = "../../../tests/support/streams.rs"]
 mod streams;

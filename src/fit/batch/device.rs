@@ -1,16 +1,16 @@
-//! A batch on a device, chunk by chunk, with the host at hand: for fits that the kernel cannot decide, and for all that
-//! are left where the device fails and may be done without.
+//! A batch on devices, chunk by chunk, with the host at hand: for fits that the kernel cannot decide, and for all that are left
+//! where the devices fail and may be done without.
 
 use super::arrays::BatchPart;
 use super::engine::{self, BatchRequest};
-use super::pipeline::Pipeline;
+use super::pipeline::{FitQueue, Pipeline};
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::{
     Batch, BatchNumbers, BatchUnits, Counts, FitEnd, Job, KernelRules,
 };
-use crate::backend::cuda::device::{Device, LoadError};
+use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::Properties;
 use crate::data::batch::Deviations;
 use crate::data::loss::Loss;
@@ -22,7 +22,10 @@ use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
 use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
 use crate::solver::termination::Termination;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{Builder, scope};
 
 /// Bytes of a chunk at most: beyond this a device is busy long enough. The first upload overlaps with nothing,
 /// and takes the bus a millisecond or two.
@@ -47,36 +50,42 @@ pub(super) fn most_seconds(request: &BatchRequest<'_>, device: &Properties) -> f
     if request.is_watched() || device.has_time_limit { SECONDS_WATCHED } else { SECONDS }
 }
 
-/// A device that is to make a batch, and its kernels.
+/// Devices that are to make a batch, and their kernels.
 pub(crate) struct BatchOnDevice<'a> {
     /// The data, if they are on it.
     pub(crate) resident: Option<&'a Resident>,
-    pub(crate) device: Arc<Device>,
+    /// One at least; each with the fits of a launch at most.
+    pub(crate) devices: Vec<(Arc<Device>, usize)>,
     pub(crate) units: Arc<BatchUnits>,
-    /// Fits of a launch at most.
-    pub(crate) fits: usize,
-    /// Whether the CPU goes on if the device fails.
+    /// Whether covariance matrices are kept.
+    pub(crate) covariances: bool,
+    /// Whether the CPU goes on if all devices fail.
     pub(crate) take_over: bool,
 }
 
-/// How a batch went on a device.
+/// How a batch went on devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeviceRun {
     /// Launches, each for a chunk of the fits.
     pub(crate) chunks: usize,
-    /// Fits that the device left to the host.
+    /// Fits that devices left to the host.
     pub(crate) by_host: usize,
+    /// Why devices left their fits to others.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) moved: Vec<String>,
     /// Why the CPU had to make the rest.
     pub(crate) failed: Option<String>,
 }
 
 impl DeviceRun {
-    pub(super) fn followed_by(self, more: DeviceRun) -> DeviceRun {
+    pub(super) fn followed_by(mut self, more: DeviceRun) -> DeviceRun {
+        self.moved.extend(more.moved);
         DeviceRun {
             chunks: self.chunks + more.chunks,
             by_host: self.by_host + more.by_host,
             failed: self.failed.or(more.failed),
+            moved: self.moved,
         }
     }
 }
@@ -113,77 +122,155 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
 /// Makes all fits of `out`.
 ///
 /// # Errors
-/// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the device refused.
+/// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the last device refused.
 pub(crate) fn run(
     request: &BatchRequest<'_>,
     on: &BatchOnDevice<'_>,
     out: BatchPart<'_>,
 ) -> Result<DeviceRun> {
-    let mut course = DeviceRun::default();
-    if out.len() == 0 {
-        return Ok(course);
-    }
-    let job = job(request, !out.covariances.is_empty());
-    match Batch::new(&on.device, &on.units, job, on.resident) {
-        Ok(batch) => run_chunks(request, on, &batch, out, &mut course)?,
-        Err(error) if on.take_over => take_over(request, out, said(error), &mut course)?,
-        Err(error) => return Err(not_loaded(&on.device, error)),
-    }
-    Ok(course)
-}
-
-fn said(error: LoadError) -> String {
-    match error {
-        LoadError::Driver(error) => error.to_string(),
-        LoadError::Compile { .. } => "its kernel does not compile".into(),
-    }
-}
-
-/// The CPU makes the rest.
-fn take_over(
-    request: &BatchRequest<'_>,
-    rest: BatchPart<'_>,
-    failed: String,
-    course: &mut DeviceRun,
-) -> Result<()> {
-    course.by_host += rest.len();
-    course.failed = Some(failed);
-    engine::run(request, rest)
-}
-
-fn run_chunks(
-    request: &BatchRequest<'_>,
-    on: &BatchOnDevice<'_>,
-    batch: &Batch<'_>,
-    mut rest: BatchPart<'_>,
-    course: &mut DeviceRun,
-) -> Result<()> {
-    let mut found = BatchNumbers::default();
-    let bytes = if request.is_watched() { WATCHED } else { CHUNK };
-    let end = rest.first + rest.len();
-    let mut pipeline = Pipeline::new(batch, &*on.device.driver, end, bytes, on.fits);
-    while rest.len() > 0 && !request.is_cancelled() {
-        let _span = span!(DEBUG, "portion", first = rest.first);
-        let range = match pipeline.next(rest.first, &mut found) {
-            Ok(range) => range,
-            Err(error) if on.take_over => {
-                return take_over(request, rest, error.to_string(), course);
+    let mut host = Host {
+        request,
+        finished: out.first,
+        course: DeviceRun::default(),
+        stopped: out.len() == 0,
+    };
+    let queue = FitQueue::new(out);
+    let mut working: Vec<usize> = (0..on.devices.len()).collect();
+    while !(host.stopped || request.is_cancelled() || queue.is_empty()) {
+        for (device, error) in round(&working, on, &queue, &mut host)? {
+            working.retain(|&other| other != device);
+            if !working.is_empty() {
+                host.course.moved.push(error.to_string());
+            } else if on.take_over {
+                host.course.failed = Some(error.to_string());
+            } else {
+                return Err(error);
             }
-            Err(error) => return Err(failed(&on.device, error)),
-        };
-        let (mut part, tail) = rest.split(range.len());
-        rest = tail;
-        course.chunks += 1;
-        for index in 0..part.len() {
-            take(request, &found, index, &mut part);
         }
-        course.by_host += part.statuses.iter().filter(|&&s| s == FitStatus::NotRun).count();
-        engine::run(&BatchRequest { observer: None, ..*request }, part)?;
-        if tells_to_stop(request, range.end)? {
+        if working.is_empty() {
             break;
         }
     }
+    if host.course.failed.is_some() {
+        queue.into_rest().into_iter().try_for_each(|rest| host.take_over(rest))?;
+    }
+    Ok(host.course)
+}
+
+/// Lets these devices make fits of the queue, until it is empty or they have failed. Returns those that failed.
+///
+/// # Errors
+/// Of the host.
+fn round<'b>(
+    working: &[usize],
+    on: &BatchOnDevice<'_>,
+    queue: &FitQueue<'b>,
+    host: &mut Host<'_>,
+) -> Result<Vec<(usize, Error)>> {
+    let request = host.request;
+    if let [device] = *working {
+        let mut said = Ok(());
+        let made = make(request, (on, device), queue, |part, found| {
+            said = host.take(part, &found);
+            (said.is_ok() && !host.stopped).then_some(found)
+        });
+        return said.map(|()| made.err().map(|error| (device, error)).into_iter().collect());
+    }
+    scope(|scope| {
+        let (sender, made) = sync_channel(working.len());
+        let threads = working.iter().filter_map(|&device| {
+            let sender = sender.clone();
+            let work = move || {
+                let hand_over =
+                    |part, found| sender.send((part, found)).ok().map(|()| BatchNumbers::default());
+                make(request, (on, device), queue, hand_over).map_err(|error| (device, error))
+            };
+            Builder::new().spawn_scoped(scope, work).ok()
+        });
+        let threads: Vec<_> = threads.collect();
+        drop(sender);
+        if threads.is_empty() {
+            return round(&working[..1], on, queue, host);
+        }
+        let said = host.take_all(made);
+        let ended =
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let failed = ended.filter_map(std::result::Result::err).collect();
+        said.map(|()| failed)
+    })
+}
+
+/// Makes fits of the queue on a device. What was found is handed over with its fits; there is room for more in what comes back,
+/// if anything does.
+fn make<'b>(
+    request: &BatchRequest<'_>,
+    (on, device): (&BatchOnDevice<'_>, usize),
+    queue: &FitQueue<'b>,
+    mut hand_over: impl FnMut(BatchPart<'b>, BatchNumbers) -> Option<BatchNumbers>,
+) -> Result<()> {
+    let (device, fits) = &on.devices[device];
+    let job = job(request, on.covariances);
+    let batch = Batch::new(device, &on.units, job, on.resident);
+    let batch = batch.map_err(|error| not_loaded(device, error))?;
+    let bytes = if request.is_watched() { WATCHED } else { CHUNK };
+    let mut pipeline = Pipeline::new(&batch, &*device.driver, queue, bytes, *fits);
+    let mut found = BatchNumbers::default();
+    while !request.is_cancelled() {
+        let Some(part) = pipeline.next(&mut found).map_err(|error| failed(device, error))? else {
+            break;
+        };
+        match hand_over(part, found) {
+            Some(room) => found = room,
+            None => break,
+        }
+    }
     Ok(())
+}
+
+/// What the host does for the devices.
+struct Host<'r> {
+    request: &'r BatchRequest<'r>,
+    /// Fits that are done.
+    finished: usize,
+    course: DeviceRun,
+    /// Whether nothing more is wanted.
+    stopped: bool,
+}
+
+impl Host<'_> {
+    /// Sees to the fits of a chunk: takes what was found, makes what the device left, and tells the observer.
+    fn take(&mut self, mut part: BatchPart<'_>, found: &BatchNumbers) -> Result<()> {
+        let request = self.request;
+        let _span = span!(DEBUG, "portion", first = part.first);
+        self.course.chunks += 1;
+        self.finished += part.len();
+        for index in 0..part.len() {
+            take(request, found, index, &mut part);
+        }
+        self.course.by_host += part.statuses.iter().filter(|&&s| s == FitStatus::NotRun).count();
+        engine::run(&BatchRequest { observer: None, ..*request }, part)?;
+        self.stopped = tells_to_stop(request, self.finished)? || request.is_cancelled();
+        Ok(())
+    }
+
+    /// Sees to the chunks of several devices as they come.
+    fn take_all(&mut self, made: Receiver<(BatchPart<'_>, BatchNumbers)>) -> Result<()> {
+        for (part, found) in made {
+            self.take(part, &found)?;
+            if self.stopped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes fits in place of the devices, which have failed.
+    fn take_over(&mut self, rest: BatchPart<'_>) -> Result<()> {
+        let (finished, fits) = (self.finished, rest.len());
+        self.course.by_host += fits;
+        self.finished += fits;
+        engine::run_after(self.request, finished, rest)
+    }
 }
 
 /// Takes what the device found of the `index`-th fit of `out`, if it made it.

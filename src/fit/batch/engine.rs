@@ -134,6 +134,15 @@ impl<'a> BatchRequest<'a> {
 /// # Errors
 /// [`Error::ObserverPanicked`]; the fits that are finished are in `out`.
 pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> {
+    run_after(request, out.first, out)
+}
+
+/// As [`run`], when so many fits are done already.
+pub(super) fn run_after(
+    request: &BatchRequest<'_>,
+    finished: usize,
+    out: BatchPart<'_>,
+) -> Result<()> {
     if out.len() == 0 {
         return Ok(());
     }
@@ -145,7 +154,7 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> 
         portion: (SAMPLES / samples.max(1)).clamp(1, share.clamp(ABREAST, MOST)),
         rooms: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
-        tally: Mutex::new(BatchTally { finished: out.first, panic: None }),
+        tally: Mutex::new(BatchTally { finished, panic: None }),
     };
     threads::map(portions(out, crew.portion), |part| crew.make(part));
     let tally = crew.tally.into_inner().unwrap_or_else(PoisonError::into_inner);

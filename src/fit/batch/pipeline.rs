@@ -1,103 +1,160 @@
-//! Chunks of a batch on a device: while the kernel makes the fits of one the next is uploaded, and its fits
-//! are under way while what was found is read back and the host sees to it.
+//! Chunks of a batch on devices, which take them from one queue: while a kernel makes the fits of one chunk the next is uploaded,
+//! and its fits are under way while what was found is read back and the host sees to it.
 
+use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
+use crate::threads::lock;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// The part of a device's free memory that chunks may take.
 const FILL: f64 = 0.9;
 
-/// A batch whose chunks are made one after the other.
-pub(super) struct Pipeline<'a> {
+/// The fits that no device has made yet, for several devices to take from.
+pub(super) struct FitQueue<'b>(Mutex<Vec<BatchPart<'b>>>);
+
+impl<'b> FitQueue<'b> {
+    pub(super) fn new(fits: BatchPart<'b>) -> FitQueue<'b> {
+        FitQueue(Mutex::new(vec![fits]))
+    }
+
+    /// Some fits; `chunk` says how many, at least one, of those that follow one another, which are the first of all.
+    fn take(&self, chunk: impl FnOnce(Range<usize>) -> usize) -> Option<BatchPart<'b>> {
+        let mut parts = lock(&self.0);
+        let first = (0..parts.len()).min_by_key(|&at| parts[at].first)?;
+        let part = parts.swap_remove(first);
+        let fits = chunk(part.first..part.first + part.len());
+        let (taken, rest) = part.split(fits);
+        if rest.len() > 0 {
+            parts.push(rest);
+        }
+        Some(taken)
+    }
+
+    /// Fits that could not be made.
+    fn put_back(&self, fits: BatchPart<'b>) {
+        lock(&self.0).push(fits);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
+    /// What is left, in its order.
+    pub(super) fn into_rest(self) -> Vec<BatchPart<'b>> {
+        let mut rest = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rest.sort_by_key(|part| part.first);
+        rest
+    }
+}
+
+/// A batch whose chunks a device makes one after the other.
+pub(super) struct Pipeline<'a, 'b> {
     batch: &'a Batch<'a>,
     driver: &'a dyn Driver,
-    /// The end of the last fit.
-    end: usize,
+    queue: &'a FitQueue<'b>,
     /// Bytes of a chunk at most, as asked for, and as there is memory.
     asked: usize,
     bytes: usize,
     /// Fits of a chunk at most: fewer than there is room for, where each takes long or once memory was refused.
     fits: usize,
-    under_way: Option<Result<Launched, DriverError>>,
+    under_way: Option<Result<Launched<'b>, DriverError>>,
 }
 
 /// A chunk whose kernel was launched.
-struct Launched {
-    range: Range<usize>,
+struct Launched<'b> {
+    part: BatchPart<'b>,
     chunk: FitChunk,
 }
 
-impl<'a> Pipeline<'a> {
-    /// For the fits before `end`; `asked`: bytes of a chunk at most; `fits`: its fits at most, one at least.
+impl<'a, 'b> Pipeline<'a, 'b> {
+    /// For fits of the queue; `asked`: bytes of a chunk at most; `fits`: its fits at most, one at least.
     pub(super) fn new(
         batch: &'a Batch<'a>,
         driver: &'a dyn Driver,
-        end: usize,
+        queue: &'a FitQueue<'b>,
         asked: usize,
         fits: usize,
-    ) -> Pipeline<'a> {
-        let bytes = asked;
-        Pipeline { batch, driver, end, asked, bytes, fits, under_way: None }
+    ) -> Pipeline<'a, 'b> {
+        Pipeline { batch, driver, queue, asked, bytes: asked, fits, under_way: None }
     }
 
-    /// Waits for some of the fits from `first` on, the end of those before, and leaves in `found` what the
-    /// device found of them.
+    /// Waits for some of the fits, and leaves in `found` what the device found of them; none when the queue is empty. After an
+    /// error those that the device had are in the queue again.
     pub(super) fn next(
         &mut self,
-        first: usize,
         found: &mut BatchNumbers,
-    ) -> Result<Range<usize>, DriverError> {
-        let Launched { range, chunk } = match self.under_way.take() {
+    ) -> Result<Option<BatchPart<'b>>, DriverError> {
+        let Launched { part, chunk } = match self.under_way.take() {
             Some(launched) => launched?,
-            None => self.begin(first)?,
+            None => match self.begin()? {
+                Some(launched) => launched,
+                None => return Ok(None),
+            },
         };
-        let following = self.range(range.end);
-        let launched = (!following.is_empty()).then(|| {
-            let chunk = self.batch.bring(following.clone())?;
-            self.batch.launch(&chunk)?;
-            Ok(Launched { range: following, chunk })
-        });
+        let following = self.queue.take(|fits| self.of_chunk(fits, self.bytes));
+        let launched = following.map(|part| self.launch(part));
         // What the next has queued is behind a fence.
         let queue = if let Some(Ok(_)) = launched { Queue::Ahead } else { Queue::Work };
-        chunk.read(queue, found)?;
+        if let Err(error) = chunk.read(queue, found) {
+            self.queue.put_back(part);
+            if let Some(Ok(Launched { part, .. })) = launched {
+                self.queue.put_back(part);
+            }
+            return Err(error);
+        }
         // The next is told of what has failed. What only lacks memory begins anew without this chunk, and
         // smaller if need be.
         let no_memory =
             |launched: &Result<_, _>| matches!(launched, Err(DriverError::OutOfMemory { .. }));
         self.under_way = launched.filter(|launched| !no_memory(launched));
-        Ok(range)
+        Ok(Some(part))
     }
 
     /// As many fits as there is memory for, half of it where others follow: half of what was refused until
     /// it is granted.
-    fn begin(&mut self, first: usize) -> Result<Launched, DriverError> {
+    fn begin(&mut self) -> Result<Option<Launched<'b>>, DriverError> {
         let free = (FILL * self.driver.memory()?.free as f64) as usize;
-        self.bytes = self.asked.min(free);
-        if self.range(first).end < self.end {
-            self.bytes = self.asked.min(free / 2);
-        }
         loop {
-            let range = self.range(first);
-            let brought = self.batch.bring(range.clone()).and_then(|chunk| {
-                self.batch.launch(&chunk)?;
-                Ok(chunk)
-            });
-            match brought {
-                Err(DriverError::OutOfMemory { .. }) if range.len() > 1 => {
-                    self.fits = range.len() / 2;
+            let mut bytes = self.asked.min(free);
+            let part = self.queue.take(|fits| {
+                let end = fits.end;
+                let chunk = self.of_chunk(fits.clone(), bytes);
+                if fits.start + chunk == end {
+                    return chunk;
                 }
-                brought => return brought.map(|chunk| Launched { range, chunk }),
+                bytes = self.asked.min(free / 2);
+                self.of_chunk(fits, bytes)
+            });
+            let Some(part) = part else { return Ok(None) };
+            self.bytes = bytes;
+            let fits = part.len();
+            match self.launch(part) {
+                Err(DriverError::OutOfMemory { .. }) if fits > 1 => self.fits = fits / 2,
+                launched => return launched.map(Some),
             }
         }
     }
 
-    /// The fits of the chunk that begins with `first`.
-    fn range(&self, first: usize) -> Range<usize> {
-        if first >= self.end {
-            return first..first;
+    /// Brings a chunk to the device and queues its kernel; its fits are in the queue again where that fails.
+    fn launch(&self, part: BatchPart<'b>) -> Result<Launched<'b>, DriverError> {
+        let brought = self.batch.bring(part.first..part.first + part.len()).and_then(|chunk| {
+            self.batch.launch(&chunk)?;
+            Ok(chunk)
+        });
+        match brought {
+            Ok(chunk) => Ok(Launched { part, chunk }),
+            Err(error) => {
+                self.queue.put_back(part);
+                Err(error)
+            }
         }
-        let most = first.saturating_add(self.fits);
-        first..self.batch.chunk(first, self.bytes).end.min(most).min(self.end)
+    }
+
+    /// How many of these fits are a chunk of so many bytes.
+    fn of_chunk(&self, fits: Range<usize>, bytes: usize) -> usize {
+        let chunk = self.batch.chunk(fits.start, bytes).len();
+        chunk.min(self.fits).min(fits.len())
     }
 }

@@ -6,6 +6,7 @@ use crate::backend::choice::Workload;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{BatchUnits, bytes_per_sample};
 use crate::backend::cuda::compiled_model::CompiledModel;
+use crate::backend::cuda::device::Device;
 use crate::error::Result;
 use crate::fit::placement::{
     ALL_FIXED, ERRORS_IN_X, Estimate, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded,
@@ -46,19 +47,35 @@ pub(crate) fn place<'a>(
         on_cpu: on_threads(|threads| costs.batch_on_cpu(&work, size, threads)),
         compile: costs.batch_compile_seconds(),
         is_loaded: Box::new(|device| units.are_loaded(device)),
-        on_device: Box::new(|device| costs.batch_on_device(&work, size, device.properties())),
+        on_devices: Box::new(|device, devices| {
+            let share = Workload { points: work.points.div_ceil(devices), ..work };
+            let size = (size.0.div_ceil(devices), size.1);
+            costs.batch_on_device(&share, size, device.properties())
+        }),
+        most_devices: size.0,
     };
     let resident = match wanted.uploaded() {
         Uploaded::Batch(resident) => Some(resident),
         _ => None,
     };
-    Placement::choose(wanted, estimate, |device, take_over| {
-        let seconds = most_seconds(request, device.properties());
-        let fits = costs.fits_of_launch(&work, size, device.properties(), seconds);
-        Ok(BatchOnDevice { resident, device, units: units.clone(), fits, take_over })
+    Placement::choose(wanted, estimate, |devices, take_over| {
+        let share = match devices.len() {
+            1 => usize::MAX,
+            several => size.0.div_ceil(CHUNKS * several),
+        };
+        let with_fits = |device: Arc<Device>| {
+            let seconds = most_seconds(request, device.properties());
+            let fits = costs.fits_of_launch(&work, size, device.properties(), seconds);
+            (device, fits.min(share))
+        };
+        let devices = devices.into_iter().map(with_fits).collect();
+        let units = units.clone();
+        Ok(BatchOnDevice { resident, devices, units, covariances, take_over })
     })
 }
 
+/// Chunks for each of several devices, so that none waits long for the last.
+const CHUNKS: usize = 4;
 const CPU: &str = "use Backend::Auto or Backend::Cpu";
 const NO_ROOM: Obstacle =
     Obstacle::Refused("a batch of fits too large for a block's shared memory", CPU);

@@ -94,15 +94,16 @@ impl<'a> StreamSupply<'a> {
             };
             let is_loaded = |device: &Device| printed.is_loaded(device, &variant);
             // A stream is uploaded in every pass.
-            Estimate::of_passes(wanted.costs, work, PASSES, is_loaded)
+            Estimate::of_passes(wanted.costs, work, (PASSES, 1), is_loaded)
         };
-        Placement::choose(wanted, estimate, |device, take_over| {
+        Placement::choose(wanted, estimate, |mut devices, take_over| {
+            devices.truncate(1);
+            let mut loaded = Loaded::new(devices, take_over);
             let begun = Instant::now();
-            let kernels = printed.kernels(&device, &variant);
-            let (_, origin) = kernels.map_err(|error| not_loaded(&device, error))?;
-            let compile_seconds = begun.elapsed().as_secs_f64();
-            let upload_seconds = 0.0;
-            let loaded = Loaded { device, take_over, upload_seconds, compile_seconds, origin };
+            let kernels = printed.kernels(loaded.first(), &variant);
+            let (_, origin) = kernels.map_err(|error| not_loaded(loaded.first(), error))?;
+            loaded.compile_seconds = begun.elapsed().as_secs_f64();
+            loaded.origin = origin;
             Ok(StreamOnDevice { loaded, printed })
         })
     }
@@ -129,8 +130,8 @@ impl<'a> StreamSupply<'a> {
         let overview = lock(&self.passes).overview()?;
         let (kernels, _) = on
             .printed
-            .kernels(&on.loaded.device, &self.variant(loss, overview.estimator))
-            .map_err(|error| not_loaded(&on.loaded.device, error))?;
+            .kernels(on.loaded.first(), &self.variant(loss, overview.estimator))
+            .map_err(|error| not_loaded(on.loaded.first(), error))?;
         let scale = overview.kernel_scale(loss);
         let sizes = (on.printed.program.params.len(), on.printed.free());
         let passes = lock(&self.passes);
@@ -140,7 +141,7 @@ impl<'a> StreamSupply<'a> {
         };
         passes
             .like(&overview, |like| DeviceStream::new(kernels, like, capacity, scale, sizes))
-            .map_err(|error| failed(&on.loaded.device, error))
+            .map_err(|error| failed(on.loaded.first(), error))
     }
 }
 

@@ -276,7 +276,7 @@ fn everything_that_a_fit_refuses_is_refused() {
     refuse(&wave(), &[1.0, 1.0, 40.0], &["`w`", "40"]);
     refuse(&wave().loss(Loss::Huber { scale: -1.0 }), &START, &["scale"]);
     refuse(&wave().fix("z"), &START, &["`z`"]);
-    refuse(&wave().backend(Backend::Cuda(99)), &START, &["CUDA"]);
+    refuse(&wave().backend(Backend::cuda(99)), &START, &["CUDA"]);
     let constant = CurveFit::new(|x, [_]: [Var; 1]| x * 2.0).bound("p0", 0.0..=1.0);
     refuse(&constant, &[1.0], &["does not depend"]);
     let given = asked.clone().also_from([1.0, 2.0]);

@@ -3,6 +3,7 @@
 
 use crate::words::did_you_mean;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use dualfit::device::Devices;
 use dualfit::{Backend, CurveFit, Loss};
 
 /// A range; ±∞ where an end is open.
@@ -122,14 +123,20 @@ pub(crate) fn loss(text: &str) -> Said<Loss> {
     }
 }
 
-/// `auto`, `cpu`, or a device's number.
+/// `auto`, `cpu`, `cuda` for all devices, or devices' numbers.
 pub(crate) fn backend(text: &str) -> Said<Backend> {
     match text {
         "auto" => Ok(Backend::Auto),
         "cpu" => Ok(Backend::Cpu),
-        _ => text.parse().map(Backend::Cuda).map_err(|_| {
-            "it is auto, cpu, or the number of a device that `dualfit devices` lists".into()
-        }),
+        "cuda" => Ok(Backend::cuda(Devices::All)),
+        _ => {
+            let numbers = text.split(',').map(|number| number.trim().parse());
+            let numbers: Result<Vec<usize>, _> = numbers.collect();
+            numbers.map(|numbers| Backend::cuda(&numbers[..])).map_err(|_| {
+                "it is auto, cpu, cuda for all devices, or numbers that `dualfit devices` lists: 0,1"
+                    .into()
+            })
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod many;
 mod passes;
 mod precision;
 mod random_programs;
+mod shares;
 mod solver;
 mod streamed;
 mod streamed_faults;

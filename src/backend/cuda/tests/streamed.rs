@@ -9,7 +9,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{DevicePoints, storages, weighting};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
-use crate::backend::cuda::evaluator::{Cuda, PointsAt};
+use crate::backend::cuda::evaluator::{Cuda, PointsAt, Share};
 use crate::backend::cuda::memory::{Buffer, Pooled};
 use crate::backend::cuda::passes::{PassKind, Summed};
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
@@ -23,6 +23,7 @@ use crate::data::sigma::Sigma;
 use crate::model::program::Program;
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
+use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
 
 /// One compiler and one cache for all tests, so that kernels are compiled once.
@@ -80,13 +81,13 @@ impl Trial {
 pub(super) struct Case {
     pub(super) n: usize,
     pub(super) x: Vec<f64>,
-    y: Vec<f64>,
-    sigma: Option<Vec<f64>>,
-    constant_sigma: Option<f64>,
-    mask: Option<Vec<bool>>,
-    single: Option<(Vec<f32>, Vec<f32>)>,
-    counts: bool,
-    loss: Option<Loss>,
+    pub(super) y: Vec<f64>,
+    pub(super) sigma: Option<Vec<f64>>,
+    pub(super) constant_sigma: Option<f64>,
+    pub(super) mask: Option<Vec<bool>>,
+    pub(super) single: Option<(Vec<f32>, Vec<f32>)>,
+    pub(super) counts: bool,
+    pub(super) loss: Option<Loss>,
 }
 
 impl Case {
@@ -247,20 +248,37 @@ impl Case {
 
     /// The same by launches of at most so many points.
     fn by_launches(&self, device: &Arc<Device>, capacity: Option<usize>, most: usize) -> Sums {
+        self.by_shares(device, (capacity, most), usize::MAX, &[0, self.x.len()])
+    }
+
+    /// The same by shares of the points that end where these are cut, by segments of so many points.
+    pub(super) fn by_shares(
+        &self,
+        device: &Arc<Device>,
+        (capacity, most): (Option<usize>, usize),
+        segment: usize,
+        cuts: &[usize],
+    ) -> Sums {
         let points = self.all();
-        let resident = DevicePoints::of(&device.driver, &points).expect("room");
-        let place = match capacity {
-            None => PointsAt::Whole(&resident),
-            Some(capacity) => {
-                let rooms = DoubleBuffer::of(&device.driver, &points, capacity).expect("rooms");
-                PointsAt::Chunks(Box::new(rooms))
-            }
+        let ranges = || cuts.windows(2).map(|ends| ends[0]..ends[1]);
+        let of = |range| DevicePoints::of(&device.driver, &points, range, segment).expect("room");
+        let resident: Vec<DevicePoints> = ranges().map(of).collect();
+        let (scale, sizes) = ((self.scale(), segment.min(points.len())), (self.n, self.n));
+        let share = |(range, resident)| {
+            let place = match capacity {
+                None => PointsAt::Whole(resident),
+                Some(capacity) => {
+                    let rooms = DoubleBuffer::of(&device.driver, &points, capacity).expect("rooms");
+                    PointsAt::Chunks(Box::new(rooms))
+                }
+            };
+            let mut kernels = self.kernels(device).expect("kernels");
+            kernels.most_points = most;
+            Share::new(kernels, (0, range), place, scale, sizes).expect("a share")
         };
-        let (scale, sizes) = (self.scale(), (self.n, self.n));
-        let mut kernels = self.kernels(device).expect("kernels");
-        kernels.most_points = most;
-        let cuda = Cuda::new(kernels, &points, place, scale, sizes).expect("an evaluator");
-        let cuda = std::cell::RefCell::new(cuda);
+        let shares = ranges().zip(&resident).map(share).collect();
+        let alone = |_, _, error: &DriverError| panic!("{error}");
+        let cuda = RefCell::new(Cuda::new(shares, &points, segment, Box::new(alone)));
         self.evaluated(
             |p, c, out| cuda.borrow_mut().pass(p, c, out).expect("normal equations"),
             |p, c, out| cuda.borrow_mut().pass(p, c, out).expect("a factor"),
