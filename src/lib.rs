@@ -244,6 +244,7 @@ pub mod source {
     pub use crate::data::source::npy::NpySource;
     #[cfg(feature = "parquet")]
     pub use crate::data::source::parquet::ParquetSource;
+    pub use crate::data::source::range::RangeSource;
     pub use crate::data::source::raw::{RawFile, RawSource};
     #[cfg(feature = "arrow")]
     pub use crate::data::source::record_batches::RecordBatchSource;

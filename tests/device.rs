@@ -26,7 +26,7 @@ mod suite;
 #[path = "support/twins.rs"]
 mod twins;
 
-use dualfit::device::{Costs, Device, DeviceInfo, Processor};
+use dualfit::device::{Costs, Device, DeviceInfo, Devices, Processor};
 use dualfit::{Backend, CurveFit, Data, Error};
 
 /// The number of the device under test, or the reason why there is none.
@@ -122,6 +122,41 @@ fn auto_uses_the_device_or_says_why_it_cannot() {
     let small = decay().fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
     assert_eq!(small.stats().processor, Processor::Cpu);
     assert!(small.stats().reason.contains("too little"), "{}", small.stats().reason);
+}
+
+/// Of devices alike.
+#[test]
+fn auto_takes_all_devices_alike_unless_one_is_named() {
+    let Some(ordinal) = device() else { return };
+    let found = dualfit::device::devices().unwrap();
+    let name = &found[ordinal].name;
+    let alike = found.iter().filter(|device| device.name == *name).count();
+    let (x, y) = line(5000);
+    let costs = Costs::default().cpu_unit_seconds(1.0).startup_seconds(0.0).compile_seconds(0.0);
+    let model = decay().costs(costs.segment_points(1000_usize));
+    let fit = model.fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).unwrap();
+    let many = alike > 1 && std::env::var_os("DUALFIT_DEVICE").is_none();
+    let expected = if many { format!("{alike} \u{d7} {name}") } else { name.clone() };
+    assert_eq!(fit.stats().device, Some(expected), "{}", fit.stats().reason);
+    let one =
+        model.backend(Backend::cuda(ordinal)).fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]);
+    assert_eq!(fit.params(), one.unwrap().params());
+}
+
+#[test]
+fn devices_that_are_not_there_are_said() {
+    let Some(ordinal) = device() else { return };
+    let count = dualfit::device::devices().unwrap().len();
+    let (x, y) = line(100);
+    let fit = |backend| {
+        decay().backend(backend).fit(Data::new(&x, &y).unwrap(), [2.5, 0.8, 0.1]).map(|_| ())
+    };
+    let missing = fit(Backend::cuda([ordinal, count])).unwrap_err();
+    let said = format!("there is no CUDA device {count}, only {count} device(s)");
+    assert!(missing.to_string().contains(&said), "{missing}");
+    let none = fit(Backend::cuda([])).unwrap_err();
+    assert!(none.to_string().contains("the list of devices is empty"), "{none}");
+    fit(Backend::cuda(Devices::All)).unwrap();
 }
 
 #[test]

@@ -5,5 +5,6 @@
 mod decoded;
 mod parts;
 mod parts_batch;
+mod parts_streams;
 mod readers;
 mod stream;

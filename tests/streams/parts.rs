@@ -9,22 +9,22 @@ use dualfit::{
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const GROUP: usize = Part::GROUP as usize;
-const START: [f64; 3] = [2.0, 1.0, 0.3];
+pub(super) const GROUP: usize = Part::GROUP as usize;
+pub(super) const START: [f64; 3] = [2.0, 1.0, 0.3];
 
-fn decay() -> CurveFit {
+pub(super) fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
 }
 
 /// Without pattern, within ±0.5, the same in every run.
-fn noise(i: usize) -> f64 {
+pub(super) fn noise(i: usize) -> f64 {
     let mixed = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ (mixed >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 11) as f64
         / (1_u64 << 53) as f64
         - 0.5
 }
 
-fn points(n: usize) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn points(n: usize) -> (Vec<f64>, Vec<f64>) {
     let x: Vec<f64> = (0..n).map(|i| 4.0 * i as f64 / n as f64).collect();
     let y = x.iter().enumerate().map(|(i, x)| 2.5 * (-1.3 * x).exp() + 0.5 + 0.2 * noise(i));
     let y = y.collect();
@@ -32,7 +32,7 @@ fn points(n: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Everything that a user could see of a fit, as bits.
-fn bits(fit: &Fit) -> Vec<u64> {
+pub(super) fn bits(fit: &Fit) -> Vec<u64> {
     let numbers = [fit.params(), &fit.std_errors(), &[fit.cost()]].concat();
     numbers.into_iter().map(f64::to_bits).collect()
 }

@@ -23,7 +23,7 @@ Arrow files are floating-point numbers or integers.";
 const ENVIRONMENT: &str = "\
 NO_COLOR              if set, nothing is coloured
 DUALFIT_FORCE_CPU     if 1, no device is used, nor looked for
-DUALFIT_DEVICE        the device of --device auto; 0 by default
+DUALFIT_DEVICE        the one device of --device auto, which else takes the first and those like it
 DUALFIT_NVRTC         the library NVRTC, or its folder
 DUALFIT_CACHE_DIR     the folder of compiled kernels; off keeps them in memory
 CUDA_VISIBLE_DEVICES  the devices that the driver shows";

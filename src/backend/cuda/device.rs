@@ -230,8 +230,10 @@ pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
 
 /// The numbers of the devices that are meant, of those that there are.
 pub(crate) fn numbers(devices: Devices) -> Result<Vec<usize>, NoCuda> {
-    let found = probe::driver()?;
-    let numbers = devices.numbers(found.devices);
+    if let Devices::One(number) = devices {
+        return Ok(vec![number]);
+    }
+    let numbers = devices.numbers(probe::driver()?.devices);
     if numbers.is_empty() { Err(NoCuda::NoneNamed) } else { Ok(numbers) }
 }
 

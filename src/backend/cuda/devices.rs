@@ -106,7 +106,7 @@ impl fmt::Display for DeviceInfo {
 /// | variable | meaning |
 /// |---|---|
 /// | `DUALFIT_FORCE_CPU=1` | no device is used, nor looked for |
-/// | `DUALFIT_DEVICE=n` | the device of [`Backend::Auto`](crate::Backend::Auto); 0 by default |
+/// | `DUALFIT_DEVICE=n` | the one device of [`Backend::Auto`](crate::Backend::Auto), which else takes the first and those like it |
 /// | `CUDA_VISIBLE_DEVICES` | the driver shows these devices only, numbered from 0 |
 /// | `DUALFIT_NVRTC` | NVRTC's library or folder; several as in `PATH` |
 /// | `DUALFIT_CACHE_DIR` | the folder of compiled kernels; `off` keeps them in memory only |

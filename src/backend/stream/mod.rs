@@ -23,5 +23,5 @@ pub(crate) use pass_cache::{PassKey, Unfinished};
 pub(crate) use passes::{Holder, Kept, Passes, Watch};
 #[cfg(test)]
 pub(crate) use question::Answer;
-pub(crate) use question::Terms;
+pub(crate) use question::{Question, Terms};
 pub(crate) use streamed::StreamEvaluator;

@@ -1,18 +1,22 @@
 //! Fits whose points others hold: questions and answers are bytes, which any engine may carry.
 
+use super::part_points::PartPoints;
 use super::stream_fit::PointsAsked;
 use crate::backend::cpu::{Prepared, Scratch};
 use crate::backend::stream::{
-    Ask, Elsewhere, Envelope, Evaluated, FirstPass, GROUP_POINTS, Held, Holder, KnownErrors,
-    ModelDigest, Reply, Request, Said, Terms, read_envelope, read_reply, to_bytes,
+    Ask, Elsewhere, Envelope, Evaluated, FirstPass, GROUP_POINTS, Holder, ModelDigest, Question,
+    Reply, Request, Said, Terms, read_envelope, read_reply, to_bytes,
 };
 use crate::curve_fit::{CurveFit, Ready};
-use crate::data::points::{ColumnList, Given, Points};
+use crate::data::Data;
+use crate::data::loss::Estimator;
+use crate::data::overview::Overview;
+use crate::data::points::{Given, Points};
 use crate::data::sample::Sample;
-use crate::data::sigma::Weights;
+use crate::data::sigma::{Sigma, Weights};
 use crate::data::start::Start;
+use crate::data::stream::Stream;
 use crate::data::validate_stream::{Survey, pieces_of};
-use crate::data::{Data, Missing};
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
@@ -20,13 +24,11 @@ use crate::observe::span;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
 use std::io;
-use std::ops::Range;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Groups of a run.
-const RUN: u64 = 16;
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 13;
 /// Points that are kept to tell whether there are different ones.
@@ -54,7 +56,7 @@ const LEAST_SAMPLE: usize = 1 << 10;
 /// ```
 pub struct Part<'a> {
     curve: CurveFit,
-    data: Data<'a>,
+    points: PartPoints<'a>,
     first: u64,
     scratch: Scratch,
     /// Of the model, once it was asked for.
@@ -73,20 +75,48 @@ impl<'a> Part<'a> {
     /// `native_arrays`, which have to know all points.
     pub fn new(curve: &CurveFit, data: impl Into<Data<'a>>, first: u64) -> Result<Part<'a>> {
         let data = data.into();
-        if !first.is_multiple_of(GROUP_POINTS) {
-            let message = format!("{first} is no multiple of {GROUP_POINTS}, at which parts begin");
-            return Err(SourceError::new("the part", message).into());
-        }
         let remedy = "fit them where they are together, by fit";
-        curve.refuse_all_at_once("a part of the points", remedy)?;
         if !data.x_sigma.is_exact() {
             return Err(Error::ModelKind { what: "a part of points whose x has errors", remedy });
         }
         if let Weights::Covariance(_) = data.sigma {
             return Err(Error::ModelKind { what: "a part of correlated points", remedy });
         }
-        let (curve, scratch, digest) = (curve.clone(), Scratch::default(), OnceLock::new());
-        Ok(Part { curve, data, first, scratch, digest })
+        Part::of(curve, first, || Ok(PartPoints::Memory(data)))
+    }
+
+    /// Of points that come from a source, such as files, and are read anew for each question: no more of them are in memory at
+    /// a time than [`Stream::memory_limit`] allows. They are read once here, to be counted. Its answers are those of the same points
+    /// in memory; a sample and a checkpoint are the leader's.
+    ///
+    /// # Errors
+    /// As [`new`](Part::new), and what [`fit_stream`](CurveFit::fit_stream) says of a source.
+    pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
+        let stream = stream.into();
+        if curve.estimator == Estimator::Poisson && stream.points.sigma != Sigma::Unknown {
+            return Err(Error::NotForCounts { what: "sigma" });
+        }
+        Part::of(curve, first, || PartPoints::of(stream, first))
+    }
+
+    fn of(
+        curve: &CurveFit,
+        first: u64,
+        points: impl FnOnce() -> Result<PartPoints<'a>>,
+    ) -> Result<Part<'a>> {
+        if !first.is_multiple_of(GROUP_POINTS) {
+            let message = format!("{first} is no multiple of {GROUP_POINTS}, at which parts begin");
+            return Err(SourceError::new("the part", message).into());
+        }
+        let remedy = "fit them where they are together, by fit";
+        curve.refuse_all_at_once("a part of the points", remedy)?;
+        let (points, scratch, digest) = (points()?, Scratch::default(), OnceLock::new());
+        Ok(Part { curve: curve.clone(), points, first, scratch, digest })
+    }
+
+    /// Points that it holds.
+    pub fn n_points(&self) -> u64 {
+        self.points.len()
     }
 
     /// What these points answer to a question of the leader. What is wrong with them is an answer, too, which the leader
@@ -99,7 +129,7 @@ impl<'a> Part<'a> {
         let said = self.said(asked).unwrap_or_else(|error| {
             Said::Refused(format!("points from number {} on: {error}", self.first))
         });
-        let end = self.first + self.data.y.len() as u64;
+        let end = self.first + self.points.len();
         to_bytes(&Reply::new(self.first..end, said)).map_err(|why| invalid("no answer", &why))
     }
 
@@ -111,133 +141,107 @@ impl<'a> Part<'a> {
             let message = "the leader asks about another model, or with other parameters fixed";
             return Err(SourceError::new("the part", message).into());
         }
-        let scratch = std::mem::take(&mut self.scratch);
-        let mut answering = Answering { part: self, ready: &ready, free: free.len(), scratch };
-        let said = answering.to(asked.request);
-        self.scratch = answering.scratch;
-        said
-    }
-
-    /// The points in runs of whole groups, after each of which there may be no more to be found.
-    fn runs(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        self.in_steps(RUN * GROUP_POINTS)
-    }
-
-    fn in_steps(&self, step: u64) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        let (points, step) = (self.data.y.len(), step as usize);
-        (0..points).step_by(step).map(move |begin| begin..points.min(begin + step))
-    }
-
-    fn given(&self, range: Range<usize>) -> Given<'a> {
-        let Data { columns, y, sigma, mask, missing, infinite_x, x_sigma } = &self.data;
-        Given {
-            columns: ColumnList::Owned(columns.iter().map(|c| c.part(range.clone())).collect()),
-            y: y.part(range.clone()),
-            sigma: match *sigma {
-                Weights::Each { sigma, absolute } => {
-                    Weights::Each { sigma: &sigma[range.clone()], absolute }
-                }
-                other => other,
-            },
-            mask: mask.map(|mask| &mask[range]),
-            missing: *missing,
-            infinite_x: *infinite_x,
-            x_sigma: x_sigma.clone(),
-            known_x: false,
-        }
-    }
-
-    fn held(&self) -> Held {
-        let sigma = match self.data.sigma {
-            Weights::Equal | Weights::Covariance(_) => KnownErrors::Unknown,
-            Weights::Constant(sigma) => KnownErrors::Constant(sigma),
-            Weights::Each { absolute: false, .. } => KnownErrors::Relative,
-            Weights::Each { absolute: true, .. } => KnownErrors::Absolute,
-        };
-        // Of the ends of each group: enough to tell that others have been put in its place.
-        let of_group = |range: Range<usize>| {
-            let number = self.first + range.start as u64;
-            let ends = [range.start, range.end - 1].map(|i| self.data.y.at(i).to_bits());
-            let mixed = (number ^ ends[0].rotate_left(17) ^ ends[1].rotate_left(31))
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            mixed ^ (mixed >> 29)
-        };
-        Held {
-            columns: self.data.columns.len() as u32,
-            sigma,
-            omits_missing: self.data.missing == Missing::Omit,
-            infinite_x: self.data.infinite_x,
-            fingerprint: self.in_steps(GROUP_POINTS).map(of_group).fold(0, u64::wrapping_add),
-        }
+        let Part { curve, points, first, scratch, .. } = self;
+        let mut answering = Answering { curve, points, first: *first, ready: &ready, scratch };
+        answering.to(asked.request, free.len())
     }
 }
 
 /// A part at work on one question.
 struct Answering<'p, 'a> {
-    part: &'p Part<'a>,
+    curve: &'p CurveFit,
+    points: &'p mut PartPoints<'a>,
+    /// The number of the first point.
+    first: u64,
     ready: &'p Ready,
-    free: usize,
-    scratch: Scratch,
+    scratch: &'p mut Scratch,
 }
 
 impl Answering<'_, '_> {
-    fn to(&mut self, request: Request) -> Result<Said> {
-        let (part, model) = (self.part, &self.ready.prepared);
-        let (columns, width) = (part.data.columns.len(), part.curve.names.len());
-        let piece = pieces_of(part.first);
-        let fits = |start: &[f64]| match start.len() == width {
-            true => Ok(()),
-            false => {
-                let message = format!("the leader has {} parameters, not {width}", start.len());
-                Err(Error::from(SourceError::new("the part", message)))
-            }
-        };
+    fn to(&mut self, request: Request, free: usize) -> Result<Said> {
         match request {
-            Request::Held => Ok(Said::Held(part.held())),
+            Request::Held => Ok(Said::Held(self.points.held(self.first))),
             Request::Look { terms, at_start, most } => {
                 if at_start {
-                    fits(&terms.start)?;
+                    self.fits(&terms.start)?;
                 }
-                let sigma = matches!(part.data.sigma, Weights::Each { .. });
-                let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
-                let sample = Sample::new(columns, sigma, most);
-                let mut look = FirstPass::new(sample, at_start, part.first);
-                for range in part.runs() {
-                    let at = (part.given(range.clone()), part.first + range.start as u64);
-                    look.add(&on_terms(model, &terms), &mut self.scratch, at, part.curve.estimator)
-                        .map_err(error_of)?;
-                }
-                look.close();
-                Ok(Said::Look(Box::new(look)))
+                self.look(&terms, at_start, most)
             }
             Request::LookAgain { units } => {
-                let mut survey = Survey::new(piece);
-                part.runs().for_each(|range| survey.add_again(part.given(range), units));
+                let mut survey = Survey::new(pieces_of(self.first));
+                let mut look_again = |given: Given<'_>, _: u64| {
+                    survey.add_again(given, units);
+                    Ok(ControlFlow::Continue(()))
+                };
+                self.points.each_run(&mut look_again).map_err(error_of)?;
                 survey.close();
                 Ok(Said::LookAgain(Box::new(survey)))
             }
             Request::Ask { overview, terms, question } => {
-                fits(&terms.start)?;
-                question.params().map_or(Ok(()), fits)?;
-                if question.columns().is_some_and(|columns| columns.len() != self.free) {
+                self.fits(&terms.start)?;
+                question.params().map_or(Ok(()), |params| self.fits(params))?;
+                if question.columns().is_some_and(|columns| columns.len() != free) {
                     let message = "the leader has another number of free parameters";
                     return Err(SourceError::new("the part", message).into());
                 }
-                let mut answer = question.unanswered(self.free, piece);
-                for range in part.runs() {
-                    let first = part.first + range.start as u64;
-                    let points = Points::part(part.given(range), &overview);
-                    on_terms(model, &terms)
-                        .on(&mut self.scratch, &points, |cpu| answer.add(&question, cpu, first))
-                        .map_err(|fault| error_of(fault.at_offset(first)))?;
-                    if answer.is_complete() {
-                        break;
-                    }
-                }
-                answer.close();
-                Ok(Said::Answer(answer))
+                self.ask(&overview, &terms, &question, free)
             }
         }
+    }
+
+    /// # Errors
+    /// Where the leader has another number of parameters.
+    fn fits(&self, params: &[f64]) -> Result<()> {
+        let width = self.curve.names.len();
+        match params.len() == width {
+            true => Ok(()),
+            false => {
+                let message = format!("the leader has {} parameters, not {width}", params.len());
+                Err(SourceError::new("the part", message).into())
+            }
+        }
+    }
+
+    /// What a first look finds.
+    fn look(&mut self, terms: &Terms, at_start: bool, most: u64) -> Result<Said> {
+        let Answering { curve, points, first, ready, scratch } = self;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
+        let sample = Sample::new(points.columns(), points.has_sigma(), most);
+        let mut look = FirstPass::new(sample, at_start, *first);
+        let evaluated = on_terms(&ready.prepared, terms);
+        let mut add = |given: Given<'_>, behind: u64| {
+            look.add(&evaluated, scratch, (given, *first + behind), curve.estimator)?;
+            Ok(ControlFlow::Continue(()))
+        };
+        points.each_run(&mut add).map_err(error_of)?;
+        look.close();
+        Ok(Said::Look(Box::new(look)))
+    }
+
+    /// What a pass finds.
+    fn ask(
+        &mut self,
+        overview: &Overview,
+        terms: &Terms,
+        question: &Question,
+        free: usize,
+    ) -> Result<Said> {
+        let Answering { points, first, ready, scratch, .. } = self;
+        let mut answer = question.unanswered(free, pieces_of(*first));
+        let evaluated = on_terms(&ready.prepared, terms);
+        let mut add = |given: Given<'_>, behind: u64| {
+            let (points, first) = (Points::part(given, overview), *first + behind);
+            evaluated
+                .on(scratch, &points, |cpu| answer.add(question, cpu, first))
+                .map_err(|fault| fault.at_offset(first))?;
+            Ok(match answer.is_complete() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        };
+        points.each_run(&mut add).map_err(error_of)?;
+        answer.close();
+        Ok(Said::Answer(answer))
     }
 }
 

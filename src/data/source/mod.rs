@@ -14,6 +14,7 @@ pub(crate) mod npy;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod prefetch;
+pub(crate) mod range;
 pub(crate) mod raw;
 #[cfg(feature = "arrow")]
 pub(crate) mod record_batches;

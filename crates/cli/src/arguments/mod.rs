@@ -229,7 +229,7 @@ pub(crate) struct ModelArguments {
     /// Evaluations of the model after which a fit stops [default: 500 for each free parameter].
     #[arg(long, value_name = "N")]
     pub(crate) max_evaluations: Option<usize>,
-    /// Where points are evaluated: auto, cpu, or the number of a CUDA device.
+    /// Where points are evaluated: auto, cpu, cuda for all CUDA devices, or their numbers, as 0 or 0,1.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = words::backend)]
     pub(crate) device: Backend,
 }

@@ -1,0 +1,226 @@
+//! The points of a part, in memory or from a source: runs of them in their order, and what tells that they are still the same.
+
+use crate::backend::stream::{GROUP_POINTS, Held, KnownErrors};
+use crate::data::points::{ColumnList, Given};
+use crate::data::sigma::{Sigma, Weights};
+use crate::data::source::kept::Kept;
+use crate::data::source::prefetch::{Prefetch, guarded};
+use crate::data::stream::{Stream, StreamPoints};
+use crate::data::values::Values;
+use crate::data::{Data, Missing};
+use crate::error::changed::SourceChange;
+use crate::error::{Error, Result};
+use crate::solver::outcome::Fault;
+use std::ops::{ControlFlow, Range};
+
+/// Points of a run in memory: whole groups, after each of which there may be no more to be found.
+const RUN: usize = 16 * GROUP_POINTS as usize;
+
+/// The points of a part.
+pub(super) enum PartPoints<'a> {
+    Memory(Data<'a>),
+    Source(Box<SourcePoints<'a>>),
+}
+
+/// Points that are read anew for each question.
+pub(super) struct SourcePoints<'a> {
+    prefetch: Prefetch<'a>,
+    said: StreamPoints,
+    /// What was found when they were read for the first time.
+    points: u64,
+    fingerprint: u64,
+}
+
+/// What is done with a run, the first point of which is so many points behind the part's first.
+pub(super) type Work<'w> =
+    dyn FnMut(Given<'_>, u64) -> std::result::Result<ControlFlow<()>, Fault> + 'w;
+
+impl<'a> PartPoints<'a> {
+    /// Those of a stream, which are read once, to be counted.
+    ///
+    /// # Errors
+    /// What is wrong with the source, or with what is said of it.
+    pub(super) fn of(stream: Stream<'a>, first: u64) -> Result<PartPoints<'a>> {
+        let shape = guarded(|| stream.source.shape())?;
+        stream.check(&shape)?;
+        let capacity = stream.capacity(&shape)?;
+        let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
+        let Stream { source, points: said, prefetch, .. } = stream;
+        let mut prefetch = Prefetch::new(source, shape, capacity, prefetch, kept);
+        let mut ends = GroupEnds::new(first);
+        prefetch.for_each(0, |_, chunk| {
+            ends.add(&chunk.y.values());
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        let (points, fingerprint) = (ends.next - first, ends.fingerprint());
+        Ok(PartPoints::Source(Box::new(SourcePoints { prefetch, said, points, fingerprint })))
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            PartPoints::Memory(data) => data.y.len() as u64,
+            PartPoints::Source(source) => source.points,
+        }
+    }
+
+    /// Independent variables.
+    pub(super) fn columns(&self) -> usize {
+        match self {
+            PartPoints::Memory(data) => data.columns.len(),
+            PartPoints::Source(source) => source.prefetch.shape.x.len(),
+        }
+    }
+
+    /// Whether each has a standard deviation of its own.
+    pub(super) fn has_sigma(&self) -> bool {
+        match self {
+            PartPoints::Memory(data) => matches!(data.sigma, Weights::Each { .. }),
+            PartPoints::Source(source) => source.prefetch.shape.sigma,
+        }
+    }
+
+    /// What is said of them, the first of which has this number.
+    pub(super) fn held(&self, first: u64) -> Held {
+        let columns = self.columns() as u32;
+        match self {
+            PartPoints::Memory(data) => Held {
+                columns,
+                sigma: match data.sigma {
+                    Weights::Equal | Weights::Covariance(_) => KnownErrors::Unknown,
+                    Weights::Constant(sigma) => KnownErrors::Constant(sigma),
+                    Weights::Each { absolute: false, .. } => KnownErrors::Relative,
+                    Weights::Each { absolute: true, .. } => KnownErrors::Absolute,
+                },
+                omits_missing: data.missing == Missing::Omit,
+                infinite_x: data.infinite_x,
+                fingerprint: {
+                    let mut ends = GroupEnds::new(first);
+                    ends.add(&data.y);
+                    ends.fingerprint()
+                },
+            },
+            PartPoints::Source(source) => Held {
+                columns,
+                sigma: match source.said.sigma {
+                    Sigma::Constant(sigma) => KnownErrors::Constant(sigma),
+                    Sigma::RelativeColumn => KnownErrors::Relative,
+                    Sigma::AbsoluteColumn => KnownErrors::Absolute,
+                    _ => KnownErrors::Unknown,
+                },
+                omits_missing: source.said.missing == Missing::Omit,
+                infinite_x: source.said.infinite_x,
+                fingerprint: source.fingerprint,
+            },
+        }
+    }
+
+    /// Calls `work` with runs of whole pieces in their order, until it breaks off.
+    ///
+    /// # Errors
+    /// Of the source, of `work`, and where a source has not as many points as at first.
+    pub(super) fn each_run(&mut self, work: &mut Work<'_>) -> std::result::Result<(), Fault> {
+        match self {
+            PartPoints::Memory(data) => {
+                for begin in (0..data.y.len()).step_by(RUN) {
+                    let range = begin..data.y.len().min(begin + RUN);
+                    if work(given(data, range), begin as u64)?.is_break() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            PartPoints::Source(source) => source.each_run(work),
+        }
+    }
+}
+
+impl SourcePoints<'_> {
+    fn each_run(&mut self, work: &mut Work<'_>) -> std::result::Result<(), Fault> {
+        let SourcePoints { prefetch, said, points, .. } = self;
+        let (mut got, mut broken) = (0, false);
+        prefetch.for_each(0, |first, chunk| {
+            got = first + chunk.len() as u64;
+            if got > *points {
+                return Ok(ControlFlow::Break(()));
+            }
+            let done = work(said.of(chunk), first)?;
+            broken = done.is_break();
+            Ok::<_, Fault>(done)
+        })?;
+        match broken || got == *points {
+            true => Ok(()),
+            false => Err(Error::from(SourceChange::Points { expected: *points, got }).into()),
+        }
+    }
+}
+
+/// Some of the points in memory.
+fn given<'a>(data: &Data<'a>, range: Range<usize>) -> Given<'a> {
+    let Data { columns, y, sigma, mask, missing, infinite_x, x_sigma } = data;
+    Given {
+        columns: ColumnList::Owned(columns.iter().map(|c| c.part(range.clone())).collect()),
+        y: y.part(range.clone()),
+        sigma: match *sigma {
+            Weights::Each { sigma, absolute } => {
+                Weights::Each { sigma: &sigma[range.clone()], absolute }
+            }
+            other => other,
+        },
+        mask: mask.map(|mask| &mask[range]),
+        missing: *missing,
+        infinite_x: *infinite_x,
+        x_sigma: x_sigma.clone(),
+        known_x: false,
+    }
+}
+
+/// The first and the last y of each group: enough to tell that other points have been put in the place of these.
+struct GroupEnds {
+    /// The number of the first point of the group under way, and of the point that follows.
+    begin: u64,
+    next: u64,
+    ends: [u64; 2],
+    /// Of the groups before: a sum, so that it makes no difference who holds which.
+    sum: u64,
+}
+
+impl GroupEnds {
+    /// Of no points, the first of which will have this number and begins a group.
+    fn new(first: u64) -> GroupEnds {
+        GroupEnds { begin: first, next: first, ends: [0; 2], sum: 0 }
+    }
+
+    /// Adds points that follow.
+    fn add(&mut self, y: &Values<'_>) {
+        let mut at = 0;
+        while at < y.len() {
+            if self.next - self.begin == GROUP_POINTS {
+                self.close();
+            }
+            if self.next == self.begin {
+                self.ends[0] = y.at(at).to_bits();
+            }
+            let room = usize::try_from(self.begin + GROUP_POINTS - self.next).unwrap_or(usize::MAX);
+            let taken = room.min(y.len() - at);
+            at += taken;
+            self.next += taken as u64;
+            self.ends[1] = y.at(at - 1).to_bits();
+        }
+    }
+
+    fn close(&mut self) {
+        let [first, last] = self.ends;
+        let mixed = (self.begin ^ first.rotate_left(17) ^ last.rotate_left(31))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.sum = self.sum.wrapping_add(mixed ^ (mixed >> 29));
+        self.begin = self.next;
+    }
+
+    fn fingerprint(mut self) -> u64 {
+        if self.next > self.begin {
+            self.close();
+        }
+        self.sum
+    }
+}
