@@ -245,7 +245,7 @@ impl CurveFit {
         }
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
         let Placement { mut reason, device } =
-            place(&wanted, covariances, ready.printed.as_ref(), &request)?;
+            place(&wanted, covariances, ready.printed.as_deref(), &request)?;
         let Some(on) = device else {
             run(&request, out)?;
             return Ok(Made { reason, device: None, parts: None });

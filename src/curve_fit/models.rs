@@ -310,7 +310,10 @@ impl CurveFit {
         let (prepared, printed) = match &model {
             Model::Traced(program) => {
                 let program = Arc::new(program.with_partials(free)?);
-                (Prepared::traced(program.clone(), free), Some(CompiledModel::new(program)))
+                (
+                    Prepared::traced(program.clone(), free),
+                    Some(Arc::new(CompiledModel::new(program))),
+                )
             }
             Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
         };

@@ -16,7 +16,7 @@ pub(super) struct Ready {
     pub(super) ties: Arc<Ties>,
     pub(super) prepared: Prepared,
     /// For devices; `None` for a native model.
-    pub(super) printed: Option<CompiledModel>,
+    pub(super) printed: Option<Arc<CompiledModel>>,
 }
 
 impl Ready {

@@ -6,7 +6,7 @@ use super::summary::Moments;
 use serde::{Deserialize, Serialize};
 
 /// Counts, units and sums of all points of a fit.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Overview {
     /// Points that count.
     pub(crate) used: usize,

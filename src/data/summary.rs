@@ -17,7 +17,7 @@ const LANES: usize = 8;
 
 /// Σw², the weighted mean of y, and Σ(w (y − mean))², with weights w in units of the points' row
 /// unit and y in its own.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     weight: f64,
     pub(crate) mean: f64,

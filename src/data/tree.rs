@@ -116,9 +116,14 @@ impl<S: Summary + Clone> Tree<S> {
 
     /// Adds a piece, whose contents are used up.
     pub(crate) fn add(&mut self, piece: &mut S) {
-        let mut sum = self.spare.pop().unwrap_or_else(|| piece.clone());
-        std::mem::swap(&mut sum, piece);
-        self.push(Node { first: self.next, pieces: 1, sum });
+        self.add_all(1, piece);
+    }
+
+    /// Adds the sum of so many pieces, which have a place in the tree or are the last; its contents are used up.
+    pub(crate) fn add_all(&mut self, pieces: u64, all: &mut S) {
+        let mut sum = self.spare.pop().unwrap_or_else(|| all.clone());
+        std::mem::swap(&mut sum, all);
+        self.push(Node { first: self.next, pieces, sum });
     }
 
     /// Takes the pieces of `other`, which follow.

@@ -14,6 +14,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point, counted};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, PointsAt, Share};
+use crate::backend::cuda::passes::Leaves;
 use crate::backend::cuda::source::Arithmetic;
 use crate::backend::cuda::streamed::DoubleBuffer;
 use crate::data::loss::Loss;
@@ -22,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
 use crate::threads::{self, lock};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The part of a device's free memory that data may take.
@@ -37,7 +39,7 @@ pub(crate) type Execution<'a> = Placement<FitOnDevice<'a>>;
 /// Devices with the points of a fit.
 pub(crate) struct FitOnDevice<'a> {
     pub(super) loaded: Loaded,
-    printed: &'a CompiledModel,
+    printed: Arc<CompiledModel>,
     precision: Precision,
     /// Points of a segment.
     segment: usize,
@@ -67,7 +69,7 @@ impl<'a> Execution<'a> {
     pub(crate) fn of(
         wanted: &PlacementRequest<'a>,
         (loss, precision): (Loss, Precision),
-        printed: Option<&'a CompiledModel>,
+        printed: Option<&Arc<CompiledModel>>,
         points: &Points<'_>,
     ) -> Result<Execution<'a>> {
         let uploaded = match wanted.uploaded() {
@@ -103,6 +105,7 @@ impl<'a> Execution<'a> {
         };
         Placement::choose(wanted, estimate, |devices, take_over| {
             let loaded = Loaded::new(devices, take_over);
+            let printed = printed.clone();
             FitOnDevice::place(loaded, printed, (points, segment), uploaded, (loss, precision))
         })
     }
@@ -134,7 +137,7 @@ impl<'a> Execution<'a> {
         (loss, arithmetic): (Loss, Arithmetic),
     ) -> Result<Box<dyn Evaluator + 'e>> {
         match &self.device {
-            Some(on) => match on.passes(points, (loss, arithmetic)) {
+            Some(on) => match on.passes(points, (loss, arithmetic), Leaves::SEGMENTS) {
                 Ok(passes) => Ok(Box::new(WithCpuFallback::new(passes, cpu, on.loaded.take_over))),
                 Err(error) if on.loaded.take_over => {
                     Ok(Box::new(WithCpuFallback::without_device(cpu, error.to_string())))
@@ -158,7 +161,7 @@ impl<'a> FitOnDevice<'a> {
     /// On the devices that `loaded` names. One that fails is done without, as long as there are others.
     fn place(
         loaded: Loaded,
-        printed: &'a CompiledModel,
+        printed: Arc<CompiledModel>,
         (points, segment): (&Points<'_>, usize),
         uploaded: Option<&'a DevicePoints>,
         (loss, precision): (Loss, Precision),
@@ -241,11 +244,36 @@ impl<'a> FitOnDevice<'a> {
             .map_err(|error| not_loaded(device, error))
     }
 
-    /// The passes over all points.
-    fn passes<'e>(
+    /// The same with data of its own.
+    pub(crate) fn into_owned(self) -> FitOnDevice<'static> {
+        let FitOnDevice { loaded, printed, precision, segment, shares } = self;
+        let own = |HeldShare { device, range, held }: HeldShare<'a>| {
+            let held = match held {
+                Held::Owned(there) => Held::Owned(there),
+                Held::Borrowed(_) | Held::Chunks => Held::Chunks,
+            };
+            HeldShare { device, range, held }
+        };
+        let shares = shares.into_iter().map(own).collect();
+        FitOnDevice { loaded, printed, precision, segment, shares }
+    }
+
+    /// What a user should see of a failure of the devices.
+    pub(crate) fn failed(&self, error: DriverError) -> Error {
+        failed_on(Some(&self.loaded), error)
+    }
+
+    /// Whether the CPU goes on if all devices fail.
+    pub(crate) fn may_take_over(&self) -> bool {
+        self.loaded.take_over
+    }
+
+    /// The passes over all points. `leaves`: what segments are in the tree of sums.
+    pub(crate) fn passes<'e>(
         &'e self,
         points: &'e Points<'e>,
         (loss, arithmetic): (Loss, Arithmetic),
+        leaves: Leaves,
     ) -> Result<Cuda<'e>> {
         let rule = (loss, arithmetic);
         let share = |held: &'e HeldShare<'a>| {
@@ -269,7 +297,7 @@ impl<'a> FitOnDevice<'a> {
             let error = failed(&self.loaded.devices[device], error.clone());
             self.moved(device, (points, range), Some(&error), rule)
         };
-        Ok(Cuda::new(shares, points, self.segment, Box::new(mover)))
+        Ok(Cuda::new(shares, points, (self.segment, leaves), Box::new(mover)))
     }
 
     /// The error of a fit of whose devices none works any more.

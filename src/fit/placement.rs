@@ -62,8 +62,6 @@ pub(super) enum Obstacle {
 
 pub(super) const NATIVE: Obstacle =
     Obstacle::Refused("a native model", "trace the model, or use Backend::Cpu");
-pub(super) const ELSEWHERE: Obstacle =
-    Obstacle::Refused("points that others hold", "use Backend::Cpu");
 pub(super) const ERRORS_IN_X: Obstacle = Obstacle::Refused("errors in x", "use Backend::Cpu");
 pub(super) const ALL_FIXED: Obstacle = Obstacle::Idle("all parameters are fixed");
 

@@ -65,6 +65,28 @@ fn a_job_whose_rank_died_goes_on_with_other_ranks_to_the_same_bits() {
     assert!(died >= 12, "{died} of 20 jobs died");
 }
 
+/// The files end elsewhere than the shares of the ranks.
+#[test]
+fn files_of_all_ranks_have_the_bits_of_one_stream() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("files");
+    let path = path.to_str().expect("a path");
+    let one = bits(&run_example("files", 1, &[path]));
+    for ranks in [2, 4, 5] {
+        assert_eq!(bits(&run_example("files", ranks, &[path])), one, "{ranks} ranks");
+    }
+    // A stream of the files begins elsewhere and ends at the same minimum.
+    let numbers = |bits: &str| -> Vec<f64> {
+        let words = bits.split(' ').skip(1).map(|word| u64::from_str_radix(word, 16));
+        words.map(|word| f64::from_bits(word.expect("bits"))).collect()
+    };
+    let alone = numbers(&bits(&run_example("files", 1, &[path, "--alone"])));
+    let (params, errors) = alone.split_at(3);
+    for ((p, e), found) in params.iter().zip(errors).zip(numbers(&one)) {
+        assert!((p - found).abs() < 1e-6 * e, "{p:e} against {found:e}");
+    }
+}
+
 #[test]
 fn a_batch_has_the_bits_of_one_process_on_any_number_of_ranks() {
     // More ranks than portions, too, and ranks that have nothing to do.

@@ -9,7 +9,7 @@
 use super::compiled_model::FitKernels;
 use super::device_points::DevicePoints;
 use super::driver::DriverError;
-use super::passes::{DevicePasses, Found, Summed};
+use super::passes::{DevicePasses, Found, Leaves, Summed};
 use super::streamed::{DoubleBuffer, SLOTS};
 use crate::data::points::Points;
 use crate::normal::Tree;
@@ -47,6 +47,7 @@ pub(crate) struct Cuda<'a> {
     points: &'a Points<'a>,
     /// Points of a segment.
     segment: usize,
+    leaves: Leaves,
     mover: Box<Mover<'a>>,
 }
 
@@ -131,13 +132,13 @@ impl<'a> Share<'a> {
 /// room for the sums, so that all are at work at once.
 fn sums<S: Summed + Clone>(
     shares: &mut [Share<'_>],
-    (points, segment): (&Points<'_>, usize),
+    (points, segment, leaves): (&Points<'_>, usize, Leaves),
     (params, columns): (&[f64], &[f64]),
     like: &S,
 ) -> Vec<Result<Tree<S>, DriverError>> {
     let begun = shares.iter_mut().map(|share| {
         share.passes.begin(params, columns)?;
-        Ok(Found::new((share.range.start / segment) as u64, like))
+        Ok(Found::new((share.range.start / segment) as u64, leaves, like))
     });
     let mut found: Vec<Result<Found<S>, DriverError>> = begun.collect();
     let most = shares.iter().map(|share| share.range.len().div_ceil(segment)).max();
@@ -163,10 +164,10 @@ impl<'a> Cuda<'a> {
     pub(crate) fn new(
         shares: Vec<Share<'a>>,
         points: &'a Points<'a>,
-        segment: usize,
+        (segment, leaves): (usize, Leaves),
         mover: Box<Mover<'a>>,
     ) -> Cuda<'a> {
-        Cuda { shares, points, segment, mover }
+        Cuda { shares, points, segment, leaves, mover }
     }
 
     /// Bytes of device memory held, data included.
@@ -191,20 +192,33 @@ impl<'a> Cuda<'a> {
         columns: &[f64],
         out: &mut S,
     ) -> Result<(), DriverError> {
+        self.tree(params, columns, out)?.sum_into(out);
+        Ok(())
+    }
+
+    /// The same as the tree of sums; `like`: a summary of the kind.
+    ///
+    /// # Errors
+    /// As [`pass`](Cuda::pass).
+    pub(crate) fn tree<S: Summed + Clone>(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        like: &S,
+    ) -> Result<Tree<S>, DriverError> {
         let _span = span!(TRACE, "pass", points = self.points.used);
-        let (over, at) = ((self.points, self.segment), (params, columns));
-        let mut found = sums(&mut self.shares, over, at, out);
+        let (over, at) = ((self.points, self.segment, self.leaves), (params, columns));
+        let mut found = sums(&mut self.shares, over, at, like);
         for (share, found) in self.shares.iter_mut().zip(&mut found) {
             while let Err(error) = found {
                 let moved = (self.mover)(share.device, share.range.clone(), error);
                 *share = moved.ok_or_else(|| error.clone())?;
-                let again = sums(slice::from_mut(share), over, at, out).pop();
+                let again = sums(slice::from_mut(share), over, at, like).pop();
                 *found = again.unwrap_or_else(|| Ok(Tree::default()));
             }
         }
-        let mut all = Tree::default();
+        let mut all = Tree::new(self.leaves.first);
         found.into_iter().flatten().for_each(|mut found| all.take(&mut found));
-        all.sum_into(out);
-        Ok(())
+        Ok(all)
     }
 }

@@ -64,26 +64,48 @@ impl<S: Summed> Collects for S {
     }
 }
 
+/// What segments are in the tree of sums.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaves {
+    /// The number of the first leaf of segment 0.
+    pub(crate) first: u64,
+    /// Leaves of a segment.
+    pub(crate) of_segment: u64,
+    /// The number behind the last leaf of all.
+    pub(crate) end: u64,
+}
+
+impl Leaves {
+    /// Segments themselves.
+    pub(crate) const SEGMENTS: Leaves = Leaves { first: 0, of_segment: 1, end: u64::MAX };
+}
+
 /// Sums of consecutive segments as they are found: those that are complete, and that of the one under way.
 pub(super) struct Found<S> {
     complete: Tree<S>,
     open: S,
+    /// The number of the segment under way.
+    segment: u64,
+    leaves: Leaves,
 }
 
 impl<S: Summed + Clone> Found<S> {
-    /// Of none yet; the first has this number. `like`: a summary of the kind.
-    pub(super) fn new(first: u64, like: &S) -> Found<S> {
+    /// Of none yet; the first has the number `segment`. `like`: a summary of the kind.
+    pub(super) fn new(segment: u64, leaves: Leaves, like: &S) -> Found<S> {
         let mut open = like.clone();
         open.clear();
-        Found { complete: Tree::new(first), open }
+        let complete = Tree::new(leaves.first + segment * leaves.of_segment);
+        Found { complete, open, segment, leaves }
     }
 
     /// All segments before number `segment` are complete.
     fn reach(&mut self, segment: u64) {
-        while self.complete.next() < segment {
-            self.complete.add(&mut self.open);
+        for _ in self.segment..segment {
+            let left = self.leaves.end - self.complete.next();
+            self.complete.add_all(self.leaves.of_segment.min(left), &mut self.open);
             self.open.clear();
         }
+        self.segment = segment;
     }
 
     /// The sums of all segments before number `end`.

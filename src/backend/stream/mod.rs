@@ -21,7 +21,5 @@ pub(crate) use pass_cache::{PassCache, PassResult};
 #[cfg(test)]
 pub(crate) use pass_cache::{PassKey, Unfinished};
 pub(crate) use passes::{Holder, Kept, Passes, Watch};
-#[cfg(test)]
-pub(crate) use question::Answer;
-pub(crate) use question::{Question, Terms};
+pub(crate) use question::{Answer, At, Question, Terms};
 pub(crate) use streamed::StreamEvaluator;

@@ -10,6 +10,7 @@ mod batches;
 #[path = "../../../tests/support/batches_f32.rs"]
 mod batches_f32;
 mod faults;
+mod parts;
 #[path = "../../../tests/support/questions.rs"]
 mod questions;
 mod same_answer;

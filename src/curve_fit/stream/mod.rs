@@ -1,6 +1,7 @@
 //! Fits over more points than memory holds: exact, by passes over a source.
 
 mod identity;
+mod part_on_device;
 mod part_points;
 mod parts;
 mod stream_fit;

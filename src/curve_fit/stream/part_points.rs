@@ -56,6 +56,14 @@ impl<'a> PartPoints<'a> {
         Ok(PartPoints::Source(Box::new(SourcePoints { prefetch, said, points, fingerprint })))
     }
 
+    /// All of them, if they are in memory.
+    pub(super) fn in_memory(&self) -> Option<Given<'a>> {
+        match self {
+            PartPoints::Memory(data) => Some(given(data, 0..data.y.len())),
+            PartPoints::Source(_) => None,
+        }
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> u64 {
         match self {

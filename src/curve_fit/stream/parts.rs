@@ -1,7 +1,9 @@
 //! Fits whose points others hold: questions and answers are bytes, which any engine may carry.
 
+use super::part_on_device::PartOnDevice;
 use super::part_points::PartPoints;
 use super::stream_fit::PointsAsked;
+use crate::backend::Backend;
 use crate::backend::cpu::{Prepared, Scratch};
 use crate::backend::stream::{
     Ask, Elsewhere, Envelope, Evaluated, FirstPass, GROUP_POINTS, Holder, ModelDigest, Question,
@@ -36,6 +38,8 @@ const LEAST_SAMPLE: usize = 1 << 10;
 
 /// Some of the points of a fit, with the model: it answers the questions of the fit's leader, and keeps nothing of the fit.
 ///
+/// No bit of a result depends on how many parts there are, as long as all are computed on the CPU, or all on devices alike.
+///
 /// ```
 /// use dualfit::parts::{Part, merge};
 /// use dualfit::{CurveFit, Data};
@@ -58,6 +62,7 @@ pub struct Part<'a> {
     curve: CurveFit,
     points: PartPoints<'a>,
     first: u64,
+    on_device: Option<PartOnDevice>,
     scratch: Scratch,
     /// Of the model, once it was asked for.
     digest: OnceLock<ModelDigest>,
@@ -68,7 +73,8 @@ impl<'a> Part<'a> {
     /// on who holds what.
     pub const GROUP: u64 = GROUP_POINTS;
 
-    /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP).
+    /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP). Sums are found
+    /// where [`CurveFit::backend`] says: on a device points stay from question to question.
     ///
     /// # Errors
     /// [`Error::Source`] for another first point, [`Error::ModelKind`] for a covariance matrix, errors in x, or a model of
@@ -90,11 +96,17 @@ impl<'a> Part<'a> {
     /// in memory; a sample and a checkpoint are the leader's.
     ///
     /// # Errors
-    /// As [`new`](Part::new), and what [`fit_stream`](CurveFit::fit_stream) says of a source.
+    /// As [`new`](Part::new), what [`fit_stream`](CurveFit::fit_stream) says of a source, and [`Error::NotOnDevice`] where a
+    /// device was asked for.
     pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
         let stream = stream.into();
         if curve.estimator == Estimator::Poisson && stream.points.sigma != Sigma::Unknown {
             return Err(Error::NotForCounts { what: "sigma" });
+        }
+        if let Backend::Cuda(_) = curve.backend {
+            let (what, remedy) =
+                ("a part of points from a source", "use Backend::Cpu or Backend::Auto");
+            return Err(Error::NotOnDevice { what, remedy });
         }
         Part::of(curve, first, || PartPoints::of(stream, first))
     }
@@ -111,7 +123,7 @@ impl<'a> Part<'a> {
         let remedy = "fit them where they are together, by fit";
         curve.refuse_all_at_once("a part of the points", remedy)?;
         let (points, scratch, digest) = (points()?, Scratch::default(), OnceLock::new());
-        Ok(Part { curve: curve.clone(), points, first, scratch, digest })
+        Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, digest })
     }
 
     /// Points that it holds.
@@ -141,8 +153,9 @@ impl<'a> Part<'a> {
             let message = "the leader asks about another model, or with other parameters fixed";
             return Err(SourceError::new("the part", message).into());
         }
-        let Part { curve, points, first, scratch, .. } = self;
-        let mut answering = Answering { curve, points, first: *first, ready: &ready, scratch };
+        let Part { curve, points, first, on_device, scratch, .. } = self;
+        let (first, ready) = (*first, &*ready);
+        let mut answering = Answering { curve, points, first, ready, on_device, scratch };
         answering.to(asked.request, free.len())
     }
 }
@@ -154,6 +167,7 @@ struct Answering<'p, 'a> {
     /// The number of the first point.
     first: u64,
     ready: &'p Ready,
+    on_device: &'p mut Option<PartOnDevice>,
     scratch: &'p mut Scratch,
 }
 
@@ -204,7 +218,7 @@ impl Answering<'_, '_> {
 
     /// What a first look finds.
     fn look(&mut self, terms: &Terms, at_start: bool, most: u64) -> Result<Said> {
-        let Answering { curve, points, first, ready, scratch } = self;
+        let Answering { curve, points, first, ready, scratch, .. } = self;
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
         let sample = Sample::new(points.columns(), points.has_sigma(), most);
         let mut look = FirstPass::new(sample, at_start, *first);
@@ -226,7 +240,16 @@ impl Answering<'_, '_> {
         question: &Question,
         free: usize,
     ) -> Result<Said> {
-        let Answering { points, first, ready, scratch, .. } = self;
+        let Answering { curve, points, first, ready, on_device, scratch } = self;
+        if let Some(all) = points.in_memory() {
+            let of_points = (all, overview, *first);
+            let asked = (terms, question);
+            let found = PartOnDevice::answer(on_device, (curve, ready), of_points, asked)?;
+            if let Some(mut answer) = found {
+                answer.close();
+                return Ok(Said::Answer(answer));
+            }
+        }
         let mut answer = question.unanswered(free, pieces_of(*first));
         let evaluated = on_terms(&ready.prepared, terms);
         let mut add = |given: Given<'_>, behind: u64| {

@@ -232,7 +232,7 @@ impl<'f> StreamFit<'f> {
     pub(super) fn begin(&self, opening: &SubsampleStart) -> Result<Beginning> {
         let points = self.overview()?;
         let Asked { curve, ready, .. } = &self.asked;
-        self.supply.choose(&curve.wanted(None), curve.loss, ready.printed.as_ref(), &points)?;
+        self.supply.choose(&curve.wanted(None), curve.loss, ready.printed.as_deref(), &points)?;
         let own =
             |why: &str| Beginning { refined: None, why: format!("the caller's, because {why}") };
         let Some(candidate) = &opening.candidate else { return Ok(own(&opening.reason)) };

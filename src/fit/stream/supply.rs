@@ -13,8 +13,7 @@ use crate::data::sigma::Spread;
 use crate::data::source::Width;
 use crate::error::{Error, Result};
 use crate::fit::placement::{
-    ALL_FIXED, ELSEWHERE, Estimate, Loaded, NATIVE, Placement, PlacementRequest, failed, failed_on,
-    not_loaded,
+    ALL_FIXED, Estimate, Loaded, NATIVE, Placement, PlacementRequest, failed, failed_on, not_loaded,
 };
 use crate::fit::search::View;
 use crate::fit::stats::Stats;
@@ -68,7 +67,7 @@ impl<'a> StreamSupply<'a> {
     ) -> Result<()> {
         let elsewhere = matches!(lock(&self.passes).holder, Holder::Elsewhere(_));
         let place = match printed {
-            _ if elsewhere => Placement::hindered(wanted, &ELSEWHERE)?,
+            _ if elsewhere => Placement::on_cpu("those who hold the points evaluate them"),
             None => Placement::hindered(wanted, &NATIVE)?,
             Some(printed) if printed.free() == 0 => Placement::hindered(wanted, &ALL_FIXED)?,
             Some(printed) => self.chosen(wanted, printed, (loss, points))?,

@@ -11,7 +11,7 @@ use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::evaluator::{Cuda, PointsAt, Share};
 use crate::backend::cuda::memory::{Buffer, Pooled};
-use crate::backend::cuda::passes::{PassKind, Summed};
+use crate::backend::cuda::passes::{Leaves, PassKind, Summed};
 use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
 use crate::backend::cuda::streamed::{DeviceStream, DoubleBuffer, SLOTS};
 use crate::backend::cuda::testing::deferred_driver::Deferred;
@@ -278,7 +278,8 @@ impl Case {
         };
         let shares = ranges().zip(&resident).map(share).collect();
         let alone = |_, _, error: &DriverError| panic!("{error}");
-        let cuda = RefCell::new(Cuda::new(shares, &points, segment, Box::new(alone)));
+        let segments = (segment, Leaves::SEGMENTS);
+        let cuda = RefCell::new(Cuda::new(shares, &points, segments, Box::new(alone)));
         self.evaluated(
             |p, c, out| cuda.borrow_mut().pass(p, c, out).expect("normal equations"),
             |p, c, out| cuda.borrow_mut().pass(p, c, out).expect("a factor"),

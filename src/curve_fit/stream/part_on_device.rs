@@ -1,0 +1,102 @@
+//! A part of which a device finds the sums: points that stay on it from question to question.
+
+use crate::backend::Precision;
+use crate::backend::cuda::passes::Leaves;
+use crate::backend::cuda::source::{Arithmetic, FEW_PARAMETERS};
+use crate::backend::stream::{Answer, At, GROUP_POINTS, Question, Terms};
+use crate::curve_fit::{CurveFit, Ready};
+use crate::data::overview::Overview;
+use crate::data::points::{Given, Points};
+use crate::data::validate_stream::pieces_of;
+use crate::error::Result;
+use crate::fit::execution::{Execution, FitOnDevice};
+use crate::fit::placement::Placement;
+use crate::normal::{GROUP, Normal, RFactor};
+
+/// Where the sums of a part are found, and what was known of all points when that was chosen.
+pub(super) struct PartOnDevice {
+    overview: Overview,
+    place: Placement<FitOnDevice<'static>>,
+}
+
+impl PartOnDevice {
+    /// # Errors
+    /// If a device was asked for and cannot be had.
+    fn choose(
+        curve: &CurveFit,
+        ready: &Ready,
+        points: &Points<'_>,
+        overview: &Overview,
+    ) -> Result<PartOnDevice> {
+        let mut wanted = curve.wanted(None);
+        wanted.costs.segment_points = GROUP_POINTS as usize;
+        let rule = (curve.loss, Precision::Double);
+        let Placement { reason, device } =
+            Execution::of(&wanted, rule, ready.printed.as_ref(), points)?;
+        let device = device.map(FitOnDevice::into_owned);
+        Ok(PartOnDevice { overview: *overview, place: Placement { reason, device } })
+    }
+
+    /// The sums of a question over all points of a part, the first of which is number `first`, if a device finds them. What it
+    /// fails at, or what is none of its questions, is the CPU's.
+    ///
+    /// # Errors
+    /// Of a device that was asked for.
+    pub(super) fn answer(
+        chosen: &mut Option<PartOnDevice>,
+        (curve, ready): (&CurveFit, &Ready),
+        (given, overview, first): (Given<'_>, &Overview, u64),
+        (terms, question): (&Terms, &Question),
+    ) -> Result<Option<Answer>> {
+        let free = ready.prepared.free.len();
+        let is_of_device = match question {
+            Question::Normal(_) => true,
+            Question::Factor(_) => free <= FEW_PARAMETERS,
+            _ => false,
+        };
+        let is_elsewhere = chosen
+            .as_ref()
+            .is_some_and(|chosen| chosen.overview == *overview && chosen.place.device.is_none());
+        if !is_of_device || terms.most_weight.is_finite() || is_elsewhere {
+            return Ok(None);
+        }
+        let points = &Points::part(given, overview);
+        let chosen = match chosen {
+            Some(chosen) if chosen.overview == *overview => chosen,
+            chosen => chosen.insert(PartOnDevice::choose(curve, ready, points, overview)?),
+        };
+        let Some(on) = &chosen.place.device else { return Ok(None) };
+        let end = pieces_of(first + points.len() as u64);
+        let leaves = Leaves { first: pieces_of(first), of_segment: GROUP, end };
+        match sums(on, points, leaves, (terms, question), free) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if on.may_take_over() => {
+                chosen.place = Placement::on_cpu(error.to_string());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn sums(
+    on: &FitOnDevice<'static>,
+    points: &Points<'_>,
+    leaves: Leaves,
+    (terms, question): (&Terms, &Question),
+    free: usize,
+) -> Result<Answer> {
+    let mut passes = on.passes(points, (terms.loss, Arithmetic::Double), leaves)?;
+    let failed = |error| on.failed(error);
+    Ok(match question {
+        Question::Factor(At { params, columns }) => {
+            let like = RFactor::zero(free);
+            Answer::Factor(passes.tree(params, columns, &like).map_err(failed)?)
+        }
+        Question::Normal(At { params, columns }) => {
+            let like = Normal::zero(free);
+            Answer::Normal(passes.tree(params, columns, &like).map_err(failed)?)
+        }
+        other => other.unanswered(free, leaves.first),
+    })
+}
