@@ -1,4 +1,4 @@
-//! What it costs that others hold the points: a fit by parts against the fit in memory, and what travels for each question.
+//! What it costs that others hold the points: a fit by parts against the fit in memory.
 //!
 //! Pairs are timed in turn, and the median of their ratios is told, since machines are shared. Without `--bench`, as
 //! `cargo test --benches` runs it, there are few points and one pair.
@@ -7,18 +7,9 @@ use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::SliceSource;
 use dualfit::{CurveFit, Data, Fit, Stream};
 use std::error::Error;
-use std::hint::black_box;
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// A sum of cosines, which has as many parameters as are asked for.
-fn cosines(parameters: usize) -> CurveFit {
-    CurveFit::dynamic(parameters, |x, p| {
-        let terms = p.iter().enumerate().map(|(k, p)| *p * (x * k as f64).cos());
-        terms.reduce(|sum, term| sum + term).expect("a parameter")
-    })
-}
 
 fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
@@ -101,52 +92,6 @@ fn main() -> Outcome<()> {
                 1e2 * (stream - 1.0)
             );
         }
-    }
-    println!(
-        "\n| parameters | bytes of a question | of an answer | µs to merge two |\n|---|---|---|---|"
-    );
-    let widths: &[usize] = if measures { &[3, 10, 30, 100, 300, 1000] } else { &[3] };
-    for &parameters in widths {
-        let n = 4 * parameters;
-        let x: Vec<f64> = (0..n).map(|i| 3.0 * i as f64 / n as f64).collect();
-        let y: Vec<f64> = x.iter().map(|x| x.sin()).collect();
-        let curve = cosines(parameters);
-        let mut part = Part::new(&curve, Data::new(&x, &y)?, 0)?;
-        // The sums of the first evaluation, moved behind themselves: what two parts would say.
-        let (mut question, mut answers) = (Vec::new(), Vec::new());
-        let ask = |asked: &[u8]| {
-            let answer = part.answer(asked)?;
-            if answer.len() > answers.len() {
-                (question, answers) = (asked.to_vec(), answer.clone());
-            }
-            Ok(answer)
-        };
-        curve.fit_parts(Parts::new(ask).subsample(false), vec![0.1; parameters])?;
-        let wide: Vec<f64> = (0..Part::GROUP).map(|i| 3e-6 * i as f64).collect();
-        let mut whole = Part::new(&curve, Data::new(&wide, &wide)?, 0)?;
-        let mut next = Part::new(&curve, Data::new(&x, &y)?, Part::GROUP)?;
-        let (left, right) = match measures && parameters > 100 {
-            // A group of so many parameters takes minutes.
-            true => (None, answers.clone()),
-            false => (Some(whole.answer(&question)?), next.answer(&question)?),
-        };
-        let rounds = if measures { 200 } else { 1 };
-        let (took, ()) = seconds(|| {
-            for _ in 0..rounds {
-                match &left {
-                    Some(left) => drop(black_box(merge(left, &right)?)),
-                    // Read, checked and refused, as no neighbour: all but the additions.
-                    None => drop(black_box(merge(&right, &right))),
-                }
-            }
-            Ok(())
-        })?;
-        println!(
-            "| {parameters} | {} | {} | {:.1} |",
-            question.len(),
-            right.len(),
-            1e6 * took / f64::from(rounds)
-        );
     }
     Ok(())
 }

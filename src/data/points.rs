@@ -356,28 +356,35 @@ impl<'a> Points<'a> {
     }
 
     /// The same of a range of points.
-    pub(super) fn plain_part(
+    fn plain_part(&self, part: Range<usize>, known_x: bool) -> Option<(Largest, Moments)> {
+        let summary = Moments::of_range(self, part.start, part.end);
+        let largest = self.plain_largest(part, &[summary], known_x)?;
+        Some((largest, summary))
+    }
+
+    /// The largest magnitudes in a range if all there is plain. `summaries`: of y, of parts that make up the range.
+    pub(super) fn plain_largest(
         &self,
-        part: Range<usize>,
+        range: Range<usize>,
+        summaries: &[Moments],
         known_x: bool,
-    ) -> Option<(Largest, Moments)> {
-        let Range { start, end } = part;
-        let summary = Moments::of_range(self, start, end);
+    ) -> Option<Largest> {
+        let Range { start, end } = range;
         // Whatever is not finite, the mean is not.
-        let mut all = summary.mean.is_finite();
+        let mut all = summaries.iter().all(|summary| summary.mean.is_finite());
         for column in self.columns.iter().filter(|_| !known_x) {
             all &= finite(column, start, end);
         }
         let Some(sigma) = self.sigmas() else {
             let y = largest(&self.y, start, end);
-            return all.then_some((Largest { y, weight: 1.0, row: y }, summary));
+            return all.then_some(Largest { y, weight: 1.0, row: y });
         };
         let mut found = Largest::default();
         for (i, &s) in sigma[start..end].iter().enumerate() {
             all &= (s > 0.0) & (s < f64::INFINITY);
             found.add(self.y.at(start + i).abs(), 1.0 / s);
         }
-        all.then_some((found, summary))
+        all.then_some(found)
     }
 
     pub(super) fn check_sigma(&self) -> Result<()> {

@@ -6,7 +6,7 @@
 
 use super::points::Points;
 use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 /// Points drawn so far.
@@ -29,7 +29,7 @@ const LEVELS: u32 = u64::BITS;
 
 /// Whether a stretch of 2 to the power of `level` points takes the point of its second half.
 fn takes_second(stretch: u64, level: u32) -> bool {
-    Xoshiro256PlusPlus::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
+    SplitMix64::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
 }
 
 /// The number of the point that stretch `stretch` of 2 to the power of `level` points has: that of one of its halves.
@@ -76,6 +76,12 @@ impl Sample {
     /// Draws from the next points, the first of which is number `first`. A stretch whose point does not count has none.
     pub(crate) fn add(&mut self, points: &Points<'_>, first: u64) {
         let end = first + points.len() as u64;
+        // Where all points count, every whole stretch among them has one: with more of these than there is room for, the
+        // level must grow.
+        let whole = |level: u32| (end >> level).saturating_sub(first.div_ceil(1 << level));
+        while !points.is_filtered() && whole(self.level) > self.most as u64 {
+            self.thin();
+        }
         let mut next = first;
         while next < end {
             let level = self.level;

@@ -118,14 +118,14 @@ impl Survey {
         let missing = chunk.missing;
         let mut points = Points::unchecked(chunk);
         let shifted = |error| at_offset(error, first as usize);
-        let mut parts = pieces(&points, |piece| points.plain_part(piece, false));
+        let mut parts = tasks(&points, |task, moments| points.plain_largest(task, moments, false));
         if parts.iter().any(Option::is_none) {
             points.check_sigma().map_err(shifted)?;
             if missing == Missing::Error {
                 points.refuse_missing().map_err(shifted)?;
             }
             self.tally = self.tally.merge(points.filter());
-            parts = pieces(&points, |piece| Some(extent(&points, piece)));
+            parts = tasks(&points, |task, _| Some(points.largest_part(task)));
         } else {
             self.tally.used += points.len();
         }
@@ -136,10 +136,13 @@ impl Survey {
         }
         let events =
             if counts { pieces(&points, |piece| events(&points, piece)) } else { Vec::new() };
-        for (c, (l, moments)) in parts.into_iter().flatten().enumerate() {
+        let mut events = events.into_iter();
+        for (l, moments) in parts.into_iter().flatten() {
             largest = largest.merge(l);
-            let events = events.get(c).copied().unwrap_or(0.0);
-            self.sums.add(&mut Totals { moments, events });
+            for moments in moments {
+                let events = events.next().unwrap_or(0.0);
+                self.sums.add(&mut Totals { moments, events });
+            }
         }
         self.largest = self.largest.merge(largest);
         if points.used > 0 {
@@ -176,7 +179,7 @@ impl Survey {
         let mut points = Points::unchecked(chunk);
         points.units = units;
         points.filter();
-        for (_, moments) in pieces(&points, |piece| extent(&points, piece)) {
+        for moments in pieces(&points, |piece| moments(&points, piece)) {
             self.sums.add(&mut Totals { moments, events: 0.0 });
         }
     }
@@ -227,9 +230,27 @@ fn events(points: &Points<'_>, range: Range<usize>) -> f64 {
 }
 
 /// Of the points of a piece that count.
-fn extent(points: &Points<'_>, piece: Range<usize>) -> (Largest, Moments) {
-    let summary = Moments::of_range(points, piece.start, piece.end);
-    (points.largest_part(piece), summary)
+fn moments(points: &Points<'_>, piece: Range<usize>) -> Moments {
+    Moments::of_range(points, piece.start, piece.end)
+}
+
+/// Pieces of a task: one column at a time is read from memory for so long that it is fetched ahead.
+const TASK: usize = 16;
+
+/// Of each task of pieces, in order, what `largest` says of them and the moments of its pieces, if it says anything.
+fn tasks(
+    points: &Points<'_>,
+    largest: impl Fn(Range<usize>, &[Moments]) -> Option<Largest> + Sync,
+) -> Vec<Option<(Largest, Vec<Moments>)>> {
+    let end = |begin: usize, pieces: usize| points.len().min(begin + pieces * PIECE);
+    let task = |begin: usize| {
+        let range = begin..end(begin, TASK);
+        let pieces = range.clone().step_by(PIECE);
+        let summed: Vec<Moments> =
+            pieces.map(|begin| moments(points, begin..end(begin, 1))).collect();
+        largest(range, &summed).map(|largest| (largest, summed))
+    };
+    threads::map((0..points.len()).step_by(TASK * PIECE), task)
 }
 
 /// Exponents of the largest weight and of the largest weighted y of a chunk.

@@ -75,14 +75,15 @@ pub(super) struct Target<'a> {
 }
 
 impl BlockRows {
-    /// Makes room for `k` columns, residual included.
+    /// Makes room for `k` columns, residual included. The sums are of no more: whoever has summed up a thousand columns would
+    /// else clear half a million sums for each piece of a model of three.
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
         self.loss.reserve();
         for needed in [&mut self.factor, &mut self.response] {
             *needed = needed.take().or_else(register);
         }
-        self.lanes.resize(self.lanes.len().max(LANES * pair(0, k)), 0.0);
+        self.lanes.resize(LANES * pair(0, k), 0.0);
         self.matrix.resize(self.matrix.len().max(STRIDE * k + ALIGNMENT), 0.0);
     }
 
@@ -318,5 +319,24 @@ impl BlockRows {
     /// What a robust loss makes of the chunk's points.
     pub(super) fn influence(&self) -> Influence {
         self.loss.sums.influence()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockRows, LANES, pair};
+
+    #[test]
+    fn what_a_wide_model_needed_is_not_cleared_for_a_narrow_one() {
+        let mut rows = BlockRows::default();
+        rows.reserve(1001);
+        rows.clear();
+        rows.reserve(4);
+        rows.lanes.fill(1.0);
+        rows.clear();
+        assert_eq!(rows.lanes, vec![0.0; LANES * pair(0, 4)]);
+        rows.reserve(5);
+        rows.clear();
+        assert_eq!(rows.lanes, vec![0.0; LANES * pair(0, 5)]);
     }
 }

@@ -1,0 +1,237 @@
+//! How far a fit by parts scales: what travels and what it costs for 3 to 1000 parameters, measured; a fit of 10,000 parts in
+//! one process; and from both, on paper, an evaluation on 1 to 10,000 machines. docs/scale.md has what it prints.
+//!
+//! Without `--bench`, as `cargo test --benches` runs it, there are few parameters and parts.
+
+use dualfit::parts::{Part, Parts, merge};
+use dualfit::{Backend, CurveFit, Data};
+use std::error::Error;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const GROUP: usize = Part::GROUP as usize;
+
+fn main() -> Outcome<()> {
+    let measures = std::env::args().any(|argument| argument == "--bench");
+    let widths: &[usize] = if measures { &[3, 10, 30, 100, 300, 1000] } else { &[3] };
+    println!(
+        "| parameters | bytes of a question | of an answer | µs to read, merge and write two | the same of a factor | µs of the leader for each |\n|---|---|---|---|---|---|"
+    );
+    let mut costs = Vec::new();
+    for &parameters in widths {
+        let cost = Costs::measured(parameters, if measures { 100 } else { 1 })?;
+        println!(
+            "| {parameters} | {} | {} | {:.1} | {} | {:.0} |",
+            cost.question,
+            cost.answer,
+            1e6 * cost.merge,
+            cost.factor.map_or("not asked".into(), |factor| format!("{:.1}", 1e6 * factor)),
+            1e6 * cost.leader
+        );
+        costs.push(cost);
+    }
+    simulate(if measures { 10_000 } else { 17 })?;
+    on_paper(&costs);
+    Ok(())
+}
+
+/// A sum of cosines, which has as many parameters as are asked for.
+fn cosines(parameters: usize) -> CurveFit {
+    let curve = CurveFit::dynamic(parameters, |x, p| {
+        let terms = p.iter().enumerate().map(|(k, p)| *p * (x * k as f64).cos());
+        terms.reduce(|sum, term| sum + term).expect("a parameter")
+    });
+    curve.backend(Backend::Cpu)
+}
+
+/// What a question costs, whoever holds how many points.
+struct Costs {
+    parameters: usize,
+    /// Bytes.
+    question: usize,
+    answer: usize,
+    /// Seconds to read two answers of normal equations, to merge them and to write the result.
+    merge: f64,
+    /// The same of triangular factors, where the fit asks for one: normal equations do not tell near-dependent columns apart.
+    factor: Option<f64>,
+    /// Seconds that the leader takes for each question: reading the answer, checks, the step.
+    leader: f64,
+}
+
+impl Costs {
+    /// The question and the leader of a fit of few points; the answers of two parts of a group each, to the same question.
+    fn measured(parameters: usize, rounds: u32) -> Outcome<Costs> {
+        let few = 4 * parameters;
+        let x: Vec<f64> = (0..few).map(|i| 3.0 * i as f64 / few as f64).collect();
+        let y: Vec<f64> = x.iter().map(|x| x.sin()).collect();
+        let curve = cosines(parameters);
+        let mut part = Part::new(&curve, Data::new(&x, &y)?, 0)?;
+        let (mut answering, mut questions) = (Duration::ZERO, 0);
+        let mut asked_for: Vec<(Vec<u8>, usize)> = Vec::new();
+        let ask = |question: &[u8]| {
+            let begun = Instant::now();
+            let answer = part.answer(question)?;
+            answering += begun.elapsed();
+            questions += 1;
+            asked_for.push((question.to_vec(), answer.len()));
+            Ok(answer)
+        };
+        let begun = Instant::now();
+        let fit = curve.fit_parts(Parts::new(ask).subsample(false), vec![0.1; parameters])?;
+        let whole = begun.elapsed().as_secs_f64() - fit.stats().prepare_seconds;
+        let leader = (whole - answering.as_secs_f64()) / f64::from(questions);
+        // Questions about sums are the longest; the answer to that for the factor is longer than that for the equations.
+        let length = asked_for.iter().map(|(question, _)| question.len()).max();
+        let sums = || asked_for.iter().filter(|(question, _)| Some(question.len()) == length);
+        let normal = sums().min_by_key(|(_, answer)| *answer).ok_or("no questions")?;
+        let factor = sums().max_by_key(|(_, answer)| *answer).filter(|f| f.1 > normal.1);
+        let x: Vec<f64> = (0..GROUP).map(|i| 3.0 * i as f64 / GROUP as f64).collect();
+        let merging = |question: &[u8]| -> Outcome<(usize, f64)> {
+            let answer = |first: usize| -> Outcome<Vec<u8>> {
+                let mut part = Part::new(&curve, Data::new(&x, &x)?, first as u64)?;
+                Ok(part.answer(question)?)
+            };
+            let (left, right) = (answer(0)?, answer(GROUP)?);
+            let begun = Instant::now();
+            for _ in 0..rounds {
+                black_box(merge(&left, &right)?);
+            }
+            Ok((left.len(), begun.elapsed().as_secs_f64() / f64::from(rounds)))
+        };
+        let (answer, merge) = merging(&normal.0)?;
+        // Factors of a thousand columns take minutes.
+        let factor = match factor.filter(|_| parameters <= 300) {
+            Some((question, _)) => Some(merging(question)?.1),
+            None => None,
+        };
+        Ok(Costs { parameters, question: normal.0.len(), answer, merge, factor, leader })
+    }
+}
+
+/// A fit of so many parts, all of which hold the same points, one after the other in this process.
+fn simulate(count: usize) -> Outcome<()> {
+    let x: Vec<f64> = (0..GROUP).map(|i| 4.0 * i as f64 / GROUP as f64).collect();
+    let noise = |i: usize| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / 1.7e7;
+    let y = x.iter().enumerate().map(|(i, x)| 2.5 * (-1.3 * x).exp() + 0.4 + 0.2 * noise(i));
+    let y: Vec<f64> = y.collect();
+    let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
+    let part = |number: usize| Ok(Part::new(&curve, Data::new(&x, &y)?, (number * GROUP) as u64)?);
+    let mut parts = (0..count).map(part).collect::<Outcome<Vec<Part<'_>>>>()?;
+    let (mut answering, mut merging) = (Duration::ZERO, Duration::ZERO);
+    let (mut questions, mut merges, mut bytes, mut largest) = (0, 0, 0, 0);
+    let ask = |question: &[u8]| {
+        questions += 1;
+        bytes += question.len();
+        // Each with how many parts it is of: neighbours of as many go together, as in a tree.
+        let mut tree: Vec<(usize, Vec<u8>)> = Vec::new();
+        let mut brought = |tree: &mut Vec<(usize, Vec<u8>)>| {
+            let (Some((more, right)), Some((parts, left))) = (tree.pop(), tree.pop()) else {
+                return Ok(());
+            };
+            let begun = Instant::now();
+            let both = merge(&left, &right)?;
+            merging += begun.elapsed();
+            (merges, largest) = (merges + 1, largest.max(both.len()));
+            tree.push((parts + more, both));
+            Ok::<(), std::io::Error>(())
+        };
+        for part in &mut parts {
+            let begun = Instant::now();
+            tree.push((1, part.answer(question)?));
+            answering += begun.elapsed();
+            while let [.., (left, _), (right, _)] = tree[..]
+                && left == right
+            {
+                brought(&mut tree)?;
+            }
+        }
+        while tree.len() > 1 {
+            brought(&mut tree)?;
+        }
+        Ok(tree.pop().map(|(_, all)| all).unwrap_or_default())
+    };
+    let begun = Instant::now();
+    let fit = curve.fit_parts(ask, [1.0, 1.0, 0.0])?;
+    let whole = begun.elapsed();
+    assert!(fit.converged(), "{fit}");
+    let rest = whole.saturating_sub(answering).saturating_sub(merging);
+    println!(
+        "\n{count} parts of {GROUP} points: {questions} questions of {bytes} bytes together, {merges} merges of {:.1} µs, the largest to {largest} bytes; {:.1} s in the parts, {:.3} s in merges, {:.4} s in the leader\n",
+        1e6 * merging.as_secs_f64() / f64::from(merges),
+        answering.as_secs_f64(),
+        merging.as_secs_f64(),
+        rest.as_secs_f64()
+    );
+    Ok(())
+}
+
+/// Points of the fit on paper, and bytes of each.
+const POINTS: f64 = 1e12;
+const POINT: f64 = 16.0;
+/// GPUs of a machine.
+const GPUS: f64 = 8.0;
+/// Of an H100, from its data sheet: bytes a second of its memory, multiply-adds in f64 a second, and bytes of memory for points.
+const MEMORY_RATE: f64 = 3.35e12;
+const F64_RATE: f64 = 1.495e13;
+const MEMORY: f64 = 70e9;
+/// The part of both that is reached, and bytes a second from storage for each GPU.
+const REACHED: f64 = 0.8;
+const STORAGE_RATE: f64 = 25e9;
+/// Seconds until a message arrives, and bytes a second of a link.
+const LATENCY: f64 = 3e-6;
+const LINK_RATE: f64 = 12.5e9;
+/// Parameters up to which rows are not written to memory.
+const FEW: usize = 32;
+
+/// An evaluation on 1 to 10,000 machines.
+fn on_paper(costs: &[Costs]) {
+    println!(
+        "| parameters | machines | pass | tree | leader | share of the pass |\n|---|---|---|---|---|---|"
+    );
+    for cost in costs {
+        let p = cost.parameters as f64;
+        let columns = p + 1.0;
+        for machines in [1.0, 25.0, 100.0, 1000.0, 10_000.0] {
+            let parts: f64 = machines * GPUS;
+            let points = POINTS / parts;
+            let stored = points * POINT > MEMORY;
+            let rows = if cost.parameters > FEW { 16.0 * columns } else { 0.0 };
+            let work = columns * (columns + 1.0) / 2.0 + 2.0 * p + 22.0;
+            let on_card = (points * (POINT + rows) / MEMORY_RATE).max(points * work / F64_RATE);
+            let from_storage = if stored { points * POINT / STORAGE_RATE } else { 0.0 };
+            let pass = (on_card / REACHED).max(from_storage);
+            let bytes = (cost.question + cost.answer) as f64;
+            let level = 2.0 * LATENCY + bytes / LINK_RATE + cost.merge;
+            let tree = parts.log2().ceil() * level;
+            println!(
+                "| {} | {} | {}{} | {} | {} | {:.0} % |",
+                cost.parameters,
+                grouped(machines),
+                if from_storage >= on_card / REACHED { "from storage, " } else { "" },
+                time(pass),
+                time(tree),
+                time(cost.leader),
+                1e2 * pass / (pass + tree + cost.leader)
+            );
+        }
+    }
+}
+
+/// A whole number with its thousands set apart.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    match digits.len() {
+        0..=3 => digits,
+        length => format!("{},{}", &digits[..length - 3], &digits[length - 3..]),
+    }
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} µs", 1e6 * s),
+        s if s < 1.0 => format!("{:.3} ms", 1e3 * s).replace(".000", ""),
+        s => format!("{s:.1} s"),
+    }
+}
