@@ -227,7 +227,9 @@ impl<T> Placement<T> {
     /// What passes took, but for the counts of the solver. `loaded`: the device that was chosen.
     pub(super) fn stats(&self, loaded: Option<&Loaded>, evaluator: &dyn Evaluator) -> Stats {
         let (mut reason, used) = (self.reason.clone(), evaluator.device());
-        for (device, why) in loaded.map(|on| lock(&on.lost).clone()).unwrap_or_default() {
+        let lost = loaded.map(|on| lock(&on.lost).clone()).unwrap_or_default();
+        let is_done_by_others = loaded.is_some_and(|on| lost.len() < on.devices.len());
+        for (device, why) in lost.into_iter().filter(|_| is_done_by_others) {
             reason =
                 format!("{reason}; others took over from device {device}, which failed: {why}");
         }

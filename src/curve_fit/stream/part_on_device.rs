@@ -43,7 +43,7 @@ impl PartOnDevice {
     /// # Errors
     /// Of a device that was asked for.
     pub(super) fn answer(
-        chosen: &mut Option<PartOnDevice>,
+        kept: &mut Option<PartOnDevice>,
         (curve, ready): (&CurveFit, &Ready),
         (given, overview, first): (Given<'_>, &Overview, u64),
         (terms, question): (&Terms, &Question),
@@ -54,28 +54,34 @@ impl PartOnDevice {
             Question::Factor(_) => free <= FEW_PARAMETERS,
             _ => false,
         };
-        let is_elsewhere = chosen
-            .as_ref()
-            .is_some_and(|chosen| chosen.overview == *overview && chosen.place.device.is_none());
-        if !is_of_device || terms.most_weight.is_finite() || is_elsewhere {
+        if !is_of_device || terms.most_weight.is_finite() {
+            return Ok(None);
+        }
+        let is_known = |chosen: &PartOnDevice| chosen.overview == *overview;
+        if kept.as_ref().is_some_and(|c| is_known(c) && c.place.device.is_none()) {
             return Ok(None);
         }
         let points = &Points::part(given, overview);
-        let chosen = match chosen {
-            Some(chosen) if chosen.overview == *overview => chosen,
-            chosen => chosen.insert(PartOnDevice::choose(curve, ready, points, overview)?),
+        let mut chosen = match kept.take().filter(is_known) {
+            Some(chosen) => chosen,
+            None => PartOnDevice::choose(curve, ready, points, overview)?,
         };
-        let Some(on) = &chosen.place.device else { return Ok(None) };
         let end = pieces_of(first + points.len() as u64);
         let leaves = Leaves { first: pieces_of(first), of_segment: GROUP, end };
-        match sums(on, points, leaves, (terms, question), free) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(error) if on.may_take_over() => {
-                chosen.place = Placement::on_cpu(error.to_string());
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        let answer = match &chosen.place.device {
+            None => None,
+            Some(on) => match sums(on, points, leaves, (terms, question), free) {
+                Ok(answer) => Some(answer),
+                Err(error) if on.may_take_over() => {
+                    chosen.place = Placement::on_cpu(error.to_string());
+                    None
+                }
+                // Nothing is kept: who asks again may find that the device works again.
+                Err(error) => return Err(error),
+            },
+        };
+        *kept = Some(chosen);
+        Ok(answer)
     }
 }
 
