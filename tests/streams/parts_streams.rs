@@ -6,6 +6,7 @@ use dualfit::error::SourceError;
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::{Chunk, FnSource, RangeSource, Shape, SliceSource, Source};
 use dualfit::{CurveFit, Data, Error, Estimator, Loss, Missing, Sigma, Stream};
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -74,27 +75,185 @@ fn a_part_of_a_stream_answers_as_one_in_memory() {
         let fit = curve.fit_parts(ask, start).unwrap();
         assert!(fit.converged() && questions > 3, "{what}: {fit}");
         // And what one of each kind holds is the fit of all.
-        let (mut left, mut right) = (streamed(0, GROUP), in_memory(GROUP, n));
-        let ask = |question: &[u8]| merge(&left.answer(question)?, &right.answer(question)?);
-        let mixed = curve.fit_parts(Parts::new(ask), start).unwrap();
-        assert_eq!(bits(&mixed), bits(&fit), "{what}");
+        for mut parts in
+            [[streamed(0, GROUP), in_memory(GROUP, n)], [in_memory(0, GROUP), streamed(GROUP, n)]]
+        {
+            let ask = |question: &[u8]| {
+                let [left, right] = parts.each_mut().map(|part| part.answer(question));
+                merge(&left?, &right?)
+            };
+            let mixed = curve.fit_parts(Parts::new(ask), start).unwrap();
+            assert_eq!(bits(&mixed), bits(&fit), "{what}");
+        }
     }
 }
 
-/// Points of a decay, of which a reading gives another number, or fails.
+/// A source of an array that gives no more than so many points at a time.
+struct Sparing<S>(S, usize);
+
+impl<S: Source> Source for Sparing<S> {
+    fn shape(&self) -> Shape {
+        Shape { points: None, ..self.0.shape() }
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.0.rewind()
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        self.0.read(chunk, most.min(self.1))
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        self.0.fingerprint()
+    }
+}
+
+/// Chunks, reads and the points themselves end one before, at and one behind the ends of pieces and of groups.
+#[test]
+fn neither_chunks_nor_reads_nor_ends_make_a_difference() {
+    let borders = [4095, 4096, 4097, GROUP - 1, GROUP, GROUP + 1];
+    let (x, y) = points(GROUP + 1);
+    let curve = decay();
+    for n in borders {
+        let mut memory = Part::new(&curve, Data::new(&x[..n], &y[..n]).unwrap(), 0).unwrap();
+        let mut asked = Vec::new();
+        let ask = |question: &[u8]| {
+            let answer = memory.answer(question)?;
+            asked.push((question.to_vec(), answer.clone()));
+            Ok(answer)
+        };
+        let fit = curve.fit_parts(ask, START).unwrap();
+        assert!(fit.converged() && asked.len() > 3, "{fit}");
+        for chunk in borders {
+            for read in [chunk, 5000] {
+                let source = SliceSource::new(&x[..n], &y[..n]).unwrap();
+                let stream = Stream::new(Sparing(source, read));
+                let stream = stream.chunk_points(chunk).memory_limit(1 << 30);
+                let mut part = Part::stream(&curve, stream, 0).unwrap();
+                for (question, answer) in &asked {
+                    assert!(part.answer(question).unwrap() == *answer, "{n} {chunk} {read}");
+                }
+            }
+        }
+    }
+}
+
+/// Parts that are counted before it is known who holds what before them.
+#[test]
+fn a_part_can_be_numbered_when_it_is_counted() {
+    let n = GROUP + 5000;
+    let (x, y) = points(n);
+    let curve = decay();
+    let data = |from: usize| Data::new(&x[from..], &y[from..]).unwrap();
+    let source = RangeSource::new(SliceSource::new(&x, &y).unwrap(), Part::GROUP..n as u64);
+    let counted = Part::stream(&curve, source, 0).unwrap();
+    assert_eq!(counted.n_points(), 5000);
+    let mut later = [
+        Part::new(&curve, data(GROUP), Part::GROUP).unwrap(),
+        counted.numbered_from(Part::GROUP).unwrap(),
+        Part::new(&curve, data(GROUP), 0).unwrap().numbered_from(Part::GROUP).unwrap(),
+    ];
+    let mut first = Part::new(&curve, Data::new(&x[..GROUP], &y[..GROUP]).unwrap(), 0).unwrap();
+    let ask = |question: &[u8]| {
+        let answers = later.each_mut().map(|part| part.answer(question).unwrap());
+        assert!(answers[0] == answers[1] && answers[0] == answers[2]);
+        merge(&first.answer(question)?, &answers[0])
+    };
+    assert!(curve.fit_parts(ask, START).unwrap().converged());
+    let refused = first.numbered_from(4096).err().expect("an error").to_string();
+    assert!(refused.contains("4096 is no multiple of 1048576"), "{refused}");
+    let last = u64::MAX - u64::MAX % Part::GROUP;
+    let refused = Part::new(&curve, data(0), last).err().expect("an error").to_string();
+    assert!(refused.contains("have no numbers below 2^64"), "{refused}");
+}
+
+/// Files of text and of columns, which are decoded once and kept as far as there is room.
+#[test]
+#[cfg(all(feature = "csv", feature = "arrow"))]
+fn files_and_record_batches_answer_as_memory() {
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    use dualfit::source::{CsvSource, RecordBatchSource};
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    let (x, y) = points(60_000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decay.csv");
+    let rows: Vec<String> = x.iter().zip(&y).map(|(x, y)| format!("{x:?},{y:?}\n")).collect();
+    std::fs::write(&path, format!("x,y\n{}", rows.concat())).unwrap();
+    let number = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
+    let table = RecordBatch::try_from_iter([("x", number(&x)), ("y", number(&y))]).unwrap();
+    let curve = decay();
+    // With room for all that is decoded, for some of it, and for none.
+    for limit in [64 << 20, 1 << 20, 400_000] {
+        let text = CsvSource::open(&path).unwrap();
+        let batches: Vec<_> = (0..6).map(|i| table.slice(10_000 * i, 10_000)).collect();
+        let open =
+            move || Ok::<_, Infallible>(batches.clone().into_iter().map(Ok::<_, Infallible>));
+        let batches = RecordBatchSource::new(table.schema(), open).unwrap();
+        let streams = [Stream::new(text), Stream::new(batches)];
+        let [mut text, mut batches] = streams.map(|stream| {
+            let stream = stream.memory_limit(limit).chunk_points(4096);
+            Part::stream(&curve, stream, 0).unwrap()
+        });
+        let mut memory = Part::new(&curve, Data::new(&x, &y).unwrap(), 0).unwrap();
+        let ask = |question: &[u8]| {
+            both(&mut memory, &mut text, question)?;
+            both(&mut memory, &mut batches, question)
+        };
+        assert!(curve.fit_parts(ask, START).unwrap().converged(), "{limit}");
+    }
+    // A file that is written to between questions.
+    let text = CsvSource::open(&path).unwrap();
+    let mut part = Part::stream(&curve, text, 0).unwrap();
+    let mut questions = 0;
+    let ask = |question: &[u8]| {
+        questions += 1;
+        if questions == 3 {
+            std::fs::write(&path, format!("x,y\n{}", rows[..59_999].concat()))?;
+        }
+        part.answer(question)
+    };
+    let refused = curve.fit_parts(ask, START).unwrap_err().to_string();
+    assert!(refused.contains("points from number 0 on"), "{refused}");
+    assert!(refused.contains("decay.csv") && refused.contains("its size was"), "{refused}");
+}
+
+/// Points of a decay, of which something goes wrong at one reading, or at one of the steps of all readings.
 struct Fickle<'a> {
     points: [&'a [f64]; 2],
     next: usize,
     readings: usize,
-    /// What happens at this reading: so many points are missing, or `None` for a failure behind the first thousand.
-    at: usize,
-    missing: Option<i64>,
+    /// Rewinds and reads so far.
+    steps: &'a AtomicUsize,
+    wrong: Wrong,
+}
+
+#[derive(Clone, Copy)]
+enum Wrong {
+    /// So many points are missing at this reading.
+    Missing(i64, usize),
+    FailsAt(usize),
+    PanicsAt(usize),
 }
 
 impl Fickle<'_> {
     fn end(&self) -> usize {
-        let missing = if self.readings == self.at { self.missing.unwrap_or(0) } else { 0 };
-        (10_000 - missing) as usize
+        match self.wrong {
+            Wrong::Missing(missing, at) if self.readings == at => (10_000 - missing) as usize,
+            _ => 10_000,
+        }
+    }
+
+    fn step(&self) -> Result<(), SourceError> {
+        let step = 1 + self.steps.fetch_add(1, Ordering::Relaxed);
+        match self.wrong {
+            Wrong::FailsAt(at) if at == step => {
+                Err(SourceError::new("the file", "it cannot be read"))
+            }
+            Wrong::PanicsAt(at) if at == step => panic!("nobody expected that"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -107,13 +266,11 @@ impl Source for Fickle<'_> {
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
         self.readings += 1;
-        Ok(())
+        self.step()
     }
 
     fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
-        if self.readings == self.at && self.missing.is_none() && self.next >= 1000 {
-            return Err(SourceError::new("the file", "it cannot be read"));
-        }
+        self.step()?;
         let end = self.end().min(self.next + most.min(1000));
         for i in self.next..end {
             chunk.push(&[self.points[0][i]], self.points[1][i], None);
@@ -128,45 +285,96 @@ impl Source for Fickle<'_> {
     }
 }
 
-#[test]
-fn what_goes_wrong_with_a_source_at_any_reading_is_said() {
-    let (x, y) = points(10_100);
-    let source = |at: usize, missing: Option<i64>| Fickle {
-        points: [&x, &y],
-        next: 0,
-        readings: 0,
-        at,
-        missing,
+/// The part before, and what it has answered.
+struct Before<'a>(Part<'a>, HashMap<Vec<u8>, Vec<u8>>);
+
+impl Before<'_> {
+    fn answer(&mut self, question: &[u8]) -> io::Result<Vec<u8>> {
+        let Before(part, known) = self;
+        if !known.contains_key(question) {
+            known.insert(question.to_vec(), part.answer(question)?);
+        }
+        Ok(known[question].clone())
+    }
+}
+
+/// How a fit ends with a part of which something is wrong, or `None` if there is none for it; and the steps that were made.
+fn fit_with(
+    first: &mut Before<'_>,
+    points: [&[f64]; 2],
+    wrong: Wrong,
+) -> (Option<Result<bool, String>>, usize) {
+    let steps = AtomicUsize::new(0);
+    let source = Fickle { points, next: 0, readings: 0, steps: &steps, wrong };
+    let part = Part::stream(&decay(), Stream::new(source).chunk_points(4096), Part::GROUP);
+    let Ok(mut later) = part else { return (None, steps.load(Ordering::Relaxed)) };
+    let ask = |question: &[u8]| {
+        let answers = [first.answer(question)?, later.answer(question)?];
+        merge(&answers[0], &answers[1])
     };
+    let fit = decay().fit_parts(ask, START);
+    let said = fit.map(|fit| fit.converged()).map_err(|error| {
+        assert!(matches!(error, Error::Source(_)), "{error}");
+        error.to_string()
+    });
+    (Some(said), steps.load(Ordering::Relaxed))
+}
+
+#[test]
+fn points_that_come_or_go_between_readings_are_refused() {
+    let (x, y) = points(GROUP + 10_100);
+    let data = Data::new(&x[..GROUP], &y[..GROUP]).unwrap();
+    let mut first = Before(Part::new(&decay(), data, 0).unwrap(), HashMap::new());
+    let rest = [&x[GROUP..], &y[GROUP..]];
     for (missing, words) in [
-        (None, "it cannot be read"),
-        (Some(1), "it gave 9999 points"),
-        (Some(9_999), "it gave 1 points"),
-        (Some(-100), "where it gave 10000 before"),
+        (1, "it gave 9999 points"),
+        (9_999, "it gave 1 points"),
+        (10_000, "it gave 0 points"),
+        (-100, "where it gave 10000 before"),
     ] {
-        for at in 1.. {
-            let part = Part::stream(&decay(), source(at, missing), 0);
-            // The first reading counts the points, whatever their number.
-            let Ok(mut part) = part else {
-                assert!(at == 1 && missing.is_none());
-                continue;
-            };
-            if at == 1 {
-                continue;
-            }
-            let fit = decay().fit_parts(|question: &[u8]| part.answer(question), START);
-            match fit {
-                Ok(fit) => {
-                    assert!(fit.converged() && at > 4, "reading {at}");
+        // The first reading counts the points, whatever their number.
+        for at in 2.. {
+            let (said, _) = fit_with(&mut first, rest, Wrong::Missing(missing, at));
+            match said.expect("a part") {
+                Ok(converged) => {
+                    assert!(converged && at > 4, "reading {at}");
                     break;
                 }
-                Err(error) => {
-                    let said = error.to_string();
+                Err(said) => {
                     assert!(said.contains(words), "reading {at}: {said}");
-                    assert!(said.contains("points from number 0 on"), "reading {at}: {said}");
+                    assert!(said.contains("points from number 1048576 on"), "reading {at}: {said}");
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_source_that_fails_at_any_step_is_an_answer() {
+    let (x, y) = points(GROUP + 10_000);
+    let data = Data::new(&x[..GROUP], &y[..GROUP]).unwrap();
+    let mut first = Before(Part::new(&decay(), data, 0).unwrap(), HashMap::new());
+    let rest = [&x[GROUP..], &y[GROUP..]];
+    let (sound, steps) = fit_with(&mut first, rest, Wrong::FailsAt(0));
+    assert_eq!(sound, Some(Ok(true)));
+    assert!(steps > 40, "{steps} steps");
+    let kinds: [(fn(usize) -> Wrong, &str); 2] =
+        [(Wrong::FailsAt, "it cannot be read"), (Wrong::PanicsAt, "nobody expected that")];
+    for (wrong, words) in kinds {
+        let mut counted = 0;
+        for at in 1..=steps {
+            let (said, _) = fit_with(&mut first, rest, wrong(at));
+            // The first reading is that of the part itself.
+            let Some(said) = said else {
+                counted += 1;
+                assert_eq!(at, counted);
+                continue;
+            };
+            let said = said.expect_err("something went wrong");
+            assert!(said.contains(words), "step {at}: {said}");
+            assert!(said.contains("points from number 1048576 on"), "step {at}: {said}");
+        }
+        assert!((11..20).contains(&counted), "{counted} of {steps} steps");
     }
 }
 
@@ -186,6 +394,12 @@ fn what_cannot_be_a_part_is_refused() {
         Part::stream(&counting, constant, 0).err(),
         Some(Error::NotForCounts { what: "sigma" })
     );
+    let kept = Stream::new(source()).checkpoint("never written");
+    let said = refused(Part::stream(&decay(), kept, 0));
+    assert!(said.contains("say it to Parts::checkpoint"), "{said}");
+    let whole = Stream::new(source()).subsample(false);
+    let said = refused(Part::stream(&decay(), whole, 0));
+    assert!(said.contains("say it to Parts::subsample"), "{said}");
     let small = Stream::new(source()).memory_limit(100);
     assert!(matches!(Part::stream(&decay(), small, 0).err(), Some(Error::MemoryLimit { .. })));
     let calls = AtomicUsize::new(0);

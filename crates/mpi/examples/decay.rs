@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let checkpoint = after("--checkpoint").map(PathBuf::from);
     let die_at: Option<u64> = after("--die-at").map(|n| n.parse()).transpose()?;
     let mine = dualfit_mpi::share_of(&world, points);
-    let (x, y): (Vec<f64>, Vec<f64>) = mine.clone().map(|i| point(i, points)).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) = mine.map(|i| point(i, points)).unzip();
     let last = world.rank() == world.size() - 1;
     let value = move |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];
     let curve = match die_at {
@@ -57,14 +57,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let begun = Instant::now();
     let start = [2.0, 1.0, 0.3];
-    if x.is_empty() {
-        dualfit_mpi::answer_nothing(&world);
-        return Ok(());
-    }
-    let mut part = Part::new(&curve, Data::new(&x, &y)?, mine.start)?;
-    if let Some(fit) =
-        dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, checkpoint.as_deref())?
-    {
+    let part = Data::new(&x, &y).and_then(|data| Part::new(&curve, data, 0));
+    let mut part = dualfit_mpi::numbered(&world, part)?;
+    let fit = dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, |parts| match &checkpoint {
+        Some(path) => parts.checkpoint(path),
+        None => parts,
+    })?;
+    if let Some(fit) = fit {
         let numbers = [fit.params(), &fit.std_errors()].concat();
         let bits: Vec<String> = numbers.iter().map(|v| format!("{:016x}", v.to_bits())).collect();
         println!("{fit}");

@@ -1,72 +1,101 @@
-//! A decay whose points lie in the files of a folder that all ranks see: `mpirun -n 4 target/release/examples/files FOLDER`.
-//! Files are read anew for each question, so that no rank needs memory for its points.
+//! A decay whose points lie in files, which are read anew for each question, so that no rank needs memory for its points.
 //!
-//! Where there is no such folder, rank 0 makes one, with five files of pairs of numbers. With `--alone` one process makes the
-//! fit by `fit_stream`.
+//! - `mpirun -n 4 target/release/examples/files points`: all ranks see the folder `points`, and each takes its share of all points.
+//! - `mpirun -n 4 target/release/examples/files 'disk/{rank}'`: each rank has a folder of its own, `disk/0` and so on.
+//!
+//! Where there is no such folder it is made, with files of pairs of numbers. With `--from-start` no start is found from a sample,
+//! and with `--alone`, too, one process makes the fit of all files of a folder by `fit_stream`, which then has the same bits.
 
+use dualfit::error::SourceError;
 use dualfit::parts::Part;
 use dualfit::source::{DirectorySource, NumberType, RangeSource, RawFile, RawSource, Source};
-use dualfit::{CurveFit, Fit};
+use dualfit::{CurveFit, Fit, Stream};
+use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::error::Error;
 use std::fs;
+use std::io;
+use std::ops::Range;
 use std::path::Path;
 
-/// Points of the files that are made: no file ends where a rank does.
-const SIZES: [u64; 5] = [1_000_003, 700_000, 1, 1_500_000, 900_001];
+/// Points of the files that are made, and of one file at most: no file ends where a rank does.
+const POINTS: u64 = 4_100_005;
+const OF_FILE: u64 = 700_001;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let universe = mpi::initialize().ok_or("MPI has been initialised before")?;
     let world = universe.world();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let folder = Path::new(arguments.first().ok_or("say where the files are")?);
-    if world.rank() == 0 && !folder.exists() {
-        make_files(folder)?;
-    }
-    world.barrier();
+    let folder = arguments.first().ok_or("say where the files are")?;
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
     let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
     let start = [2.0, 1.0, 0.3];
-    let source = points_of(folder)?;
-    if arguments.iter().any(|argument| argument == "--alone") {
-        return tell(&curve.fit_stream(source, start)?, 0);
+    if has("--alone") {
+        let stream = Stream::new(points_of(Path::new(folder))?).subsample(!has("--from-start"));
+        return tell(&curve.fit_stream(stream, start)?, 0);
     }
-    let points = source.shape().points.ok_or("files of pairs know their length")?;
-    let mine = dualfit_mpi::share_of(&world, points);
-    if mine.is_empty() {
-        dualfit_mpi::answer_nothing(&world);
-        return Ok(());
-    }
-    let mut part = Part::stream(&curve, RangeSource::new(source, mine.clone()), mine.start)?;
-    match dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, None)? {
-        Some(fit) => tell(&fit, world.size()),
-        None => Ok(()),
-    }
+    let part = match folder.contains("{rank}") {
+        true => own_part(&curve, &world, folder),
+        false => part_of_shared(&curve, &world, Path::new(folder)),
+    };
+    let mut part = dualfit_mpi::numbered(&world, part)?;
+    let fit = dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, |parts| {
+        parts.subsample(!has("--from-start"))
+    })?;
+    fit.map_or(Ok(()), |fit| tell(&fit, world.size()))
 }
 
-/// The points of all files, pairs of x and y.
-fn points_of(folder: &Path) -> Result<impl Source + use<>, Box<dyn Error>> {
-    let open = |path: &Path| {
+/// All points of a folder that no other rank needs to see.
+fn own_part(
+    curve: &CurveFit,
+    world: &SimpleCommunicator,
+    folder: &str,
+) -> dualfit::Result<Part<'static>> {
+    let folder = folder.replace("{rank}", &world.rank().to_string());
+    make_files(Path::new(&folder), dualfit_mpi::share_of(world, POINTS))?;
+    Part::stream(curve, points_of(Path::new(&folder))?, 0)
+}
+
+/// Some of the points of a folder that all ranks see, wherever a file ends.
+fn part_of_shared(
+    curve: &CurveFit,
+    world: &SimpleCommunicator,
+    folder: &Path,
+) -> dualfit::Result<Part<'static>> {
+    let made = if world.rank() == 0 { make_files(folder, 0..POINTS) } else { Ok(()) };
+    world.barrier();
+    made?;
+    let source = points_of(folder)?;
+    // Files of pairs know their length.
+    let mine = dualfit_mpi::share_of(world, source.shape().points.unwrap_or(0));
+    Part::stream(curve, RangeSource::new(source, mine), 0)
+}
+
+/// The points of all files of a folder, pairs of x and y.
+fn points_of(folder: &Path) -> Result<impl Source + use<>, SourceError> {
+    DirectorySource::open(folder, |path: &Path| {
         let pairs = RawFile::new(path, [NumberType::F64; 2]);
         RawSource::open([pairs])?.x([0])?.y(1)
-    };
-    Ok(DirectorySource::open(folder, open)?)
+    })
 }
 
-fn make_files(folder: &Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(folder)?;
-    let all: u64 = SIZES.iter().sum();
-    let mut begin = 0;
-    for (number, size) in SIZES.into_iter().enumerate() {
-        let points = (begin..begin + size).flat_map(|i| {
-            let x = 4.0 * i as f64 / all as f64;
+/// Makes the folder with these points, unless it is there.
+fn make_files(folder: &Path, points: Range<u64>) -> Result<(), SourceError> {
+    let cannot = |why: io::Error| SourceError::new(folder.display().to_string(), why.to_string());
+    if folder.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).map_err(cannot)?;
+    for begin in points.clone().step_by(OF_FILE as usize) {
+        let pairs = (begin..points.end.min(begin + OF_FILE)).flat_map(|i| {
+            let x = 4.0 * i as f64 / POINTS as f64;
             let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let noise = (mixed >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
             [x, 2.5 * (-1.3 * x).exp() + 0.5 + 0.2 * noise]
         });
-        let bytes: Vec<u8> = points.flat_map(f64::to_le_bytes).collect();
-        fs::write(folder.join(format!("{number:03}.f64")), bytes)?;
-        begin += size;
+        let bytes: Vec<u8> = pairs.flat_map(f64::to_le_bytes).collect();
+        fs::write(folder.join(format!("{begin:08}.f64")), bytes).map_err(cannot)?;
     }
     Ok(())
 }

@@ -14,8 +14,10 @@
 //! let mine = dualfit_mpi::share_of(&world, 100_000_000);
 //! let x: Vec<f64> = mine.clone().map(|i| 1e-8 * i as f64).collect();
 //! let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5).collect();
-//! let mut part = Part::new(&curve, Data::new(&x, &y)?, mine.start)?;
-//! if let Some(fit) = dualfit_mpi::fit_mpi(&curve, &world, &mut part, [1.0, 1.0, 0.0], None)? {
+//! let part = Data::new(&x, &y).and_then(|data| Part::new(&curve, data, 0));
+//! let mut part = dualfit_mpi::numbered(&world, part)?;
+//! let fit = dualfit_mpi::fit_mpi(&curve, &world, &mut part, [1.0, 1.0, 0.0], |parts| parts)?;
+//! if let Some(fit) = fit {
 //!     println!("{fit}");
 //! }
 //! # Ok::<(), dualfit::Error>(())
@@ -25,15 +27,15 @@ mod batch;
 
 pub use batch::fit_batch_mpi;
 
+use dualfit::error::SourceError;
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::{CurveFit, Fit, Start};
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, Destination, Root, Source};
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 
-/// What rank 0 broadcasts before the bytes of a question: how many they are. No question is of none.
+/// What a rank broadcasts before bytes: how many they are. Nothing that is said is of none.
 const END: u64 = 0;
 
 /// The points of all that a rank takes where each takes about as many: whole groups, so that some ranks, though not
@@ -45,11 +47,50 @@ pub fn share_of(world: &SimpleCommunicator, points: u64) -> Range<u64> {
     begin(rank)..begin(rank + 1)
 }
 
-/// Fits a model to the points that the ranks hold. All ranks call it, each with its part; the parts follow each other in
-/// the order of the ranks, and a rank without points calls [`answer_nothing`] in its place. Rank 0 gets the fit, or what went wrong;
-/// the others get `None`.
+/// Numbers the points of the ranks' parts one after another, in the order of the ranks, whatever they were numbered from. All
+/// ranks call it, each with its part, or with what went wrong when it was made, which all get to hear: none waits for one that
+/// has given up. A rank without points has a part of no points.
 ///
-/// `checkpoint`: where rank 0 keeps what the passes gave; see [`Stream::checkpoint`](dualfit::Stream::checkpoint).
+/// Each rank with points holds whole groups of [`Part::GROUP`] points, but for the last of them, so that no bit of a fit depends on
+/// who holds what.
+///
+/// # Errors
+/// On all ranks: what went wrong at one, by its number; and what a rank holds, if those are no whole groups and others follow.
+pub fn numbered<'a>(
+    world: &SimpleCommunicator,
+    mine: dualfit::Result<Part<'a>>,
+) -> dualfit::Result<Part<'a>> {
+    const NONE: u64 = u64::MAX;
+    let held = mine.as_ref().map_or(NONE, Part::n_points);
+    let mut all = vec![0; world.size() as usize];
+    world.all_gather_into(&held, &mut all[..]);
+    if let Some(failed) = all.iter().position(|&points| points == NONE) {
+        let why = mine.as_ref().err().map(|error| format!("its part: {error}"));
+        let why = broadcast(world, failed as i32, why.as_deref().map(str::as_bytes));
+        mine?;
+        let why = String::from_utf8_lossy(&why.unwrap_or_default()).into_owned();
+        return Err(SourceError::new(format!("rank {failed}"), why).into());
+    }
+    let last = all.iter().rposition(|&points| points > 0).unwrap_or(0);
+    let uneven = |&rank: &usize| !all[rank].is_multiple_of(Part::GROUP);
+    if let Some(rank) = (0..last).find(uneven) {
+        let message = format!(
+            "it holds {} points, which are no whole groups of {}, and rank {last} holds more behind them; let all but the last hold whole groups, or share files that all ranks see by share_of and RangeSource",
+            all[rank],
+            Part::GROUP
+        );
+        return Err(SourceError::new(format!("rank {rank}"), message).into());
+    }
+    let rank = world.rank() as usize;
+    let first = if held == 0 { 0 } else { all[..rank].iter().sum() };
+    mine?.numbered_from(first)
+}
+
+/// Fits a model to the points that the ranks hold. All ranks call it, each with its part; the parts follow each other in
+/// the order of the ranks, as [`numbered`] leaves them. One of no points has nothing to say. Rank 0 gets the fit, or what went
+/// wrong; the others get `None`.
+///
+/// `how`: what else is to be said of the [`Parts`], on rank 0, such as `|parts| parts.checkpoint("decay.ckpt")`; else `|parts| parts`.
 ///
 /// # Errors
 /// On rank 0, as [`CurveFit::fit_parts`].
@@ -58,49 +99,36 @@ pub fn fit_mpi(
     world: &SimpleCommunicator,
     part: &mut Part<'_>,
     start: impl Into<Start>,
-    checkpoint: Option<&Path>,
+    how: impl for<'p> FnOnce(Parts<'p>) -> Parts<'p>,
 ) -> dualfit::Result<Option<Fit>> {
+    let mut answer = |question: &[u8]| match part.n_points() {
+        0 => Ok(None),
+        _ => part.answer(question).map(Some),
+    };
     if world.rank() != 0 {
-        answer_all(world, |question| part.answer(question).map(Some));
+        while let Some(question) = broadcast(world, 0, None) {
+            // What goes wrong on the way is told to the one who asked.
+            let _ = reduce(world, answer(&question));
+        }
         return Ok(None);
     }
     let on_this_thread = OnThisThread(world);
     let ask = move |question: &[u8]| {
         let world = on_this_thread.get();
-        broadcast(world, Some(question));
-        let all = reduce(world, part.answer(question).map(Some));
+        broadcast(world, 0, Some(question));
+        let all = reduce(world, answer(question));
         all?.ok_or_else(|| io::Error::other("no rank has points"))
     };
-    let parts = Parts::new(ask);
-    let parts = match checkpoint {
-        Some(path) => parts.checkpoint(path),
-        None => parts,
-    };
-    let fit = curve.fit_parts(parts, start);
-    broadcast(world, None);
+    let fit = curve.fit_parts(how(Parts::new(ask)), start);
+    broadcast(world, 0, None);
     fit.map(Some)
 }
 
-/// Takes part in a fit of [`fit_mpi`] without points, on a rank other than 0.
-pub fn answer_nothing(world: &SimpleCommunicator) {
-    answer_all(world, |_| Ok(None));
-}
-
-/// Answers questions until rank 0 has no more.
-fn answer_all(
-    world: &SimpleCommunicator,
-    mut answer: impl FnMut(&[u8]) -> io::Result<Option<Vec<u8>>>,
-) {
-    while let Some(question) = broadcast(world, None) {
-        // What goes wrong on the way is told to the one who asked.
-        let _ = reduce(world, answer(&question));
-    }
-}
-
-/// Brings the question of rank 0 to all ranks, or the news that there is none.
-fn broadcast(world: &SimpleCommunicator, question: Option<&[u8]>) -> Option<Vec<u8>> {
-    let root = world.process_at_rank(0);
-    let mut bytes = question.map(<[u8]>::to_vec).unwrap_or_default();
+/// Brings what rank `from` has to say to all ranks, or the news that there is nothing.
+fn broadcast(world: &SimpleCommunicator, from: i32, said: Option<&[u8]>) -> Option<Vec<u8>> {
+    let root = world.process_at_rank(from);
+    let said = said.filter(|_| world.rank() == from);
+    let mut bytes = said.map(<[u8]>::to_vec).unwrap_or_default();
     let mut length = bytes.len() as u64;
     root.broadcast_into(&mut length);
     if length == END {

@@ -65,26 +65,65 @@ fn a_job_whose_rank_died_goes_on_with_other_ranks_to_the_same_bits() {
     assert!(died >= 12, "{died} of 20 jobs died");
 }
 
-/// The files end elsewhere than the shares of the ranks.
+/// Files that all ranks see, which end elsewhere than the shares of the ranks, and files of their own.
 #[test]
-fn files_of_all_ranks_have_the_bits_of_one_stream() {
+fn files_have_the_bits_of_one_stream_whoever_has_which() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("files");
-    let path = path.to_str().expect("a path");
-    let one = bits(&run_example("files", 1, &[path]));
-    for ranks in [2, 4, 5] {
-        assert_eq!(bits(&run_example("files", ranks, &[path])), one, "{ranks} ranks");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let shared = path("shared");
+    let one = bits(&run_example("files", 1, &[&shared]));
+    let from_start = bits(&run_example("files", 1, &[&shared, "--from-start"]));
+    let alone = run_example("files", 1, &[&shared, "--from-start", "--alone"]);
+    assert_eq!(bits(&alone), from_start, "a stream");
+    for ranks in [1, 2, 4, 5] {
+        assert_eq!(bits(&run_example("files", ranks, &[&shared])), one, "{ranks} ranks");
+        if ranks < 5 {
+            let own = path(&format!("{ranks}/{{rank}}"));
+            let found = bits(&run_example("files", ranks, &[&own]));
+            assert_eq!(found, one, "{ranks} ranks with files of their own");
+            let found = bits(&run_example("files", ranks, &[&own, "--from-start"]));
+            assert_eq!(found, from_start, "{ranks} ranks with files of their own");
+        }
     }
-    // A stream of the files begins elsewhere and ends at the same minimum.
-    let numbers = |bits: &str| -> Vec<f64> {
-        let words = bits.split(' ').skip(1).map(|word| u64::from_str_radix(word, 16));
-        words.map(|word| f64::from_bits(word.expect("bits"))).collect()
-    };
-    let alone = numbers(&bits(&run_example("files", 1, &[path, "--alone"])));
-    let (params, errors) = alone.split_at(3);
-    for ((p, e), found) in params.iter().zip(errors).zip(numbers(&one)) {
-        assert!((p - found).abs() < 1e-6 * e, "{p:e} against {found:e}");
-    }
+}
+
+/// What a job has said that ended by itself, with an error.
+fn error(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{said}");
+    said
+}
+
+/// No rank waits for one that has given up. All know why, but MPI ends the job with the first that says so.
+#[test]
+fn what_is_wrong_with_the_files_of_a_rank_is_said_by_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("{rank}").to_str().expect("a path").to_owned();
+    let whole = bits(&run_example("files", 3, &[&own]));
+    let mut files: Vec<_> = std::fs::read_dir(folder.path().join("1"))
+        .expect("the files of rank 1")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    let file = files.last().expect("a file");
+    let bytes = std::fs::read(file).expect("a file");
+    // One point less, which leaves no whole groups.
+    std::fs::write(file, &bytes[..bytes.len() - 16]).expect("a file");
+    let said = error(&run_example("files", 3, &[&own]));
+    let words = "it holds 1048575 points, which are no whole groups of 1048576, and rank 2";
+    assert!(said.contains("\"rank 1\"") && said.contains(words), "{said}");
+    // Half a point.
+    std::fs::write(file, &bytes[..bytes.len() - 8]).expect("a file");
+    let said = error(&run_example("files", 3, &[&own]));
+    assert!(said.contains("\"rank 1\"") && said.contains("its part: "), "{said}");
+    // No number.
+    let bad = [&bytes[..bytes.len() - 8], &f64::NAN.to_le_bytes()].concat();
+    std::fs::write(file, bad).expect("a file");
+    let said = error(&run_example("files", 3, &[&own]));
+    let words = ["points from number 2097152 on", "at index 3145727"];
+    assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    std::fs::write(file, &bytes).expect("a file");
+    assert_eq!(bits(&run_example("files", 3, &[&own])), whole);
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod identity;
 mod part_on_device;
 mod part_points;
 mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod stream_fit;
 
 use super::{CurveFit, Ready, array};

@@ -27,8 +27,7 @@ pub(super) struct SourcePoints<'a> {
     prefetch: Prefetch<'a>,
     said: StreamPoints,
     /// What was found when they were read for the first time.
-    points: u64,
-    fingerprint: u64,
+    ends: GroupEnds,
 }
 
 /// What is done with a run, the first point of which is so many points behind the part's first.
@@ -40,20 +39,19 @@ impl<'a> PartPoints<'a> {
     ///
     /// # Errors
     /// What is wrong with the source, or with what is said of it.
-    pub(super) fn of(stream: Stream<'a>, first: u64) -> Result<PartPoints<'a>> {
+    pub(super) fn of(stream: Stream<'a>) -> Result<PartPoints<'a>> {
         let shape = guarded(|| stream.source.shape())?;
         stream.check(&shape)?;
         let capacity = stream.capacity(&shape)?;
         let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
         let Stream { source, points: said, prefetch, .. } = stream;
         let mut prefetch = Prefetch::new(source, shape, capacity, prefetch, kept);
-        let mut ends = GroupEnds::new(first);
+        let mut ends = GroupEnds::default();
         prefetch.for_each(0, |_, chunk| {
             ends.add(&chunk.y.values());
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
-        let (points, fingerprint) = (ends.next - first, ends.fingerprint());
-        Ok(PartPoints::Source(Box::new(SourcePoints { prefetch, said, points, fingerprint })))
+        Ok(PartPoints::Source(Box::new(SourcePoints { prefetch, said, ends })))
     }
 
     /// All of them, if they are in memory.
@@ -68,7 +66,7 @@ impl<'a> PartPoints<'a> {
     pub(super) fn len(&self) -> u64 {
         match self {
             PartPoints::Memory(data) => data.y.len() as u64,
-            PartPoints::Source(source) => source.points,
+            PartPoints::Source(source) => source.ends.points,
         }
     }
 
@@ -103,9 +101,9 @@ impl<'a> PartPoints<'a> {
                 omits_missing: data.missing == Missing::Omit,
                 infinite_x: data.infinite_x,
                 fingerprint: {
-                    let mut ends = GroupEnds::new(first);
+                    let mut ends = GroupEnds::default();
                     ends.add(&data.y);
-                    ends.fingerprint()
+                    ends.fingerprint(first)
                 },
             },
             PartPoints::Source(source) => Held {
@@ -118,7 +116,7 @@ impl<'a> PartPoints<'a> {
                 },
                 omits_missing: source.said.missing == Missing::Omit,
                 infinite_x: source.said.infinite_x,
-                fingerprint: source.fingerprint,
+                fingerprint: source.ends.fingerprint(first),
             },
         }
     }
@@ -145,20 +143,20 @@ impl<'a> PartPoints<'a> {
 
 impl SourcePoints<'_> {
     fn each_run(&mut self, work: &mut Work<'_>) -> std::result::Result<(), Fault> {
-        let SourcePoints { prefetch, said, points, .. } = self;
-        let (mut got, mut broken) = (0, false);
+        let SourcePoints { prefetch, said, ends } = self;
+        let (points, mut got, mut broken) = (ends.points, 0, false);
         prefetch.for_each(0, |first, chunk| {
             got = first + chunk.len() as u64;
-            if got > *points {
+            if got > points {
                 return Ok(ControlFlow::Break(()));
             }
             let done = work(said.of(chunk), first)?;
             broken = done.is_break();
             Ok::<_, Fault>(done)
         })?;
-        match broken || got == *points {
+        match broken || got == points {
             true => Ok(()),
-            false => Err(Error::from(SourceChange::Points { expected: *points, got }).into()),
+            false => Err(Error::from(SourceChange::Points { expected: points, got }).into()),
         }
     }
 }
@@ -184,51 +182,39 @@ fn given<'a>(data: &Data<'a>, range: Range<usize>) -> Given<'a> {
 }
 
 /// The first and the last y of each group: enough to tell that other points have been put in the place of these.
+#[derive(Default)]
 struct GroupEnds {
-    /// The number of the first point of the group under way, and of the point that follows.
-    begin: u64,
-    next: u64,
-    ends: [u64; 2],
-    /// Of the groups before: a sum, so that it makes no difference who holds which.
-    sum: u64,
+    /// Bits of the first and the last of a group.
+    ends: Vec<[u64; 2]>,
+    points: u64,
 }
 
 impl GroupEnds {
-    /// Of no points, the first of which will have this number and begins a group.
-    fn new(first: u64) -> GroupEnds {
-        GroupEnds { begin: first, next: first, ends: [0; 2], sum: 0 }
-    }
-
     /// Adds points that follow.
     fn add(&mut self, y: &Values<'_>) {
         let mut at = 0;
         while at < y.len() {
-            if self.next - self.begin == GROUP_POINTS {
-                self.close();
+            let behind = self.points % GROUP_POINTS;
+            if behind == 0 {
+                self.ends.push([y.at(at).to_bits(); 2]);
             }
-            if self.next == self.begin {
-                self.ends[0] = y.at(at).to_bits();
-            }
-            let room = usize::try_from(self.begin + GROUP_POINTS - self.next).unwrap_or(usize::MAX);
+            let room = usize::try_from(GROUP_POINTS - behind).unwrap_or(usize::MAX);
             let taken = room.min(y.len() - at);
             at += taken;
-            self.next += taken as u64;
-            self.ends[1] = y.at(at - 1).to_bits();
+            self.points += taken as u64;
+            if let Some([_, last]) = self.ends.last_mut() {
+                *last = y.at(at - 1).to_bits();
+            }
         }
     }
 
-    fn close(&mut self) {
-        let [first, last] = self.ends;
-        let mixed = (self.begin ^ first.rotate_left(17) ^ last.rotate_left(31))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.sum = self.sum.wrapping_add(mixed ^ (mixed >> 29));
-        self.begin = self.next;
-    }
-
-    fn fingerprint(mut self) -> u64 {
-        if self.next > self.begin {
-            self.close();
-        }
-        self.sum
+    /// A sum over groups, of which the first begins with point number `first`, so that it makes no difference who holds which.
+    fn fingerprint(&self, first: u64) -> u64 {
+        self.ends.iter().zip(0_u64..).fold(0, |sum: u64, (&[a, b], group)| {
+            let begin = first.wrapping_add(group * GROUP_POINTS);
+            let mixed =
+                (begin ^ a.rotate_left(17) ^ b.rotate_left(31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            sum.wrapping_add(mixed ^ (mixed >> 29))
+        })
     }
 }

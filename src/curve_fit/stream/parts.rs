@@ -93,11 +93,27 @@ impl<'a> Part<'a> {
 
     /// Of points that come from a source, such as files, and are read anew for each question: no more of them are in memory at
     /// a time than [`Stream::memory_limit`] allows. They are read once here, to be counted. Its answers are those of the same points
-    /// in memory; a sample and a checkpoint are the leader's.
+    /// in memory, byte for byte, so that a fit may have parts of both kinds. A sample and a checkpoint are the leader's.
+    ///
+    /// ```
+    /// use dualfit::parts::Part;
+    /// use dualfit::source::FnSource;
+    /// use dualfit::{CurveFit, Stream};
+    /// let source = FnSource::new(100_000, |i| {
+    ///     let x = 4e-5 * i as f64;
+    ///     (x, 2.5 * (-1.3 * x).exp() + 0.5)
+    /// });
+    /// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+    /// let mut part = Part::stream(&decay, Stream::new(source).memory_limit(4 << 20), 0)?;
+    /// let fit = decay.fit_parts(|question: &[u8]| part.answer(question), [1.0, 1.0, 0.0])?;
+    /// assert!((fit.params()[1] - 1.3).abs() < 1e-9);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`new`](Part::new), what [`fit_stream`](CurveFit::fit_stream) says of a source, and [`Error::NotOnDevice`] where a
-    /// device was asked for.
+    /// As [`new`](Part::new), what [`fit_stream`](CurveFit::fit_stream) says of a source, [`Error::NotOnDevice`] where a
+    /// device was asked for, and [`Error::Source`] for a stream with a checkpoint or without a sample, which are to be said to
+    /// [`Parts`].
     pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
         let stream = stream.into();
         if curve.estimator == Estimator::Poisson && stream.points.sigma != Sigma::Unknown {
@@ -108,7 +124,19 @@ impl<'a> Part<'a> {
                 ("a part of points from a source", "use Backend::Cpu or Backend::Auto");
             return Err(Error::NotOnDevice { what, remedy });
         }
-        Part::of(curve, first, || PartPoints::of(stream, first))
+        let of_leader = match (&stream.checkpoint, stream.subsample) {
+            (Some(_), _) => {
+                Some("it has a checkpoint, which is the leader's: say it to Parts::checkpoint")
+            }
+            (None, false) => {
+                Some("it is to have no sample, which is the leader's: say it to Parts::subsample")
+            }
+            (None, true) => None,
+        };
+        if let Some(message) = of_leader {
+            return Err(SourceError::new("the stream of a part", message).into());
+        }
+        Part::of(curve, first, || PartPoints::of(stream))
     }
 
     fn of(
@@ -116,14 +144,24 @@ impl<'a> Part<'a> {
         first: u64,
         points: impl FnOnce() -> Result<PartPoints<'a>>,
     ) -> Result<Part<'a>> {
-        if !first.is_multiple_of(GROUP_POINTS) {
-            let message = format!("{first} is no multiple of {GROUP_POINTS}, at which parts begin");
-            return Err(SourceError::new("the part", message).into());
-        }
+        check_first(first, 0)?;
         let remedy = "fit them where they are together, by fit";
         curve.refuse_all_at_once("a part of the points", remedy)?;
         let (points, scratch, digest) = (points()?, Scratch::default(), OnceLock::new());
+        check_first(first, points.len())?;
         Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, digest })
+    }
+
+    /// The same points, the first of which is number `first` among all: where it is not known how many others have before all
+    /// have counted.
+    ///
+    /// # Errors
+    /// [`Error::Source`] for a number that is no multiple of [`GROUP`](Part::GROUP).
+    pub fn numbered_from(mut self, first: u64) -> Result<Part<'a>> {
+        check_first(first, self.points.len())?;
+        self.first = first;
+        self.on_device = None;
+        Ok(self)
     }
 
     /// Points that it holds.
@@ -158,6 +196,19 @@ impl<'a> Part<'a> {
         let mut answering = Answering { curve, points, first, ready, on_device, scratch };
         answering.to(asked.request, free.len())
     }
+}
+
+/// # Errors
+/// If a part of so many points cannot begin with point number `first`.
+fn check_first(first: u64, points: u64) -> Result<()> {
+    let message = match first.checked_add(points) {
+        _ if !first.is_multiple_of(GROUP_POINTS) => {
+            format!("{first} is no multiple of {GROUP_POINTS}, at which parts begin")
+        }
+        None => format!("{points} points from number {first} on have no numbers below 2^64"),
+        Some(_) => return Ok(()),
+    };
+    Err(SourceError::new("the part", message).into())
 }
 
 /// A part at work on one question.

@@ -1,0 +1,97 @@
+//! Every question that a leader can ask has the same bytes as its answer, whether points are in memory or come from a source.
+
+use super::parts::Part;
+use crate::backend::stream::{
+    Answer, At, Envelope, Question, Request, Said, Terms, read_reply, to_bytes,
+};
+use crate::curve_fit::CurveFit;
+use crate::data::Data;
+use crate::data::loss::{Estimator, Loss};
+use crate::data::overview::Overview;
+use crate::data::points::Units;
+use crate::data::sigma::Sigma;
+use crate::data::source::slices::SliceSource;
+use crate::data::stream::Stream;
+
+const POINTS: usize = 3 * 4096 + 77;
+const START: [f64; 3] = [2.0, 1.0, 0.3];
+
+/// The answer of both, which is one.
+fn both(parts: &mut [Part<'_>; 2], model: [u8; 32], request: Request) -> Said {
+    let what = format!("{request:?}");
+    let question = to_bytes(&Envelope::new(model, request)).expect("a question");
+    let [memory, stream] = parts.each_mut().map(|part| part.answer(&question).expect("an answer"));
+    assert!(memory == stream, "{what}");
+    read_reply(&memory).expect("a reply").said
+}
+
+/// What is known of the points, from a look at them and another one.
+fn overview(parts: &mut [Part<'_>; 2], model: [u8; 32], terms: &Terms) -> Overview {
+    for at_start in [false, true] {
+        let request = Request::Look { terms: terms.clone(), at_start, most: 500 };
+        assert!(matches!(both(parts, model, request), Said::Look(_)));
+    }
+    let units = Units { y: 8.0, weight: 0.5, row: 4.0 };
+    let Said::LookAgain(_) = both(parts, model, Request::LookAgain { units }) else {
+        panic!("no second look")
+    };
+    let request = Request::Look { terms: terms.clone(), at_start: true, most: 500 };
+    let Said::Look(look) = both(parts, model, request) else { panic!("no look") };
+    look.survey.overview(Estimator::LeastSquares).expect("an overview")
+}
+
+#[test]
+fn every_question_has_the_same_answer() {
+    let x: Vec<f64> = (0..POINTS).map(|i| 4.0 * i as f64 / POINTS as f64).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5 + (90.0 * x).sin()).collect();
+    // Three points outweigh all others.
+    let sigma: Vec<f64> =
+        (0..POINTS).map(|i| if i % 5000 == 7 { 1e-9 } else { 0.1 + 1e-6 * i as f64 }).collect();
+    for loss in [Loss::Linear, Loss::Huber { scale: 2.0 }] {
+        for chunk in [1, 4095, 4096, 4097, POINTS] {
+            let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).loss(loss);
+            let free = curve.free_positions();
+            let model = curve.digest(&curve.ready(&free).expect("a model").model, &free);
+            let data = Data::new(&x, &y).and_then(|data| data.sigma(Sigma::Absolute(&sigma)));
+            let source = SliceSource::new(&x, &y).and_then(|source| source.sigma(&sigma));
+            let stream = Stream::new(source.expect("a source")).chunk_points(chunk);
+            let stream = stream.sigma(Sigma::AbsoluteColumn).expect("a stream");
+            let mut parts = [
+                Part::new(&curve, data.expect("data"), Part::GROUP).expect("a part"),
+                Part::stream(&curve, stream, Part::GROUP).expect("a part"),
+            ];
+            assert!(matches!(both(&mut parts, model, Request::Held), Said::Held(_)));
+            let at_start = Terms { loss, most_weight: f64::INFINITY, start: START.to_vec() };
+            let overview = overview(&mut parts, model, &at_start);
+            let params = vec![2.4, 1.2, 0.6];
+            let at = At { params: params.clone(), columns: vec![1.0, 0.5, 2.0] };
+            let nowhere = vec![f64::NAN, 1.0, 1.0];
+            let questions = [
+                Question::Normal(at.clone()),
+                Question::Factor(at.clone()),
+                Question::Magnitudes { params: params.clone() },
+                Question::Heaviest { count: 5 },
+                Question::LimitWeights,
+                Question::HeavyRows(at),
+                Question::IsExact { params: params.clone() },
+                Question::FirstBadPoint { params },
+                Question::FirstBadPoint { params: nowhere },
+            ];
+            for most_weight in [f64::INFINITY, 1e-6] {
+                for question in &questions {
+                    let terms = Terms { most_weight, ..at_start.clone() };
+                    let question = question.clone();
+                    let request = Request::Ask { overview, terms, question };
+                    match both(&mut parts, model, request) {
+                        // Of three points, where their weights are limited.
+                        Said::Answer(Answer::HeavyRows(rows)) => {
+                            let heavy = if most_weight < 1.0 { 3 } else { 0 };
+                            assert_eq!(rows.len(), 4 * heavy, "{chunk}");
+                        }
+                        said => assert!(matches!(said, Said::Answer(_)), "{chunk}"),
+                    }
+                }
+            }
+        }
+    }
+}
