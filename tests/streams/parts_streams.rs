@@ -8,6 +8,7 @@ use dualfit::source::{Chunk, FnSource, RangeSource, Shape, SliceSource, Source};
 use dualfit::{CurveFit, Data, Error, Estimator, Loss, Missing, Sigma, Stream};
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Asks a part in memory and one of a stream, whose answers are the same bytes.
@@ -166,6 +167,50 @@ fn a_part_can_be_numbered_when_it_is_counted() {
     let last = u64::MAX - u64::MAX % Part::GROUP;
     let refused = Part::new(&curve, data(0), last).err().expect("an error").to_string();
     assert!(refused.contains("have no numbers below 2^64"), "{refused}");
+}
+
+/// A checkpoint belongs to points, wherever they are.
+#[test]
+fn points_may_move_between_memory_and_files_before_a_fit_goes_on() {
+    let n = GROUP + 5000;
+    let (x, y) = points(n);
+    let curve = decay();
+    let ends = [0, GROUP, n];
+    let memory = |i: usize| {
+        let data = Data::new(&x[ends[i]..ends[i + 1]], &y[ends[i]..ends[i + 1]]).unwrap();
+        Part::new(&curve, data, ends[i] as u64).unwrap()
+    };
+    let streamed = |i: usize| {
+        let range = ends[i] as u64..ends[i + 1] as u64;
+        let source = RangeSource::new(SliceSource::new(&x, &y).unwrap(), range.clone());
+        Part::stream(&curve, source, range.start).unwrap()
+    };
+    let fit = |mut parts: [Part<'_>; 2], path: Option<&Path>, most: usize| {
+        let mut questions = 0;
+        let ask = |question: &[u8]| {
+            questions += 1;
+            if questions > most {
+                return Err(io::Error::other("a holder is gone"));
+            }
+            let [left, right] = parts.each_mut().map(|part| part.answer(question));
+            merge(&left?, &right?)
+        };
+        match path {
+            Some(path) => curve.fit_parts(Parts::new(ask).checkpoint(path), START),
+            None => curve.fit_parts(ask, START),
+        }
+    };
+    let whole = fit([memory(0), memory(1)], None, 100).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = &folder.path().join("checkpoint");
+    let lost = fit([memory(0), memory(1)], Some(path), 3).unwrap_err().to_string();
+    assert!(lost.contains("a holder is gone"), "{lost}");
+    let lost = fit([streamed(0), memory(1)], Some(path), 2).unwrap_err().to_string();
+    assert!(lost.contains("a holder is gone"), "{lost}");
+    let resumed = fit([memory(0), streamed(1)], Some(path), 100).unwrap();
+    assert_eq!(bits(&resumed), bits(&whole));
+    let passes = resumed.stats().stream.as_ref().unwrap().resumed_passes;
+    assert!(passes >= 2, "{passes}");
 }
 
 /// Files of text and of columns, which are decoded once and kept as far as there is room.
@@ -358,9 +403,8 @@ fn a_source_that_fails_at_any_step_is_an_answer() {
     let (sound, steps) = fit_with(&mut first, rest, Wrong::FailsAt(0));
     assert_eq!(sound, Some(Ok(true)));
     assert!(steps > 40, "{steps} steps");
-    let kinds: [(fn(usize) -> Wrong, &str); 2] =
-        [(Wrong::FailsAt, "it cannot be read"), (Wrong::PanicsAt, "nobody expected that")];
-    for (wrong, words) in kinds {
+    for (panics, words) in [(false, "it cannot be read"), (true, "nobody expected that")] {
+        let wrong = |at| if panics { Wrong::PanicsAt(at) } else { Wrong::FailsAt(at) };
         let mut counted = 0;
         for at in 1..=steps {
             let (said, _) = fit_with(&mut first, rest, wrong(at));

@@ -57,7 +57,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let begun = Instant::now();
     let start = [2.0, 1.0, 0.3];
-    let part = Data::new(&x, &y).and_then(|data| Part::new(&curve, data, 0));
+    let part = match x.is_empty() {
+        true => Ok(None),
+        false => Data::new(&x, &y).and_then(|data| Part::new(&curve, data, 0)).map(Some),
+    };
     let mut part = dualfit_mpi::numbered(&world, part)?;
     let fit = dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, |parts| match &checkpoint {
         Some(path) => parts.checkpoint(path),

@@ -47,9 +47,12 @@ pub fn share_of(world: &SimpleCommunicator, points: u64) -> Range<u64> {
     begin(rank)..begin(rank + 1)
 }
 
+/// The points of a rank, numbered among those of all, or that it has none. [`numbered`] makes it.
+pub struct RankPart<'a>(Option<Part<'a>>);
+
 /// Numbers the points of the ranks' parts one after another, in the order of the ranks, whatever they were numbered from. All
 /// ranks call it, each with its part, or with what went wrong when it was made, which all get to hear: none waits for one that
-/// has given up. A rank without points has a part of no points.
+/// has given up. A rank without points gives `None` in place of a part.
 ///
 /// Each rank with points holds whole groups of [`Part::GROUP`] points, but for the last of them, so that no bit of a fit depends on
 /// who holds what.
@@ -58,13 +61,15 @@ pub fn share_of(world: &SimpleCommunicator, points: u64) -> Range<u64> {
 /// On all ranks: what went wrong at one, by its number; and what a rank holds, if those are no whole groups and others follow.
 pub fn numbered<'a>(
     world: &SimpleCommunicator,
-    mine: dualfit::Result<Part<'a>>,
-) -> dualfit::Result<Part<'a>> {
-    const NONE: u64 = u64::MAX;
-    let held = mine.as_ref().map_or(NONE, Part::n_points);
+    mine: dualfit::Result<impl Into<Option<Part<'a>>>>,
+) -> dualfit::Result<RankPart<'a>> {
+    const NOT_MADE: u64 = u64::MAX;
+    let mine: dualfit::Result<Option<Part<'a>>> = mine.map(Into::into);
+    let of_part = |part: &Option<Part<'a>>| part.as_ref().map_or(0, Part::n_points);
+    let held = mine.as_ref().map_or(NOT_MADE, of_part);
     let mut all = vec![0; world.size() as usize];
     world.all_gather_into(&held, &mut all[..]);
-    if let Some(failed) = all.iter().position(|&points| points == NONE) {
+    if let Some(failed) = all.iter().position(|&points| points == NOT_MADE) {
         let why = mine.as_ref().err().map(|error| format!("its part: {error}"));
         let why = broadcast(world, failed as i32, why.as_deref().map(str::as_bytes));
         mine?;
@@ -81,14 +86,13 @@ pub fn numbered<'a>(
         );
         return Err(SourceError::new(format!("rank {rank}"), message).into());
     }
-    let rank = world.rank() as usize;
-    let first = if held == 0 { 0 } else { all[..rank].iter().sum() };
-    mine?.numbered_from(first)
+    let part = mine?.filter(|_| held > 0);
+    let first = all[..world.rank() as usize].iter().sum();
+    Ok(RankPart(part.map(|part| part.numbered_from(first)).transpose()?))
 }
 
-/// Fits a model to the points that the ranks hold. All ranks call it, each with its part; the parts follow each other in
-/// the order of the ranks, as [`numbered`] leaves them. One of no points has nothing to say. Rank 0 gets the fit, or what went
-/// wrong; the others get `None`.
+/// Fits a model to the points that the ranks hold. All ranks call it, each with its part, for as many fits of its model as there are
+/// to make. Rank 0 gets the fit, or what went wrong; the others get `None`.
 ///
 /// `how`: what else is to be said of the [`Parts`], on rank 0, such as `|parts| parts.checkpoint("decay.ckpt")`; else `|parts| parts`.
 ///
@@ -97,14 +101,12 @@ pub fn numbered<'a>(
 pub fn fit_mpi(
     curve: &CurveFit,
     world: &SimpleCommunicator,
-    part: &mut Part<'_>,
+    part: &mut RankPart<'_>,
     start: impl Into<Start>,
     how: impl for<'p> FnOnce(Parts<'p>) -> Parts<'p>,
 ) -> dualfit::Result<Option<Fit>> {
-    let mut answer = |question: &[u8]| match part.n_points() {
-        0 => Ok(None),
-        _ => part.answer(question).map(Some),
-    };
+    let mut answer =
+        |question: &[u8]| part.0.as_mut().map(|part| part.answer(question)).transpose();
     if world.rank() != 0 {
         while let Some(question) = broadcast(world, 0, None) {
             // What goes wrong on the way is told to the one who asked.
