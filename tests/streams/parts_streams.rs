@@ -24,7 +24,9 @@ fn a_part_of_a_stream_answers_as_one_in_memory() {
     let n = GROUP + 3 * 4096 + 5;
     let (x, y) = points(n);
     let sigma: Vec<f64> = x.iter().map(|x| 0.05 + 0.03 * x).collect();
-    let heavy: Vec<f64> = (0..n).map(|i| if i % 500_000 == 7 { 1e-18 } else { 0.1 }).collect();
+    // Points that outweigh all others, the last the most.
+    let heavy: Vec<f64> =
+        (0..n).map(|i| if i % 500_000 == 7 { 1e-17 / i as f64 } else { 0.1 }).collect();
     let counts: Vec<f64> = y.iter().map(|y| (20.0 * y.max(0.0)).floor()).collect();
     let mut holes = y.clone();
     (0..n).step_by(1001).for_each(|i| holes[i] = f64::NAN);

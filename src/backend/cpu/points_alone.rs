@@ -81,8 +81,9 @@ impl Cpu<'_> {
         found
     }
 
-    /// As [`Evaluator::heavy_rows`](crate::solver::evaluator::Evaluator::heavy_rows).
-    pub(super) fn rows_beyond(
+    /// The rows of [`Evaluator::heavy_rows`](crate::solver::evaluator::Evaluator::heavy_rows), in the order of the points, so
+    /// that those of neighbours go together.
+    pub(crate) fn rows_beyond(
         &mut self,
         params: &[f64],
         columns: &[f64],
@@ -91,21 +92,19 @@ impl Cpu<'_> {
         if most == f64::INFINITY {
             return Ok(Vec::new());
         }
-        let mut rows: Vec<(f64, Vec<f64>)> = Vec::new();
+        let mut rows = Vec::new();
         self.each_point((params, At::Closest), |i, output| {
             let weight = points.weight(i);
             if weight > most {
                 // The sums have the rest of the square.
                 let weight = ((weight - most) * (weight + most)).sqrt();
                 let partial = |(j, column): (usize, &f64)| output(1 + j) * column * weight;
-                let mut row: Vec<f64> = columns.iter().enumerate().map(partial).collect();
-                row.push((output(0) - points.y.at(i)) * weight);
-                rows.push((weight, row));
+                rows.extend(columns.iter().enumerate().map(partial));
+                rows.push((output(0) - points.y.at(i)) * weight);
             }
             true
         })?;
-        rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(rows.into_iter().flat_map(|(_, row)| row).collect())
+        Ok(rows)
     }
 
     /// As [`Evaluator::is_exact`](crate::solver::evaluator::Evaluator::is_exact).

@@ -50,6 +50,7 @@ pub(crate) enum Answer {
     Heaviest(u64, Vec<f64>),
     /// The sum of squares of the response.
     LimitWeights(Tree<Square>),
+    /// In the order of the points.
     HeavyRows(Vec<f64>),
     IsExact(bool),
     FirstBadPoint(Option<BadPoint>),
@@ -144,7 +145,7 @@ impl Answer {
                 Ok(())
             }
             (Answer::HeavyRows(rows), Question::HeavyRows(At { params, columns })) => {
-                rows.extend(cpu.heavy_rows(params, columns)?);
+                rows.extend(cpu.rows_beyond(params, columns)?);
                 Ok(())
             }
             (Answer::IsExact(exact), Question::IsExact { params }) => {

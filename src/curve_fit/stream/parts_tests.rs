@@ -44,9 +44,10 @@ fn overview(parts: &mut [Part<'_>; 2], model: [u8; 32], terms: &Terms) -> Overvi
 fn every_question_has_the_same_answer() {
     let x: Vec<f64> = (0..POINTS).map(|i| 4.0 * i as f64 / POINTS as f64).collect();
     let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5 + (90.0 * x).sin()).collect();
-    // Three points outweigh all others.
-    let sigma: Vec<f64> =
-        (0..POINTS).map(|i| if i % 5000 == 7 { 1e-9 } else { 0.1 + 1e-6 * i as f64 }).collect();
+    // Three points outweigh all others, the last the most.
+    let sigma: Vec<f64> = (0..POINTS)
+        .map(|i| if i % 5000 == 7 { 1e-8 / i as f64 } else { 0.1 + 1e-6 * i as f64 })
+        .collect();
     for loss in [Loss::Linear, Loss::Huber { scale: 2.0 }] {
         for chunk in [1, 4095, 4096, 4097, POINTS] {
             let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).loss(loss);
@@ -77,15 +78,13 @@ fn every_question_has_the_same_answer() {
                 Question::FirstBadPoint { params },
                 Question::FirstBadPoint { params: nowhere },
             ];
-            for most_weight in [f64::INFINITY, 1e-6] {
+            for (most_weight, heavy) in [(f64::INFINITY, 0), (1e3, 3), (1e-6, POINTS)] {
                 for question in &questions {
                     let terms = Terms { most_weight, ..at_start.clone() };
                     let question = question.clone();
                     let request = Request::Ask { overview, terms, question };
                     match both(&mut parts, model, request) {
-                        // Of three points, where their weights are limited.
                         Said::Answer(Answer::HeavyRows(rows)) => {
-                            let heavy = if most_weight < 1.0 { 3 } else { 0 };
                             assert_eq!(rows.len(), 4 * heavy, "{chunk}");
                         }
                         said => assert!(matches!(said, Said::Answer(_)), "{chunk}"),
