@@ -348,28 +348,23 @@ impl<'a> Points<'a> {
     /// The largest magnitudes and the summary of y if every value is finite and every sigma positive,
     /// the usual case, found in one fast scan; else `None`.
     fn plain(&self, known_x: bool) -> Option<(Largest, Moments)> {
-        let scan = |start: usize, end: usize| self.plain_part(start..end, known_x);
+        let scan = |start: usize, end: usize| {
+            let summary = Moments::of_range(self, start, end);
+            Some((self.plain_largest(start..end, &[summary], known_x)?, summary))
+        };
         in_chunks(self.len(), scan, |all, part| {
             let ((largest, summary), (l, s)) = (all?, part?);
             Some((largest.merge(l), summary.merge(s)))
         })
     }
 
-    /// The same of a range of points.
-    fn plain_part(&self, part: Range<usize>, known_x: bool) -> Option<(Largest, Moments)> {
-        let summary = Moments::of_range(self, part.start, part.end);
-        let largest = self.plain_largest(part, &[summary], known_x)?;
-        Some((largest, summary))
-    }
-
     /// The largest magnitudes in a range if all there is plain. `summaries`: of y, of parts that make up the range.
     pub(super) fn plain_largest(
         &self,
-        range: Range<usize>,
+        Range { start, end }: Range<usize>,
         summaries: &[Moments],
         known_x: bool,
     ) -> Option<Largest> {
-        let Range { start, end } = range;
         // Whatever is not finite, the mean is not.
         let mut all = summaries.iter().all(|summary| summary.mean.is_finite());
         for column in self.columns.iter().filter(|_| !known_x) {

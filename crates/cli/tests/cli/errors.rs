@@ -236,7 +236,7 @@ fn values_that_make_no_sense() {
     );
     words(
         &["--device", "gpu"],
-        "--device gpu: it is auto, cpu, or the number of a device that `dualfit devices` lists",
+        "--device gpu: it is auto, cpu, cuda for all devices, or numbers that `dualfit devices` lists: 0,1",
     );
     words(
         &["--device", "0"],
