@@ -251,8 +251,8 @@ impl CurveFit {
             return Ok(Made { reason, device: None, parts: None });
         };
         let course = device::run(&request, &on, out)?;
-        for failed in &course.moved {
-            reason = format!("{reason}; others took over from a device that failed: {failed}");
+        for taken_over in &course.moved {
+            reason = format!("{reason}; {taken_over}");
         }
         if let Some(failed) = &course.failed {
             reason = format!("{reason}; the device failed: {failed}");

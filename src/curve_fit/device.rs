@@ -64,8 +64,9 @@ impl Device {
         }
         exact_x(&data.x_sigma)?;
         let segment = Costs::default().segment();
-        let resident = DevicePoints::of(&self.device.driver, &points, 0..points.len(), segment);
-        let resident = resident.map_err(|error| failed(&self.device, error))?;
+        let all = (0..points.len(), segment);
+        let resident = DevicePoints::of(&self.device.driver, &points, all, usize::MAX);
+        let resident = Arc::new(resident.map_err(|error| failed(&self.device, error))?);
         Ok(DeviceData { device: self.device.clone(), points, counts: OnceLock::new(), resident })
     }
 
@@ -117,7 +118,7 @@ pub struct DeviceData<'a> {
     points: Points<'a>,
     /// The same as counts, once asked for.
     counts: OnceLock<Result<Points<'a>>>,
-    resident: DevicePoints,
+    resident: Arc<DevicePoints>,
 }
 
 impl fmt::Debug for DeviceData<'_> {

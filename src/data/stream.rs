@@ -1,8 +1,11 @@
 //! The points of one fit that come from a source, and how they are to be read.
 
 use super::Missing;
+use super::loss::Estimator;
 use super::points::{ColumnList, Given};
 use super::sigma::{Sigma, Weights};
+use super::source::kept::Kept;
+use super::source::prefetch::{Prefetch, guarded};
 use super::source::{Chunk, Shape, Source};
 use super::validate_stream::PIECE;
 use super::x_sigma::XSigma;
@@ -168,7 +171,7 @@ impl<'a> Stream<'a> {
     ///
     /// # Errors
     /// [`Error::MemoryLimit`] if there is no room for the smallest.
-    pub(crate) fn capacity(&self, shape: &Shape) -> Result<usize> {
+    fn capacity(&self, shape: &Shape) -> Result<usize> {
         let point = shape.bytes_per_point().max(1);
         let chunks = self.prefetch.saturating_add(2);
         let room = (CHUNKS_PART * self.memory_limit as f64) as usize;
@@ -185,7 +188,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Chunks of `capacity` points that can be kept from pass to pass, beside those that are on their way.
-    pub(crate) fn kept_chunks(&self, shape: &Shape, capacity: usize) -> usize {
+    fn kept_chunks(&self, shape: &Shape, capacity: usize) -> usize {
         let room = (CHUNKS_PART * self.memory_limit as f64) as usize;
         let chunks = room / shape.bytes_per_point().max(1) / capacity.max(1);
         match self.source.is_slow() {
@@ -204,9 +207,32 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// What each point is made of.
+    ///
+    /// # Errors
+    /// If the source panics, or what is said of sigma does not suit it or the estimator.
+    pub(crate) fn shape(&self, estimator: Estimator) -> Result<Shape> {
+        let shape = guarded(|| self.source.shape())?;
+        let has_errors = shape.sigma || self.points.sigma != Sigma::Unknown;
+        if estimator == Estimator::Poisson && has_errors {
+            return Err(Error::NotForCounts { what: "sigma" });
+        }
+        self.check(&shape).map(|()| shape)
+    }
+
+    /// Reads points of this shape.
+    ///
+    /// # Errors
+    /// If there is no memory for a chunk, or the source panics.
+    pub(crate) fn reader(self, shape: Shape) -> Result<Prefetch<'a>> {
+        let capacity = self.capacity(&shape)?;
+        let kept = Kept::new(guarded(|| self.kept_chunks(&shape, capacity))?);
+        Ok(Prefetch::new(self.source, shape, capacity, self.prefetch, kept))
+    }
+
     /// # Errors
     /// If what is said of sigma does not suit the source.
-    pub(crate) fn check(&self, shape: &Shape) -> Result<()> {
+    fn check(&self, shape: &Shape) -> Result<()> {
         let said = match (self.points.sigma, shape.sigma) {
             (Sigma::Unknown, true) => {
                 "it has standard deviations, and it was not said what they are worth; use Sigma::AbsoluteColumn if they are in the units of y, Sigma::RelativeColumn if they are known up to a common factor"

@@ -11,7 +11,7 @@ use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::compiled_model::{CompiledModel, FitKernels, Variant};
 use crate::backend::cuda::cpu_fallback::WithCpuFallback;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point, counted};
+use crate::backend::cuda::device_points::{self, DevicePoints, bytes_per_point};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::evaluator::{Cuda, PointsAt, Share};
 use crate::backend::cuda::passes::Leaves;
@@ -34,44 +34,39 @@ const FILL: f64 = 0.9;
 const SLOW_BELOW: f64 = 16.0;
 
 /// Where a fit of points in memory is computed.
-pub(crate) type Execution<'a> = Placement<FitOnDevice<'a>>;
+pub(crate) type Execution = Placement<FitOnDevice>;
 
 /// Devices with the points of a fit.
-pub(crate) struct FitOnDevice<'a> {
+pub(crate) struct FitOnDevice {
     pub(super) loaded: Loaded,
     printed: Arc<CompiledModel>,
     precision: Precision,
     /// Points of a segment.
     segment: usize,
     /// The points by devices, in their order.
-    shares: Vec<HeldShare<'a>>,
+    shares: Vec<HeldShare>,
 }
 
 /// Some of the points, on a device.
-struct HeldShare<'a> {
+struct HeldShare {
     /// The number of the device among those of the fit.
     device: usize,
     range: Range<usize>,
-    held: Held<'a>,
+    held: Held,
 }
 
-/// Points on a device.
-enum Held<'a> {
-    Borrowed(&'a DevicePoints),
-    Owned(DevicePoints),
-    /// There is no room for all of them.
-    Chunks,
-}
+/// Points on a device, or none where there is no room for all of them: they go through it in chunks.
+type Held = Option<Arc<DevicePoints>>;
 
-impl<'a> Execution<'a> {
+impl Execution {
     /// # Errors
     /// As [`Placement::choose`].
     pub(crate) fn of(
-        wanted: &PlacementRequest<'a>,
+        wanted: &PlacementRequest<'_>,
         (loss, precision): (Loss, Precision),
         printed: Option<&Arc<CompiledModel>>,
         points: &Points<'_>,
-    ) -> Result<Execution<'a>> {
+    ) -> Result<Execution> {
         let uploaded = match wanted.uploaded() {
             Uploaded::Points(resident) => Some(resident),
             _ => None,
@@ -157,20 +152,20 @@ pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evalua
     }
 }
 
-impl<'a> FitOnDevice<'a> {
+impl FitOnDevice {
     /// On the devices that `loaded` names. One that fails is done without, as long as there are others.
     fn place(
         loaded: Loaded,
         printed: Arc<CompiledModel>,
         (points, segment): (&Points<'_>, usize),
-        uploaded: Option<&'a DevicePoints>,
+        uploaded: Option<&Arc<DevicePoints>>,
         (loss, precision): (Loss, Precision),
-    ) -> Result<FitOnDevice<'a>> {
+    ) -> Result<FitOnDevice> {
         let mut on = FitOnDevice { loaded, printed, precision, segment, shares: Vec::new() };
         loop {
             let (range, begun) = (0..points.len(), Instant::now());
             on.shares = match uploaded {
-                Some(there) => vec![HeldShare { device: 0, range, held: Held::Borrowed(there) }],
+                Some(there) => vec![HeldShare { device: 0, range, held: Some(there.clone()) }],
                 None => on.held(points)?,
             };
             on.loaded.upload_seconds += begun.elapsed().as_secs_f64();
@@ -190,7 +185,7 @@ impl<'a> FitOnDevice<'a> {
     }
 
     /// The points, divided among those devices that have not failed: each has as many segments as another, but for one.
-    fn held(&self, points: &Points<'_>) -> Result<Vec<HeldShare<'a>>> {
+    fn held(&self, points: &Points<'_>) -> Result<Vec<HeldShare>> {
         loop {
             let devices: Vec<usize> = self.working().collect();
             let segments = points.len().div_ceil(self.segment);
@@ -216,16 +211,15 @@ impl<'a> FitOnDevice<'a> {
     }
 
     /// The points in a range on a device, or the news that there is no room for all of them.
-    fn hold(&self, device: usize, points: &Points<'_>, range: Range<usize>) -> Result<Held<'a>> {
+    fn hold(&self, device: usize, points: &Points<'_>, range: Range<usize>) -> Result<Held> {
         let device = &self.loaded.devices[device];
-        let needed = counted(points, range.clone()) as f64 * bytes_per_point(points) as f64;
-        let free = device.driver.memory().map_err(|error| failed(device, error))?.free;
-        if needed > FILL * free as f64 {
-            return Ok(Held::Chunks);
-        }
-        match DevicePoints::of(&device.driver, points, range, self.segment) {
-            Ok(resident) => Ok(Held::Owned(resident)),
-            Err(DriverError::OutOfMemory { .. }) => Ok(Held::Chunks),
+        let there = device.driver.memory().and_then(|memory| {
+            let most_bytes = (FILL * memory.free as f64) as usize;
+            DevicePoints::of(&device.driver, points, (range, self.segment), most_bytes)
+        });
+        match there {
+            Ok(there) => Ok(Some(Arc::new(there))),
+            Err(DriverError::OutOfMemory { .. }) => Ok(None),
             Err(error) => Err(failed(device, error)),
         }
     }
@@ -242,20 +236,6 @@ impl<'a> FitOnDevice<'a> {
         self.printed
             .kernels(device, &variant(points, loss, arithmetic))
             .map_err(|error| not_loaded(device, error))
-    }
-
-    /// The same with data of its own.
-    pub(crate) fn into_owned(self) -> FitOnDevice<'static> {
-        let FitOnDevice { loaded, printed, precision, segment, shares } = self;
-        let own = |HeldShare { device, range, held }: HeldShare<'a>| {
-            let held = match held {
-                Held::Owned(there) => Held::Owned(there),
-                Held::Borrowed(_) | Held::Chunks => Held::Chunks,
-            };
-            HeldShare { device, range, held }
-        };
-        let shares = shares.into_iter().map(own).collect();
-        FitOnDevice { loaded, printed, precision, segment, shares }
     }
 
     /// What a user should see of a failure of the devices.
@@ -276,16 +256,10 @@ impl<'a> FitOnDevice<'a> {
         leaves: Leaves,
     ) -> Result<Cuda<'e>> {
         let rule = (loss, arithmetic);
-        let share = |held: &'e HeldShare<'a>| {
-            let HeldShare { device, range, held } = held;
-            let place = match held {
-                Held::Borrowed(there) => Some(PointsAt::Whole(there)),
-                Held::Owned(there) => Some(PointsAt::Whole(there)),
-                Held::Chunks => None,
-            };
+        let share = |HeldShare { device, range, held }: &HeldShare| {
             let made = match self.loaded.is_lost(*device) {
                 true => Err(None),
-                false => self.share(*device, (points, range.clone()), place, rule).map_err(Some),
+                false => self.share(*device, (points, range.clone()), held, rule).map_err(Some),
             };
             made.or_else(|error| {
                 let moved = self.moved(*device, (points, range.clone()), error.as_ref(), rule);
@@ -307,27 +281,19 @@ impl<'a> FitOnDevice<'a> {
     }
 
     /// A share of the points on another device than that which failed, if there is one.
-    fn moved<'e>(
-        &'e self,
+    fn moved(
+        &self,
         device: usize,
-        (points, range): (&'e Points<'e>, Range<usize>),
+        (points, range): (&Points<'_>, Range<usize>),
         error: Option<&Error>,
         rule: (Loss, Arithmetic),
-    ) -> Option<Share<'e>> {
+    ) -> Option<Share> {
         if let Some(error) = error {
             self.loaded.lose(device, error);
         }
         while let Some(other) = self.working().next() {
             let held = self.hold(other, points, range.clone());
-            let made = held.and_then(|held| {
-                let place = match held {
-                    Held::Borrowed(there) => Some(PointsAt::Whole(there)),
-                    Held::Owned(there) => Some(PointsAt::TakenOver(Box::new(there))),
-                    Held::Chunks => None,
-                };
-                self.share(other, (points, range.clone()), place, rule)
-            });
-            match made {
+            match held.and_then(|held| self.share(other, (points, range.clone()), &held, rule)) {
                 Ok(share) => return Some(share),
                 Err(error) => self.loaded.lose(other, &error),
             }
@@ -336,19 +302,19 @@ impl<'a> FitOnDevice<'a> {
     }
 
     /// A share of the points on a device: those there already, or in chunks.
-    fn share<'e>(
+    fn share(
         &self,
         device: usize,
         (points, range): (&Points<'_>, Range<usize>),
-        place: Option<PointsAt<'e>>,
+        held: &Held,
         (loss, arithmetic): (Loss, Arithmetic),
-    ) -> Result<Share<'e>> {
+    ) -> Result<Share> {
         let (kernels, _) = self.kernels(device, points, loss, arithmetic)?;
         let on = &self.loaded.devices[device];
         let failed = |error| failed(on, error);
         let largest = self.segment.min(points.len());
-        let place = match place {
-            Some(place) => place,
+        let place = match held {
+            Some(there) => PointsAt::Whole(there.clone()),
             None => {
                 let rooms = DoubleBuffer::new(&on.driver, points, largest.min(kernels.most_points));
                 PointsAt::Chunks(Box::new(rooms.map_err(failed)?))

@@ -42,7 +42,7 @@ pub(crate) struct GivenDevice<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Uploaded<'a> {
     None,
-    Points(&'a DevicePoints),
+    Points(&'a Arc<DevicePoints>),
     Batch(&'a Resident),
 }
 
@@ -154,12 +154,27 @@ impl Loaded {
         lock(&self.lost).iter().any(|(lost, _)| *lost == device)
     }
 
+    /// What is to be said of those that failed, as long as others do their work.
+    fn taken_over(&self) -> Vec<String> {
+        let lost = lock(&self.lost);
+        let said = |(device, why): &(usize, String)| taken_over(&self.devices[*device], why);
+        match lost.len() < self.devices.len() {
+            true => lost.iter().map(said).collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// A device has failed, and the others do what was its share.
     pub(super) fn lose(&self, device: usize, error: &Error) {
         if !self.is_lost(device) {
             lock(&self.lost).push((device, error.to_string()));
         }
     }
+}
+
+/// What a user should hear of a device that failed, whose work others do.
+pub(super) fn taken_over(device: &Device, why: &str) -> String {
+    format!("others took over from device {}, which failed: {why}", device.properties().ordinal)
 }
 
 /// The names of devices: as one where they are alike.
@@ -227,11 +242,8 @@ impl<T> Placement<T> {
     /// What passes took, but for the counts of the solver. `loaded`: the device that was chosen.
     pub(super) fn stats(&self, loaded: Option<&Loaded>, evaluator: &dyn Evaluator) -> Stats {
         let (mut reason, used) = (self.reason.clone(), evaluator.device());
-        let lost = loaded.map(|on| lock(&on.lost).clone()).unwrap_or_default();
-        let is_done_by_others = loaded.is_some_and(|on| lost.len() < on.devices.len());
-        for (device, why) in lost.into_iter().filter(|_| is_done_by_others) {
-            reason =
-                format!("{reason}; others took over from device {device}, which failed: {why}");
+        for taken_over in loaded.map(Loaded::taken_over).unwrap_or_default() {
+            reason = format!("{reason}; {taken_over}");
         }
         let failed = used.as_ref().and_then(|used| used.failed.as_ref());
         let working = loaded.filter(|_| failed.is_none());

@@ -54,13 +54,13 @@ pub(crate) trait Supply: Sync {
 /// Points in memory.
 pub(crate) struct InMemory<'a> {
     pub(crate) points: &'a Points<'a>,
-    execution: &'a Execution<'a>,
+    execution: &'a Execution,
     /// Counts as measurements, once asked for.
     measured: OnceLock<Option<Points<'a>>>,
 }
 
 impl<'a> InMemory<'a> {
-    pub(crate) fn new(points: &'a Points<'a>, execution: &'a Execution<'a>) -> InMemory<'a> {
+    pub(crate) fn new(points: &'a Points<'a>, execution: &'a Execution) -> InMemory<'a> {
         InMemory { points, execution, measured: OnceLock::new() }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
 }
 
 /// How many of the points in `range` count.
-pub(crate) fn counted(points: &Points<'_>, range: Range<usize>) -> usize {
+fn counted(points: &Points<'_>, range: Range<usize>) -> usize {
     match points.is_filtered() {
         true => range.filter(|&i| points.counts(i)).count(),
         false => range.len(),
@@ -104,12 +104,13 @@ impl DevicePoints {
         })
     }
 
-    /// Those that count of the points in `range`, which begins with a segment of so many points.
+    /// Those that count of the points in `range`, which begins with a segment of so many points. `most_bytes`: what they may
+    /// take.
     pub(crate) fn of(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
-        range: Range<usize>,
-        segment: usize,
+        (range, segment): (Range<usize>, usize),
+        most_bytes: usize,
     ) -> Result<DevicePoints, DriverError> {
         let mut count = 0;
         let parts =
@@ -119,6 +120,10 @@ impl DevicePoints {
             count
         });
         let ends: Vec<usize> = ends.collect();
+        let requested = count.saturating_mul(bytes_per_point(points));
+        if requested > most_bytes {
+            return Err(DriverError::OutOfMemory { requested });
+        }
         let mut resident = DevicePoints::room(driver, points, count)?;
         resident.fill(points, range, Queue::Work)?;
         Ok(DevicePoints { segment, ends, ..resident })

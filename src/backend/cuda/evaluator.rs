@@ -16,34 +16,33 @@ use crate::normal::Tree;
 use crate::observe::span;
 use std::ops::Range;
 use std::slice;
+use std::sync::Arc;
 
 /// Where the points of a share are.
-pub(crate) enum PointsAt<'a> {
+pub(crate) enum PointsAt {
     /// All of them on the device.
-    Whole(&'a DevicePoints),
-    /// The same, of a share that this device took over.
-    TakenOver(Box<DevicePoints>),
+    Whole(Arc<DevicePoints>),
     /// On the host; a chunk at a time is brought to the device.
     Chunks(Box<DoubleBuffer>),
 }
 
 /// Some of the points, on a device.
-pub(crate) struct Share<'a> {
+pub(crate) struct Share {
     passes: DevicePasses,
     /// The number of the device among those of the fit.
     device: usize,
     /// Of all points; it begins with a segment.
     range: Range<usize>,
-    place: PointsAt<'a>,
+    place: PointsAt,
 }
 
 /// Brings the share of a device that failed, which had the points in a range, to another; none if all have failed.
-pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share<'a>> + 'a;
+pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share> + 'a;
 
 /// The passes of one fit on devices.
 pub(crate) struct Cuda<'a> {
     /// In the order of the points, one at least.
-    shares: Vec<Share<'a>>,
+    shares: Vec<Share>,
     points: &'a Points<'a>,
     /// Points of a segment.
     segment: usize,
@@ -51,25 +50,23 @@ pub(crate) struct Cuda<'a> {
     mover: Box<Mover<'a>>,
 }
 
-impl<'a> Share<'a> {
+impl Share {
     /// Of the points in `range`, on the device of this number. `largest`: points of the largest segment of all. `params`:
     /// parameters of the model, fixed ones included; `free` of them free.
     pub(crate) fn new(
         kernels: FitKernels,
         (device, range): (usize, Range<usize>),
-        place: PointsAt<'a>,
+        place: PointsAt,
         (loss_scale, largest): (f64, usize),
         (params, free): (usize, usize),
-    ) -> Result<Share<'a>, DriverError> {
+    ) -> Result<Share, DriverError> {
         let most = kernels.most_points;
-        let of_whole = |there: &DevicePoints| {
-            let launches = there.points.div_ceil(most).max(there.segments());
-            (largest.min(most), launches.min(SLOTS))
-        };
         let room = match &place {
             PointsAt::Chunks(rooms) => (rooms.capacity().min(largest), SLOTS),
-            PointsAt::Whole(there) => of_whole(there),
-            PointsAt::TakenOver(there) => of_whole(there),
+            PointsAt::Whole(there) => {
+                let launches = there.points.div_ceil(most).max(there.segments());
+                (largest.min(most), launches.min(SLOTS))
+            }
         };
         let passes = DevicePasses::new(kernels, loss_scale, (params, free), room)?;
         Ok(Share { passes, device, range, place })
@@ -80,7 +77,6 @@ impl<'a> Share<'a> {
         let data = match &self.place {
             PointsAt::Chunks(rooms) => rooms.bytes(),
             PointsAt::Whole(there) => there.bytes(),
-            PointsAt::TakenOver(there) => there.bytes(),
         };
         data + self.passes.bytes()
     }
@@ -109,7 +105,6 @@ impl<'a> Share<'a> {
         let number = (part.start / segment) as u64;
         let there = match place {
             PointsAt::Whole(there) => there,
-            PointsAt::TakenOver(there) => &**there,
             PointsAt::Chunks(rooms) => {
                 return rooms.pass_over(passes, (points, part), number, found);
             }
@@ -131,7 +126,7 @@ impl<'a> Share<'a> {
 /// The sums of the segments of each share. Whatever a device is to do is queued before anything is waited for, as far as there is
 /// room for the sums, so that all are at work at once.
 fn sums<S: Summed + Clone>(
-    shares: &mut [Share<'_>],
+    shares: &mut [Share],
     (points, segment, leaves): (&Points<'_>, usize, Leaves),
     (params, columns): (&[f64], &[f64]),
     like: &S,
@@ -162,7 +157,7 @@ fn sums<S: Summed + Clone>(
 impl<'a> Cuda<'a> {
     /// Of shares that together have all points, in their order.
     pub(crate) fn new(
-        shares: Vec<Share<'a>>,
+        shares: Vec<Share>,
         points: &'a Points<'a>,
         (segment, leaves): (usize, Leaves),
         mover: Box<Mover<'a>>,

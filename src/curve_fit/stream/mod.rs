@@ -10,10 +10,7 @@ mod stream_fit;
 
 use super::{CurveFit, Ready, array};
 use crate::data::columns::{Arguments, Columns};
-use crate::data::loss::Estimator;
-use crate::data::sigma::Sigma;
 use crate::data::source::Source;
-use crate::data::source::prefetch::guarded;
 use crate::data::source::slices::SliceSource;
 use crate::data::start::Start;
 use crate::data::stream::Stream;
@@ -93,13 +90,7 @@ impl CurveFit {
         let _span = span!(INFO, "stream");
         let begun = Instant::now();
         let (stream, start) = (stream.into(), start.into());
-        let shape = guarded(|| stream.source.shape())?;
-        if self.estimator == Estimator::Poisson
-            && (shape.sigma || stream.points.sigma != Sigma::Unknown)
-        {
-            return Err(Error::NotForCounts { what: "sigma" });
-        }
-        stream.check(&shape)?;
+        let shape = stream.shape(self.estimator)?;
         self.refuse_all_at_once(
             "fit_stream",
             "a stream never holds all points, which a model of native_arrays needs; read them, and use fit",

@@ -16,7 +16,7 @@ use crate::normal::{GROUP, Normal, RFactor};
 /// Where the sums of a part are found, and what was known of all points when that was chosen.
 pub(super) struct PartOnDevice {
     overview: Overview,
-    place: Placement<FitOnDevice<'static>>,
+    place: Execution,
 }
 
 impl PartOnDevice {
@@ -31,10 +31,8 @@ impl PartOnDevice {
         let mut wanted = curve.wanted(None);
         wanted.costs.segment_points = GROUP_POINTS as usize;
         let rule = (curve.loss, Precision::Double);
-        let Placement { reason, device } =
-            Execution::of(&wanted, rule, ready.printed.as_ref(), points)?;
-        let device = device.map(FitOnDevice::into_owned);
-        Ok(PartOnDevice { overview: *overview, place: Placement { reason, device } })
+        let place = Execution::of(&wanted, rule, ready.printed.as_ref(), points)?;
+        Ok(PartOnDevice { overview: *overview, place })
     }
 
     /// The sums of a question over all points of a part, the first of which is number `first`, if a device finds them. What it
@@ -86,7 +84,7 @@ impl PartOnDevice {
 }
 
 fn sums(
-    on: &FitOnDevice<'static>,
+    on: &FitOnDevice,
     points: &Points<'_>,
     leaves: Leaves,
     (terms, question): (&Terms, &Question),

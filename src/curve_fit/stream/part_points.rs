@@ -1,10 +1,10 @@
 //! The points of a part, in memory or from a source: runs of them in their order, and what tells that they are still the same.
 
 use crate::backend::stream::{GROUP_POINTS, Held, KnownErrors};
+use crate::data::loss::Estimator;
 use crate::data::points::{ColumnList, Given};
 use crate::data::sigma::{Sigma, Weights};
-use crate::data::source::kept::Kept;
-use crate::data::source::prefetch::{Prefetch, guarded};
+use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::{Stream, StreamPoints};
 use crate::data::values::Values;
 use crate::data::{Data, Missing};
@@ -39,13 +39,9 @@ impl<'a> PartPoints<'a> {
     ///
     /// # Errors
     /// What is wrong with the source, or with what is said of it.
-    pub(super) fn of(stream: Stream<'a>) -> Result<PartPoints<'a>> {
-        let shape = guarded(|| stream.source.shape())?;
-        stream.check(&shape)?;
-        let capacity = stream.capacity(&shape)?;
-        let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
-        let Stream { source, points: said, prefetch, .. } = stream;
-        let mut prefetch = Prefetch::new(source, shape, capacity, prefetch, kept);
+    pub(super) fn of(stream: Stream<'a>, estimator: Estimator) -> Result<PartPoints<'a>> {
+        let (said, shape) = (stream.points, stream.shape(estimator)?);
+        let mut prefetch = stream.reader(shape)?;
         let mut ends = GroupEnds::default();
         prefetch.for_each(0, |_, chunk| {
             ends.add(&chunk.y.values());
@@ -88,37 +84,31 @@ impl<'a> PartPoints<'a> {
 
     /// What is said of them, the first of which has this number.
     pub(super) fn held(&self, first: u64) -> Held {
-        let columns = self.columns() as u32;
-        match self {
-            PartPoints::Memory(data) => Held {
-                columns,
-                sigma: match data.sigma {
+        let (sigma, missing, infinite_x, fingerprint) = match self {
+            PartPoints::Memory(data) => {
+                let mut ends = GroupEnds::default();
+                ends.add(&data.y);
+                let sigma = match data.sigma {
                     Weights::Equal | Weights::Covariance(_) => KnownErrors::Unknown,
                     Weights::Constant(sigma) => KnownErrors::Constant(sigma),
                     Weights::Each { absolute: false, .. } => KnownErrors::Relative,
                     Weights::Each { absolute: true, .. } => KnownErrors::Absolute,
-                },
-                omits_missing: data.missing == Missing::Omit,
-                infinite_x: data.infinite_x,
-                fingerprint: {
-                    let mut ends = GroupEnds::default();
-                    ends.add(&data.y);
-                    ends.fingerprint(first)
-                },
-            },
-            PartPoints::Source(source) => Held {
-                columns,
-                sigma: match source.said.sigma {
+                };
+                (sigma, data.missing, data.infinite_x, ends.fingerprint(first))
+            }
+            PartPoints::Source(source) => {
+                let StreamPoints { sigma, missing, infinite_x } = source.said;
+                let sigma = match sigma {
                     Sigma::Constant(sigma) => KnownErrors::Constant(sigma),
                     Sigma::RelativeColumn => KnownErrors::Relative,
                     Sigma::AbsoluteColumn => KnownErrors::Absolute,
                     _ => KnownErrors::Unknown,
-                },
-                omits_missing: source.said.missing == Missing::Omit,
-                infinite_x: source.said.infinite_x,
-                fingerprint: source.ends.fingerprint(first),
-            },
-        }
+                };
+                (sigma, missing, infinite_x, source.ends.fingerprint(first))
+            }
+        };
+        let (columns, omits_missing) = (self.columns() as u32, missing == Missing::Omit);
+        Held { columns, sigma, omits_missing, infinite_x, fingerprint }
     }
 
     /// Calls `work` with runs of whole pieces in their order, until it breaks off.

@@ -11,11 +11,10 @@ use crate::backend::stream::{
 };
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
-use crate::data::loss::Estimator;
 use crate::data::overview::Overview;
 use crate::data::points::{Given, Points};
 use crate::data::sample::Sample;
-use crate::data::sigma::{Sigma, Weights};
+use crate::data::sigma::Weights;
 use crate::data::start::Start;
 use crate::data::stream::Stream;
 use crate::data::validate_stream::{Survey, pieces_of};
@@ -116,9 +115,6 @@ impl<'a> Part<'a> {
     /// [`Parts`].
     pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
         let stream = stream.into();
-        if curve.estimator == Estimator::Poisson && stream.points.sigma != Sigma::Unknown {
-            return Err(Error::NotForCounts { what: "sigma" });
-        }
         if let Backend::Cuda(_) = curve.backend {
             let (what, remedy) =
                 ("a part of points from a source", "use Backend::Cpu or Backend::Auto");
@@ -136,7 +132,7 @@ impl<'a> Part<'a> {
         if let Some(message) = of_leader {
             return Err(SourceError::new("the stream of a part", message).into());
         }
-        Part::of(curve, first, || PartPoints::of(stream))
+        Part::of(curve, first, || PartPoints::of(stream, curve.estimator))
     }
 
     fn of(

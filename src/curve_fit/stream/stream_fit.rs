@@ -10,8 +10,6 @@ use crate::data::Data;
 use crate::data::overview::Overview;
 use crate::data::sample::{Sample, SampleHalf};
 use crate::data::source::Shape;
-use crate::data::source::kept::Kept;
-use crate::data::source::prefetch::{Prefetch, guarded};
 use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
@@ -69,11 +67,10 @@ impl<'f> PointsAsked<'f> {
     /// # Errors
     /// If there is no memory for a chunk, or its source panics.
     pub(super) fn of(stream: Stream<'f>, shape: Shape) -> Result<PointsAsked<'f>> {
-        let capacity = stream.capacity(&shape)?;
-        let kept = Kept::new(guarded(|| stream.kept_chunks(&shape, capacity))?);
-        let Stream { source, points: said, prefetch, subsample, checkpoint, required, .. } = stream;
-        let prefetch = Prefetch::new(source, shape.clone(), capacity, prefetch, kept);
-        let holder = Holder::Here(Box::new(prefetch));
+        let mut stream = stream;
+        let Stream { points: said, subsample, required, .. } = stream;
+        let checkpoint = stream.checkpoint.take();
+        let holder = Holder::Here(Box::new(stream.reader(shape.clone())?));
         Ok(PointsAsked { holder, shape, said, subsample, checkpoint, required })
     }
 }

@@ -16,7 +16,7 @@ use crate::data::batch::Deviations;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
 use crate::fit::approach::judged;
-use crate::fit::placement::{failed, not_loaded};
+use crate::fit::placement::{failed, not_loaded, taken_over};
 use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
@@ -71,7 +71,7 @@ pub(crate) struct DeviceRun {
     pub(crate) chunks: usize,
     /// Fits that devices left to the host.
     pub(crate) by_host: usize,
-    /// Why devices left their fits to others.
+    /// What is to be said of devices that left their fits to others.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) moved: Vec<String>,
     /// Why the CPU had to make the rest.
@@ -140,7 +140,8 @@ pub(crate) fn run(
         for (device, error) in round(&working, on, &queue, &mut host)? {
             working.retain(|&other| other != device);
             if !working.is_empty() {
-                host.course.moved.push(error.to_string());
+                let (failed, _) = &on.devices[device];
+                host.course.moved.push(taken_over(failed, &error.to_string()));
             } else if on.take_over {
                 host.course.failed = Some(error.to_string());
             } else {

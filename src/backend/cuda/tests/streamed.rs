@@ -24,6 +24,7 @@ use crate::model::program::Program;
 use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 /// One compiler and one cache for all tests, so that kernels are compiled once.
@@ -260,13 +261,14 @@ impl Case {
         cuts: &[usize],
     ) -> Sums {
         let points = self.all();
-        let ranges = || cuts.windows(2).map(|ends| ends[0]..ends[1]);
-        let of = |range| DevicePoints::of(&device.driver, &points, range, segment).expect("room");
-        let resident: Vec<DevicePoints> = ranges().map(of).collect();
         let (scale, sizes) = ((self.scale(), segment.min(points.len())), (self.n, self.n));
-        let share = |(range, resident)| {
+        let share = |range: Range<usize>| {
             let place = match capacity {
-                None => PointsAt::Whole(resident),
+                None => {
+                    let part = (range.clone(), segment);
+                    let there = DevicePoints::of(&device.driver, &points, part, usize::MAX);
+                    PointsAt::Whole(Arc::new(there.expect("room")))
+                }
                 Some(capacity) => {
                     let rooms = DoubleBuffer::of(&device.driver, &points, capacity).expect("rooms");
                     PointsAt::Chunks(Box::new(rooms))
@@ -276,7 +278,7 @@ impl Case {
             kernels.most_points = most;
             Share::new(kernels, (0, range), place, scale, sizes).expect("a share")
         };
-        let shares = ranges().zip(&resident).map(share).collect();
+        let shares = cuts.windows(2).map(|ends| share(ends[0]..ends[1])).collect();
         let alone = |_, _, error: &DriverError| panic!("{error}");
         let segments = (segment, Leaves::SEGMENTS);
         let cuda = RefCell::new(Cuda::new(shares, &points, segments, Box::new(alone)));
