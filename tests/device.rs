@@ -26,7 +26,7 @@ mod suite;
 #[path = "support/twins.rs"]
 mod twins;
 
-use dualfit::device::{Costs, Device, DeviceInfo, Devices, Processor};
+use dualfit::device::{Costs, Device, Devices, Processor};
 use dualfit::{Backend, CurveFit, Data, Error};
 
 /// The number of the device under test, or the reason why there is none.
@@ -68,11 +68,7 @@ several::several_on!(on_devices);
 /// On the device under test and on those like it.
 fn on_devices(test: impl FnOnce(several::Shared<'_>)) {
     let Some(ordinal) = device() else { return };
-    let found = dualfit::device::devices().unwrap();
-    let alike = |d: &&DeviceInfo| {
-        (&d.name, d.multiprocessors) == (&found[ordinal].name, found[ordinal].multiprocessors)
-    };
-    let twins: Vec<usize> = found.iter().filter(alike).map(|d| d.ordinal).collect();
+    let twins: Vec<usize> = at_once::alike(ordinal).iter().map(|d| d.ordinal).collect();
     test(&|model: CurveFit, devices: usize| {
         Some(model.backend(Backend::cuda(twins.get(..devices)?)))
     });
@@ -128,9 +124,8 @@ fn auto_uses_the_device_or_says_why_it_cannot() {
 #[test]
 fn auto_takes_all_devices_alike_unless_one_is_named() {
     let Some(ordinal) = device() else { return };
-    let found = dualfit::device::devices().unwrap();
-    let name = &found[ordinal].name;
-    let alike = found.iter().filter(|device| device.name == *name).count();
+    let twins = at_once::alike(ordinal);
+    let (name, alike) = (&twins[0].name, twins.len());
     let (x, y) = line(5000);
     let costs = Costs::default().cpu_unit_seconds(1.0).startup_seconds(0.0).compile_seconds(0.0);
     let model = decay().costs(costs.segment_points(1000_usize));

@@ -1,7 +1,7 @@
 //! Fits of points that others hold: the bits do not depend on who holds what, and nothing that travels does harm.
 
 use dualfit::parts::{Part, Parts, merge};
-use dualfit::source::SliceSource;
+use dualfit::source::{RangeSource, SliceSource};
 use dualfit::{
     Backend, CancelToken, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, Sigma, Stream,
     Termination,
@@ -91,66 +91,117 @@ fn uneven_parts_have_the_bits_of_one() {
     assert_eq!(bits(&fit), bits(&expected), "a stream");
 }
 
+/// The arrays of [`Case`]s.
+pub(super) struct Arrays {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    sigma: Vec<f64>,
+    /// Deviations of points that outweigh all others, the last the most.
+    heavy: Vec<f64>,
+    counts: Vec<f64>,
+    holes: Vec<f64>,
+    huge: Vec<f64>,
+}
+
+/// A fit, of whatever a fit can be asked.
+#[derive(Clone)]
+pub(super) struct Case<'a> {
+    pub(super) what: &'static str,
+    pub(super) curve: CurveFit,
+    pub(super) start: [f64; 3],
+    x: &'a [f64],
+    y: &'a [f64],
+    said: Sigma<'static>,
+    sigma: &'a [f64],
+}
+
+impl Arrays {
+    pub(super) fn new(n: usize) -> Arrays {
+        let (x, y) = points(n);
+        let mut holes = y.clone();
+        (0..n).step_by(1001).for_each(|i| holes[i] = f64::NAN);
+        Arrays {
+            sigma: x.iter().map(|x| 0.05 + 0.03 * x).collect(),
+            heavy: (0..n).map(|i| if i % 500_000 == 7 { 1e-17 / i as f64 } else { 0.1 }).collect(),
+            counts: y.iter().map(|y| (20.0 * y.max(0.0)).floor()).collect(),
+            huge: y.iter().map(|y| 1e200 * y).collect(),
+            holes,
+            x,
+            y,
+        }
+    }
+
+    pub(super) fn cases(&self) -> Vec<Case<'_>> {
+        let Arrays { x, y, sigma, heavy, counts, holes, huge } = self;
+        let plain = Case {
+            what: "plain",
+            curve: decay(),
+            start: START,
+            x,
+            y,
+            said: Sigma::Unknown,
+            sigma: &[],
+        };
+        let case = |what, curve| Case { what, curve, ..plain.clone() };
+        let weighed = |what, said, sigma| Case { said, sigma, ..case(what, decay()) };
+        let counting = decay().estimator(Estimator::Poisson);
+        vec![
+            plain.clone(),
+            weighed("absolute", Sigma::AbsoluteColumn, &sigma[..]),
+            weighed("relative", Sigma::RelativeColumn, sigma),
+            weighed("constant", Sigma::Constant(0.2), &[]),
+            weighed("heavy", Sigma::AbsoluteColumn, heavy),
+            case("robust", decay().loss(Loss::Huber { scale: 0.1 })),
+            case("Tukey", decay().loss(Loss::Tukey { scale: 0.3 })),
+            Case { start: [2.0, 1.5, 0.3], ..case("bounds", decay().bound("p1", 1.4..2.0)) },
+            Case { start: [2.0, 1.0, 0.5], ..case("fixed", decay().fix("p2")) },
+            Case { y: counts, start: [40.0, 1.0, 8.0], ..case("counts", counting) },
+            Case { y: holes, ..case("holes", decay()) },
+            Case { y: huge, start: [2e200, 1.0, 3e199], ..case("huge", decay()) },
+        ]
+    }
+}
+
+impl<'a> Case<'a> {
+    fn missing(&self) -> Missing {
+        if self.what == "holes" { Missing::Omit } else { Missing::Error }
+    }
+
+    pub(super) fn data(&self, range: std::ops::Range<usize>) -> Data<'a> {
+        let data = Data::new(&self.x[range.clone()], &self.y[range.clone()]).unwrap();
+        let data = data.missing(self.missing());
+        match self.said {
+            Sigma::AbsoluteColumn => data.sigma(Sigma::Absolute(&self.sigma[range])).unwrap(),
+            Sigma::RelativeColumn => data.sigma(Sigma::Relative(&self.sigma[range])).unwrap(),
+            other => data.sigma(other).unwrap(),
+        }
+    }
+
+    pub(super) fn stream(&self, range: std::ops::Range<usize>) -> Stream<'a> {
+        let source = SliceSource::new(self.x, self.y).unwrap();
+        let source = if self.sigma.is_empty() { source } else { source.sigma(self.sigma).unwrap() };
+        let source = RangeSource::new(source, range.start as u64..range.end as u64);
+        Stream::new(source).sigma(self.said).unwrap().missing(self.missing())
+    }
+}
+
 /// The same question by parts and by a stream, which sees what a fit in memory sees.
 #[test]
 fn all_that_a_fit_can_ask_has_the_same_answer() {
     let n = 2 * GROUP + 777;
-    let (x, y) = points(n);
-    let sigma: Vec<f64> = x.iter().map(|x| 0.05 + 0.03 * x).collect();
-    // Points that outweigh all others, the last the most.
-    let heavy: Vec<f64> =
-        (0..n).map(|i| if i % 500_000 == 7 { 1e-17 / i as f64 } else { 0.1 }).collect();
-    let counts: Vec<f64> = y.iter().map(|y| (20.0 * y.max(0.0)).floor()).collect();
-    let mut holes = y.clone();
-    (0..n).step_by(1001).for_each(|i| holes[i] = f64::NAN);
-    let huge: Vec<f64> = y.iter().map(|y| 1e200 * y).collect();
-    let unknown: Vec<f64> = Vec::new();
-    type Case<'a> = (&'a str, CurveFit, &'a [f64], Sigma<'static>, &'a [f64], [f64; 3]);
-    let outliers = || decay().loss(Loss::Huber { scale: 0.1 });
-    let cases: Vec<Case<'_>> = vec![
-        ("plain", decay(), &y, Sigma::Unknown, &unknown, START),
-        ("absolute", decay(), &y, Sigma::AbsoluteColumn, &sigma, START),
-        ("relative", decay(), &y, Sigma::RelativeColumn, &sigma, START),
-        ("constant", decay(), &y, Sigma::Constant(0.2), &unknown, START),
-        ("heavy", decay(), &y, Sigma::AbsoluteColumn, &heavy, START),
-        ("robust", outliers(), &y, Sigma::Unknown, &unknown, START),
-        ("Tukey", decay().loss(Loss::Tukey { scale: 0.3 }), &y, Sigma::Unknown, &unknown, START),
-        ("bounds", decay().bound("p1", 1.4..2.0), &y, Sigma::Unknown, &unknown, [2.0, 1.5, 0.3]),
-        ("fixed", decay().fix("p2"), &y, Sigma::Unknown, &unknown, [2.0, 1.0, 0.5]),
-        (
-            "counts",
-            decay().estimator(Estimator::Poisson),
-            &counts,
-            Sigma::Unknown,
-            &unknown,
-            [40.0, 1.0, 8.0],
-        ),
-        ("holes", decay(), &holes, Sigma::Unknown, &unknown, START),
-        ("huge", decay(), &huge, Sigma::Unknown, &unknown, [2e200, 1.0, 3e199]),
-    ];
-    for (way, (what, curve, y, said, sigma, start)) in cases.into_iter().enumerate() {
-        let missing = if what == "holes" { Missing::Omit } else { Missing::Error };
-        let data = |range: std::ops::Range<usize>| {
-            let data = Data::new(&x[range.clone()], &y[range.clone()]).unwrap().missing(missing);
-            match said {
-                Sigma::AbsoluteColumn => data.sigma(Sigma::Absolute(&sigma[range])).unwrap(),
-                Sigma::RelativeColumn => data.sigma(Sigma::Relative(&sigma[range])).unwrap(),
-                other => data.sigma(other).unwrap(),
-            }
-        };
+    for (way, case) in Arrays::new(n).cases().into_iter().enumerate() {
+        let Case { what, curve, start, .. } = &case;
+        let (start, data) = (*start, |range| case.data(range));
         // With a start from a sample, too.
         let sampled = [&[0][..], &[0, 1], &[0, 1, 2]].map(|groups| {
-            let mut parts = parts_of(&curve, n, groups, data);
+            let mut parts = parts_of(curve, n, groups, data);
             bits(&curve.fit_parts(|q: &[u8]| all(&mut parts, q, way), start).unwrap())
         });
         assert!(sampled.iter().all(|bits| *bits == sampled[0]), "{what}, from a sample");
-        let mut parts = parts_of(&curve, n, &[0, 1, 2], data);
+        let mut parts = parts_of(curve, n, &[0, 1, 2], data);
         let ask = |q: &[u8]| all(&mut parts, q, way);
         let fit = curve.fit_parts(Parts::new(ask).subsample(false), start).unwrap();
-        let source = SliceSource::new(&x, y).unwrap();
-        let source = if sigma.is_empty() { source } else { source.sigma(sigma).unwrap() };
-        let stream = Stream::new(source).sigma(said).unwrap().missing(missing).subsample(false);
-        let expected = curve.fit_stream(stream, start).unwrap();
+        let expected = curve.fit_stream(case.stream(0..n).subsample(false), start).unwrap();
         assert_eq!(fit.termination(), expected.termination(), "{what}");
         assert_eq!(bits(&fit), bits(&expected), "{what}: {fit}\n{expected}");
         assert_eq!(fit.warnings(), expected.warnings(), "{what}");

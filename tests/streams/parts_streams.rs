@@ -1,11 +1,11 @@
 //! Parts of points that come from a source: their answers are those of the same points in memory, and what goes wrong with a
 //! source is said by the leader.
 
-use super::parts::{GROUP, START, bits, decay, points};
+use super::parts::{Arrays, Case, GROUP, START, bits, decay, points};
 use dualfit::error::SourceError;
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::{Chunk, FnSource, RangeSource, Shape, SliceSource, Source};
-use dualfit::{CurveFit, Data, Error, Estimator, Loss, Missing, Sigma, Stream};
+use dualfit::{Data, Error, Estimator, Sigma, Stream};
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -22,48 +22,15 @@ fn both(memory: &mut Part<'_>, stream: &mut Part<'_>, question: &[u8]) -> io::Re
 #[test]
 fn a_part_of_a_stream_answers_as_one_in_memory() {
     let n = GROUP + 3 * 4096 + 5;
-    let (x, y) = points(n);
-    let sigma: Vec<f64> = x.iter().map(|x| 0.05 + 0.03 * x).collect();
-    // Points that outweigh all others, the last the most.
-    let heavy: Vec<f64> =
-        (0..n).map(|i| if i % 500_000 == 7 { 1e-17 / i as f64 } else { 0.1 }).collect();
-    let counts: Vec<f64> = y.iter().map(|y| (20.0 * y.max(0.0)).floor()).collect();
-    let mut holes = y.clone();
-    (0..n).step_by(1001).for_each(|i| holes[i] = f64::NAN);
-    let huge: Vec<f64> = y.iter().map(|y| 1e200 * y).collect();
-    let poisson = || decay().estimator(Estimator::Poisson);
-    let robust = || decay().loss(Loss::Huber { scale: 0.1 });
-    let bounded = || decay().bound("p1", 1.4..2.0);
-    type Case<'a> = (&'a str, CurveFit, &'a [f64], Sigma<'static>, &'a [f64], [f64; 3], usize);
-    let cases: Vec<Case<'_>> = vec![
-        ("absolute", decay(), &y, Sigma::AbsoluteColumn, &sigma, START, 1),
-        ("relative", decay(), &y, Sigma::RelativeColumn, &sigma, START, 4096),
-        ("constant", decay(), &y, Sigma::Constant(0.2), &[], START, 4097),
-        ("heavy", decay(), &y, Sigma::AbsoluteColumn, &heavy, START, 30_000),
-        ("robust", robust(), &y, Sigma::Unknown, &[], START, GROUP - 1),
-        ("bounds", bounded(), &y, Sigma::Unknown, &[], [2.0, 1.5, 0.3], GROUP),
-        ("counts", poisson(), &counts, Sigma::Unknown, &[], [40.0, 1.0, 8.0], GROUP + 1),
-        ("holes", decay(), &holes, Sigma::Unknown, &[], START, 100_000),
-        ("huge", decay(), &huge, Sigma::Unknown, &[], [2e200, 1.0, 3e199], 8192),
-    ];
-    for (what, curve, y, said, sigma, start, chunk) in cases {
-        let missing = if what == "holes" { Missing::Omit } else { Missing::Error };
-        let in_memory = |from: usize, to: usize| {
-            let data = Data::new(&x[from..to], &y[from..to]).unwrap().missing(missing);
-            let data = match said {
-                Sigma::AbsoluteColumn => data.sigma(Sigma::Absolute(&sigma[from..to])),
-                Sigma::RelativeColumn => data.sigma(Sigma::Relative(&sigma[from..to])),
-                other => data.sigma(other),
-            };
-            Part::new(&curve, data.unwrap(), from as u64).unwrap()
-        };
+    let chunks = [1, 4096, 4097, 30_000, GROUP - 1, GROUP, GROUP + 1, 100_000, 8192];
+    for (case, chunk) in Arrays::new(n).cases().into_iter().zip(chunks.into_iter().cycle()) {
+        let Case { what, curve, start, .. } = &case;
+        let start = *start;
+        let in_memory =
+            |from: usize, to: usize| Part::new(curve, case.data(from..to), from as u64).unwrap();
         let streamed = |from: usize, to: usize| {
-            let source = SliceSource::new(&x, y).unwrap();
-            let source = if sigma.is_empty() { source } else { source.sigma(sigma).unwrap() };
-            let source = RangeSource::new(source, from as u64..to as u64);
-            let stream = Stream::new(source).sigma(said).unwrap().missing(missing);
-            let stream = stream.chunk_points(chunk).memory_limit(1 << 30);
-            let part = Part::stream(&curve, stream, from as u64).unwrap();
+            let stream = case.stream(from..to).chunk_points(chunk).memory_limit(1 << 30);
+            let part = Part::stream(curve, stream, from as u64).unwrap();
             assert_eq!(part.n_points(), (to - from) as u64);
             part
         };

@@ -4,7 +4,7 @@
 
 use super::batches::Place;
 use super::batches::{START, abscissae, decay, decays};
-use dualfit::device::devices;
+use dualfit::device::{DeviceInfo, devices};
 use dualfit::{Backend, BatchData, CurveFit, Data};
 use std::thread;
 
@@ -44,17 +44,22 @@ pub fn fits_at_once_have_the_bits_of_fits_one_after_the_other(place: Place<'_>) 
     });
 }
 
+/// The devices like this one, with it.
+pub fn alike(ordinal: usize) -> Vec<DeviceInfo> {
+    let found = devices().unwrap_or_default();
+    let kind = |d: &DeviceInfo| (d.name.clone(), d.multiprocessors);
+    let wanted = found.get(ordinal).map(kind);
+    found.into_iter().filter(|d| Some(kind(d)) == wanted).collect()
+}
+
 /// Where there are two devices alike.
 pub fn devices_alike_give_the_same_bits() {
-    let found = devices().unwrap_or_default();
-    let Some(first) = found.first() else { return };
-    let twins = found
-        .iter()
-        .filter(|d| (&d.name, d.multiprocessors) == (&first.name, first.multiprocessors));
+    let twins = alike(0);
+    let Some(first) = twins.first() else { return };
     let on = |ordinal| numbers(&decay().backend(Backend::cuda(ordinal)), 1);
     let alone = on(first.ordinal);
     thread::scope(|scope| {
-        for twin in twins {
+        for twin in &twins {
             let (on, alone) = (&on, &alone);
             scope.spawn(move || assert_eq!(&on(twin.ordinal), alone, "{twin}"));
         }

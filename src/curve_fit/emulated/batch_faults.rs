@@ -2,6 +2,7 @@
 
 use super::SHARED;
 use super::batches::{START, abscissae, agree, decay, decays};
+use super::trial::Trial;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulated::Emulator;
@@ -14,34 +15,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A device that fails as told, and the books of its driver.
-struct Trial {
-    driver: Arc<Faulty<Arc<Emulator>>>,
-    device: Arc<Device>,
-}
-
 const FITS: usize = 30;
 const POINTS: usize = 20;
 
 impl Trial {
-    fn new(injected: Injected, memory: usize) -> Option<Trial> {
-        let (emulator, _) = SHARED.as_ref()?;
-        let driver = Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
-        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
-        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
-        Some(Trial { driver, device })
-    }
-
     /// A batch in which every array is each fit's own.
     fn batch(&self, take_over: bool, fitter: CurveFit) -> Result<BatchFit, Error> {
-        run(CurveFit { device: Some(self.device.clone()), take_over, ..fitter })
-    }
-
-    /// Everything is given back once the device itself is gone.
-    fn assert_clean(self) {
-        let Trial { driver, device } = self;
-        drop(device);
-        driver.assert_clean();
+        run(self.on_device(fitter, take_over))
     }
 }
 
@@ -155,7 +135,7 @@ fn a_batch_of_much_work_takes_several_launches() {
     for (passes, chunks) in [(12.0, 1), (1e9, 3)] {
         let Some(trial) = Trial::new(Injected::Nothing, usize::MAX) else { return };
         let fitter = decay().costs(Costs { passes, ..Costs::default() });
-        let fitter = CurveFit { device: Some(trial.device.clone()), take_over: false, ..fitter };
+        let fitter = trial.on_device(fitter, false);
         let batch = fitter.fit_batch(&data, START).unwrap();
         drop(fitter);
         agree(&batch, &cpu);

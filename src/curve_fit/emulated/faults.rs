@@ -2,10 +2,10 @@
 //! turn; nothing panics, nothing leaks, and a fit that may go on with the CPU ends where it ends.
 
 use super::SHARED;
+use super::trial::Trial;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::{CompileError, Compiler, Device, Image};
-use crate::backend::cuda::emulated::Emulator;
-use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
+use crate::backend::cuda::testing::faulty_driver::{Call, Injected};
 use crate::device::Processor;
 use crate::{Backend, CurveFit, Data, Error, Fit, Sigma};
 use std::sync::Arc;
@@ -23,33 +23,11 @@ fn data(n: usize) -> [Vec<f64>; 3] {
     [x, y, sigma]
 }
 
-/// A device that fails as told, and the books of its driver.
-struct Trial {
-    driver: Arc<Faulty<Arc<Emulator>>>,
-    device: Arc<Device>,
-}
-
 impl Trial {
-    fn new(injected: Injected, memory: usize) -> Option<Trial> {
-        let (emulator, _) = SHARED.as_ref()?;
-        let driver = Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
-        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
-        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
-        Some(Trial { driver, device })
-    }
-
     /// A fit on the device; `take_over`: whether the CPU may go on.
     fn fit(&self, take_over: bool, [x, y, sigma]: &[Vec<f64>; 3]) -> Result<Fit, Error> {
         let data = Data::new(x, y)?.sigma(Sigma::Absolute(sigma))?;
-        let model = CurveFit { device: Some(self.device.clone()), take_over, ..decay() };
-        model.fit(data, START)
-    }
-
-    /// Everything is given back once the device itself is gone.
-    fn assert_clean(self) {
-        let Trial { driver, device } = self;
-        drop(device);
-        driver.assert_clean();
+        self.on_device(decay(), take_over).fit(data, START)
     }
 }
 

@@ -22,6 +22,7 @@ mod stream_faults;
 mod streams;
 #[path = "../../../tests/support/suite.rs"]
 mod suite;
+mod trial;
 
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;

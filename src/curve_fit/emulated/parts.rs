@@ -1,35 +1,12 @@
 //! Parts on emulated devices: however points are divided, the same bits; what a device fails at the CPU does, or the leader says.
 
-use super::SHARED;
 use super::batches::{START, abscissae, decay, decays};
-use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::device::Device;
-use crate::backend::cuda::emulated::Emulator;
-use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Injected};
+use super::trial::Trial;
+use crate::backend::cuda::testing::faulty_driver::{Call, Injected};
 use crate::parts::{Part, Parts, merge};
 use crate::{Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, Sigma};
-use std::sync::Arc;
 
 const GROUP: usize = Part::GROUP as usize;
-
-struct Trial {
-    driver: Arc<Faulty<Arc<Emulator>>>,
-    device: Arc<Device>,
-}
-
-impl Trial {
-    fn new(injected: Injected) -> Option<Trial> {
-        let (emulator, _) = SHARED.as_ref()?;
-        let driver = Arc::new(Faulty::new(emulator.clone(), injected));
-        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
-        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
-        Some(Trial { driver, device })
-    }
-
-    fn on_device(&self, model: CurveFit, take_over: bool) -> CurveFit {
-        CurveFit { device: Some(self.device.clone()), take_over, ..model }
-    }
-}
 
 /// The fit of `parts`, brought together from the left.
 fn fit(curve: &CurveFit, parts: &mut [Part<'_>], start: &[f64]) -> Result<Fit, Error> {
@@ -48,7 +25,7 @@ fn bits(fit: &Fit) -> Vec<u64> {
 
 #[test]
 fn parts_on_devices_have_the_same_bits_however_points_are_divided() {
-    let Some(trial) = Trial::new(Injected::Nothing) else { return };
+    let Some(trial) = Trial::new(Injected::Nothing, usize::MAX) else { return };
     let n = 3 * GROUP + 5000;
     let x = abscissae(n);
     let y = decays(&x, 1);
@@ -110,7 +87,7 @@ fn a_device_that_fails_at_any_call_leaves_the_part_to_the_cpu_or_that_is_said() 
     let alone = fit(&here, &mut [Part::new(&here, data(), 0).unwrap()], &START).unwrap();
     for take_over in [true, false] {
         for call in 0.. {
-            let Some(trial) = Trial::new(Injected::Lost { call }) else { return };
+            let Some(trial) = Trial::new(Injected::Lost { call }, usize::MAX) else { return };
             let there = trial.on_device(decay(), take_over);
             let mut parts = [Part::new(&there, data(), 0).unwrap()];
             let found = fit(&there, &mut parts, &START);
@@ -130,9 +107,7 @@ fn a_device_that_fails_at_any_call_leaves_the_part_to_the_cpu_or_that_is_said() 
                 other => panic!("call {call}: {other:?}"),
             }
             drop((parts, there));
-            let Trial { driver, device } = trial;
-            drop(device);
-            driver.assert_clean();
+            trial.assert_clean();
             if !fired {
                 assert!(call > 10);
                 break;

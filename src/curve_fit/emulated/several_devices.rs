@@ -1,41 +1,27 @@
 //! Fits on several emulated devices: one that fails at any call leaves what it had to the others, and no bit changes.
 
 use super::batches::{START, abscissae, decay, decays};
+use super::several;
 use super::several::{SEGMENT, Shared, in_segments, of_fit};
-use super::{SHARED, several};
-use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::device::Device;
-use crate::backend::cuda::emulated::Emulator;
-use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
+use super::trial::Trial;
+use crate::backend::cuda::testing::faulty_driver::Injected;
 use crate::device::Processor;
 use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit};
-use std::sync::Arc;
 
-/// Devices that fail as told, with the books of their drivers.
-struct Trial {
-    drivers: Vec<Arc<Faulty<Arc<Emulator>>>>,
-    devices: Vec<Arc<Device>>,
-}
+/// Devices that fail as told.
+struct Several(Vec<Trial>);
 
-impl Trial {
+impl Several {
     /// One device for each of these.
-    fn new(injected: &[Injected], memory: usize) -> Option<Trial> {
-        let (emulator, _) = SHARED.as_ref()?;
-        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
-        let driver =
-            |&injected| Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
-        let drivers: Vec<Arc<Faulty<Arc<Emulator>>>> = injected.iter().map(driver).collect();
-        let device = |driver: &Arc<Faulty<Arc<Emulator>>>| {
-            Arc::new(Device::new(driver.clone(), emulator.clone(), cache))
-        };
-        let devices = drivers.iter().map(device).collect();
-        Some(Trial { drivers, devices })
+    fn new(injected: &[Injected], memory: usize) -> Option<Several> {
+        let trials = injected.iter().map(|&injected| Trial::new(injected, memory));
+        trials.collect::<Option<_>>().map(Several)
     }
 
-    fn model(&self, model: CurveFit, take_over: bool) -> CurveFit {
-        let (device, other_devices) = self.devices.split_first().expect("a device");
-        let (device, other_devices) = (Some(device.clone()), other_devices.to_vec());
-        CurveFit { device, other_devices, take_over, ..model }
+    fn on_devices(&self, model: CurveFit, take_over: bool) -> CurveFit {
+        let (first, others) = self.0.split_first().expect("a device");
+        let other_devices = others.iter().map(|other| other.device.clone()).collect();
+        CurveFit { other_devices, ..first.on_device(model, take_over) }
     }
 
     fn fit(&self, take_over: bool) -> Result<Fit, Error> {
@@ -45,30 +31,33 @@ impl Trial {
     fn fit_of(&self, points: usize, take_over: bool) -> Result<Fit, Error> {
         let x = abscissae(points);
         let y = decays(&x, 1);
-        self.model(in_segments(decay()), take_over).fit(Data::new(&x, &y)?, START)
+        self.on_devices(in_segments(decay()), take_over).fit(Data::new(&x, &y)?, START)
     }
 
     fn batch(&self, take_over: bool) -> Result<BatchFit, Error> {
         let x = abscissae(20);
         let stack = decays(&x, 40);
-        self.model(decay(), take_over).fit_batch(BatchData::shared(&x, &stack)?, START)
+        self.on_devices(decay(), take_over).fit_batch(BatchData::shared(&x, &stack)?, START)
     }
 
-    /// Whether all that were told to have failed.
-    fn have_fired(&self) -> bool {
-        self.drivers.iter().any(|driver| driver.has_fired())
+    /// Whether one that was told to has failed, and whether all have.
+    fn has_fired(&self) -> bool {
+        self.0.iter().any(|trial| trial.driver.has_fired())
+    }
+
+    fn all_fired(&self) -> bool {
+        self.0.iter().all(|trial| trial.driver.has_fired())
     }
 
     fn assert_clean(self) {
-        drop(self.devices);
-        self.drivers.iter().for_each(|driver| driver.assert_clean());
+        self.0.into_iter().for_each(Trial::assert_clean);
     }
 }
 
 fn on_devices(test: impl FnOnce(Shared<'_>)) {
-    if let Some(trial) = Trial::new(&[Injected::Nothing; 3], usize::MAX) {
+    if let Some(trial) = Several::new(&[Injected::Nothing; 3], usize::MAX) {
         test(&|model, devices| {
-            let model = trial.model(model, false);
+            let model = trial.on_devices(model, false);
             let other_devices = model.other_devices[..devices - 1].to_vec();
             Some(CurveFit { other_devices, ..model })
         });
@@ -84,7 +73,7 @@ fn of_batch(batch: &BatchFit) -> Vec<u64> {
 
 /// Every call of a fit and of a batch in turn, at which the first or the last of three devices fails.
 fn one_fails(injected: impl Fn(usize) -> Injected) {
-    let Some(sound) = Trial::new(&[Injected::Nothing; 3], usize::MAX) else { return };
+    let Some(sound) = Several::new(&[Injected::Nothing; 3], usize::MAX) else { return };
     let fit = of_fit(&sound.fit(false).expect("a fit"));
     let batch = of_batch(&sound.batch(false).expect("a batch"));
     sound.assert_clean();
@@ -93,7 +82,7 @@ fn one_fails(injected: impl Fn(usize) -> Injected) {
             for k in 0.. {
                 let mut faults = [Injected::Nothing; 3];
                 faults[failing] = injected(k);
-                let trial = Trial::new(&faults, usize::MAX).expect("devices");
+                let trial = Several::new(&faults, usize::MAX).expect("devices");
                 let (found, reason) = if batches {
                     let found = trial.batch(false).expect("a batch");
                     assert_eq!(found.processor(), Processor::Cuda);
@@ -104,7 +93,7 @@ fn one_fails(injected: impl Fn(usize) -> Injected) {
                     assert_eq!(of_fit(&found), fit, "device {failing}, call {k}");
                     (found.converged(), found.stats().reason.clone())
                 };
-                let fired = trial.have_fired();
+                let fired = trial.has_fired();
                 assert!(found, "{reason}");
                 if let Injected::Lost { .. } = faults[failing] {
                     assert_eq!(reason.contains("took over"), fired, "{reason}");
@@ -132,16 +121,16 @@ fn what_a_device_refuses_is_done_by_the_others() {
 /// What does not fit goes through the device in chunks, or to another device: the fit is as good.
 #[test]
 fn memory_that_one_device_refuses_is_no_error() {
-    let Some(sound) = Trial::new(&[Injected::Nothing; 2], usize::MAX) else { return };
+    let Some(sound) = Several::new(&[Injected::Nothing; 2], usize::MAX) else { return };
     let whole = sound.fit(false).expect("a fit");
     for allocation in 0.. {
         let faults = [Injected::Nothing, Injected::OutOfMemory { allocation }];
-        let trial = Trial::new(&faults, usize::MAX).expect("devices");
+        let trial = Several::new(&faults, usize::MAX).expect("devices");
         let fit = trial.fit(false).expect("a fit");
         for ((a, b), e) in fit.params().iter().zip(whole.params()).zip(whole.std_errors()) {
             assert!(fit.converged() && (a - b).abs() <= 1e-9 * e, "{a:e} against {b:e}");
         }
-        let fired = trial.have_fired();
+        let fired = trial.has_fired();
         trial.assert_clean();
         if !fired {
             assert!(allocation > 3);
@@ -156,15 +145,15 @@ fn memory_that_one_device_refuses_is_no_error() {
 fn a_share_that_finds_no_room_goes_through_in_chunks() {
     const POINTS: usize = 9 * SEGMENT;
     let memory = 16 * POINTS * 4 / 5;
-    let Some(sound) = Trial::new(&[Injected::Nothing; 2], memory) else { return };
+    let Some(sound) = Several::new(&[Injected::Nothing; 2], memory) else { return };
     let whole = sound.fit_of(POINTS, false).expect("a fit");
     assert_eq!(whole.stats().chunks, 1);
     sound.assert_clean();
     for call in [8, 12, 16, 20] {
         let faults = [Injected::Nothing, Injected::Lost { call }];
-        let Some(trial) = Trial::new(&faults, memory) else { return };
+        let Some(trial) = Several::new(&faults, memory) else { return };
         let fit = trial.fit_of(POINTS, false).expect("a fit");
-        assert!(trial.have_fired() && fit.stats().chunks > 1, "{call}: {}", fit.stats().chunks);
+        assert!(trial.has_fired() && fit.stats().chunks > 1, "{call}: {}", fit.stats().chunks);
         for ((a, b), e) in fit.params().iter().zip(whole.params()).zip(whole.std_errors()) {
             assert!(fit.converged() && (a - b).abs() <= 1e-9 * e, "{a:e} against {b:e}");
         }
@@ -174,15 +163,15 @@ fn a_share_that_finds_no_room_goes_through_in_chunks() {
 
 #[test]
 fn where_all_devices_are_lost_that_is_said_or_the_cpu_goes_on() {
-    let Some(sound) = Trial::new(&[Injected::Nothing; 2], usize::MAX) else { return };
+    let Some(sound) = Several::new(&[Injected::Nothing; 2], usize::MAX) else { return };
     let (whole, batches) = (sound.fit(false).expect("a fit"), sound.batch(false).expect("a batch"));
     sound.assert_clean();
     for take_over in [true, false] {
         for call in (0..60).step_by(3) {
             let faults = [Injected::Lost { call }, Injected::Lost { call: call / 2 }];
-            let trial = Trial::new(&faults, usize::MAX).expect("devices");
+            let trial = Several::new(&faults, usize::MAX).expect("devices");
             let fit = trial.fit(take_over);
-            let lost = trial.drivers.iter().all(|driver| driver.has_fired());
+            let lost = trial.all_fired();
             match fit {
                 Ok(fit) if take_over || !lost => {
                     for ((a, b), e) in
@@ -197,9 +186,9 @@ fn where_all_devices_are_lost_that_is_said_or_the_cpu_goes_on() {
                 other => panic!("call {call}, all lost: {lost}: {other:?}"),
             }
             trial.assert_clean();
-            let trial = Trial::new(&faults, usize::MAX).expect("devices");
+            let trial = Several::new(&faults, usize::MAX).expect("devices");
             let batch = trial.batch(take_over);
-            let lost = trial.drivers.iter().all(|driver| driver.has_fired());
+            let lost = trial.all_fired();
             match batch {
                 Ok(batch) if take_over || !lost => {
                     assert_eq!(batch.converged(), batches.converged());

@@ -1,0 +1,37 @@
+//! An emulated device that fails as told, with the books of its driver.
+
+use super::SHARED;
+use crate::CurveFit;
+use crate::backend::cuda::cache::Cache;
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::emulated::Emulator;
+use crate::backend::cuda::testing::faulty_driver::{Faulty, Injected};
+use std::sync::Arc;
+
+pub(super) struct Trial {
+    pub(super) driver: Arc<Faulty<Arc<Emulator>>>,
+    pub(super) device: Arc<Device>,
+}
+
+impl Trial {
+    /// With so many bytes of memory; `None` where there is no emulator.
+    pub(super) fn new(injected: Injected, memory: usize) -> Option<Trial> {
+        let (emulator, _) = SHARED.as_ref()?;
+        let driver = Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
+        let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
+        let device = Arc::new(Device::new(driver.clone(), emulator.clone(), cache));
+        Some(Trial { driver, device })
+    }
+
+    /// The model on this device; `take_over`: whether the CPU may go on.
+    pub(super) fn on_device(&self, model: CurveFit, take_over: bool) -> CurveFit {
+        CurveFit { device: Some(self.device.clone()), take_over, ..model }
+    }
+
+    /// Everything is given back once the device itself is gone.
+    pub(super) fn assert_clean(self) {
+        let Trial { driver, device } = self;
+        drop(device);
+        driver.assert_clean();
+    }
+}
