@@ -6,6 +6,7 @@
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::SliceSource;
 use dualfit::{CurveFit, Data, Fit, Stream};
+use rayon::prelude::*;
 use std::error::Error;
 use std::time::Instant;
 
@@ -49,11 +50,10 @@ fn by_parts(x: &[f64], y: &[f64], count: usize) -> Outcome<(f64, Fit)> {
         .collect::<Outcome<Vec<Part<'_>>>>()?;
     seconds(|| {
         let ask = |question: &[u8]| {
-            let mut all = parts[0].answer(question)?;
-            for part in &mut parts[1..] {
-                all = merge(&all, &part.answer(question)?)?;
-            }
-            Ok(all)
+            let answers: Vec<_> = parts.par_iter_mut().map(|part| part.answer(question)).collect();
+            let mut answers = answers.into_iter();
+            let first = answers.next().expect("a fit has a part")?;
+            answers.try_fold(first, |all, answer| merge(&all, &answer?))
         };
         Ok(curve.fit_parts(Parts::new(ask).subsample(false), [2.0, 1.0, 0.3])?)
     })
