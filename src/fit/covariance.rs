@@ -17,25 +17,25 @@
 //! each however many folds there were. What n rows add beyond a chunk is more of the data, not more
 //! error, and a fit of 10⁹ points would have lost seven digits to the bound alone.
 
+use super::block_matrix::BlockMatrix;
 use crate::constants::{LEAST_PART, ROWS_WITH_ERROR};
 use crate::normal::small::solve_upper;
 use crate::normal::{RFactor, Spectrum};
 use nalgebra::DMatrix;
+use std::sync::OnceLock;
 
 /// Errors and correlations of all parameters of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Covariance {
-    pub(crate) matrix: DMatrix<f64>,
-    pub(crate) correlation: DMatrix<f64>,
     /// Standard errors, computed without squaring them.
     pub(crate) errors: Vec<f64>,
     /// p × rank, in the units of the parameters: D⁻¹ V Σ⁻¹ times the standard deviation of a row, so that
     /// the covariance is `half`·`half`ᵀ. Zeros in the rows of parameters that were not estimated.
-    pub(crate) half: DMatrix<f64>,
+    pub(crate) half: BlockMatrix,
     /// The same for rows of deviation 1 in row units: what leverages are computed from.
-    pub(crate) unscaled: DMatrix<f64>,
+    pub(crate) unscaled: BlockMatrix,
     /// p × (estimated − rank): the directions that the data do not determine, as parameters over `units`.
-    pub(crate) null: DMatrix<f64>,
+    pub(crate) null: BlockMatrix,
     /// One unit per parameter, the change that a column of length 1 in row units stands for; 0 for one
     /// that was not estimated.
     pub(crate) units: Vec<f64>,
@@ -44,6 +44,8 @@ pub(crate) struct Covariance {
     /// Combinations of parameters that the data do not determine or, if none is, the least determined
     /// one.
     pub(crate) weak: Vec<Direction>,
+    /// The covariance and the correlation of all parameters, once asked for.
+    pub(crate) matrices: OnceLock<[DMatrix<f64>; 2]>,
 }
 
 /// A combination of parameters.
@@ -117,7 +119,6 @@ impl Covariance {
             }
         }
         let half = &unscaled * row_error;
-        let mut correlation = DMatrix::from_element(p, p, f64::NAN);
         for (j, &k) in inputs.free.iter().enumerate() {
             if !inputs.estimated[j] {
                 errors[k] = f64::NAN;
@@ -130,19 +131,6 @@ impl Covariance {
                 false => deviations[i] / lengths[i] * inputs.columns[ji] * row_error,
             };
         }
-        for (i, &ji) in kept.iter().enumerate().filter(|&(i, _)| !lost[i]) {
-            for (j, &jj) in kept[..=i].iter().enumerate().filter(|&(j, _)| !lost[j]) {
-                let cosine = || (inner(i, j) / (deviations[i] * deviations[j])).clamp(-1.0, 1.0);
-                let value = if i == j { 1.0 } else { cosine() };
-                correlation[(inputs.free[ji], inputs.free[jj])] = value;
-                correlation[(inputs.free[jj], inputs.free[ji])] = value;
-            }
-        }
-        let matrix = DMatrix::from_fn(p, p, |i, j| match (errors[i], errors[j]) {
-            (a, b) if a == 0.0 || b == 0.0 => 0.0,
-            (a, _) if i == j => a * a,
-            (a, b) => correlation[(i, j)] * (a * b),
-        });
         let condition = match (rank == m, sigma.last()) {
             (true, Some(smallest)) => largest / smallest,
             (true, None) => 1.0,
@@ -158,26 +146,82 @@ impl Covariance {
         let first = if rank < m { rank } else { m.saturating_sub(1) };
         let weak = if found { (first..m).map(direction).collect() } else { Vec::new() };
         Covariance {
-            matrix,
-            correlation,
             errors,
-            half,
-            unscaled,
-            null,
+            half: half.into(),
+            unscaled: unscaled.into(),
+            null: null.into(),
             units,
             rank,
             condition,
             weak,
+            matrices: OnceLock::new(),
         }
     }
 }
 
 impl Covariance {
+    /// The covariance of all parameters, p × p.
+    pub(crate) fn matrix(&self) -> &DMatrix<f64> {
+        &self.matrices()[0]
+    }
+
+    /// Their correlation; NaN where a parameter has no variance.
+    pub(crate) fn correlation(&self) -> &DMatrix<f64> {
+        &self.matrices()[1]
+    }
+
+    fn matrices(&self) -> &[DMatrix<f64>; 2] {
+        self.matrices.get_or_init(|| {
+            let p = self.errors.len();
+            let all: Vec<usize> = (0..p).collect();
+            let correlation = self.correlations(&all);
+            let matrix = DMatrix::from_fn(p, p, |i, j| match (self.errors[i], self.errors[j]) {
+                (a, b) if a == 0.0 || b == 0.0 => 0.0,
+                (a, _) if i == j => a * a,
+                (a, b) => correlation[(i, j)] * (a * b),
+            });
+            [matrix, correlation]
+        })
+    }
+
+    /// The correlation of these parameters.
+    pub(crate) fn correlations(&self, of: &[usize]) -> DMatrix<f64> {
+        let length = |&k: &usize| match self.errors[k] {
+            f64::INFINITY => f64::NAN,
+            _ => norm(&self.unscaled.row(k)),
+        };
+        let lengths: Vec<f64> = of.iter().map(length).collect();
+        let mut found = DMatrix::from_element(of.len(), of.len(), f64::NAN);
+        for i in (0..of.len()).filter(|&i| lengths[i] > 0.0) {
+            for j in (0..i).filter(|&j| lengths[j] > 0.0) {
+                let cosine = self.unscaled.cosine((of[i], lengths[i]), (of[j], lengths[j]));
+                (found[(i, j)], found[(j, i)]) = (cosine, cosine);
+            }
+            found[(i, i)] = 1.0;
+        }
+        found
+    }
+
     /// The standard error of a quantity with these partials by all parameters, to first order:
     /// ‖`half`ᵀg‖. Fixed parameters and those held by a bound add nothing. Infinite if the quantity
     /// depends on a direction that the data do not determine.
     pub(crate) fn error_of(&self, gradient: &[f64]) -> f64 {
-        if self.leaves_open(gradient) { f64::INFINITY } else { length(&self.half, gradient) }
+        if self.leaves_open(gradient) { f64::INFINITY } else { norm(&self.half.along(gradient)) }
+    }
+
+    /// The same of a quantity that depends on the parameters at `places` alone, with these partials.
+    pub(crate) fn error_among(&self, places: &[usize], gradient: &[f64]) -> f64 {
+        let among = Covariance {
+            half: self.half.select_rows(places).into(),
+            null: self.null.select_rows(places).into(),
+            units: places.iter().map(|&k| self.units[k]).collect(),
+            errors: Vec::new(),
+            unscaled: DMatrix::zeros(0, 0).into(),
+            weak: Vec::new(),
+            matrices: OnceLock::new(),
+            ..*self
+        };
+        among.error_of(gradient)
     }
 
     /// Whether a quantity with these partials changes along a direction that the data do not determine.
@@ -185,7 +229,7 @@ impl Covariance {
         if self.null.ncols() == 0 {
             return false;
         }
-        let scaled: Vec<f64> = gradient
+        let mut scaled: Vec<f64> = gradient
             .iter()
             .zip(&self.units)
             .map(|(g, u)| if *u == 0.0 { 0.0 } else { g * u })
@@ -194,23 +238,10 @@ impl Covariance {
         if largest == 0.0 {
             return false;
         }
-        let along = |v: &[f64]| scaled.iter().zip(v).map(|(g, v)| g / largest * v).sum::<f64>();
-        let size = scaled.iter().map(|g| (g / largest).powi(2)).sum::<f64>().sqrt();
-        let open = |c: usize| along(self.null.column(c).as_slice()).abs() > LEAST_PART * size;
-        (0..self.null.ncols()).any(open)
+        scaled.iter_mut().for_each(|g| *g /= largest);
+        let size = scaled.iter().map(|g| g.powi(2)).sum::<f64>().sqrt();
+        self.null.along(&scaled).iter().any(|along| along.abs() > LEAST_PART * size)
     }
-}
-
-/// ‖Aᵀg‖, where squares of its entries may leave the range of f64. Rows of zeros count for nothing,
-/// whatever g is there.
-pub(crate) fn length(a: &DMatrix<f64>, g: &[f64]) -> f64 {
-    let product = |a: f64, g: f64| if a == 0.0 { 0.0 } else { a * g };
-    let entry = |c: usize| {
-        let column = a.column(c);
-        column.iter().zip(g).map(|(a, g)| product(*a, *g)).sum::<f64>()
-    };
-    let entries: Vec<f64> = (0..a.ncols()).map(entry).collect();
-    norm(&entries)
 }
 
 /// ‖v‖, where squares may leave the range of f64; NaN where an entry is no number.
@@ -227,7 +258,7 @@ pub(crate) fn norm(v: &[f64]) -> f64 {
 /// outweigh the others, which back substitution does not mind.
 fn inverse_rows(factor: &RFactor, kept: &[usize], lengths: &[f64]) -> Vec<Vec<f64>> {
     let m = kept.len();
-    let mut r = factor.columns(kept);
+    let mut r = factor.kept(kept).problem().r;
     for (column, length) in r.chunks_exact_mut(m.max(1)).zip(lengths) {
         column.iter_mut().for_each(|v| *v /= length);
     }
@@ -323,7 +354,8 @@ mod tests {
     #[test]
     fn the_halves_make_the_matrix() {
         let found = nearly_equal_columns(0.3, 10);
-        let product = &found.half * found.half.transpose();
-        assert!((product - &found.matrix).abs().max() < 1e-13);
+        let half = found.half.select_rows(&[0, 1]);
+        let product = &half * half.transpose();
+        assert!((product - found.matrix()).abs().max() < 1e-13);
     }
 }

@@ -1,17 +1,19 @@
 //! What the end of a search is worth: the triangular factor for the covariance, active bounds, and how many
 //! points count.
 
+use super::block_covariance::BlockInputs;
 use super::covariance::{Covariance, CovarianceInputs, kept};
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
-use crate::normal::{Influence, RFactor, Spectrum};
+use crate::normal::{Arrow, Influence, RFactor, Spectrum};
 use crate::solver::bounds::{Limits, Side};
 use crate::solver::evaluator::Evaluator;
-use crate::solver::levels::{inside, last_step, sharpened};
+use crate::solver::levels::{inside, last_step};
 use crate::solver::linear_model::LinearModel;
 use crate::solver::outcome::{Failure, Fault, Outcome};
 use crate::solver::patience::Stop;
 use crate::solver::task::Problem;
+use std::sync::Arc;
 
 /// The end of a search. Arrays have one value per free parameter.
 pub(crate) struct End {
@@ -36,10 +38,11 @@ pub(crate) struct End {
 }
 
 impl End {
-    pub(super) fn new(n: usize) -> End {
+    pub(super) fn new(shape: &Arc<Arrow>) -> End {
+        let n = shape.n();
         End {
-            model: LinearModel::new(n),
-            factor: RFactor::zero(n),
+            model: LinearModel::new(shape),
+            factor: RFactor::shaped(shape),
             sharpened: None,
             estimated: vec![true; n],
             sides: vec![None; n],
@@ -79,10 +82,24 @@ impl End {
         (params, points): (usize, usize),
         row_error: &dyn Fn(usize) -> f64,
     ) -> Covariance {
-        let spectrum = Spectrum::of(&self.factor, &kept(&self.estimated));
+        let kept = kept(&self.estimated);
+        let sharpened = self.sharpened.as_ref();
+        if self.factor.shape().is_some() {
+            let places: Vec<(usize, f64)> = kept.iter().map(|&j| (free[j], columns[j])).collect();
+            let held = (0..free.len()).filter(|&j| !self.estimated[j]).map(|j| free[j]);
+            return Covariance::by_blocks(&BlockInputs {
+                factor: &self.factor.kept(&kept),
+                sharpened: sharpened.map(|factor| factor.kept(&kept)).as_ref(),
+                places: &places,
+                held: &held.collect::<Vec<_>>(),
+                params,
+                points,
+                row_error,
+            });
+        }
         Covariance::compute(&CovarianceInputs {
-            spectrum: &spectrum,
-            sharpened: self.sharpened.as_ref(),
+            spectrum: &Spectrum::of(&self.factor, &kept),
+            sharpened,
             free,
             estimated: &self.estimated,
             columns,
@@ -186,10 +203,10 @@ impl End {
             Err(fault) => return Err(fault.into()),
         };
         if !heavy.is_empty() {
-            let sharpened = sharpened(&self.factor, &heavy);
+            let sharpened = self.factor.below(&heavy);
             let inside = inside(problem, &outcome.params);
             let step = last_step(&sharpened, &inside, problem, &outcome.columns, &outcome.params);
-            step.into_iter().flatten().for_each(|(k, to)| outcome.params[k] = to);
+            step.into_iter().flatten().for_each(|(j, to)| outcome.params[problem.free[j]] = to);
             (self.sharpened, self.passes) = (Some(sharpened), self.passes + 1);
         }
         self.is_known = true;

@@ -15,6 +15,7 @@ use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
+use crate::normal::arrow::full;
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::observe::Observer;
@@ -173,7 +174,9 @@ impl Request<'_> {
         };
         fit.derive(self.derived)?;
         let distinct = self.supply.distinct(fit.estimated());
-        fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &outcome.effects);
+        let mut effects = vec![None; self.names.len()];
+        free.iter().zip(&outcome.effects).for_each(|(&k, &effect)| effects[k] = Some(effect));
+        fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &effects);
         Ok(fit)
     }
 
@@ -214,14 +217,15 @@ impl Request<'_> {
         if self.priors.is_empty() || view.plain {
             return Ok(points);
         }
-        let (priors, free) = (self.priors, &*self.prepared.free);
-        Ok(Box::new(WithPriors { points, priors, free, row_unit: self.points.units.row }))
+        let (free, row_unit) = (&self.prepared.free, self.points.units.row);
+        Ok(Box::new(WithPriors::new(points, self.priors, free, row_unit)))
     }
 
     pub(super) fn problem(&self) -> Problem {
         Problem {
             unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
             free: self.prepared.free.clone(),
+            shape: self.supply.shape().unwrap_or_else(|| full(self.prepared.free.len())),
             start: self.start.clone(),
             bounds: self.bounds.to_vec(),
             square: self.points.summary.square,

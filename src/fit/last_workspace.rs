@@ -15,8 +15,9 @@ impl Workspace {
     /// Does `work` in the workspace of this thread's last fit, if that had as many parameters, so that small fits one
     /// after another allocate little. A fit within a native model finds it taken, and gets one of its own.
     pub(crate) fn with<R>(problem: Problem, work: impl FnOnce(&mut Workspace) -> R) -> R {
-        let sizes = |problem: &Problem| (problem.start.len(), problem.free.len());
-        let mut space = match LAST.take().filter(|last| sizes(&last.problem) == sizes(&problem)) {
+        let alike =
+            |last: &Problem| last.start.len() == problem.start.len() && last.shape == problem.shape;
+        let mut space = match LAST.take().filter(|last| alike(&last.problem)) {
             Some(mut last) => {
                 last.problem = problem;
                 last.forget_stages();

@@ -33,7 +33,7 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     let task = Task::new(&problem, &options);
     let there = evaluate(&mut *evaluator, &task, Termination::MaxEvaluations);
     let there = there.map_err(refused)?;
-    let mut model = LinearModel::new(problem.free.len());
+    let mut model = LinearModel::new(&problem.shape);
     let sound = model.set_normal(&there.normal) && model.least_pivot > WELL_CONDITIONED;
     let mut factor = model.factor();
     if !sound {

@@ -11,7 +11,7 @@ use crate::model::native::Model;
 use crate::model::ties::Ties;
 use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Spectrum};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a set is: its model and its parameters.
 pub(crate) struct Seen<'a> {
@@ -76,7 +76,19 @@ impl Fit {
                 priors: self.priors.len(),
             }),
             spread,
-            ..self.clone()
+            loss: self.loss,
+            estimator: self.estimator,
+            scaled: self.scaled,
+            cost: self.cost,
+            row_unit: self.row_unit,
+            cost_unit: self.cost_unit,
+            weight: self.weight,
+            scatter: self.scatter,
+            omitted: self.omitted,
+            ignored: self.ignored,
+            termination: self.termination,
+            stats: self.stats.clone(),
+            points: self.points,
         };
         fit.warnings = self.warnings_of(&fit, keep);
         fit
@@ -134,16 +146,15 @@ impl Covariance {
             _ => (f64::INFINITY, undetermined.filter_map(|weak| weak.among(keep)).collect()),
         };
         Covariance {
-            matrix: self.matrix.select_rows(keep).select_columns(keep),
-            correlation: self.correlation.select_rows(keep).select_columns(keep),
             errors: chosen(&self.errors, keep),
-            half: self.half.select_rows(keep),
-            unscaled: self.unscaled.select_rows(keep),
-            null: self.null.select_rows(keep),
+            half: self.half.select_rows(keep).into(),
+            unscaled: self.unscaled.select_rows(keep).into(),
+            null: self.null.select_rows(keep).into(),
             units: chosen(&self.units, keep),
             rank: rows.len() - lost,
             condition,
             weak,
+            matrices: OnceLock::new(),
         }
     }
 
@@ -153,11 +164,12 @@ impl Covariance {
     /// With H their rows of the half of the covariance, and Hᵀ = QT, the covariance is TᵀT and the
     /// triangular T⁻ᵀ such a Jacobian. It is lower triangular; counted from its end it is an upper one.
     fn marginal(&self, rows: &[usize], names: &[usize]) -> (f64, Vec<Direction>) {
-        let (m, width) = (rows.len(), self.unscaled.ncols());
+        let rows = self.unscaled.select_rows(rows);
+        let (m, width) = rows.shape();
         let mut columns = vec![0.0; m * width];
         let mut lengths = vec![0.0; m];
-        for (c, &k) in rows.iter().enumerate() {
-            let row: Vec<f64> = self.unscaled.row(k).iter().copied().collect();
+        for c in 0..m {
+            let row: Vec<f64> = rows.row(c).iter().copied().collect();
             lengths[c] = super::covariance::norm(&row);
             let column = columns[c * width..][..width].iter_mut();
             column.zip(row).for_each(|(out, value)| *out = value / lengths[c]);

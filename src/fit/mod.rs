@@ -3,6 +3,8 @@
 mod approach;
 pub(crate) mod bands;
 pub(crate) mod batch;
+mod block_covariance;
+mod block_matrix;
 mod closest;
 pub(crate) mod compare;
 pub(crate) mod components;
@@ -161,12 +163,12 @@ impl Fit {
     /// Fixed parameters have zeros; undetermined ones an infinite variance and NaN beside it;
     /// parameters on a bound NaN.
     pub fn covariance(&self) -> &DMatrix<f64> {
-        &self.covariance.matrix
+        self.covariance.matrix()
     }
 
     /// The correlation matrix of the parameters, p × p; NaN where a variance is zero or not finite.
     pub fn correlation(&self) -> DMatrix<f64> {
-        self.covariance.correlation.clone()
+        self.covariance.correlation().clone()
     }
 
     /// Number of directions in the space of the free parameters that the data determine. Of a set's fit in a

@@ -4,11 +4,11 @@
 //! the column of p, so that it enters steps, errors and degrees of freedom as a point does. It is not
 //! subject to a loss, and is never called heavy: unlike a point's it is the same row everywhere.
 
-use crate::normal::small::rotate_in;
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::ops::DerefMut;
 
 /// A normal prior.
@@ -25,9 +25,18 @@ pub(crate) struct WithPriors<'e, P> {
     /// What holds the evaluator of the points.
     pub(crate) points: P,
     pub(crate) priors: &'e [Prior],
-    /// Positions of the free parameters.
-    pub(crate) free: &'e [usize],
+    /// The column of each prior's parameter, if that is free.
+    pub(crate) columns: Vec<Option<usize>>,
     pub(crate) row_unit: f64,
+}
+
+impl<'e, P> WithPriors<'e, P> {
+    /// `free`: positions of the free parameters.
+    pub(crate) fn new(points: P, priors: &'e [Prior], free: &[usize], row_unit: f64) -> Self {
+        let places: HashMap<usize, usize> = free.iter().enumerate().map(|(j, &k)| (k, j)).collect();
+        let columns = priors.iter().map(|prior| places.get(&prior.param).copied()).collect();
+        WithPriors { points, priors, columns, row_unit }
+    }
 }
 
 /// A prior's row: the column of its parameter, if that is free, with the partial in column units, and the residual
@@ -39,9 +48,8 @@ struct Row {
 
 impl<P> WithPriors<'_, P> {
     fn rows(&self, params: &[f64], columns: &[f64]) -> impl Iterator<Item = Row> {
-        self.priors.iter().map(move |prior| {
+        self.priors.iter().zip(&self.columns).map(move |(prior, column)| {
             let weight = self.row_unit / prior.sigma;
-            let column = self.free.iter().position(|&k| k == prior.param);
             Row {
                 column: column.map(|j| (j, columns[j] * weight)),
                 residual: (params[prior.param] - prior.mean) * weight,
@@ -53,28 +61,16 @@ impl<P> WithPriors<'_, P> {
 impl<'p, P: DerefMut<Target = dyn Evaluator + 'p>> Evaluator for WithPriors<'_, P> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         self.points.normal(params, columns, out)?;
-        let n = out.n;
         for Row { column, residual } in self.rows(params, columns) {
-            out.cost += 0.5 * residual * residual;
-            out.products[pair(n, n)] += residual * residual;
-            if let Some((j, partial)) = column {
-                out.products[pair(j, j)] += partial * partial;
-                out.products[pair(j, n)] += partial * residual;
-            }
+            out.add_row(column, residual);
         }
         Ok(())
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         self.points.factor(params, columns, out)?;
-        let k = out.n + 1;
         for Row { column, residual } in self.rows(params, columns) {
-            let mut row = vec![0.0; k];
-            row[k - 1] = residual;
-            if let Some((j, partial)) = column {
-                row[j] = partial;
-            }
-            rotate_in(&mut out.r, k, &mut row);
+            out.add_row(column, residual);
         }
         Ok(())
     }
@@ -110,7 +106,7 @@ impl<'p, P: DerefMut<Target = dyn Evaluator + 'p>> Evaluator for WithPriors<'_, 
         self.points.limit_weights(most)
     }
 
-    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         self.points.heavy_rows(params, columns)
     }
 

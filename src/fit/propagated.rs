@@ -68,7 +68,8 @@ impl Fit {
     pub fn propagate_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Propagated> {
         let program = Program::trace(0, self.params.len(), |_, p| quantity(p))?;
         let of = |p: &[Dual<f64, LANES>]| program.evaluate(&[], p);
-        Ok(linear(of, &self.params, &self.covariance))
+        let all: Vec<usize> = (0..self.params.len()).collect();
+        Ok(linear(of, &all, &self.params, &self.covariance))
     }
 }
 
@@ -94,31 +95,29 @@ pub(crate) fn propagated_at(
     params: &[f64],
     covariance: &Covariance,
 ) -> Propagated {
-    let of = |p: &[Dual<f64, LANES>]| {
-        let named: Vec<Dual<f64, LANES>> = places.iter().map(|&k| p[k]).collect();
-        expression.evaluate(&[], &named)
-    };
-    linear(of, params, covariance)
+    linear(|named| expression.evaluate(&[], named), places, params, covariance)
 }
 
-/// The value of `of` and, from its exact partials, its error.
+/// The value of `of` at the parameters at `places` and, from its exact partials by these, its error.
 fn linear(
     of: impl Fn(&[Dual<f64, LANES>]) -> Dual<f64, LANES>,
+    places: &[usize],
     params: &[f64],
     covariance: &Covariance,
 ) -> Propagated {
-    let mut gradient = vec![0.0; params.len()];
+    let mut gradient = vec![0.0; places.len()];
     let mut value = f64::NAN;
-    for (group, out) in gradient.chunks_mut(LANES).enumerate() {
-        let lane = |k: usize| if k / LANES == group { k % LANES } else { LANES };
+    for group in 0..places.len().div_ceil(LANES).max(1) {
+        let lane = |i: usize| if i / LANES == group { i % LANES } else { LANES };
         let point: Vec<Dual<f64, LANES>> =
-            params.iter().enumerate().map(|(k, &p)| Dual::variable(p, lane(k))).collect();
+            places.iter().enumerate().map(|(i, &k)| Dual::variable(params[k], lane(i))).collect();
         let found = of(&point);
         value = found.value;
-        out.copy_from_slice(&found.partials[..out.len()]);
+        let out = gradient.iter_mut().skip(group * LANES);
+        out.zip(found.partials).for_each(|(out, partial)| *out = partial);
     }
     let finite = value.is_finite() && gradient.iter().all(|partial| partial.is_finite());
-    let std_error = if finite { covariance.error_of(&gradient) } else { f64::NAN };
+    let std_error = if finite { covariance.error_among(places, &gradient) } else { f64::NAN };
     Propagated { value, std_error }
 }
 

@@ -173,7 +173,7 @@ impl Fit {
     }
 
     fn correlation_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let correlation = &self.covariance.correlation;
+        let correlation = self.covariance.correlation();
         let n = self.names.len();
         let mut pairs: Vec<(usize, usize, f64)> = (0..n)
             .flat_map(|j| (0..j).map(move |i| (i, j)))

@@ -5,6 +5,7 @@
 //! as [`Program`] checks it, so that a damaged file is an error and nothing else.
 
 use super::Fit;
+use super::block_matrix::{Block, BlockMatrix};
 use super::covariance::{Covariance, Direction};
 use super::marginal::SetOfMany;
 use super::priors::Prior;
@@ -14,6 +15,7 @@ use super::warning::Warning;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
 use crate::error::names::{check_distinct, check_shown};
+use crate::error::saved::SavedError;
 use crate::error::{Error, Result};
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
@@ -27,7 +29,7 @@ use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const VERSION: u32 = 1;
 
@@ -90,8 +92,6 @@ pub(crate) struct SavedTies(Vec<(String, String)>);
 
 #[derive(Clone, Serialize, Deserialize)]
 struct SavedCovariance {
-    matrix: Matrix,
-    correlation: Matrix,
     errors: Vec<Exact>,
     half: Matrix,
     unscaled: Matrix,
@@ -112,6 +112,16 @@ struct SavedDirection {
 #[derive(Clone, Serialize, Deserialize)]
 struct Matrix {
     rows: usize,
+    columns: usize,
+    values: Vec<Exact>,
+    /// Rows that have columns of their own beside these.
+    #[serde(default)]
+    blocks: Vec<SavedBlock>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct SavedBlock {
+    rows: Vec<usize>,
     columns: usize,
     values: Vec<Exact>,
 }
@@ -151,8 +161,6 @@ impl From<Fit> for SavedFit {
             undetermined: direction.undetermined,
         });
         let covariance = SavedCovariance {
-            matrix: Matrix::of(&c.matrix),
-            correlation: Matrix::of(&c.correlation),
             errors: exact(&c.errors),
             half: Matrix::of(&c.half),
             unscaled: Matrix::of(&c.unscaled),
@@ -333,10 +341,15 @@ impl SavedCovariance {
     fn checked(self, p: usize, part: Option<SetOfMany>) -> Result<Covariance> {
         expect("fit", "errors", self.errors.len(), p)?;
         expect("fit", "units", self.units.len(), p)?;
-        let undetermined = self.null.columns;
-        let determined = part.map_or(self.rank, |part| part.rank);
-        let own = if part.is_some() { self.rank } else { determined.saturating_add(undetermined) };
+        let undetermined = if part.is_some() { 0 } else { self.null.width() };
+        let own = self.rank.saturating_add(undetermined);
         expect("fit", "directions of the covariance", own.max(p), p)?;
+        // A part has the columns in which its rows have entries.
+        let determined = self.half.width();
+        if part.is_none() {
+            expect("fit", "columns of `half`", determined, self.rank)?;
+        }
+        expect("fit", "columns of `unscaled`", self.unscaled.width(), determined)?;
         let direction = |saved: SavedDirection| -> Result<Direction> {
             for &(index, _) in &saved.parts {
                 check_index("a weak direction of the saved fit", "parameter", index, p)?;
@@ -345,30 +358,68 @@ impl SavedCovariance {
             Ok(Direction { parts, undetermined: saved.undetermined })
         };
         Ok(Covariance {
-            matrix: self.matrix.checked("matrix", p, p)?,
-            correlation: self.correlation.checked("correlation", p, p)?,
             errors: plain(&self.errors),
-            half: self.half.checked("half", p, determined)?,
-            unscaled: self.unscaled.checked("unscaled", p, determined)?,
-            null: self.null.checked("null", p, undetermined)?,
+            half: self.half.checked("half", p)?,
+            unscaled: self.unscaled.checked("unscaled", p)?,
+            null: self.null.checked("null", p)?,
             units: plain(&self.units),
             rank: self.rank,
             condition: self.condition.0,
             weak: self.weak.into_iter().map(direction).collect::<Result<_>>()?,
+            matrices: OnceLock::new(),
         })
     }
 }
 
+fn by_rows(matrix: &DMatrix<f64>) -> Vec<Exact> {
+    exact(matrix.transpose().as_slice())
+}
+
+/// A matrix of so many `rows`.
+fn from_rows(
+    rows: usize,
+    columns: usize,
+    values: &[Exact],
+    what: &'static str,
+) -> Result<DMatrix<f64>> {
+    expect("fit", what, values.len(), rows.saturating_mul(columns))?;
+    Ok(DMatrix::from_row_slice(rows, columns, &plain(values)))
+}
+
 impl Matrix {
-    fn of(matrix: &DMatrix<f64>) -> Matrix {
-        let (rows, columns) = matrix.shape();
-        Matrix { rows, columns, values: exact(matrix.transpose().as_slice()) }
+    fn of(matrix: &BlockMatrix) -> Matrix {
+        let (rows, columns) = matrix.common.shape();
+        let block = |block: &Block| SavedBlock {
+            rows: block.rows.clone(),
+            columns: block.values.ncols(),
+            values: by_rows(&block.values),
+        };
+        let blocks = matrix.blocks.iter().map(block).collect();
+        Matrix { rows, columns, values: by_rows(&matrix.common), blocks }
     }
 
-    fn checked(self, what: &'static str, rows: usize, columns: usize) -> Result<DMatrix<f64>> {
+    /// Columns, those of blocks included.
+    fn width(&self) -> usize {
+        let own = self.blocks.iter().map(|block| block.columns);
+        own.fold(self.columns, usize::saturating_add)
+    }
+
+    fn checked(self, what: &'static str, rows: usize) -> Result<BlockMatrix> {
         expect("fit", what, self.rows, rows)?;
-        expect("fit", what, self.columns, columns)?;
-        expect("fit", what, self.values.len(), rows.saturating_mul(columns))?;
-        Ok(DMatrix::from_row_slice(rows, columns, &plain(&self.values)))
+        let common = from_rows(rows, self.columns, &self.values, what)?;
+        let mut taken = vec![false; rows];
+        let block = |block: SavedBlock| -> Result<Block> {
+            for &k in &block.rows {
+                check_index("a block of the saved fit", "parameter", k, rows)?;
+                if std::mem::replace(&mut taken[k], true) {
+                    let message = format!("parameter {k} is in two blocks of `{what}`");
+                    return Err(SavedError::Malformed { what: "fit", message }.into());
+                }
+            }
+            let values = from_rows(block.rows.len(), block.columns, &block.values, what)?;
+            Ok(Block { rows: block.rows, values })
+        };
+        let blocks = self.blocks.into_iter().map(block).collect::<Result<_>>()?;
+        Ok(BlockMatrix::of(common, blocks))
     }
 }

@@ -114,17 +114,17 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub(crate) fn new(problem: Problem) -> Workspace {
-        let (params, n) = (problem.start.len(), problem.free.len());
+        let (params, n, shape) = (problem.start.len(), problem.free.len(), &problem.shape);
         Workspace {
-            minimiser: Minimiser::new(params, n),
-            end: End::new(n),
+            minimiser: Minimiser::new(params, shape),
+            end: End::new(shape),
             begun: Instant::now(),
             work: Work::default(),
-            before: Outcome::new(params, n),
+            before: Outcome::new(params, shape),
             has_before: false,
             effects: Vec::with_capacity(n),
             retried: false,
-            known: Normal::zero(n),
+            known: Normal::shaped(shape),
             ones: vec![1.0; n],
             start: Vec::with_capacity(params),
             problem,

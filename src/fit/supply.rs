@@ -9,9 +9,10 @@ use crate::backend::cuda::source::Arithmetic;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
+use crate::normal::Arrow;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Options of an evaluator for one stage of a search.
 #[derive(Clone, Copy)]
@@ -31,6 +32,11 @@ pub(crate) trait Supply: Sync {
     /// # Errors
     /// What a device that was asked for refused.
     fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>>;
+
+    /// Which free parameters meet, unless all do.
+    fn shape(&self) -> Option<Arc<Arrow>> {
+        None
+    }
 
     /// What a stage computes with that only says where the next one begins.
     fn rough_arithmetic(&self) -> Arithmetic;

@@ -11,7 +11,7 @@
 use super::linear_start::stepped;
 use super::search::Rules;
 use crate::normal::small::fold_few;
-use crate::normal::{RFactor, Summary};
+use crate::normal::{Arrow, RFactor, Summary, Triangular};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::minimise::evaluate;
 use crate::solver::observe::Observer;
@@ -76,9 +76,8 @@ struct ProjectedSearch<'a> {
 struct Solved {
     params: Vec<f64>,
     cost: f64,
-    /// R₂₂, column-major, and z₂.
-    r: Vec<f64>,
-    z: Vec<f64>,
+    /// R₂₂ and z₂.
+    step: Triangular,
 }
 
 impl ProjectedSearch<'_> {
@@ -86,7 +85,7 @@ impl ProjectedSearch<'_> {
         let start = self.there.params.clone();
         let Some(mut best) = self.solved(start.clone()) else { return start };
         let m = self.second.len();
-        let mut region = TrustRegion::new(m);
+        let mut region = TrustRegion::new(&Arrow::full(m));
         let mut scale = vec![0.0; m];
         self.rescale(&mut scale, &best.params);
         let (mut delta, mut damping) = (vec![0.0; m], 0.0);
@@ -95,8 +94,8 @@ impl ProjectedSearch<'_> {
             if self.observer.is_some_and(|observer| observer.is_cancelled()) {
                 break;
             }
-            damping = region.step(&best.r, &best.z, &scale, radius, damping, &mut delta);
-            let promised = promised(&best.r, &best.z, &delta);
+            damping = region.step(&best.step, &scale, radius, damping, &mut delta);
+            let promised = -best.step.change(&delta);
             let length = scaled_norm(&delta, &scale);
             let ends = promised <= LITTLE * best.cost || promised.is_nan();
             if ends || !length.is_finite() {
@@ -197,16 +196,7 @@ impl ProjectedSearch<'_> {
         }
         let z = (0..m).map(|i| there.at(l + i, n)).collect();
         let cost = 0.5 * (0..=n).map(|i| there.at(i, n).powi(2)).sum::<f64>();
-        cost.is_finite().then_some(Solved { params, cost, r, z })
+        let step = Triangular { shape: Arrow::full(m), r, z };
+        cost.is_finite().then_some(Solved { params, cost, step })
     }
-}
-
-/// What the linear model takes off the cost for a step: ½‖z‖² − ½‖Rδ + z‖².
-fn promised(r: &[f64], z: &[f64], delta: &[f64]) -> f64 {
-    let m = z.len();
-    let gain = |i: usize| {
-        let row: f64 = (i..m).map(|j| r[j * m + i] * delta[j]).sum();
-        -row * (0.5 * row + z[i])
-    };
-    (0..m).map(gain).sum()
 }

@@ -13,6 +13,8 @@ const ILL_CONDITIONED: f64 = 1e7;
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
 const POOR_SCALING: f64 = 1e-10;
+/// Parts of a combination that are named.
+const MOST_PARTS: usize = 16;
 /// A parameter has no effect left where its partials are below this part of those at the start,
 const LOST: f64 = 1e-8;
 /// and its error is so many times larger than it ever was.
@@ -21,13 +23,13 @@ const WORTHLESS: f64 = 1e6;
 const AWAY: f64 = 1e8;
 
 /// What is doubtful about `fit`. `unused`: for each parameter whether the model does not contain it;
-/// `distinct`: how many points differ; `effects`: of the free parameters at the start.
+/// `distinct`: how many points differ; `effects`: of the free parameters at the start, as far as they are known.
 pub(super) fn warnings(
     fit: &Fit,
     unused: &[bool],
     bounds: &[(f64, f64)],
     distinct: usize,
-    effects: &[f64],
+    effects: &[Option<f64>],
 ) -> Vec<Warning> {
     let mut found = Vec::new();
     let name = |i: usize| fit.names[i].clone();
@@ -60,9 +62,8 @@ pub(super) fn warnings(
     {
         found.push(Warning::PoorFit { r_squared });
     }
-    let strongest = effects.iter().copied().fold(0.0, f64::max);
-    let free = (0..fit.names.len()).filter(|&i| !fit.fixed[i]);
-    for (i, &effect) in free.zip(effects) {
+    let strongest = effects.iter().flatten().copied().fold(0.0, f64::max);
+    for (i, effect) in effects.iter().enumerate().filter_map(|(i, effect)| Some((i, (*effect)?))) {
         if effect > 0.0 && effect < POOR_SCALING * strongest {
             found.push(Warning::PoorScaling { name: name(i), ratio: effect / strongest });
         }
@@ -120,9 +121,13 @@ fn combination(parts: &[(usize, f64)], names: &[String], params: &[f64]) -> Stri
             _ => format!("{} by {}{}", names[i], sign(change), digits(change.abs() * size)),
         }
     };
+    let shown = parts.iter().take(MOST_PARTS).map(part).collect::<Vec<_>>().join(" with ");
     match parts {
         [(i, _)] => names[*i].clone(),
-        parts => parts.iter().map(part).collect::<Vec<_>>().join(" with "),
+        parts if parts.len() > MOST_PARTS => {
+            format!("{shown} and {} more", parts.len() - MOST_PARTS)
+        }
+        _ => shown,
     }
 }
 
@@ -139,9 +144,9 @@ fn digits(value: f64) -> String {
 /// amplitude that vanishes while its rate grows. The best value is then at infinity or at 0, and no fit comes to
 /// it; that is the fate of a term which the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the
 /// start.
-fn ran_away(fit: &Fit, effects: &[f64]) -> Vec<Warning> {
-    let free = (0..fit.names.len()).filter(|&k| !fit.fixed[k]);
-    let found = |(k, &effect): (usize, &f64)| {
+fn ran_away(fit: &Fit, effects: &[Option<f64>]) -> Vec<Warning> {
+    let found = |(k, effect): (usize, &Option<f64>)| {
+        let effect = (*effect)?;
         let (name, start, value) = (fit.names[k].clone(), fit.start[k], fit.params[k]);
         let ratio = start.abs() / fit.covariance.units[k] / effect;
         let error = fit.covariance.errors[k];
@@ -159,7 +164,7 @@ fn ran_away(fit: &Fit, effects: &[f64]) -> Vec<Warning> {
         let away = change.is_finite() && change > 0.0 && !(1.0 / AWAY..=AWAY).contains(&change);
         (away && !fit.converged()).then_some(Warning::RanAway { name, start, value })
     };
-    free.zip(effects).filter_map(found).collect()
+    effects.iter().enumerate().filter_map(found).collect()
 }
 
 impl Fit {

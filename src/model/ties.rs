@@ -12,6 +12,7 @@ use super::program::Program;
 use super::scalar::Scalar;
 use crate::error::names::position;
 use crate::error::{Result, TieError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Partials taken together.
@@ -104,28 +105,35 @@ impl Ties {
                 (to[placed.index], placed.tie.renamed(names, to[placed.index], &places));
             Placed { index, tie, places }
         };
+        let differs = |placed: &Placed| {
+            let name = names[placed.index].clone();
+            Err(TieError::DiffersBetweenSets { name }.into())
+        };
+        // For each parameter its tie, and how many sets have the parameter and do not say it.
+        let (mut known, mut free) = (vec![None; names.len()], vec![0_usize; names.len()]);
         for (ties, to) in sets {
+            to.iter().for_each(|&k| free[k] += 1);
             for placed in ties.0.iter().map(|placed| moved(placed, to)) {
-                if !all.iter().any(|other| other.index == placed.index) {
-                    all.push(placed);
+                free[placed.index] -= 1;
+                match known[placed.index].map(|at: usize| &all[at]) {
+                    Some(other) => {
+                        let is_same =
+                            (&placed.places, &placed.tie.text) == (&other.places, &other.tie.text);
+                        if !is_same {
+                            return differs(&placed);
+                        }
+                    }
+                    None => {
+                        known[placed.index] = Some(all.len());
+                        all.push(placed);
+                    }
                 }
             }
         }
-        for placed in &all {
-            let is_same = |(ties, to): &(&Ties, &[usize])| {
-                let own = ties.0.iter().map(|own| moved(own, to));
-                let mut same = own.filter(|own| {
-                    (own.index, &own.places, &own.tie.text)
-                        == (placed.index, &placed.places, &placed.tie.text)
-                });
-                !to.contains(&placed.index) || same.next().is_some()
-            };
-            if !sets.iter().all(is_same) {
-                let name = names[placed.index].clone();
-                return Err(TieError::DiffersBetweenSets { name }.into());
-            }
+        match all.iter().find(|placed| free[placed.index] > 0) {
+            Some(placed) => differs(placed),
+            None => Ok(Ties(all)),
         }
-        Ok(Ties(all))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -150,25 +158,32 @@ impl Ties {
         }
     }
 
-    /// For each tied parameter its partials by all others, tied ones aside: one row of as many numbers as
-    /// there are parameters. `params` have their values.
-    pub(crate) fn partials(&self, params: &[f64]) -> Vec<(usize, Vec<f64>)> {
-        let mut rows: Vec<(usize, Vec<f64>)> =
-            self.tied().map(|index| (index, vec![0.0; params.len()])).collect();
-        for group in 0..params.len().div_ceil(LANES) {
-            let lane = |k: usize| if k / LANES == group { k % LANES } else { LANES };
-            let mut point: Vec<Dual<f64, LANES>> =
-                params.iter().enumerate().map(|(k, &p)| Dual::variable(p, lane(k))).collect();
-            // A tied parameter varies only as the others do.
-            self.complete(&mut point);
-            for (index, row) in &mut rows {
-                let found = point[*index].partials;
-                row.iter_mut().skip(group * LANES).zip(found).for_each(|(out, d)| *out = d);
+    /// For each tied parameter its partials by those that it follows from, tied ones aside. `params` have their values.
+    pub(crate) fn partials(&self, params: &[f64]) -> Vec<(usize, Vec<(usize, f64)>)> {
+        let mut rows: Vec<(usize, Vec<(usize, f64)>)> = Vec::with_capacity(self.0.len());
+        let mut row_of = vec![None; params.len()];
+        for Placed { index, tie, places } in &self.0 {
+            let mut row: BTreeMap<usize, f64> = BTreeMap::new();
+            for (group, some) in places.chunks(LANES).enumerate() {
+                let variable = |(i, &k): (usize, &usize)| {
+                    let lane = if i / LANES == group { i % LANES } else { LANES };
+                    Dual::<f64, LANES>::variable(params[k], lane)
+                };
+                let named: Vec<Dual<f64, LANES>> =
+                    places.iter().enumerate().map(variable).collect();
+                let partials = tie.expression.evaluate(&[], &named).partials;
+                for (&k, partial) in some.iter().zip(partials) {
+                    match row_of[k].map(|at: usize| &rows[at].1) {
+                        None => *row.entry(k).or_default() += partial,
+                        // By the chain rule, where the other is tied itself.
+                        Some(further) => further.iter().for_each(|(k, slope)| {
+                            *row.entry(*k).or_default() += partial * slope;
+                        }),
+                    }
+                }
             }
-        }
-        let tied: Vec<usize> = self.tied().collect();
-        for (_, row) in &mut rows {
-            tied.iter().for_each(|&t| row[t] = 0.0);
+            row_of[*index] = Some(rows.len());
+            rows.push((*index, row.into_iter().collect()));
         }
         rows
     }
@@ -242,10 +257,8 @@ impl Ties {
         for (tied, by_others) in self.partials(p) {
             let by_tied = rows[tied].to_vec();
             rows[tied].fill(0.0);
-            for (row, d) in rows.iter_mut().zip(by_others) {
-                if d != 0.0 {
-                    row.iter_mut().zip(&by_tied).for_each(|(out, by)| *out += by * d);
-                }
+            for (k, d) in by_others {
+                rows[k].iter_mut().zip(&by_tied).for_each(|(out, by)| *out += by * d);
             }
         }
     }

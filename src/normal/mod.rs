@@ -2,15 +2,21 @@
 //! whole, so threads, chunks and devices are one operation at different scales.
 
 pub(crate) mod abreast;
+pub(crate) mod arrow;
+mod block_rows;
 mod influence;
 pub(crate) mod small;
 mod spectrum;
 mod summaries;
 #[cfg(test)]
 mod tree_tests;
+pub(crate) mod triangular;
 
 pub(crate) use crate::data::tree::{GROUP, Summary, Tree};
+pub(crate) use arrow::Arrow;
+pub(crate) use block_rows::{BlockRow, heaviest_first};
 pub(crate) use influence::Influence;
 pub(crate) use spectrum::Spectrum;
-pub(crate) use summaries::{Normal, pair};
-pub(crate) use summaries::{RFactor, heaviest_first};
+pub(crate) use summaries::RFactor;
+pub(crate) use summaries::{Normal, pair, pair_of_block};
+pub(crate) use triangular::Triangular;

@@ -2,9 +2,12 @@
 //! rows.
 
 use super::Summary;
+use super::arrow::{Arrow, full};
 use super::influence::Influence;
-use super::small::{fold_few, rotate_in};
+use super::small::fold_few;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
 /// parameter; residual and row are weighted, and corrected for a robust loss.
@@ -12,11 +15,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Normal {
     /// Free parameters.
     pub(crate) n: usize,
-    /// The Gram matrix of the n + 1 columns [J r], upper triangle by columns: the product of columns
-    /// i ≤ j is at [`pair`]`(i, j)`.
+    /// Of the Gram matrix of the n + 1 columns [J r] the upper triangle by columns: the product of columns
+    /// i ≤ j is at [`pair`]`(i, j)`. Of a shape with blocks, for each block the rows of that triangle, those of its own
+    /// columns first; then the triangle of the common columns and r.
     pub(crate) products: Vec<f64>,
     /// Half the sum of squared residuals, or of the loss of each.
     pub(crate) cost: f64,
+    /// Blocks of parameters that do not meet each other; what is kept and sent has none.
+    #[serde(skip)]
+    shape: Option<Arc<Arrow>>,
 }
 
 impl Normal {
@@ -28,13 +35,15 @@ impl Normal {
 
 impl Clone for Normal {
     fn clone(&self) -> Normal {
-        Normal { n: self.n, products: self.products.clone(), cost: self.cost }
+        let (n, cost, shape) = (self.n, self.cost, self.shape.clone());
+        Normal { n, products: self.products.clone(), cost, shape }
     }
 
     /// Into the room that is there; the derived one would allocate.
     fn clone_from(&mut self, source: &Normal) {
         (self.n, self.cost) = (source.n, source.cost);
         self.products.clone_from(&source.products);
+        self.shape.clone_from(&source.shape);
     }
 }
 
@@ -44,20 +53,135 @@ pub(crate) const fn pair(i: usize, j: usize) -> usize {
     j * (j + 1) / 2 + i
 }
 
+/// Position of the product of columns i ≤ j among those of a block of `own` columns, i one of these.
+pub(crate) const fn pair_of_block(i: usize, j: usize, own: usize) -> usize {
+    if j < own { pair(i, j) } else { pair(0, own) + (j - own) * own + i }
+}
+
 impl Normal {
     /// Of no points, for `n` free parameters.
     pub(crate) fn zero(n: usize) -> Normal {
-        Normal { n, products: vec![0.0; pair(0, n + 1)], cost: 0.0 }
+        Normal::of(n, vec![0.0; pair(0, n + 1)], 0.0)
     }
 
-    /// (JᵀJ)ᵢⱼ
+    /// Of products that were summed up elsewhere, for `n` free parameters.
+    pub(crate) fn of(n: usize, products: Vec<f64>, cost: f64) -> Normal {
+        Normal { n, products, cost, shape: None }
+    }
+
+    /// Of no points, for free parameters of this shape.
+    pub(crate) fn shaped(shape: &Arc<Arrow>) -> Normal {
+        if shape.is_full() {
+            return Normal::zero(shape.n());
+        }
+        let room = shape.begin_of_products(shape.count()) + pair(0, shape.common() + 1);
+        Normal { n: shape.n(), products: vec![0.0; room], cost: 0.0, shape: Some(shape.clone()) }
+    }
+
+    /// The blocks that there are, if any.
+    pub(crate) fn shape(&self) -> Option<&Arrow> {
+        self.shape.as_deref()
+    }
+
+    /// (JᵀJ)ᵢⱼ of parameters without blocks.
     pub(crate) fn jtj(&self, i: usize, j: usize) -> f64 {
         self.products[pair(i.min(j), i.max(j))]
     }
 
     /// (Jᵀr)ᵢ
     pub(crate) fn jtr(&self, i: usize) -> f64 {
-        self.products[pair(i, self.n)]
+        self.products[self.place_with_residual(i)]
+    }
+
+    /// Where the product of column i with r is.
+    fn place_with_residual(&self, i: usize) -> usize {
+        let Some(shape) = self.shape() else { return pair(i, self.n) };
+        let common = shape.common();
+        match shape.block_of(i) {
+            Some(b) => {
+                let own = shape.block(b);
+                let place = pair_of_block(i - own.start, own.len() + common, own.len());
+                shape.begin_of_products(b) + place
+            }
+            None => {
+                let corner = self.products.len() - pair(0, common + 1);
+                corner + pair(i - shape.first_common(), common)
+            }
+        }
+    }
+
+    /// Where the square of column j is.
+    fn place_of_square(&self, j: usize) -> usize {
+        let Some(shape) = self.shape() else { return pair(j, j) };
+        match shape.block_of(j) {
+            Some(b) => {
+                let i = j - shape.block(b).start;
+                shape.begin_of_products(b) + pair(i, i)
+            }
+            None => {
+                let i = j - shape.first_common();
+                self.products.len() - pair(0, shape.common() + 1) + pair(i, i)
+            }
+        }
+    }
+
+    /// Adds a row that has an entry in one column at most, and its residual.
+    pub(crate) fn add_row(&mut self, column: Option<(usize, f64)>, residual: f64) {
+        self.cost += 0.5 * residual * residual;
+        let last = self.products.len() - 1;
+        self.products[last] += residual * residual;
+        if let Some((j, partial)) = column {
+            let (square, slope) = (self.place_of_square(j), self.place_with_residual(j));
+            self.products[square] += partial * partial;
+            self.products[slope] += partial * residual;
+        }
+    }
+
+    /// (JᵀJ)ⱼⱼ and (Jᵀr)ⱼ for all j.
+    pub(crate) fn lengths_and_slopes(&self) -> impl Iterator<Item = (f64, f64)> {
+        let common = self.shape().map_or(self.n, Arrow::common);
+        let own = self.blocks().flat_map(move |(own, products)| {
+            let m = own.len();
+            let at = move |i: usize, j: usize| products[pair_of_block(i, j, m)];
+            (0..m).map(move |j| (at(j, j), at(j, m + common)))
+        });
+        let corner = self.corner();
+        own.chain((0..common).map(move |j| (corner[pair(j, j)], corner[pair(j, common)])))
+    }
+
+    /// The parameters and the products of each block.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Range<usize>, &[f64])> {
+        let mut rest = &self.products[..];
+        let shape = self.shape();
+        let common = shape.map_or(self.n, Arrow::common);
+        shape.into_iter().flat_map(Arrow::blocks).map(move |own| {
+            let part;
+            (part, rest) = rest.split_at(pair_of_block(0, own.len() + common + 1, own.len()));
+            (own, part)
+        })
+    }
+
+    /// The products of each block, and those of the common columns and r.
+    pub(crate) fn parts_mut(
+        &mut self,
+    ) -> (impl Iterator<Item = (Range<usize>, &mut [f64])>, &mut [f64]) {
+        let shape = self.shape.as_deref();
+        let common = shape.map_or(self.n, Arrow::common);
+        let begin = self.products.len() - pair(0, common + 1);
+        let (mut rest, corner) = self.products.split_at_mut(begin);
+        let blocks = shape.into_iter().flat_map(Arrow::blocks).map(move |own| {
+            let room = pair_of_block(0, own.len() + common + 1, own.len());
+            let (part, others) = std::mem::take(&mut rest).split_at_mut(room);
+            rest = others;
+            (own, part)
+        });
+        (blocks, corner)
+    }
+
+    /// The products of the common columns and r.
+    pub(crate) fn corner(&self) -> &[f64] {
+        let common = self.shape().map_or(self.n, Arrow::common);
+        &self.products[self.products.len() - pair(0, common + 1)..]
     }
 }
 
@@ -79,7 +203,7 @@ impl Summary for Normal {
     }
 
     fn is_like(&self, other: &Normal) -> bool {
-        self.n == other.n
+        self.n == other.n && self.shape == other.shape
     }
 }
 
@@ -91,10 +215,13 @@ impl Summary for Normal {
 pub(crate) struct RFactor {
     /// Free parameters.
     pub(crate) n: usize,
-    /// (n + 1) × (n + 1), column-major.
+    /// (n + 1) × (n + 1), column-major; of a shape with blocks a triangle of that shape with one further column.
     pub(crate) r: Vec<f64>,
     /// What a robust loss makes of the points; zeros without one.
     pub(crate) influence: Influence,
+    /// Blocks of parameters that do not meet each other; what is kept and sent has none.
+    #[serde(skip)]
+    pub(super) shape: Option<Arc<Arrow>>,
 }
 
 impl RFactor {
@@ -105,10 +232,52 @@ impl RFactor {
 
     /// Of no points, for `n` free parameters.
     pub(crate) fn zero(n: usize) -> RFactor {
-        RFactor { n, r: vec![0.0; (n + 1) * (n + 1)], influence: Influence::default() }
+        RFactor::of(n, vec![0.0; (n + 1) * (n + 1)], Influence::default())
     }
 
-    /// Rij of the factor of J, or with j = n of Qᵀr.
+    /// Of a triangle that was made elsewhere, for `n` free parameters.
+    pub(crate) fn of(n: usize, r: Vec<f64>, influence: Influence) -> RFactor {
+        RFactor { n, r, influence, shape: None }
+    }
+
+    /// Of no points, for free parameters of this shape.
+    pub(crate) fn shaped(shape: &Arc<Arrow>) -> RFactor {
+        if shape.is_full() {
+            return RFactor::zero(shape.n());
+        }
+        let (n, r) = (shape.n(), vec![0.0; shape.room(1)]);
+        RFactor { n, r, influence: Influence::default(), shape: Some(shape.clone()) }
+    }
+
+    /// The blocks that there are, if any.
+    pub(crate) fn shape(&self) -> Option<&Arrow> {
+        self.shape.as_deref()
+    }
+
+    /// Which free parameters meet.
+    pub(crate) fn arrow(&self) -> Arc<Arrow> {
+        self.shape.clone().unwrap_or_else(|| full(self.n))
+    }
+
+    /// The rows of each block, and the triangle of the common columns and r.
+    pub(crate) fn parts_mut(
+        &mut self,
+    ) -> (impl Iterator<Item = (Range<usize>, &mut [f64])>, &mut [f64]) {
+        let shape = self.shape.as_deref();
+        let begin = shape.map_or(0, |shape| shape.room_of_blocks(1));
+        let (blocks, corner) = self.r.split_at_mut(begin);
+        (shape.map(|shape| shape.trapezoids_mut(blocks, 1)).into_iter().flatten(), corner)
+    }
+
+    /// As [`parts_mut`](Self::parts_mut).
+    pub(crate) fn parts(&self) -> (impl Iterator<Item = (Range<usize>, &[f64])>, &[f64]) {
+        let shape = self.shape.as_deref();
+        let begin = shape.map_or(0, |shape| shape.room_of_blocks(1));
+        let (blocks, corner) = self.r.split_at(begin);
+        (shape.map(|shape| shape.trapezoids(blocks, 1)).into_iter().flatten(), corner)
+    }
+
+    /// Rij of the factor of J, or with j = n of Qᵀr, of parameters without blocks.
     pub(crate) fn at(&self, i: usize, j: usize) -> f64 {
         self.r[j * (self.n + 1) + i]
     }
@@ -124,26 +293,6 @@ impl RFactor {
             fold_few(&mut self.r, k, rows, m);
         }
     }
-
-    /// The triangular factor, m × m, of the m columns `wanted` of [J r], the last of which is r if it is n;
-    /// rows that outweigh others stay above them.
-    pub(crate) fn columns(&self, wanted: &[usize]) -> Vec<f64> {
-        let m = wanted.len();
-        let mut r = vec![0.0; m * m];
-        for i in 0..=self.n {
-            let at = |&j: &usize| if i <= j { self.at(i, j) } else { 0.0 };
-            rotate_in(&mut r, m, &mut wanted.iter().map(at).collect::<Vec<f64>>());
-        }
-        r
-    }
-}
-
-/// Rows of k numbers, those with the largest ones first.
-pub(crate) fn heaviest_first(rows: &[f64], k: usize) -> Vec<f64> {
-    let size = |row: &[f64]| row.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    let mut rows: Vec<&[f64]> = rows.chunks_exact(k).collect();
-    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    rows.concat()
 }
 
 impl Summary for RFactor {

@@ -12,7 +12,7 @@ const BORDERS: [u64; 14] = [0, 1, 2, 3, 64, 255, 256, 257, 511, 512, 513, 767, 7
 /// Integers, so that sums of them are exact in any order.
 fn normal(piece: u64) -> Normal {
     let products = (0..6).map(|k| ((7 * piece + k) % 1000) as f64).collect();
-    Normal { n: 2, products, cost: (piece % 97) as f64 }
+    Normal::of(2, products, (piece % 97) as f64)
 }
 
 /// A point (1, piece) and a residual, in one row: sums of squares are those of the columns.
@@ -93,7 +93,7 @@ fn a_sum_may_be_taken_on_the_way() {
 fn rounding(piece: u64) -> Normal {
     let number =
         |k: u64| ((piece * 6 + k) as f64 * 0.7391).sin() * 10f64.powi((piece % 7) as i32 - 3);
-    Normal { n: 2, products: (0..6).map(number).collect(), cost: number(9) }
+    Normal::of(2, (0..6).map(number).collect(), number(9))
 }
 
 /// Of the groups in `range`, and of `rest` pieces behind them.

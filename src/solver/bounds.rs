@@ -5,6 +5,7 @@
 use super::linear_model::LinearModel;
 use super::trust_region::TrustRegion;
 use crate::constants::{HELD, RELEASE};
+use crate::normal::{Arrow, Triangular};
 use serde::{Deserialize, Serialize};
 
 /// Lower and upper bound of each free parameter, in the solver's scaled units.
@@ -70,35 +71,43 @@ pub(crate) struct BoundedStep {
     left: Vec<usize>,
     /// Parameters that were set on a bound, with the direction outwards.
     set: Vec<(usize, f64)>,
-    /// Parameters that were taken off a bound again.
-    released: Vec<usize>,
-    r: Vec<f64>,
-    z: Vec<f64>,
+    /// Which parameters were taken off a bound again.
+    released: Vec<bool>,
+    /// Those that may be: block, push inwards, parameter.
+    candidates: Vec<(usize, f64, usize)>,
+    /// The problem of those that move.
+    problem: Triangular,
     scale: Vec<f64>,
     part: Vec<f64>,
+    /// The residual of the linear model at the step, and its slopes.
+    rest: Vec<f64>,
+    slopes: Vec<f64>,
     work: Vec<f64>,
 }
 
 impl BoundedStep {
-    pub(crate) fn new(n: usize) -> Self {
+    pub(crate) fn new(shape: &Arrow) -> Self {
+        let n = shape.n();
         BoundedStep {
-            region: TrustRegion::new(n),
+            region: TrustRegion::new(shape),
             moving: Vec::with_capacity(n),
             left: Vec::with_capacity(n),
             set: Vec::with_capacity(n),
-            released: Vec::with_capacity(n),
-            r: vec![0.0; n * n],
-            z: vec![0.0; n],
+            released: vec![false; n],
+            candidates: Vec::with_capacity(n),
+            problem: Triangular::zero(shape),
             scale: vec![0.0; n],
             part: vec![0.0; n],
-            work: vec![0.0; (n + 1) * (2 * n + 1)],
+            rest: vec![0.0; n],
+            slopes: vec![0.0; n],
+            work: Vec::new(),
         }
     }
 
     /// Writes the step from `q` to `delta` and returns its damping λ, and whether a bound cut it;
     /// parameters outside `moving` stay.
     ///
-    /// Each round sets at least one more parameter on a bound. Where none leaves, a parameter that the
+    /// Each round sets at least one more parameter on a bound. Where none leaves, a parameter of each block that the
     /// linear model pushes inwards from the bound that it was set on moves again: rounds that set
     /// several at once set too many. Each is taken off once at most, so there are at most 3n rounds.
     #[allow(clippy::too_many_arguments)] // the state of an iteration, each by its name
@@ -117,19 +126,19 @@ impl BoundedStep {
         self.moving.clear();
         self.moving.extend_from_slice(moving);
         self.set.clear();
-        self.released.clear();
+        self.released.fill(false);
         let mut lambda = guess;
         while !self.moving.is_empty() || self.release(model, delta) {
             let m = self.moving.len();
             if m == model.n {
-                self.r.copy_from_slice(&model.r);
-                self.z.copy_from_slice(&model.z);
+                self.problem.copy_from(&model.problem);
             } else {
-                model.restrict(&self.moving, delta, &mut self.r, &mut self.z, &mut self.work);
+                let (moving, into) = (&self.moving, &mut self.problem);
+                model.problem.restrict(moving, delta, into, &mut self.work);
             }
             self.moving.iter().zip(&mut self.scale).for_each(|(&j, s)| *s = scale[j]);
-            let (r, z, s) = (&self.r[..m * m], &self.z[..m], &self.scale[..m]);
-            lambda = self.region.step(r, z, s, radius, guess, &mut self.part[..m]);
+            let (scale, part) = (&self.scale[..m], &mut self.part[..m]);
+            lambda = self.region.step(&self.problem, scale, radius, guess, part);
             self.moving.iter().zip(&self.part).for_each(|(&j, &d)| delta[j] = d);
             let inside = |j: usize| {
                 let (lower, upper) = limits.limits[j];
@@ -148,39 +157,45 @@ impl BoundedStep {
                 self.set.push((j, delta[j]));
                 delta[j] = if delta[j] < 0.0 { lower - q[j] } else { upper - q[j] };
             }
-            self.moving.retain(|j| !self.left.contains(j));
+            self.moving.retain(|j| self.left.binary_search(j).is_err());
         }
         (lambda, self.moving.len() < moving.len())
     }
 
-    /// Lets that parameter move again which the linear model at the step pushes most strongly inwards
-    /// from the bound that it was set on. Returns whether there is one.
+    /// Lets that parameter of each block, and of the common ones, move again which the linear model at the step pushes
+    /// most strongly inwards from the bound that it was set on. Returns whether there is one.
     fn release(&mut self, model: &LinearModel, delta: &[f64]) -> bool {
-        let n = model.n;
         if self.set.is_empty() {
             return false;
         }
         // The residual of the model, Rδ + z, and its gradient.
-        let rest = &mut self.work[..n];
-        for (i, t) in rest.iter_mut().enumerate() {
-            *t = model.z[i] + (i..n).map(|j| model.r[j * n + i] * delta[j]).sum::<f64>();
-        }
+        let rest = &mut self.rest;
+        model.problem.rows_times(delta, |i, row, z| rest[i] = z + row);
         let size = rest.iter().map(|t| t * t).sum::<f64>().sqrt();
-        let inwards = |&(j, outwards): &(usize, f64)| {
-            let slope: f64 = (0..=j).map(|i| model.r[j * n + i] * rest[i]).sum();
-            slope * outwards.signum() / (model.norms[j] * size)
-        };
-        let candidates = self.set.iter().enumerate().filter(|(_, s)| !self.released.contains(&s.0));
-        let strongest = candidates
-            .map(|(i, s)| (i, inwards(s)))
-            .filter(|&(_, push)| push > RELEASE)
-            .max_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((i, _)) = strongest else {
+        let slopes = &mut self.slopes;
+        model.problem.columns_times(rest, |j, slope| slopes[j] = slope);
+        let inwards =
+            |j: usize, outwards: f64| slopes[j] * outwards.signum() / (model.norms[j] * size);
+        let candidates = &mut self.candidates;
+        candidates.clear();
+        for &(j, outwards) in self.set.iter().rev().filter(|(j, _)| !self.released[*j]) {
+            let push = inwards(j, outwards);
+            if push > RELEASE {
+                let block = model.problem.shape.block_of(j).unwrap_or(usize::MAX);
+                candidates.push((block, push, j));
+            }
+        }
+        // The strongest push of each block first.
+        candidates.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        candidates.dedup_by_key(|candidate| candidate.0);
+        if candidates.is_empty() {
             return false;
-        };
-        let (j, _) = self.set.swap_remove(i);
-        self.released.push(j);
-        self.moving.push(j);
+        }
+        for &(.., j) in &*candidates {
+            self.released[j] = true;
+            self.moving.push(j);
+        }
+        self.set.retain(|(j, _)| !self.released[*j]);
         self.moving.sort_unstable();
         true
     }

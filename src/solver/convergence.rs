@@ -4,8 +4,6 @@ use super::options::Options;
 use super::search::Search;
 use super::state::{Prospect, Reduced, State};
 use super::termination::Termination;
-use super::trust_region::gauss_newton;
-use crate::normal::small::is_regular;
 
 impl Search<'_> {
     /// Whether the present point is an end whatever a step would do.
@@ -33,32 +31,31 @@ impl Search<'_> {
     pub(super) fn prospect(&mut self) -> Prospect {
         let m = self.state.moving.len();
         let State { reduced, model, ahead, moving, delta, has_full_step, .. } = &mut *self.state;
-        let Reduced { r, z, step, work, .. } = reduced;
-        let (r, z, step) = (&mut r[..m * m], &mut z[..m], &mut step[..m]);
+        let Reduced { problem, step, work, .. } = reduced;
+        let step = &mut step[..m];
         let all = m == model.n;
         *has_full_step = all && model.is_regular();
         if *has_full_step {
-            z.copy_from_slice(&model.z);
+            problem.z.clone_from(&model.problem.z);
             match ahead.is_known {
                 true => step.copy_from_slice(&ahead.step),
-                false => gauss_newton(&model.r, z, step),
+                false => model.problem.gauss_newton(step),
             }
         } else {
             if all {
-                r.copy_from_slice(&model.r);
-                z.copy_from_slice(&model.z);
+                problem.copy_from(&model.problem);
             } else {
                 delta.fill(0.0);
-                model.restrict(moving, delta, r, z, work);
+                model.problem.restrict(moving, delta, problem, work);
             }
-            if !all && is_regular(r, m) {
-                gauss_newton(r, z, step);
+            if !all && problem.is_regular() {
+                problem.gauss_newton(step);
             } else if !self.basic_step() {
                 return Prospect { fall: f64::INFINITY, change: f64::INFINITY };
             }
         }
-        let Reduced { z, step, .. } = &self.state.reduced;
-        let (z, step) = (&z[..m], &step[..m]);
+        let Reduced { problem, step, .. } = &self.state.reduced;
+        let (z, step) = (&problem.z[..m], &step[..m]);
         let deviation = self.deviation();
         let relative = |(&j, d): (&usize, &f64)| d.abs() / self.size(j, deviation);
         Prospect {
@@ -72,22 +69,24 @@ impl Search<'_> {
     /// whether there is such a step.
     fn basic_step(&mut self) -> bool {
         let m = self.state.moving.len();
-        let Reduced { r, z, step, work, kept, basis, part } = &mut self.state.reduced;
+        let Reduced { problem, step, work, kept, basis, basic, part } = &mut self.state.reduced;
         let (moving, norms) = (&self.state.moving, &self.state.model.norms);
         let least = |i: usize| 8.0 * m as f64 * f64::EPSILON * norms[moving[i]];
         kept.clear();
-        kept.extend((0..m).filter(|&i| r[i * m + i].abs() > least(i)));
+        let pivots = problem.diagonal().enumerate();
+        kept.extend(pivots.filter(|(i, r)| r.abs() > least(*i)).map(|(i, _)| i));
         basis.clear();
         basis.extend(kept.iter().map(|&i| moving[i]));
         let k = basis.len();
-        let (r, part) = (&mut r[..k * k], &mut part[..k]);
+        let part = &mut part[..k];
         self.state.delta.fill(0.0);
-        self.state.model.restrict(basis, &self.state.delta, r, &mut z[..k], work);
-        if !is_regular(r, k) {
+        self.state.model.problem.restrict(basis, &self.state.delta, basic, work);
+        if !basic.is_regular() {
             return false;
         }
-        gauss_newton(r, &z[..k], part);
-        z[k..m].fill(0.0);
+        basic.gauss_newton(part);
+        problem.z[..k].copy_from_slice(&basic.z);
+        problem.z[k..m].fill(0.0);
         step[..m].fill(0.0);
         kept.iter().zip(part.iter()).for_each(|(&i, &d)| step[i] = d);
         true

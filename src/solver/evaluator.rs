@@ -1,7 +1,7 @@
 //! What the solver asks of the points of a fit, wherever a backend keeps them, and what it may answer instead.
 
 use super::outcome::{BadPoint, Fault};
-use crate::normal::{Normal, RFactor};
+use crate::normal::{BlockRow, Normal, RFactor};
 
 /// Evaluates a model over the points of one fit and sums them up.
 ///
@@ -41,8 +41,8 @@ pub(crate) trait Evaluator {
     }
 
     /// The rows of [J r] of the points that weigh more than that limit, which together with those of the limited
-    /// weight are the rows of their own weights; the heaviest first: n + 1 numbers each.
-    fn heavy_rows(&mut self, _params: &[f64], _columns: &[f64]) -> Result<Vec<f64>, Fault> {
+    /// weight are the rows of their own weights; the heaviest first.
+    fn heavy_rows(&mut self, _params: &[f64], _columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         Ok(Vec::new())
     }
 

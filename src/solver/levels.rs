@@ -6,14 +6,13 @@
 //! others have to say. What the minimum is does not depend on those weights once they are large: a weight
 //! w times that of the others moves it by about 1/w² of an error. So the search begins with weights that
 //! leave the valley wide, goes on from there with the largest that rounding allows, and leaves what is
-//! beyond to the end: the heavy rows then sharpen the last factor ([`sharpened`]).
+//! beyond to the end: the heavy rows then sharpen the last factor ([`RFactor::below`]).
 
 use super::evaluator::Evaluator;
 use super::outcome::{Failure, Outcome};
 use super::task::Problem;
 use crate::data::points::Points;
-use crate::normal::RFactor;
-use crate::normal::small::{rotate_in, solve_upper};
+use crate::normal::{BlockRow, RFactor};
 
 /// Heavy are points that weigh so many times what the (n + 1)-th heaviest does: from about there on a fit
 /// that sets out beside such a point takes many times the usual evaluations.
@@ -97,24 +96,24 @@ fn is_settled(
 ) -> Result<bool, Failure> {
     let Outcome { params, columns, .. } = outcome;
     let rows = evaluator.heavy_rows(params, columns)?;
-    let mut factor = RFactor::zero(problem.free.len());
+    let mut factor = RFactor::shaped(&problem.shape);
     evaluator.factor(params, columns, &mut factor)?;
     let inside = inside(problem, params);
-    let step = last_step(&sharpened(&factor, &rows), &inside, problem, columns, params);
+    let step = last_step(&factor.below(&rows), &inside, problem, columns, params);
     let Some(step) = step else { return Ok(false) };
     // What is left of a heavy residual after that step; bounds may keep the model from all of them.
-    let n = problem.free.len();
-    let is_passed = |row: &[f64]| {
-        let change = |&(k, to): &(usize, f64)| {
-            let j = problem.free.binary_search(&k).unwrap_or(0);
-            row[j] * (to - params[k]) / columns[j]
-        };
-        let left = row[n] + step.iter().map(change).sum::<f64>();
-        let little = (PASSED * row[n].abs()).max((2.0 * outcome.cost).sqrt());
+    let mut changes = vec![0.0; problem.free.len()];
+    for (j, to) in step {
+        changes[j] = (to - params[problem.free[j]]) / columns[j];
+    }
+    let is_passed = |row: &BlockRow| {
+        let residual = row.values.last().copied().unwrap_or(f64::NAN);
+        let left = row.after(&problem.shape, &changes);
+        let little = (PASSED * residual.abs()).max((2.0 * outcome.cost).sqrt());
         // Only where a robust loss is linear does a limited weight stand for a larger one.
         left.abs() <= little.min(PASSED * problem.scale())
     };
-    Ok(rows.chunks_exact(n + 1).all(is_passed))
+    Ok(rows.iter().all(is_passed))
 }
 
 /// The free parameters that are on no bound.
@@ -127,21 +126,7 @@ pub(crate) fn inside(problem: &Problem, params: &[f64]) -> Vec<usize> {
     (0..problem.free.len()).filter(is_inside).collect()
 }
 
-/// The factor of [J r] with the full weights of the points whose `rows`, n + 1 numbers each and the
-/// heaviest first, have a limited one in `factor`.
-pub(crate) fn sharpened(factor: &RFactor, rows: &[f64]) -> RFactor {
-    let k = factor.n + 1;
-    let mut out = RFactor::zero(factor.n);
-    rows.chunks_exact(k).for_each(|row| rotate_in(&mut out.r, k, &mut row.to_vec()));
-    for i in 0..k {
-        let mut row: Vec<f64> =
-            (0..k).map(|j| if i <= j { factor.at(i, j) } else { 0.0 }).collect();
-        rotate_in(&mut out.r, k, &mut row);
-    }
-    out
-}
-
-/// The full step that this factor says, of the free parameters `kept`, as parameters and where they go: with
+/// The full step that this factor says, of the free parameters `kept`, as positions among the free ones and values: with
 /// it the model passes through heavy points to rounding, where limited weights left it 1e-12 of an error
 /// away. `None` where it is more than that, or leaves the bounds.
 pub(crate) fn last_step(
@@ -151,22 +136,18 @@ pub(crate) fn last_step(
     columns: &[f64],
     params: &[f64],
 ) -> Option<Vec<(usize, f64)>> {
-    let (n, m) = (factor.n, kept.len());
-    let wanted: Vec<usize> = kept.iter().copied().chain([n]).collect();
-    let r = factor.columns(&wanted);
-    let upper: Vec<f64> = (0..m).flat_map(|j| r[j * (m + 1)..][..m].to_vec()).collect();
-    let mut step = r[m * (m + 1)..][..m].to_vec();
-    if (0..m).any(|j| upper[j * m + j] == 0.0) {
+    let step = factor.kept(kept).problem();
+    if step.diagonal().any(|r| r == 0.0) {
         return None;
     }
-    solve_upper(&upper, m, &mut step);
-    let moved = kept.iter().zip(&step).map(|(&j, d)| {
-        let k = problem.free[j];
-        (k, params[k] - d * columns[j])
-    });
-    let small = |&(k, to): &(usize, f64)| {
-        let (lower, upper) = problem.bounds[k];
-        (to - params[k]).abs() <= LAST * params[k].abs() && (lower..=upper).contains(&to)
+    let mut changes = step.z.clone();
+    step.solve(&mut changes);
+    let moved =
+        kept.iter().zip(&changes).map(|(&j, d)| (j, params[problem.free[j]] - d * columns[j]));
+    let small = |&(j, to): &(usize, f64)| {
+        let from = params[problem.free[j]];
+        let (lower, upper) = problem.bounds[problem.free[j]];
+        (to - from).abs() <= LAST * from.abs() && (lower..=upper).contains(&to)
     };
     let moved: Vec<(usize, f64)> = moved.collect();
     moved.iter().all(small).then_some(moved)

@@ -7,15 +7,15 @@
 
 use crate::constants::LEAST_PIVOT;
 use crate::normal::abreast::ModelsAbreast;
-use crate::normal::small::{by_size, cholesky, fold_few, is_regular, solve_upper_transposed};
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::small::{by_size, cholesky, solve_upper_transposed};
+use crate::normal::{Arrow, Normal, RFactor, Triangular, pair, pair_of_block};
+use std::sync::Arc;
 
-/// R (n × n, column-major, upper triangular) and z, with the lengths of J's columns.
+/// R and z, with the lengths of J's columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinearModel {
     pub(crate) n: usize,
-    pub(crate) r: Vec<f64>,
-    pub(crate) z: Vec<f64>,
+    pub(crate) problem: Triangular,
     /// ‖Jⱼ‖
     pub(crate) norms: Vec<f64>,
     /// The gradient of the cost, Jᵀr.
@@ -28,41 +28,88 @@ pub(crate) struct LinearModel {
 }
 
 impl LinearModel {
-    pub(crate) fn new(n: usize) -> Self {
-        let square = vec![0.0; n * n];
-        let line = vec![0.0; n];
+    pub(crate) fn new(shape: &Arrow) -> Self {
+        let line = vec![0.0; shape.n()];
         LinearModel {
-            n,
-            r: square.clone(),
-            z: line.clone(),
+            n: shape.n(),
+            problem: Triangular::zero(shape),
             norms: line.clone(),
             gradient: line,
             least_pivot: 0.0,
-            scaled: square,
+            scaled: vec![0.0; shape.room(0)],
         }
     }
 
     /// Takes the model from normal equations. Returns whether that kept enough digits; if not, R and
     /// z are without meaning and [`set_factor`](Self::set_factor) must follow.
     pub(crate) fn set_normal(&mut self, normal: &Normal) -> bool {
-        let n = self.n;
         self.set_lengths(normal);
-        by_size!(n => scale(&normal.products, n, &self.norms[..n], &mut self.scaled[..n * n]));
         self.least_pivot = 0.0;
-        if cholesky(&self.scaled, n, &mut self.r).is_err() {
+        let Some(least_pivot) = self.eliminate(normal) else { return false };
+        self.least_pivot = least_pivot;
+        if least_pivot < LEAST_PIVOT {
             return false;
         }
-        let r = &self.r;
-        self.least_pivot = (0..n).map(|j| r[j * n + j] * r[j * n + j]).fold(1.0, f64::min);
-        if self.least_pivot < LEAST_PIVOT {
-            return false;
-        }
-        for ((z, g), &norm) in self.z.iter_mut().zip(&self.gradient).zip(&self.norms) {
+        let Triangular { shape, r, z } = &mut self.problem;
+        for ((z, g), &norm) in z.iter_mut().zip(&self.gradient).zip(&self.norms) {
             *z = if norm == 0.0 { 0.0 } else { g / norm };
         }
-        solve_upper_transposed(&self.r, n, &mut self.z);
-        by_size!(n => unscale(&mut self.r[..n * n], n, &self.norms[..n]));
+        crate::normal::triangular::solve_upper_transposed(shape, r, z);
+        let border = &self.norms[shape.first_common()..];
+        for (own, rows) in shape.trapezoids_mut(r, 0) {
+            let m = own.len();
+            unscale(rows, m, &self.norms[own]);
+            for (column, norm) in rows[m * m..].chunks_exact_mut(m.max(1)).zip(border) {
+                column.iter_mut().for_each(|r| *r *= norm);
+            }
+        }
+        let n = border.len();
+        by_size!(n => unscale(&mut shape.corner_mut(r, 0)[..n * n], n, &border[..n]));
         true
+    }
+
+    /// Factors the normal equations with columns of length 1: R, and the smallest squared pivot; `None` where there
+    /// is no factor. Each block is eliminated from the products of the common columns, whose own length is 1
+    /// before.
+    fn eliminate(&mut self, normal: &Normal) -> Option<f64> {
+        let Triangular { shape, r, .. } = &mut self.problem;
+        let (common, first) = (shape.common(), shape.first_common());
+        // Blocks are scaled one after another in the room of all.
+        let (square, corner) = self.scaled.split_at_mut(shape.room_of_blocks(0));
+        let border = &self.norms[first..];
+        by_size!(common => scale(normal.corner(), common, &border[..common], &mut corner[..common * common]));
+        let mut least = 1.0;
+        for ((own, products), (_, rows)) in normal.blocks().zip(shape.trapezoids_mut(r, 0)) {
+            let m = own.len();
+            if m == 0 {
+                continue;
+            }
+            let norms = &self.norms[own];
+            scale(products, m, norms, &mut square[..m * m]);
+            cholesky(square, m, rows).ok()?;
+            least = (0..m).map(|j| rows[j * m + j] * rows[j * m + j]).fold(least, f64::min);
+            let (triangle, beside) = rows.split_at_mut(m * m);
+            for (c, column) in beside.chunks_exact_mut(m).enumerate() {
+                for (i, value) in column.iter_mut().enumerate() {
+                    let unit = norms[i] * border[c];
+                    let product = products[pair_of_block(i, m + c, m)];
+                    *value = if unit == 0.0 { 0.0 } else { product / unit };
+                }
+                solve_upper_transposed(triangle, m, column);
+            }
+            for j in 0..common {
+                let (before, column) = beside[..(j + 1) * m].split_at(j * m);
+                for i in 0..j {
+                    let other = &before[i * m..][..m];
+                    corner[j * common + i] -= dot(other, column);
+                }
+                corner[j * common + j] -= dot(column, column);
+            }
+        }
+        let square = shape.corner_mut(r, 0);
+        cholesky(corner, common, square).ok()?;
+        let pivots = (0..common).map(|j| square[j * common + j] * square[j * common + j]);
+        Some(pivots.fold(least, f64::min))
     }
 
     /// Takes the model of a fit beside others, and its Gauss-Newton step. Returns whether that kept enough digits; if not,
@@ -82,10 +129,11 @@ impl LinearModel {
         for j in 0..n {
             self.norms[j] = models.norms[j][lane];
             self.gradient[j] = normal.jtr(j);
-            self.z[j] = models.z[j][lane];
+            self.problem.z[j] = models.z[j][lane];
             step[j] = models.step[j][lane];
             let column = &models.r[pair(0, j)..][..=j];
-            self.r[j * n..].iter_mut().zip(column).for_each(|(r, lanes)| *r = lanes[lane]);
+            let to = self.problem.r[j * n..].iter_mut();
+            to.zip(column).for_each(|(r, lanes)| *r = lanes[lane]);
         }
         true
     }
@@ -93,83 +141,55 @@ impl LinearModel {
     /// Whether R can be solved with.
     pub(crate) fn is_regular(&self) -> bool {
         let is_sound = self.least_pivot >= LEAST_PIVOT && self.norms.iter().all(|&norm| norm > 0.0);
-        is_sound || is_regular(&self.r, self.n)
+        is_sound || self.problem.is_regular()
     }
 
     /// Takes only the lengths of the columns and the gradient.
     pub(crate) fn set_lengths(&mut self, normal: &Normal) {
-        for j in 0..self.n {
-            self.norms[j] = normal.jtj(j, j).sqrt();
-            self.gradient[j] = normal.jtr(j);
+        let to = self.norms.iter_mut().zip(&mut self.gradient);
+        for ((norm, gradient), (square, slope)) in to.zip(normal.lengths_and_slopes()) {
+            *norm = square.sqrt();
+            *gradient = slope;
         }
     }
 
     /// R and z as the factor of [J r]; without the length of what no parameter can fit.
     pub(crate) fn factor(&self) -> RFactor {
-        let mut factor = RFactor::zero(self.n);
+        let mut factor = RFactor::shaped(&Arc::new(self.problem.shape.clone()));
         self.write_factor(&mut factor);
         factor
     }
 
-    /// As [`factor`](Self::factor), into a factor of the same size.
+    /// As [`factor`](Self::factor), into a factor of the same shape.
     pub(crate) fn write_factor(&self, factor: &mut RFactor) {
-        let n = self.n;
-        for j in 0..n {
-            factor.r[j * (n + 1)..][..=j].copy_from_slice(&self.r[j * n..][..=j]);
+        let Triangular { shape, r, z } = &self.problem;
+        let (blocks, corner) = factor.parts_mut();
+        for ((own, rows), (_, to)) in shape.trapezoids(r, 0).zip(blocks) {
+            let (triangle, right) = to.split_at_mut(rows.len());
+            triangle.copy_from_slice(rows);
+            right.copy_from_slice(&z[own]);
         }
-        factor.r[n * (n + 1)..][..n].copy_from_slice(&self.z);
+        let (n, r, z) = (shape.common(), shape.corner(r, 0), &z[shape.first_common()..]);
+        for j in 0..n {
+            corner[j * (n + 1)..][..=j].copy_from_slice(&r[j * n..][..=j]);
+        }
+        corner[n * (n + 1)..][..n].copy_from_slice(z);
     }
 
     /// Takes R and z from a factor of [J r]; lengths and gradient stay those of the normal equations.
     pub(crate) fn set_factor(&mut self, factor: &RFactor) {
-        let n = self.n;
         self.least_pivot = 0.0;
-        for j in 0..n {
-            for i in 0..n {
-                self.r[j * n + i] = if i <= j { factor.at(i, j) } else { 0.0 };
-            }
-            self.z[j] = factor.at(j, n);
-        }
+        self.problem.set_factor(factor);
     }
 
     /// The change of the cost that the model predicts for the step `delta`: ½‖Rδ‖² + gᵀδ.
     pub(crate) fn change(&self, delta: &[f64]) -> f64 {
-        let n = self.n;
-        by_size!(n => change(&self.r[..n * n], n, &self.z[..n], &delta[..n]))
+        self.problem.change(delta)
     }
+}
 
-    /// The same problem in the variables `moving` only, the others displaced by `delta`: writes its
-    /// triangular factor to `r` (m × m for m moving variables) and its right-hand side to `z`.
-    /// `work` has (m + 1) · (n + m + 1) numbers.
-    pub(crate) fn restrict(
-        &self,
-        moving: &[usize],
-        delta: &[f64],
-        r: &mut [f64],
-        z: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let (n, m) = (self.n, moving.len());
-        let (factor, rows) = work.split_at_mut((m + 1) * (m + 1));
-        factor.fill(0.0);
-        for (c, &j) in moving.iter().enumerate() {
-            rows[c * n..(c + 1) * n].copy_from_slice(&self.r[j * n..(j + 1) * n]);
-        }
-        let right = &mut rows[m * n..(m + 1) * n];
-        right.copy_from_slice(&self.z);
-        for j in (0..n).filter(|j| !moving.contains(j) && delta[*j] != 0.0) {
-            for i in 0..=j {
-                right[i] += self.r[j * n + i] * delta[j];
-            }
-        }
-        fold_few(factor, m + 1, &mut rows[..(m + 1) * n], n);
-        for j in 0..m {
-            for i in 0..m {
-                r[j * m + i] = if i <= j { factor[j * (m + 1) + i] } else { 0.0 };
-            }
-            z[j] = factor[m * (m + 1) + j];
-        }
-    }
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Writes the upper triangle of JᵀJ, its columns scaled to length 1. `products`: of [J r], packed.
@@ -197,15 +217,4 @@ fn unscale(r: &mut [f64], n: usize, norms: &[f64]) {
             r[j * n + i] *= norms[j];
         }
     }
-}
-
-#[inline(always)]
-fn change(r: &[f64], n: usize, z: &[f64], delta: &[f64]) -> f64 {
-    let (mut square, mut slope) = (0.0, 0.0);
-    for i in 0..n {
-        let row: f64 = (i..n).map(|j| r[j * n + i] * delta[j]).sum();
-        square += row * row;
-        slope += row * z[i];
-    }
-    0.5 * square + slope
 }

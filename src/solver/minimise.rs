@@ -9,8 +9,9 @@ use super::state::{Scaling, State, Want};
 use super::task::Task;
 use super::termination::Termination;
 use crate::data::unit_of;
-use crate::normal::Summary;
+use crate::normal::{Arrow, Summary};
 use crate::observe::span;
+use std::sync::Arc;
 
 /// Makes a minimisation.
 pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result<Outcome, Failure> {
@@ -52,13 +53,13 @@ pub(crate) struct Minimiser {
 }
 
 impl Minimiser {
-    /// For a model of `params` parameters, `free` of them free.
-    pub(crate) fn new(params: usize, free: usize) -> Minimiser {
-        Minimiser { state: State::new(params, free), ends: Ends::new(params, free) }
+    /// For a model of `params` parameters, the free ones of them of this shape.
+    pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Minimiser {
+        Minimiser { state: State::new(params, shape), ends: Ends::new(params, shape) }
     }
 
     fn of(task: &Task<'_>) -> Minimiser {
-        Minimiser::new(task.problem.start.len(), task.problem.free.len())
+        Minimiser::new(task.problem.start.len(), &task.problem.shape)
     }
 
     /// As [`minimise`]; the outcome is then in `ends.best`.

@@ -5,8 +5,9 @@ use super::task::Work;
 use super::termination::Termination;
 use crate::error::Error;
 use crate::error::driver::DriverError;
-use crate::normal::Normal;
+use crate::normal::{Arrow, Normal};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Where a minimisation ended.
 #[derive(Clone, Debug)]
@@ -32,11 +33,12 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// Of no run yet, with room for the numbers of any.
-    pub(crate) fn new(params: usize, free: usize) -> Outcome {
+    pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Outcome {
+        let free = shape.n();
         Outcome {
             params: vec![f64::NAN; params],
             cost: f64::NAN,
-            normal: Normal::zero(free),
+            normal: Normal::shaped(shape),
             termination: Termination::AllFixed,
             work: Work::default(),
             columns: vec![1.0; free],

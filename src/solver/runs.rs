@@ -4,6 +4,8 @@ use super::outcome::{Failure, Fault, Outcome};
 use super::state::Scaling;
 use super::task::Problem;
 use super::termination::Termination;
+use crate::normal::Arrow;
+use std::sync::Arc;
 
 /// Something that minimises from a start. What it counts goes on from run
 /// to run.
@@ -60,8 +62,8 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    pub(crate) fn new(params: usize, free: usize) -> Ends {
-        let outcome = || Outcome::new(params, free);
+    pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Ends {
+        let outcome = || Outcome::new(params, shape);
         Ends { best: outcome(), second: outcome(), again: Vec::with_capacity(params) }
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Search<'a> {
     /// that others of their kind are too.
     pub(super) fn start_is_safe(&self) -> bool {
         let normal = &self.state.trial.normal;
-        normal.is_finite() && (0..normal.n).all(|j| is_safe(normal.jtj(j, j)))
+        normal.is_finite() && normal.lengths_and_slopes().all(|(square, _)| is_safe(square))
     }
 
     /// The start is evaluated, in columns that are there to stay.

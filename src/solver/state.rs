@@ -7,7 +7,8 @@ use super::linear_model::LinearModel;
 use super::outcome::Outcome;
 use super::task::{Problem, Task, Work};
 use super::termination::Termination;
-use crate::normal::{Normal, RFactor};
+use crate::normal::{Arrow, Normal, RFactor, Triangular};
+use std::sync::Arc;
 
 /// How columns are scaled against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,13 +160,13 @@ pub(super) struct TriedPoint {
 }
 
 pub(super) struct Reduced {
-    pub(super) r: Vec<f64>,
-    pub(super) z: Vec<f64>,
+    pub(super) problem: Triangular,
     pub(super) step: Vec<f64>,
     pub(super) work: Vec<f64>,
     /// Of a deficient problem: the columns that are kept, their parameters, and their step.
     pub(super) kept: Vec<usize>,
     pub(super) basis: Vec<usize>,
+    pub(super) basic: Triangular,
     pub(super) part: Vec<f64>,
 }
 
@@ -178,11 +179,15 @@ pub(super) struct Ahead {
 }
 
 impl State {
-    /// For a model of `params` parameters, `n` of them free.
-    pub(super) fn new(params: usize, n: usize) -> State {
+    /// For a model of `params` parameters, the free ones of them of this shape.
+    pub(super) fn new(params: usize, shape: &Arc<Arrow>) -> State {
+        let n = shape.n();
         let line = vec![0.0; n];
-        let trial =
-            || TriedPoint { params: vec![0.0; params], q: vec![0.0; n], normal: Normal::zero(n) };
+        let trial = || TriedPoint {
+            params: vec![0.0; params],
+            q: vec![0.0; n],
+            normal: Normal::shaped(shape),
+        };
         State {
             phase: Phase::Linearise,
             scaling: Scaling::Monotone,
@@ -190,13 +195,13 @@ impl State {
             limits: vec![(0.0, 0.0); n],
             params: vec![0.0; params],
             q: line.clone(),
-            normal: Normal::zero(n),
-            model: LinearModel::new(n),
+            normal: Normal::shaped(shape),
+            model: LinearModel::new(shape),
             moving: Vec::with_capacity(n),
             scale: line.clone(),
             radius: 0.0,
             lambda: 0.0,
-            stepper: BoundedStep::new(n),
+            stepper: BoundedStep::new(shape),
             delta: line.clone(),
             step: Step::default(),
             prospect: Prospect::default(),
@@ -213,18 +218,18 @@ impl State {
             best: trial(),
             mixing: Anderson::new(n),
             stopped: false,
-            factor: RFactor::zero(n),
+            factor: RFactor::shaped(shape),
             reduced: Reduced {
-                r: vec![0.0; n * n],
-                z: line.clone(),
+                problem: Triangular::zero(shape),
                 step: line.clone(),
                 kept: Vec::with_capacity(n),
                 basis: Vec::with_capacity(n),
+                basic: Triangular::default(),
                 part: line.clone(),
-                work: vec![0.0; (n + 1) * (2 * n + 1)],
+                work: Vec::new(),
             },
             has_full_step: false,
-            ahead: Ahead { is_known: false, model: LinearModel::new(n), step: line },
+            ahead: Ahead { is_known: false, model: LinearModel::new(shape), step: line },
             work: Work::default(),
             rounding: 0.0,
             earlier: 0,

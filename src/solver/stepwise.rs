@@ -8,8 +8,9 @@ use super::search::Search;
 use super::state::{Scaling, State, Want};
 use super::task::Task;
 use super::termination::Termination;
-use crate::normal::Normal;
 use crate::normal::abreast::ModelsAbreast;
+use crate::normal::{Arrow, Normal};
+use std::sync::Arc;
 
 /// A minimisation between two evaluations.
 pub(crate) struct Waiting {
@@ -30,9 +31,9 @@ pub(crate) enum Verdict {
 }
 
 impl Waiting {
-    /// For a model of `params` parameters, `free` of them free.
-    pub(crate) fn new(params: usize, free: usize) -> Waiting {
-        Waiting { state: State::new(params, free), at_start: true }
+    /// For a model of `params` parameters, the free ones of them of this shape.
+    pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Waiting {
+        Waiting { state: State::new(params, shape), at_start: true }
     }
 
     /// Sets out from `problem.start`; it waits for an evaluation there.

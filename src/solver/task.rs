@@ -4,7 +4,8 @@ use super::observe::Observer;
 use super::options::Options;
 use super::termination::Termination;
 use crate::data::loss::Loss;
-use crate::normal::Normal;
+use crate::normal::{Arrow, Normal};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A minimisation to be made.
@@ -58,8 +59,10 @@ pub(crate) struct Work {
 pub(crate) struct Problem {
     /// Which free parameters are known not to occur in the model.
     pub(crate) unused: Vec<bool>,
-    /// Positions of the free parameters, ascending.
+    /// Positions of the free parameters; ascending, unless the shape has blocks.
     pub(crate) free: Vec<usize>,
+    /// Which of them meet.
+    pub(crate) shape: Arc<Arrow>,
     pub(crate) start: Vec<f64>,
     /// Lower and upper bounds, ±∞ where there are none.
     pub(crate) bounds: Vec<(f64, f64)>,
@@ -96,6 +99,7 @@ impl Problem {
     pub(crate) fn copy_from(&mut self, other: &Problem) {
         self.unused.clone_from(&other.unused);
         self.free.clone_from(&other.free);
+        self.shape.clone_from(&other.shape);
         self.start.clone_from(&other.start);
         self.bounds.clone_from(&other.bounds);
         self.square = other.square;

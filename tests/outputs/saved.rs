@@ -192,8 +192,8 @@ fn what_is_wrong_is_said() {
     );
     let length = |what, expected, got| SavedError::Length { what, of: "fit", expected, got };
     assert_eq!(changed("/params", json!([1.0])), length("params", 3, 1));
-    assert_eq!(changed("/covariance/matrix/rows", json!(4)), length("matrix", 3, 4));
-    assert_eq!(changed("/covariance/matrix/values", json!([])), length("matrix", 9, 0));
+    assert_eq!(changed("/covariance/half/rows", json!(4)), length("half", 3, 4));
+    assert_eq!(changed("/covariance/half/values", json!([])), length("half", 9, 0));
     assert_eq!(
         changed("/covariance/rank", json!(u64::MAX)),
         length("directions of the covariance", 3, usize::MAX)

@@ -30,7 +30,7 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::model::native::{Calls, PointCalls, Steps};
 use crate::model::program::panic_message;
-use crate::normal::{Normal, RFactor, heaviest_first};
+use crate::normal::{BlockRow, Normal, RFactor, heaviest_first};
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
@@ -375,8 +375,9 @@ impl Evaluator for Cpu<'_> {
         Some(self.points.square_of_limited(most))
     }
 
-    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
-        Ok(heaviest_first(&self.rows_beyond(params, columns)?, columns.len() + 1))
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
+        let rows = self.rows_beyond(params, columns)?;
+        Ok(heaviest_first(BlockRow::of_all(&rows, columns.len() + 1)))
     }
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {

@@ -5,7 +5,7 @@ use super::driver::DriverError;
 use super::evaluator::Cuda;
 use super::source::FEW_PARAMETERS;
 use crate::backend::cpu::Cpu;
-use crate::normal::{Normal, RFactor};
+use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
 
@@ -99,7 +99,7 @@ impl Evaluator for WithCpuFallback<'_> {
         self.cpu.limit_weights(most)
     }
 
-    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         self.cpu.heavy_rows(params, columns)
     }
 

@@ -34,7 +34,7 @@ impl Summed for Normal {
 
     fn add_numbers(&mut self, numbers: &[f64]) {
         let (products, cost) = numbers.split_at(self.products.len());
-        self.merge(&mut Normal { n: self.n, products: products.to_vec(), cost: cost[0] });
+        self.merge(&mut Normal::of(self.n, products.to_vec(), cost[0]));
     }
 }
 
@@ -44,7 +44,7 @@ impl Summed for RFactor {
     fn add_numbers(&mut self, numbers: &[f64]) {
         let (r, sums) = numbers.split_at(self.r.len());
         let influence = sums.first_chunk().map_or(Influence::UNKNOWN, |&sums| Influence::of(sums));
-        self.merge(&mut RFactor { n: self.n, r: r.to_vec(), influence });
+        self.merge(&mut RFactor::of(self.n, r.to_vec(), influence));
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::backend::cpu::Cpu;
 use crate::data::loss::Loss;
 use crate::data::validate_stream::PIECE;
-use crate::normal::{Normal, RFactor, Summary, Tree, heaviest_first};
+use crate::normal::{BlockRow, Normal, RFactor, Summary, Tree, heaviest_first};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
@@ -263,9 +263,9 @@ impl Answer {
     }
 
     /// The rows of an answer, the heaviest first.
-    pub(crate) fn rows(self, free: usize) -> Vec<f64> {
+    pub(crate) fn rows(self, free: usize) -> Vec<BlockRow> {
         match self {
-            Answer::HeavyRows(rows) => heaviest_first(&rows, free + 1),
+            Answer::HeavyRows(rows) => heaviest_first(BlockRow::of_all(&rows, free + 1)),
             _ => Vec::new(),
         }
     }

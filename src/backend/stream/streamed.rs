@@ -5,7 +5,7 @@ use super::passes::Passes;
 use super::question::{Answer, At, Question};
 use crate::backend::cuda::source::FEW_PARAMETERS;
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::normal::{Normal, RFactor};
+use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::threads::{self, lock};
@@ -121,7 +121,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
         }
     }
 
-    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         if self.evaluated.most_weight == f64::INFINITY {
             return Ok(Vec::new());
         }

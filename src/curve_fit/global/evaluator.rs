@@ -1,8 +1,12 @@
 //! Passes over all sets: the sums of each, added at the places of its parameters.
 
-use crate::normal::{Normal, RFactor, Summary, heaviest_first, pair};
+use crate::normal::small::{fold_few, fold_pivots};
+use crate::normal::{
+    Arrow, BlockRow, Normal, RFactor, Summary, heaviest_first, pair, pair_of_block,
+};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};
+use std::sync::Arc;
 
 /// One set.
 pub(super) struct SetEvaluator<'e> {
@@ -19,11 +23,76 @@ pub(super) struct SetEvaluator<'e> {
     pub(super) normal: Normal,
 }
 
-/// All sets.
+/// All sets; where the free parameters have blocks, the ones of set s are those of block s.
 pub(super) struct JointEvaluator<'e> {
     pub(super) parts: Vec<SetEvaluator<'e>>,
+    /// The blocks of the fit, if it has any.
+    pub(super) shape: Option<Arc<Arrow>>,
     /// The cost from which on the next normal equations need no products.
     pub(super) worthless: f64,
+}
+
+/// Where the columns of a set are among those of a row of its block: its own ones, the common ones, r.
+struct Places<'p> {
+    free: &'p [usize],
+    first: usize,
+    own: usize,
+    /// Of the first common parameter.
+    common: usize,
+    residual: usize,
+}
+
+impl<'p> Places<'p> {
+    /// In `shape`; without blocks all are common.
+    fn of(set: usize, free: &'p [usize], shape: Option<&Arrow>, n: usize) -> Places<'p> {
+        let Some(shape) = shape else {
+            return Places { free, first: 0, own: 0, common: 0, residual: n };
+        };
+        let own = shape.block(set);
+        let (common, residual) = (shape.first_common(), own.len() + shape.common());
+        Places { free, first: own.start, own: own.len(), common, residual }
+    }
+
+    /// Of the model's free parameter i; r is the one behind the last.
+    fn place(&self, i: usize) -> usize {
+        match self.free.get(i) {
+            None => self.residual,
+            Some(&j) if j < self.common => j - self.first,
+            Some(&j) => self.own + j - self.common,
+        }
+    }
+
+    /// Adds the products of [J r] of the set.
+    fn add(&self, products: &[f64], square: f64, block: &mut [f64], corner: &mut [f64]) {
+        let own = self.own;
+        for j in 0..=self.free.len() {
+            for i in 0..=j {
+                let (a, b) = (self.place(i), self.place(j));
+                let (a, b) = (a.min(b), a.max(b));
+                let to = match a < own {
+                    true => &mut block[pair_of_block(a, b, own)],
+                    false => &mut corner[pair(a - own, b - own)],
+                };
+                *to += products[pair(i, j)] * square;
+            }
+        }
+    }
+
+    /// Folds the rows of the set's factor in.
+    fn fold(&self, set: usize, factor: &RFactor, unit: f64, out: &mut RFactor) {
+        let (k, rows) = (self.residual + 1, factor.n + 1);
+        let mut spread = vec![0.0; k * rows];
+        for j in 0..rows {
+            let column = &mut spread[self.place(j) * rows..][..=j];
+            column.iter_mut().enumerate().for_each(|(i, v)| *v = factor.at(i, j) * unit);
+        }
+        if out.shape().is_none() {
+            return out.fold(&mut spread, rows);
+        }
+        let (block, corner) = out.block_mut(set);
+        fold_pivots(block, self.own, k, &mut spread, rows);
+        fold_few(corner, k - self.own, &mut spread[self.own * rows..], rows);
+    }
 }
 
 impl SetEvaluator<'_> {
@@ -31,36 +100,21 @@ impl SetEvaluator<'_> {
         self.own.iter_mut().zip(self.params).for_each(|(own, &k)| *own = params[k]);
         self.columns.iter_mut().zip(self.free).for_each(|(own, &j)| *own = columns[j]);
     }
-
-    /// Adds the set's sums to those of a joint fit of `n` free parameters.
-    fn add_normal(&self, out: &mut Normal) {
-        let square = self.factor * self.factor;
-        let place = |j: usize| if j == self.free.len() { out.n } else { self.free[j] };
-        for j in 0..=self.free.len() {
-            for i in 0..=j {
-                let (a, b) = (place(i), place(j));
-                out.products[pair(a.min(b), a.max(b))] += self.normal.products[pair(i, j)] * square;
-            }
-        }
-        out.cost += self.normal.cost * square;
-    }
-
-    /// Folds the rows of the set's factor into that of a joint fit.
-    fn fold(&self, factor: &RFactor, out: &mut RFactor) {
-        let (k, rows) = (out.n + 1, factor.n + 1);
-        let mut spread = vec![0.0; k * rows];
-        for j in 0..rows {
-            let column = if j == factor.n { out.n } else { self.free[j] };
-            for i in 0..=j {
-                spread[column * rows + i] = factor.at(i, j) * self.factor;
-            }
-        }
-        out.influence.add(&factor.influence, self.factor);
-        out.fold(&mut spread, rows);
-    }
 }
 
 impl JointEvaluator<'_> {
+    /// Adds the sums of the sets at the places of their parameters.
+    fn join(&self, out: &mut Normal) {
+        let shape = out.shape().cloned();
+        let n = out.n;
+        let (mut blocks, corner) = out.parts_mut();
+        for (set, part) in self.parts.iter().enumerate() {
+            let block = blocks.next().map_or(&mut [][..], |(_, block)| block);
+            let places = Places::of(set, part.free, shape.as_ref(), n);
+            places.add(&part.normal.products, part.factor * part.factor, block, corner);
+        }
+    }
+
     /// A fault of a set, in the words of the joint fit.
     fn joint(fault: Fault, set: usize, params: &[f64]) -> Fault {
         match fault {
@@ -85,24 +139,30 @@ impl Evaluator for JointEvaluator<'_> {
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
             let SetEvaluator { evaluator, own, columns, normal, factor, .. } = part;
+            let square = *factor * *factor;
             // What the sets before leave of it.
             if worthless < f64::INFINITY {
-                evaluator.expect_below((worthless - out.cost) / (*factor * *factor));
+                evaluator.expect_below((worthless - out.cost) / square);
             }
             evaluator.normal(own, columns, normal).map_err(|f| Self::joint(f, set, params))?;
-            part.add_normal(out);
+            out.cost += normal.cost * square;
         }
+        self.join(out);
         Ok(())
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         out.clear();
+        let (shape, n) = (out.arrow(), out.n);
+        let shape = (!shape.is_full()).then_some(&*shape);
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
-            let SetEvaluator { evaluator, own, columns, .. } = part;
+            let SetEvaluator { evaluator, own, columns, free, factor: unit, .. } = part;
             let mut factor = RFactor::zero(columns.len());
             evaluator.factor(own, columns, &mut factor).map_err(|f| Self::joint(f, set, params))?;
-            part.fold(&factor, out);
+            out.influence.add(&factor.influence, *unit);
+            let places = Places::of(set, free, shape, n);
+            places.fold(set, &factor, *unit, out);
         }
         Ok(())
     }
@@ -157,22 +217,23 @@ impl Evaluator for JointEvaluator<'_> {
         self.parts.iter_mut().map(limit).sum()
     }
 
-    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<f64>, Fault> {
-        let k = columns.len() + 1;
+    fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
+        let (shape, n) = (self.shape.clone(), columns.len());
         let mut rows = Vec::new();
         for (set, part) in self.parts.iter_mut().enumerate() {
             part.take(params, columns);
             let SetEvaluator { evaluator, own, columns, free, factor, .. } = part;
             let found = evaluator.heavy_rows(own, columns);
-            for row in found.map_err(|f| Self::joint(f, set, params))?.chunks(free.len() + 1) {
-                let mut spread = vec![0.0; k];
-                for (j, value) in row.iter().enumerate() {
-                    spread[free.get(j).copied().unwrap_or(k - 1)] = value * *factor;
+            let places = Places::of(set, free, shape.as_deref(), n);
+            for row in found.map_err(|f| Self::joint(f, set, params))? {
+                let mut values = vec![0.0; places.residual + 1];
+                for (i, value) in row.values.iter().enumerate() {
+                    values[places.place(i)] = value * *factor;
                 }
-                rows.extend(spread);
+                rows.push(BlockRow { block: set, values });
             }
         }
-        Ok(heaviest_first(&rows, k))
+        Ok(heaviest_first(rows))
     }
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {

@@ -13,11 +13,16 @@ use crate::model::Expression;
 use crate::model::native::{ArrayCalls, Calls, Model, Native};
 use crate::model::program::Program;
 use crate::model::var::Var;
+use crate::normal::Arrow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+/// Sets up to which the joint model is one program, which chooses among their parameters.
+const MOST_TRACED: usize = 32;
 
 /// The model of one set.
 pub(super) struct SetMember {
-    pub(super) curve: CurveFit,
+    pub(super) curve: Arc<CurveFit>,
     /// The position in the joint fit of each of the model's parameters.
     pub(super) params: Vec<usize>,
     /// Whether all sets have this model.
@@ -29,19 +34,24 @@ impl SetMember {
         self.curve.model.as_ref().map_err(Clone::clone)
     }
 
-    /// For each free parameter of the model its position among the free ones of the joint fit, `free`.
-    pub(super) fn free(&self, free: &[usize]) -> Vec<usize> {
-        let own = self.curve.free_positions();
-        own.iter().filter_map(|&i| free.iter().position(|&k| k == self.params[i])).collect()
+    /// For each free parameter of the model its position among the free ones of the joint fit, by `place` of all
+    /// parameters.
+    pub(super) fn free(&self, place: &[usize]) -> Vec<usize> {
+        self.curve.free_positions().iter().map(|&i| place[self.params[i]]).collect()
     }
 }
 
 /// The parameters of a joint fit, in order of appearance, and who takes them.
 pub(super) struct JointLayout {
     pub(super) names: Vec<String>,
+    /// The position of each name.
+    index: HashMap<String, usize>,
     pub(super) bounds: Vec<(f64, f64)>,
-    /// Positions of the free parameters.
+    /// Positions of the free parameters: those that only the first set has, those that only the second has, and so on,
+    /// then those of several sets.
     pub(super) free: Vec<usize>,
+    /// These blocks, if there are several sets.
+    pub(super) shape: Option<Arc<Arrow>>,
     /// One per set, at least one.
     pub(super) members: Vec<SetMember>,
 }
@@ -53,8 +63,10 @@ impl JointLayout {
         }
         let mut layout = JointLayout {
             names: Vec::new(),
+            index: HashMap::new(),
             bounds: Vec::new(),
             free: Vec::new(),
+            shape: None,
             members: Vec::new(),
         };
         match &global.models {
@@ -91,18 +103,17 @@ impl JointLayout {
             member.curve.check().map_err(in_set(set))?;
         }
         layout.check_derived()?;
-        layout.free = layout.common(|member, i| member.curve.free_positions().contains(&i));
+        layout.order();
         Ok(layout)
     }
 
-    fn add(&mut self, curve: &CurveFit, names: Vec<String>, same: bool) {
-        let mut place = |name: String| match self.names.iter().position(|n| *n == name) {
-            Some(position) => position,
-            None => {
-                self.names.push(name);
+    fn add(&mut self, curve: &Arc<CurveFit>, names: Vec<String>, same: bool) {
+        let mut place = |name: String| {
+            *self.index.entry(name).or_insert_with_key(|name| {
+                self.names.push(name.clone());
                 self.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
                 self.names.len() - 1
-            }
+            })
         };
         let params: Vec<usize> = names.into_iter().map(&mut place).collect();
         for (&k, &(lower, upper)) in params.iter().zip(&curve.bounds) {
@@ -112,12 +123,23 @@ impl JointLayout {
         self.members.push(SetMember { curve: curve.clone(), params, same });
     }
 
+    /// The position of the parameter called `name`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`] with this remedy, if there is none.
+    pub(super) fn position(&self, name: &str, remedy: &str) -> Result<usize> {
+        match self.index.get(name) {
+            Some(&k) => Ok(k),
+            None => position(&self.names, name, remedy),
+        }
+    }
+
     /// What was said of the parameters of the joint fit, and what follows for each set's.
     fn apply(&mut self, said: &[Said]) -> Result<()> {
         let mut fixed = vec![false; self.names.len()];
         for said in said {
             let (Said::Bound(name, _) | Said::Fixed(name)) = said;
-            let k = position(&self.names, name, "correct what is said of it")?;
+            let k = self.position(name, "correct what is said of it")?;
             match said {
                 Said::Bound(_, ends) => self.bounds[k] = *ends,
                 Said::Fixed(_) => fixed[k] = true,
@@ -127,14 +149,22 @@ impl JointLayout {
             let own = member.params.iter().zip(&member.curve.fixed);
             own.for_each(|(&k, &is_fixed)| fixed[k] |= is_fixed);
         }
+        let mut before: Option<Arc<CurveFit>> = None;
         for member in &mut self.members {
             let bounds: Vec<(f64, f64)> = member.params.iter().map(|&k| self.bounds[k]).collect();
             let is_fixed: Vec<bool> = member.params.iter().map(|&k| fixed[k]).collect();
-            if bounds != member.curve.bounds || is_fixed != member.curve.fixed {
-                // Partials are by free parameters, which may be others now.
-                let curve = CurveFit { bounds, fixed: is_fixed, ..member.curve.clone() };
-                member.curve = curve.changed();
+            let is_so = |curve: &CurveFit| bounds == curve.bounds && is_fixed == curve.fixed;
+            if is_so(&member.curve) {
+                continue;
             }
+            let known = before.take().filter(|before| member.same && is_so(before));
+            // Partials are by free parameters, which may be others now.
+            let changed = || {
+                let curve = CurveFit::clone(&member.curve);
+                Arc::new(CurveFit { bounds, fixed: is_fixed, ..curve }.changed())
+            };
+            member.curve = known.unwrap_or_else(changed);
+            before = Some(member.curve.clone());
         }
         Ok(())
     }
@@ -162,31 +192,35 @@ impl JointLayout {
     /// # Errors
     /// [`NameError::Taken`] if a quantity that a set derives is called as something else is.
     fn check_derived(&self) -> Result<()> {
-        let mut taken: Vec<(String, String)> = self
-            .names
-            .iter()
-            .map(|name| (name.clone(), format!("the parameter `{name}`")))
-            .collect();
+        let mut taken: HashMap<String, String> = HashMap::new();
         for asked in derived_of_all(&self.members, &self.names) {
             let of: Vec<&str> = asked.places.iter().map(|&k| self.names[k].as_str()).collect();
             let what = format!("a derived quantity of {}", of.join(", "));
-            if let Some((name, first)) = taken.iter().find(|(name, _)| *name == asked.name) {
-                return Err(NameError::taken(name, first, &what, "rename one of them"));
+            let parameter = self.index.get(&asked.name);
+            let parameter = parameter.map(|_| format!("the parameter `{}`", asked.name));
+            if let Some(first) = parameter.as_ref().or_else(|| taken.get(&asked.name)) {
+                return Err(NameError::taken(&asked.name, first, &what, "rename one of them"));
             }
-            taken.push((asked.name, what));
+            taken.insert(asked.name, what);
         }
         Ok(())
     }
 
-    /// Positions of the parameters that `has` one of the models' own, by its position there.
-    fn common(&self, has: impl Fn(&SetMember, usize) -> bool) -> Vec<usize> {
-        let any = |&k: &usize| {
-            self.members.iter().any(|member| {
-                let own = member.params.iter().position(|&own| own == k);
-                own.is_some_and(|i| has(member, i))
-            })
+    /// Orders the free parameters by the sets that have them.
+    fn order(&mut self) {
+        let mut sets = vec![0; self.names.len()];
+        let free = |member: &SetMember| -> Vec<usize> {
+            member.curve.free_positions().into_iter().map(|i| member.params[i]).collect()
         };
-        (0..self.names.len()).filter(any).collect()
+        let each: Vec<Vec<usize>> = self.members.iter().map(free).collect();
+        each.iter().flatten().for_each(|&k| sets[k] += 1);
+        let own = |free: &Vec<usize>| free.iter().copied().filter(|&k| sets[k] == 1).collect();
+        let own: Vec<Vec<usize>> = each.iter().map(own).collect();
+        let common: Vec<usize> = (0..sets.len()).filter(|&k| sets[k] > 1).collect();
+        if own.len() > 1 {
+            self.shape = Some(Arc::new(Arrow::of(own.iter().map(Vec::len), common.len())));
+        }
+        self.free = own.into_iter().flatten().chain(common).collect();
     }
 
     /// For each parameter whether no model depends on it. `models`: those of the sets, with the formulas of
@@ -264,6 +298,8 @@ pub(super) struct Asked<'v> {
 /// joint fit's parameters.
 pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
+    // Where those of one name are.
+    let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
     for (set, member) in members.iter().enumerate() {
         for (name, formula) in &member.curve.derived {
             let own = |name: &String| member.curve.names.iter().position(|n| n == name);
@@ -273,16 +309,19 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
             // A parameter that is a set's own has another name in the joint fit.
             let is_common =
                 own.iter().zip(&places).all(|(&i, &k)| member.curve.names[i] == names[k]);
-            let known = |(_, asked, _): &(usize, Asked<'_>, bool)| {
-                asked.name == *name && asked.places == places && asked.formula == formula
+            let of_name = known.entry(name).or_default();
+            let is_same = |&at: &usize| {
+                let asked: &Asked<'_> = &all[at].1;
+                asked.places == places && asked.formula == formula
             };
-            if !(is_common && all.iter().any(known)) {
+            if !(is_common && of_name.iter().any(is_same)) {
+                of_name.push(all.len());
                 all.push((set, Asked { name: name.clone(), formula, places }, is_common));
             }
         }
     }
     // Models of their own may call different quantities by one name.
-    let one = |name: &str| all.iter().filter(|(_, asked, _)| asked.name == name).count() == 1;
+    let one = |name: &str| known.get(name).is_some_and(|of_name| of_name.len() == 1);
     let plain: Vec<bool> =
         all.iter().map(|(_, asked, is_common)| *is_common && one(&asked.name)).collect();
     let named = all.into_iter().zip(plain).map(|((set, asked, _), plain)| match plain {
@@ -305,7 +344,8 @@ pub(super) fn joint_model(
         Model::Traced(program) => Some(program),
         Model::Native(_) => None,
     });
-    let Some(programs) = programs.collect::<Option<Vec<_>>>() else {
+    let programs = programs.collect::<Option<Vec<_>>>();
+    let Some(programs) = programs.filter(|_| members.len() <= MOST_TRACED) else {
         return Ok(native(members, models, columns, names.len()));
     };
     let trace = |x: &[Var], p: &[Var]| {
@@ -346,16 +386,14 @@ pub(super) fn joint_model(
 
 /// The priors of all sets, one for each parameter: that of the first set that has one.
 pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
-    let mut all: Vec<Prior> = Vec::new();
+    let mut all: BTreeMap<usize, Prior> = BTreeMap::new();
     for member in members {
         for prior in &member.curve.priors {
             let param = member.params[prior.param];
-            if all.iter().all(|other| other.param != param) {
-                all.push(Prior { param, ..*prior });
-            }
+            all.entry(param).or_insert(Prior { param, ..*prior });
         }
     }
-    all
+    all.into_values().collect()
 }
 
 /// Typical sizes of all parameters, NaN where they are not known.
@@ -374,8 +412,9 @@ fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usiz
         members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
     let value = move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
         let set_of = |x: f64| (x.round().max(1.0) as usize).min(sets.len()) - 1;
-        for (set, (model, own)) in sets.iter().enumerate() {
-            let points: Vec<usize> = (0..out.len()).filter(|&i| set_of(x[0][i]) == set).collect();
+        let mut of_set = vec![Vec::new(); sets.len()];
+        (0..out.len()).for_each(|i| of_set[set_of(x[0][i])].push(i));
+        for ((model, own), points) in sets.iter().zip(of_set).filter(|(_, of)| !of.is_empty()) {
             let own: Vec<f64> = own.iter().map(|&k| p[k]).collect();
             let picked = |column: &&[f64]| points.iter().map(|&i| column[i]).collect();
             let columns: Vec<Vec<f64>> = x[1..].iter().map(picked).collect();

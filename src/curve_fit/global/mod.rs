@@ -60,9 +60,9 @@ pub struct GlobalFit {
 #[derive(Clone, Debug)]
 enum Models {
     /// The same for every set, with the names of the parameters that the sets share.
-    Same { curve: Box<CurveFit>, shared: Vec<String> },
+    Same { curve: Arc<CurveFit>, shared: Vec<String> },
     /// One for each set, in which equal names mean the same parameter.
-    Each(Vec<CurveFit>),
+    Each(Vec<Arc<CurveFit>>),
 }
 
 /// What was said of a parameter of the joint fit.
@@ -76,7 +76,7 @@ impl GlobalFit {
     /// The model of every set, with all that was said of it. Its parameters are each set's own, called
     /// `name_1`, `name_2`, … after the sets, but for those that are [shared](GlobalFit::share).
     pub fn new(curve: &CurveFit) -> GlobalFit {
-        let models = Models::Same { curve: Box::new(curve.clone()), shared: Vec::new() };
+        let models = Models::Same { curve: Arc::new(curve.clone()), shared: Vec::new() };
         GlobalFit { models, said: Vec::new() }
     }
 
@@ -85,7 +85,8 @@ impl GlobalFit {
     /// Options, backend and observer are those of the first; loss and estimator must be alike. Where
     /// bounds differ, both hold; a parameter that one model fixes is fixed in all.
     pub fn of<'c>(curves: impl IntoIterator<Item = &'c CurveFit>) -> GlobalFit {
-        let models = Models::Each(curves.into_iter().cloned().collect());
+        let models =
+            Models::Each(curves.into_iter().map(|curve| Arc::new(curve.clone())).collect());
         GlobalFit { models, said: Vec::new() }
     }
 
@@ -200,24 +201,26 @@ impl JointLayout {
         let each = each.collect::<Result<Vec<_>>>()?;
         let executions = self.members.iter().zip(&ready).zip(points).enumerate();
         let executions = executions.map(|(set, ((member, ready), points))| {
-            let CurveFit { loss, precision, .. } = member.curve;
+            let CurveFit { loss, precision, .. } = *member.curve;
             let wanted = member.curve.wanted(None);
             let printed = ready.printed.as_ref();
             Execution::of(&wanted, (loss, precision), printed, points).map_err(in_set(set))
         });
         let executions = executions.collect::<Result<Vec<_>>>()?;
+        let mut place = vec![usize::MAX; self.names.len()];
+        self.free.iter().enumerate().for_each(|(j, &k)| place[k] = j);
         let sets = self.members.iter().zip(&each).zip(points).zip(&executions);
         let sets: Vec<JointSet<'_>> = sets
             .map(|(((member, prepared), points), execution)| JointSet {
                 supply: InMemory::new(points, execution),
                 prepared,
                 params: &member.params,
-                free: member.free(&self.free),
+                free: member.free(&place),
                 start: member.params.iter().map(|&k| start[k]).collect(),
                 factor: whole.units.row / points.units.row,
             })
             .collect();
-        let supply = JointSupply { sets };
+        let supply = JointSupply { sets, shape: self.shape.clone() };
         let model = layout::joint_model(&self.members, &models, &self.names)?;
         let prepared = match &model {
             Model::Traced(program) => Prepared::traced(program.clone(), &self.free),
@@ -234,7 +237,7 @@ impl JointLayout {
             names: &self.names,
             start,
             bounds: &self.bounds,
-            fixed: (0..self.names.len()).map(|i| !self.free.contains(&i)).collect(),
+            fixed: place.iter().map(|&j| j == usize::MAX).collect(),
             ties,
             components: Arc::default(),
             derived: &[],

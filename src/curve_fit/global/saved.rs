@@ -94,7 +94,7 @@ impl TryFrom<SavedJointFit> for JointFit {
         let fit: Fit = saved.fit.try_into()?;
         expect("joint fit", "sets", saved.sets.len(), saved.chi_squares.len().max(1))?;
         // What a set sees is made of them by decompositions, which want numbers.
-        if !fit.covariance.null.iter().all(|part| part.is_finite()) {
+        if !fit.covariance.null.is_finite() {
             let message = "the directions that the data leave open are not finite".into();
             return Err(SavedError::Malformed { what: "joint fit", message }.into());
         }

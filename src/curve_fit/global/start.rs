@@ -1,12 +1,12 @@
 //! Where a joint fit begins: what is given, and what each set finds for itself.
 
 use super::in_set;
-use super::layout::{JointLayout, SetMember};
+use super::layout::JointLayout;
 use crate::curve_fit::start::CompleteStart;
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::names::position;
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 
 impl JointLayout {
     /// What of a start can be said to be wrong before the data are seen.
@@ -29,8 +29,8 @@ impl JointLayout {
         let given = self.given(pairs);
         let first = self.of_each_set(&given, points)?;
         // With one value for what is shared the linear ones of each set are others.
-        let begun =
-            (0..self.names.len()).map(|k| given[k].or_else(|| self.common_value(k, &first)));
+        let common = self.common_values(&first);
+        let begun = given.iter().zip(common).map(|(given, common)| given.or(common));
         let begun: Vec<Option<f64>> = begun.collect();
         let second = self.of_each_set(&begun, points)?;
         let mut found = vec![0.0; self.names.len()];
@@ -69,19 +69,25 @@ impl JointLayout {
         each.collect()
     }
 
-    /// The median of what the sets found for a parameter that several of them have.
-    fn common_value(&self, k: usize, found: &[CompleteStart]) -> Option<f64> {
-        let own = |(member, own): (&SetMember, &CompleteStart)| {
-            member.params.iter().position(|&own| own == k).map(|i| own.values[i])
+    /// For each parameter that several sets have the median of what they found for it.
+    fn common_values(&self, found: &[CompleteStart]) -> Vec<Option<f64>> {
+        let mut values = vec![Vec::new(); self.names.len()];
+        for (member, own) in self.members.iter().zip(found) {
+            member.params.iter().zip(&own.values).for_each(|(&k, &value)| values[k].push(value));
+        }
+        let median = |mut of: Vec<f64>| {
+            of.sort_by(f64::total_cmp);
+            (of.len() > 1).then(|| of[of.len() / 2])
         };
-        let mut values: Vec<f64> = self.members.iter().zip(found).filter_map(own).collect();
-        values.sort_by(f64::total_cmp);
-        (values.len() > 1).then(|| values[values.len() / 2])
+        values.into_iter().map(median).collect()
     }
 
     /// One value per parameter where one is given: by its joint name or, if not, by that of the model.
     fn given(&self, pairs: &[(String, f64)]) -> Vec<Option<f64>> {
-        let value = |name: &String| pairs.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        // Of a name that is said twice the first counts.
+        let said: HashMap<&str, f64> =
+            pairs.iter().rev().map(|(name, value)| (name.as_str(), *value)).collect();
+        let value = |name: &String| said.get(name.as_str()).copied();
         let mut given: Vec<Option<f64>> = self.names.iter().map(value).collect();
         for member in &self.members {
             for (name, &k) in member.curve.names.iter().zip(&member.params) {
@@ -94,8 +100,10 @@ impl JointLayout {
     fn check_names(&self, pairs: &[(String, f64)]) -> Result<()> {
         let of_a_model = |name| self.members.iter().any(|m| m.curve.names.contains(name));
         for (name, value) in pairs {
-            if !self.names.contains(name) && !of_a_model(name) {
-                position(&self.names, name, "correct the name in the start")?;
+            if let Err(unknown) = self.position(name, "correct the name in the start")
+                && !of_a_model(name)
+            {
+                return Err(unknown);
             }
             if !value.is_finite() {
                 let (name, value) = (name.clone(), *value);

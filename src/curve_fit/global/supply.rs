@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::fit::search::View;
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
-use crate::normal::Normal;
+use crate::normal::{Arrow, Normal};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
+use std::sync::Arc;
 
 /// One set with its model.
 pub(super) struct JointSet<'a> {
@@ -31,6 +32,8 @@ pub(super) struct JointSet<'a> {
 /// All sets, at least one.
 pub(super) struct JointSupply<'a> {
     pub(super) sets: Vec<JointSet<'a>>,
+    /// Which free parameters meet, unless all do.
+    pub(super) shape: Option<Arc<Arrow>>,
 }
 
 impl JointSet<'_> {
@@ -82,7 +85,12 @@ impl Supply for JointSupply<'_> {
             })
         };
         let parts = self.sets.iter().map(part).collect::<Result<Vec<_>>>()?;
-        Ok(Box::new(JointEvaluator { parts, worthless: f64::INFINITY }))
+        let shape = self.shape.clone();
+        Ok(Box::new(JointEvaluator { parts, shape, worthless: f64::INFINITY }))
+    }
+
+    fn shape(&self) -> Option<Arc<Arrow>> {
+        self.shape.clone()
     }
 
     fn rough_arithmetic(&self) -> Arithmetic {
@@ -95,7 +103,14 @@ impl Supply for JointSupply<'_> {
     }
 
     fn distinct(&self, enough: usize) -> usize {
-        self.sets.iter().map(|set| set.supply.distinct(enough)).sum()
+        let mut found = 0;
+        for set in &self.sets {
+            if found >= enough {
+                break;
+            }
+            found += set.supply.distinct(enough - found);
+        }
+        found
     }
 
     fn spread(&self) -> Spread {

@@ -146,7 +146,7 @@ impl Errors {
         });
         out.errors.copy_from_slice(&found.errors);
         if !out.covariance.is_empty() {
-            out.covariance.copy_from_slice(found.matrix.as_slice());
+            out.covariance.copy_from_slice(found.matrix().as_slice());
         }
         found.rank
     }

@@ -78,7 +78,7 @@ impl<'a> SimdFits<'a> {
         let bench = FitWorkspace::new(request);
         let lane = || Lane {
             problem: bench.space.problem.clone(),
-            solver: Waiting::new(request.names.len(), prepared.free.len()),
+            solver: Waiting::new(request.names.len(), &bench.space.problem.shape),
             fit: None,
             has_begun: false,
         };

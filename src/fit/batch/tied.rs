@@ -38,24 +38,26 @@ impl Arrays {
 }
 
 /// One tied parameter `t` with these partials by those that are not tied, whose covariances are there.
-fn tie_one(t: usize, row: &[f64], errors: &mut [f64], covariance: &mut [f64]) {
-    let width = row.len();
-    let entering: Vec<usize> = (0..width).filter(|&k| row[k] != 0.0 && errors[k] != 0.0).collect();
+fn tie_one(t: usize, row: &[(usize, f64)], errors: &mut [f64], covariance: &mut [f64]) {
+    let width = errors.len();
+    let entering = row.iter().copied().filter(|&(k, w)| w != 0.0 && errors[k] != 0.0);
+    let entering: Vec<(usize, f64)> = entering.collect();
     // Those at bounds add nothing beside others.
-    let known: Vec<usize> = entering.iter().copied().filter(|&k| !errors[k].is_nan()).collect();
+    let known = entering.iter().copied().filter(|(k, _)| !errors[*k].is_nan());
+    let known: Vec<(usize, f64)> = known.collect();
     let with = |j: usize, covariance: &[f64]| -> f64 {
-        known.iter().map(|&k| row[k] * covariance[k * width + j]).sum()
+        known.iter().map(|&(k, w)| w * covariance[k * width + j]).sum()
     };
-    errors[t] = if known.iter().any(|&k| errors[k].is_infinite()) {
+    errors[t] = if known.iter().any(|(k, _)| errors[*k].is_infinite()) {
         f64::INFINITY
     } else if known.is_empty() && !entering.is_empty() {
         f64::NAN
-    } else if let [k] = known[..] {
-        row[k].abs() * errors[k]
+    } else if let [(k, w)] = known[..] {
+        w.abs() * errors[k]
     } else {
-        let largest = known.iter().map(|&k| row[k] * row[k] * covariance[k * width + k]);
+        let largest = known.iter().map(|&(k, w)| w * w * covariance[k * width + k]);
         let in_range = known.is_empty() || largest.fold(0.0, f64::max).is_normal();
-        let square = known.iter().map(|&k| row[k] * with(k, covariance)).sum::<f64>();
+        let square = known.iter().map(|&(k, w)| w * with(k, covariance)).sum::<f64>();
         // Where variances leave the range of f64 nothing is known.
         if in_range { square.max(0.0).sqrt() } else { f64::NAN }
     };

@@ -10,6 +10,7 @@ use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::fit::priors::WithPriors;
 use crate::fit::search::{PointSource, View, Visit, Workspace};
+use crate::normal::arrow::full;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Failure;
 use crate::solver::patience::{Patience, Stopper};
@@ -47,12 +48,12 @@ impl PointSource for OneFit<'_, '_> {
         let mut cpu = if request.is_wide() { cpu.on_one_thread() } else { cpu };
         let done = match request.priors.is_empty() || view.plain {
             true => work(&mut cpu),
-            false => work(&mut WithPriors {
-                points: &mut cpu as &mut dyn Evaluator,
-                priors: request.priors,
-                free: &request.prepared.free,
-                row_unit: points.units.row,
-            }),
+            false => work(&mut WithPriors::new(
+                &mut cpu as &mut dyn Evaluator,
+                request.priors,
+                &request.prepared.free,
+                points.units.row,
+            )),
         };
         self.scratch.set(cpu.into_scratch());
         done
@@ -65,6 +66,7 @@ impl<'a> FitWorkspace<'a> {
         let problem = Problem {
             unused: free.iter().map(|&k| request.unused[k]).collect(),
             free: free.clone(),
+            shape: full(free.len()),
             start: vec![0.0; request.names.len()],
             bounds: request.bounds.to_vec(),
             square: 0.0,

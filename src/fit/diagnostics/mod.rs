@@ -4,7 +4,7 @@
 pub(crate) mod sequence;
 
 use super::Fit;
-use super::covariance::length;
+use super::covariance::norm;
 use crate::data::Data;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
@@ -99,7 +99,7 @@ impl Fit {
             let fitted = self.predict(points.columns.to_vec())?;
             let columns: Vec<Values<'_>> = closest.x.iter().map(|x| Values::F64(x)).collect();
             return self.linearised(&self.model, &columns, points.len(), |i, _, gradient| {
-                let root = factor * closest.factor[i] * length(unscaled, gradient);
+                let root = factor * closest.factor[i] * norm(&unscaled.along(gradient));
                 (points.y.at(i) - fitted[i], -factor * closest.distance[i], root * root)
             });
         }
@@ -114,7 +114,7 @@ impl Fit {
                         Estimator::Poisson => 1.0 / value.sqrt(),
                         Estimator::LeastSquares => factor * points.weight(i),
                     };
-                    let root = weight * length(unscaled, gradient);
+                    let root = weight * norm(&unscaled.along(gradient));
                     (residual, residual * weight, root * root)
                 },
             );
@@ -123,11 +123,9 @@ impl Fit {
         let unit = self.row_unit;
         let all =
             self.linearised(&self.model, &points.columns, points.len(), |i, value, gradient| {
-                let along = |c: usize| -> f64 {
-                    unscaled.column(c).iter().zip(gradient).map(|(a, g)| a * g * unit).sum()
-                };
                 let residual = points.y.at(i) - value;
-                (residual, (0..unscaled.ncols()).map(along).collect::<Vec<f64>>())
+                let along = unscaled.along(gradient).into_iter().map(|v| v * unit);
+                (residual, along.collect::<Vec<f64>>())
             })?;
         let whitened = |of: &dyn Fn(usize) -> f64| {
             let mut column: Vec<f64> = correlation.index.iter().map(|&i| of(i)).collect();

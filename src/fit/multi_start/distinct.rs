@@ -165,7 +165,7 @@ mod tests {
         Outcome {
             params: params.to_vec(),
             cost,
-            normal: Normal { n: 2, products, cost },
+            normal: Normal::of(2, products, cost),
             termination: Termination::Cost,
             work: Work::default(),
             columns: vec![1.0; 2],

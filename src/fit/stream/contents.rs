@@ -88,8 +88,8 @@ mod tests {
             params: odd(),
             columns: vec![1.0; 4],
         };
-        let normal = Normal { n: 1, products: vec![1.0, -0.0, f64::NAN], cost: 7.0 };
-        let factor = RFactor { n: 1, r: odd(), influence: Influence::default() };
+        let normal = Normal::of(1, vec![1.0, -0.0, f64::NAN], 7.0);
+        let factor = RFactor::of(1, odd(), Influence::default());
         let unfinished =
             Unfinished { key: key.clone(), sums: Answer::Normal(Tree::new(0)), next: 0 };
         let results =

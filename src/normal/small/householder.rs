@@ -135,16 +135,22 @@ pub(crate) fn damped(
 /// What [`fold_rows`](super::fold_rows) does, of `m` rows that are few, column j at `rows[j * m..][..m]`: without fused
 /// products, which only the loops over data are compiled for.
 pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
+    fold_pivots(r, k, k, rows, m);
+}
+
+/// As [`fold_few`], into a trapezoid: the first `pivots` rows of a triangle of k columns. What is left of `rows` has
+/// zeros in these columns, in place of which it has the reflectors.
+pub(crate) fn fold_pivots(r: &mut [f64], pivots: usize, k: usize, rows: &mut [f64], m: usize) {
     if m == 0 {
         return;
     }
-    for j in 0..k {
+    for j in 0..pivots {
         let (before, after) = rows[..k * m].split_at_mut((j + 1) * m);
         let v = &mut before[j * m..];
-        let reflector = Reflector::new(r[j * k + j], dot(v, v), v);
-        r[j * k + j] = reflector.diagonal;
+        let reflector = Reflector::new(r[j * pivots + j], dot(v, v), v);
+        r[j * pivots + j] = reflector.diagonal;
         for i in j + 1..k {
-            reflect(&reflector, v, &mut r[i * k + j], &mut after[(i - j - 1) * m..][..m]);
+            reflect(&reflector, v, &mut r[i * pivots + j], &mut after[(i - j - 1) * m..][..m]);
         }
     }
 }
@@ -157,30 +163,32 @@ fn reflect(reflector: &Reflector, v: &[f64], rho: &mut f64, a: &mut [f64]) {
     }
 }
 
-/// `r`: k × k upper triangular, column-major. Replaces R by the triangular factor of `[R; row]`; `row` has k
-/// numbers and is scratch afterwards. A row of R that is zero takes the rest of `row` as it is.
+/// `r`: the first `pivots` rows of an upper triangle of as many columns as `row` has numbers, column by column. Replaces R
+/// by the triangular factor of `[R; row]`, in which `row` is left with zeros in the first `pivots` columns. A row of R
+/// that is zero takes the rest of `row` as it is, and leaves none.
 ///
 /// Each rotation mixes the row with one row of R. Where that is much larger, what it takes from the row is
 /// small beside the row itself, so that its rounding is; a reflection of several rows at once would leave the
 /// rounding of the largest in all (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
-pub(crate) fn rotate_in(r: &mut [f64], k: usize, row: &mut [f64]) {
-    for j in 0..k {
+pub(crate) fn rotate_in(r: &mut [f64], pivots: usize, row: &mut [f64]) {
+    let k = row.len();
+    for j in 0..pivots {
         if row[j] == 0.0 {
             continue;
         }
-        if (j..k).all(|l| r[l * k + j] == 0.0) {
-            (j..k).for_each(|l| r[l * k + j] = row[l]);
+        if (j..k).all(|l| r[l * pivots + j] == 0.0) {
+            (j..k).for_each(|l| r[l * pivots + j] = std::mem::take(&mut row[l]));
             return;
         }
-        let diagonal = r[j * k + j];
+        let diagonal = r[j * pivots + j];
         let length = diagonal.hypot(row[j]);
         let (c, s) = (diagonal / length, row[j] / length);
         for l in j..k {
-            let (above, below) = (r[l * k + j], row[l]);
-            r[l * k + j] = c * above + s * below;
+            let (above, below) = (r[l * pivots + j], row[l]);
+            r[l * pivots + j] = c * above + s * below;
             row[l] = c * below - s * above;
         }
-        r[j * k + j] = length;
+        r[j * pivots + j] = length;
         row[j] = 0.0;
     }
 }

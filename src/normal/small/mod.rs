@@ -66,7 +66,7 @@ mod tests;
 
 pub(crate) use cholesky::{cholesky, is_regular, solve_upper, solve_upper_transposed};
 pub(crate) use fold_rows::fold_rows;
-pub(crate) use householder::{damped, fold_few, rotate_in};
+pub(crate) use householder::{damped, fold_few, fold_pivots, rotate_in};
 pub(crate) use jacobi_svd::jacobi_svd;
 
 /// `xᵀy`, both of one length. Four running sums, so that long columns fill the vector units of any

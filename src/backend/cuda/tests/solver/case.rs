@@ -90,6 +90,7 @@ impl Case {
         let prepared = Prepared::traced(partials.clone().into(), &free);
         let problem = Problem {
             unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
+            shape: crate::normal::arrow::full(free.len()),
             free,
             start: self.start.clone(),
             bounds: self.bounds.clone(),

@@ -63,7 +63,7 @@ pub(super) fn minimise_stepped(
     by: By,
 ) -> Result<Outcome, Failure> {
     let mut run = Stepped::new(device, evaluator, task, by);
-    let mut ends = Ends::new(task.problem.start.len(), task.problem.free.len());
+    let mut ends = Ends::new(task.problem.start.len(), &task.problem.shape);
     best_of_runs(&mut run, task.problem, &mut ends)?;
     Ok(ends.best)
 }
@@ -120,7 +120,7 @@ impl Run for Stepped<'_> {
         *out = Outcome {
             params: self.numbers(&layout.present.params),
             cost,
-            normal: Normal { n: layout.z.len(), products: sums, cost },
+            normal: Normal::of(layout.z.len(), sums, cost),
             termination,
             work: self.work(),
             columns: self.ones(),

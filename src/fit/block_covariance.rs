@@ -1,0 +1,330 @@
+//! The covariance of a fit whose parameters have blocks, without the matrix of all.
+//!
+//! With the factor of J by blocks, rows [Rᵇ Bᵇ] for the own parameters of set b and S for those that all share, the
+//! inverse is of the same shape: (Rᵇ)⁻¹ beside −(Rᵇ)⁻¹Bᵇ S⁻¹, and S⁻¹. So each own parameter has a row of as many
+//! numbers as there are own and shared ones, and two sets are correlated by the shared ones alone.
+//!
+//! Each block and S are decomposed as the whole is in [`covariance`](super::covariance), columns scaled to
+//! length 1: Rᵇ = U Σ Vᵀ. What Rᵇ does not determine is left open for that set, and what its rows say beyond its own
+//! parameters, (1 − U Uᵀ) Bᵇ, is joined to S. A direction w of the shared parameters takes the own ones along, by
+//! −(Rᵇ)⁺Bᵇw; it is open if S w is zero to rounding beside the length of all that.
+
+use super::block_matrix::{Block, BlockMatrix};
+use super::covariance::{Covariance, Direction, parts};
+use crate::constants::{LEAST_PART, ROWS_WITH_ERROR};
+use crate::normal::small::{fold_few, jacobi_svd, solve_upper};
+use crate::normal::{Arrow, RFactor, Triangular};
+use nalgebra::DMatrix;
+use std::sync::OnceLock;
+
+/// Directions that are named at most, if the data leave more of them open.
+const MOST_NAMED: usize = 20;
+/// Steps to the largest and the smallest singular value of all at most.
+const MOST_STEPS: usize = 300;
+/// Steps that change such a value by less than this part end.
+const STILL: f64 = 1e-9;
+
+/// What it is computed from; as [`CovarianceInputs`](super::covariance::CovarianceInputs).
+pub(super) struct BlockInputs<'a> {
+    /// Of the Jacobian by the estimated parameters, with the blocks of these.
+    pub(super) factor: &'a RFactor,
+    /// The same with the full weights of points that have limited ones there, if there are such points.
+    pub(super) sharpened: Option<&'a RFactor>,
+    /// The position of each estimated parameter, and the power of two of its column.
+    pub(super) places: &'a [(usize, f64)],
+    /// Positions of free parameters that a bound holds.
+    pub(super) held: &'a [usize],
+    pub(super) params: usize,
+    pub(super) points: usize,
+    pub(super) row_error: &'a dyn Fn(usize) -> f64,
+}
+
+/// A decomposed square of columns of length 1.
+struct Decomposed {
+    sigma: Vec<f64>,
+    /// Right singular vectors, in columns.
+    v: DMatrix<f64>,
+    /// Left ones times their singular values.
+    u_sigma: DMatrix<f64>,
+    found: bool,
+}
+
+impl Decomposed {
+    fn of(square: DMatrix<f64>) -> Decomposed {
+        let n = square.ncols();
+        let (mut sigma, mut v) = (vec![0.0; n], DMatrix::zeros(n, n));
+        let mut u_sigma = square;
+        let found = jacobi_svd(u_sigma.as_mut_slice(), n, &mut sigma, v.as_mut_slice());
+        Decomposed { sigma, v, u_sigma, found }
+    }
+
+    /// The singular values that are above `least`, if there are any at all.
+    fn rank(&self, least: f64) -> usize {
+        match self.found {
+            true => self.sigma.iter().filter(|&&s| s > least).count(),
+            false => 0,
+        }
+    }
+
+    /// The first `rank` left singular vectors.
+    fn left(&self, rank: usize) -> DMatrix<f64> {
+        let mut u = self.u_sigma.columns(0, rank).into_owned();
+        u.column_iter_mut().for_each(|mut column| {
+            let norm = column.norm();
+            column /= norm;
+        });
+        u
+    }
+
+    /// V Σ⁻¹ of the first `rank` ones.
+    fn inverse(&self, rank: usize) -> DMatrix<f64> {
+        DMatrix::from_fn(self.v.nrows(), rank, |i, k| self.v[(i, k)] / self.sigma[k])
+    }
+
+    /// The directions beyond the first `rank` ones; all of them where there is no decomposition.
+    fn open(&self, rank: usize) -> DMatrix<f64> {
+        let n = self.v.nrows();
+        match self.found {
+            true => self.v.columns(rank, n - rank).into_owned(),
+            false => DMatrix::identity(n, n),
+        }
+    }
+}
+
+/// What stands for R⁻¹, by the rows of each block and those of the common parameters: products of rows are the
+/// covariances of parameters in columns of length 1.
+struct Inverse {
+    /// In columns of the block, and in those of the common parameters.
+    blocks: Vec<[DMatrix<f64>; 2]>,
+    common: DMatrix<f64>,
+}
+
+impl Inverse {
+    /// Of a regular triangle.
+    fn of(problem: &Triangular) -> Inverse {
+        let Triangular { shape, r, .. } = problem;
+        let common = upper_inverse(shape.corner(r, 0), shape.common());
+        let block = |(own, rows): (std::ops::Range<usize>, &[f64])| {
+            let m = own.len();
+            let inverse = upper_inverse(rows, m);
+            let border = DMatrix::from_column_slice(m, shape.common(), &rows[m * m..]);
+            let border = -(&inverse * border) * &common;
+            [inverse, border]
+        };
+        Inverse { blocks: shape.trapezoids(r, 0).map(block).collect(), common }
+    }
+}
+
+fn upper_inverse(r: &[f64], n: usize) -> DMatrix<f64> {
+    let mut inverse = DMatrix::identity(n, n);
+    inverse.as_mut_slice().chunks_exact_mut(n.max(1)).for_each(|x| solve_upper(r, n, x));
+    inverse
+}
+
+/// R with columns of length 1, and these lengths; 1 for a column of zeros.
+fn scaled(factor: &RFactor) -> (Triangular, Vec<f64>) {
+    let mut problem = factor.problem();
+    let shape = problem.shape.clone();
+    let mut squares = vec![0.0; shape.n()];
+    each_entry(&shape, &mut problem.r, |j, v| squares[j] += *v * *v);
+    let length = |square: &f64| if *square > 0.0 { square.sqrt() } else { 1.0 };
+    let lengths: Vec<f64> = squares.iter().map(length).collect();
+    each_entry(&shape, &mut problem.r, |j, v| *v /= lengths[j]);
+    (problem, lengths)
+}
+
+/// Calls `of` with the column and the entry of each place of a triangle.
+fn each_entry(shape: &Arrow, r: &mut [f64], mut of: impl FnMut(usize, &mut f64)) {
+    let (first, common) = (shape.first_common(), shape.common());
+    for (own, rows) in shape.trapezoids_mut(r, 0) {
+        let m = own.len();
+        let columns = own.chain(first..first + common);
+        for (j, column) in columns.zip(rows.chunks_exact_mut(m.max(1))) {
+            column.iter_mut().for_each(|v| of(j, v));
+        }
+    }
+    for (c, column) in shape.corner_mut(r, 0).chunks_exact_mut(common.max(1)).enumerate() {
+        column.iter_mut().for_each(|v| of(first + c, v));
+    }
+}
+
+/// What the data leave open, in columns of length 1, as [`Inverse`].
+struct Open {
+    blocks: Vec<[DMatrix<f64>; 2]>,
+    common: DMatrix<f64>,
+}
+
+/// What rows of points in columns of length 1 say and leave open.
+fn decomposed(problem: &Triangular, points: usize) -> (Inverse, Open) {
+    let shape = &problem.shape;
+    let common = shape.common();
+    let rows_with_error = points.min(ROWS_WITH_ERROR);
+    let least = |columns: usize| f64::EPSILON * rows_with_error.max(columns) as f64;
+    let mut corner = shape.corner(&problem.r, 0).to_vec();
+    // V Σ⁻¹, (Rᵇ)⁺Bᵇ and what is open of each block.
+    let mut owns = Vec::with_capacity(shape.count());
+    for (own, rows) in shape.trapezoids(&problem.r, 0) {
+        let m = own.len();
+        let border = DMatrix::from_column_slice(m, common, &rows[m * m..]);
+        let found = Decomposed::of(DMatrix::from_column_slice(m, m, &rows[..m * m]));
+        let largest = found.sigma.first().copied().unwrap_or(0.0);
+        let rank = found.rank(least(m + common) * largest);
+        let u = found.left(rank);
+        let seen = u.tr_mul(&border);
+        if rank < m {
+            let mut left = border - &u * &seen;
+            fold_few(&mut corner, common, left.as_mut_slice(), m);
+        }
+        let inverse = found.inverse(rank);
+        owns.push((&inverse * seen, found.open(rank), inverse));
+    }
+    let shared = Decomposed::of(DMatrix::from_vec(common, common, corner));
+    // The square of what each direction of the common parameters changes in all.
+    let mut reach = vec![1.0; common];
+    for (along, ..) in &owns {
+        let moved = along * &shared.v;
+        moved.column_iter().zip(&mut reach).for_each(|(c, r)| *r += c.norm_squared());
+    }
+    let is_seen =
+        |&k: &usize| shared.found && shared.sigma[k] > least(common + 1) * reach[k].sqrt();
+    let (seen, open): (Vec<usize>, Vec<usize>) = (0..common).partition(is_seen);
+    let all = shared.open(0);
+    let inverse =
+        DMatrix::from_fn(common, seen.len(), |i, c| all[(i, seen[c])] / shared.sigma[seen[c]]);
+    let beyond =
+        DMatrix::from_fn(common, open.len(), |i, c| all[(i, open[c])] / reach[open[c]].sqrt());
+    let mut found = Inverse { blocks: Vec::with_capacity(owns.len()), common: inverse };
+    let mut lost = Open { blocks: Vec::with_capacity(owns.len()), common: beyond };
+    for (along, open, own) in owns {
+        found.blocks.push([own, -(&along * &found.common)]);
+        lost.blocks.push([open, -(along * &lost.common)]);
+    }
+    (found, lost)
+}
+
+/// The square root of the largest eigenvalue of a matrix by which `step` multiplies, and the vector that belongs to it.
+fn extreme(n: usize, mut step: impl FnMut(&mut [f64])) -> (f64, Vec<f64>) {
+    // No direction of interest is orthogonal to this one but by chance.
+    let mut v: Vec<f64> = (0..n).map(|j| 1.0 + (j as f64 * 0.618_033_988_7).fract()).collect();
+    let mut size = 0.0;
+    for _ in 0..MOST_STEPS {
+        let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        v.iter_mut().for_each(|v| *v /= length);
+        let mut next = v.clone();
+        step(&mut next);
+        let found = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let still = (found - size).abs() <= STILL * found;
+        (v, size) = (next, found);
+        if still || !size.is_finite() {
+            break;
+        }
+    }
+    v.iter_mut().for_each(|v| *v /= size);
+    (size.sqrt(), v)
+}
+
+/// The condition of R, and the direction that it determines least.
+fn condition(problem: &Triangular) -> (f64, Vec<f64>) {
+    let n = problem.n();
+    let mut product = vec![0.0; n];
+    let (largest, _) = extreme(n, |v| {
+        problem.rows_times(v, |i, row, _| product[i] = row);
+        problem.columns_times(&product, |j, value| v[j] = value);
+    });
+    let (inverse, direction) = extreme(n, |v| {
+        problem.solve_transposed(v);
+        problem.solve(v);
+    });
+    (largest * inverse, direction)
+}
+
+impl Covariance {
+    pub(super) fn by_blocks(inputs: &BlockInputs<'_>) -> Covariance {
+        let BlockInputs { places, params: p, .. } = *inputs;
+        let (problem, lengths) = scaled(inputs.factor);
+        let shape = &problem.shape;
+        let (mut inverse, open) = decomposed(&problem, inputs.points);
+        let own = inverse.blocks.iter().map(|[own, _]| own.ncols());
+        let rank = own.sum::<usize>() + inverse.common.ncols();
+        let is_regular = rank == shape.n();
+        if let Some(factor) = inputs.sharpened.filter(|_| is_regular) {
+            let mut sharp = factor.problem();
+            each_entry(shape, &mut sharp.r, |j, v| *v /= lengths[j]);
+            inverse = Inverse::of(&sharp);
+        }
+        let row_error = (inputs.row_error)(rank);
+        let unit = |j: usize| places[j].1 / lengths[j];
+        let mut errors = vec![0.0; p];
+        let mut units = vec![0.0; p];
+        inputs.held.iter().for_each(|&k| errors[k] = f64::NAN);
+        let rows =
+            |blocks: &[[DMatrix<f64>; 2]], common: &DMatrix<f64>, unit: &dyn Fn(usize) -> f64| {
+                let mut all = DMatrix::zeros(p, common.ncols());
+                let mut parts = Vec::with_capacity(blocks.len());
+                let mut set = |j: usize, row: &DMatrix<f64>, i: usize| {
+                    (0..row.ncols()).for_each(|c| all[(places[j].0, c)] = row[(i, c)] * unit(j));
+                };
+                for (own, [values, border]) in shape.blocks().zip(blocks) {
+                    own.clone().enumerate().for_each(|(i, j)| set(j, border, i));
+                    let scaled = |i: usize, c: usize| values[(i, c)] * unit(own.start + i);
+                    parts.push(Block {
+                        rows: own.clone().map(|j| places[j].0).collect(),
+                        values: DMatrix::from_fn(own.len(), values.ncols(), scaled),
+                    });
+                }
+                (0..shape.common()).for_each(|i| set(shape.first_common() + i, common, i));
+                BlockMatrix::of(all, parts)
+            };
+        let unscaled = rows(&inverse.blocks, &inverse.common, &unit);
+        let null = rows(&open.blocks, &open.common, &|_| 1.0);
+        // In columns of length 1, whose squares are in range.
+        let inner = rows(&inverse.blocks, &inverse.common, &|_| 1.0);
+        for (j, &(k, column)) in places.iter().enumerate() {
+            units[k] = unit(j);
+            let is_lost = null.row(k).iter().any(|part| part.abs() > LEAST_PART);
+            let deviation = inner.row(k).iter().map(|v| v * v).sum::<f64>().sqrt();
+            errors[k] = match is_lost {
+                true => f64::INFINITY,
+                false => deviation / lengths[j] * column * row_error,
+            };
+        }
+        let (condition, weak) = match is_regular {
+            true if shape.n() == 0 => (1.0, Vec::new()),
+            true => {
+                let (condition, least) = condition(&problem);
+                (condition, vec![direction(&least, places, &lengths, false)])
+            }
+            false => (f64::INFINITY, named(&null, places, &lengths)),
+        };
+        let half = unscaled.times(row_error);
+        let matrices = OnceLock::new();
+        Covariance { errors, half, unscaled, null, units, rank, condition, weak, matrices }
+    }
+}
+
+/// A direction by its parts in columns of length 1.
+fn direction(v: &[f64], places: &[(usize, f64)], lengths: &[f64], undetermined: bool) -> Direction {
+    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let part = |(j, v): (usize, &f64)| (places[j].0, v / largest, places[j].1 / lengths[j]);
+    Direction { parts: parts(v.iter().enumerate().map(part)), undetermined }
+}
+
+/// The first of the directions that are open: those of all, then those of single blocks.
+fn named(null: &BlockMatrix, places: &[(usize, f64)], lengths: &[f64]) -> Vec<Direction> {
+    let all = null.common.column_iter().map(|column| {
+        let v: Vec<f64> = places.iter().map(|&(k, _)| column[k]).collect();
+        direction(&v, places, lengths, true)
+    });
+    let mut first = 0;
+    let own = null.blocks.iter().flat_map(|Block { rows, values }| {
+        let here = first..first + rows.len();
+        first = here.end;
+        let (places, lengths) = (&places[here.clone()], &lengths[here]);
+        let each = values.column_iter().map(|column| {
+            let v: Vec<f64> = column.iter().copied().collect();
+            direction(&v, places, lengths, true)
+        });
+        each.collect::<Vec<_>>()
+    });
+    all.chain(own).take(MOST_NAMED).collect()
+}
