@@ -21,6 +21,9 @@ use std::sync::OnceLock;
 const MOST_NAMED: usize = 20;
 /// Steps to the largest and the smallest singular value of all at most.
 const MOST_STEPS: usize = 300;
+/// An open direction is one of own parameters if these move so many times farther than the common ones. Those whose part in
+/// it is below `LEAST_PART` have errors, and must not lose what is known of them with it.
+const OUTWEIGHS: f64 = 1e4;
 /// Steps that change such a value by less than this part end.
 const STILL: f64 = 1e-9;
 
@@ -154,52 +157,102 @@ struct Open {
     common: DMatrix<f64>,
 }
 
+/// A decomposed block, and what the common parameters do to it.
+struct OwnBlock {
+    found: Decomposed,
+    border: DMatrix<f64>,
+    /// How many of its directions are seen.
+    rank: usize,
+    /// Σ⁻¹UᵀB: how far each of these moves with the common parameters.
+    moves: DMatrix<f64>,
+}
+
+impl OwnBlock {
+    /// Sees `rank` directions from now on. What its rows say beside these is joined to the corner.
+    fn see(&mut self, rank: usize, corner: &mut [f64]) {
+        let (rows, common) = self.border.shape();
+        self.rank = rank;
+        let u = self.found.left(rank);
+        self.moves = u.tr_mul(&self.border);
+        if rank < rows {
+            let mut left = &self.border - &u * &self.moves;
+            fold_few(corner, common, left.as_mut_slice(), rows);
+        }
+        for (i, mut row) in self.moves.row_iter_mut().enumerate() {
+            row /= self.found.sigma[i];
+        }
+    }
+}
+
 /// What rows of points in columns of length 1 say and leave open.
 fn decomposed(problem: &Triangular, points: usize) -> (Inverse, Open) {
     let shape = &problem.shape;
     let common = shape.common();
     let rows_with_error = points.min(ROWS_WITH_ERROR);
     let least = |columns: usize| f64::EPSILON * rows_with_error.max(columns) as f64;
-    let mut corner = shape.corner(&problem.r, 0).to_vec();
-    // V Σ⁻¹, (Rᵇ)⁺Bᵇ and what is open of each block.
-    let mut owns = Vec::with_capacity(shape.count());
-    for (own, rows) in shape.trapezoids(&problem.r, 0) {
+    let of_block = |(own, rows): (std::ops::Range<usize>, &[f64])| {
         let m = own.len();
-        let border = DMatrix::from_column_slice(m, common, &rows[m * m..]);
         let found = Decomposed::of(DMatrix::from_column_slice(m, m, &rows[..m * m]));
         let largest = found.sigma.first().copied().unwrap_or(0.0);
         let rank = found.rank(least(m + common) * largest);
-        let u = found.left(rank);
-        let seen = u.tr_mul(&border);
-        if rank < m {
-            let mut left = border - &u * &seen;
-            fold_few(&mut corner, common, left.as_mut_slice(), m);
+        let border = DMatrix::from_column_slice(m, common, &rows[m * m..]);
+        OwnBlock { found, border, rank, moves: DMatrix::zeros(0, 0) }
+    };
+    let mut blocks: Vec<OwnBlock> = shape.trapezoids(&problem.r, 0).map(of_block).collect();
+    let (shared, reach, seen, open) = loop {
+        let mut corner = shape.corner(&problem.r, 0).to_vec();
+        blocks.iter_mut().for_each(|block| block.see(block.rank, &mut corner));
+        let shared = Decomposed::of(DMatrix::from_vec(common, common, corner));
+        // The square of what each direction of the common parameters changes in all.
+        let mut reach = vec![1.0; common];
+        for block in &blocks {
+            let moved = &block.moves * &shared.v;
+            moved.column_iter().zip(&mut reach).for_each(|(c, r)| *r += c.norm_squared());
         }
-        let inverse = found.inverse(rank);
-        owns.push((&inverse * seen, found.open(rank), inverse));
-    }
-    let shared = Decomposed::of(DMatrix::from_vec(common, common, corner));
-    // The square of what each direction of the common parameters changes in all.
-    let mut reach = vec![1.0; common];
-    for (along, ..) in &owns {
-        let moved = along * &shared.v;
-        moved.column_iter().zip(&mut reach).for_each(|(c, r)| *r += c.norm_squared());
-    }
-    let is_seen =
-        |&k: &usize| shared.found && shared.sigma[k] > least(common + 1) * reach[k].sqrt();
-    let (seen, open): (Vec<usize>, Vec<usize>) = (0..common).partition(is_seen);
+        let is_seen =
+            |&k: &usize| shared.found && shared.sigma[k] > least(common + 1) * reach[k].sqrt();
+        let (seen, open): (Vec<usize>, Vec<usize>) = (0..common).partition(is_seen);
+        if !lower_ranks(&mut blocks, &shared, &reach, &open) {
+            break (shared, reach, seen, open);
+        }
+    };
     let all = shared.open(0);
     let inverse =
         DMatrix::from_fn(common, seen.len(), |i, c| all[(i, seen[c])] / shared.sigma[seen[c]]);
     let beyond =
         DMatrix::from_fn(common, open.len(), |i, c| all[(i, open[c])] / reach[open[c]].sqrt());
-    let mut found = Inverse { blocks: Vec::with_capacity(owns.len()), common: inverse };
-    let mut lost = Open { blocks: Vec::with_capacity(owns.len()), common: beyond };
-    for (along, open, own) in owns {
-        found.blocks.push([own, -(&along * &found.common)]);
-        lost.blocks.push([open, -(along * &lost.common)]);
+    let mut found = Inverse { blocks: Vec::with_capacity(blocks.len()), common: inverse };
+    let mut lost = Open { blocks: Vec::with_capacity(blocks.len()), common: beyond };
+    for OwnBlock { found: block, rank, moves, .. } in blocks {
+        let along = block.open(0).columns(0, rank) * moves;
+        found.blocks.push([block.inverse(rank), -(&along * &found.common)]);
+        lost.blocks.push([block.open(rank), -(along * &lost.common)]);
     }
     (found, lost)
+}
+
+/// A direction that is open and nearly all of which is own parameters that move far with a little of the common ones
+/// is one of their blocks: these own directions are hardly seen, and the common parameters are. Sees them no more;
+/// returns whether there are any.
+fn lower_ranks(
+    blocks: &mut [OwnBlock],
+    shared: &Decomposed,
+    reach: &[f64],
+    open: &[usize],
+) -> bool {
+    let mut lowered = false;
+    for &k in open.iter().filter(|&&k| shared.found && reach[k] > OUTWEIGHS * OUTWEIGHS) {
+        let moved = |block: &OwnBlock| &block.moves * shared.v.column(k);
+        let farthest = blocks.iter().map(|block| moved(block).amax()).fold(0.0, f64::max);
+        for block in &mut *blocks {
+            let far = moved(block).iter().position(|v| v.abs() >= 0.1 * farthest);
+            // What is seen less comes behind.
+            if let Some(first) = far.filter(|&first| first < block.rank) {
+                (block.rank, lowered) = (first, true);
+            }
+        }
+    }
+    lowered
 }
 
 /// The square root of the largest eigenvalue of a matrix by which `step` multiplies, and the vector that belongs to it.
