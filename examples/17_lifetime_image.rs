@@ -10,7 +10,7 @@
 
 mod picture;
 
-use dualfit::{BatchData, CurveFit, Data, Estimator, GlobalFit};
+use dualfit::{BatchData, CurveFit, Estimator, GlobalFit};
 use picture::Scale;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Poisson};
@@ -36,37 +36,35 @@ fn main() -> Result<(), Box<dyn Error>> {
     .estimator(Estimator::Poisson);
     let start = [("tau_free", 0.4), ("tau_bound", 3.0)]; // the amplitudes are linear
 
-    let alone = decay.fit_batch(BatchData::shared(&delays, &counts)?, start)?;
+    let pixels = BatchData::shared(&delays, &counts)?;
+    let alone = decay.fit_batch(&pixels, start)?;
     let held = alone.iter().filter(|fit| fit.at_bound().next().is_some()).count();
     println!("each pixel alone:\n{alone}  {held} of them end on a bound\n");
 
-    let pixels = counts.chunks(delays.len()).map(|counts| Data::new(&delays, counts));
-    let pixels = pixels.collect::<dualfit::Result<Vec<_>>>()?;
-    let joint = GlobalFit::new(&decay).share(["tau_free", "tau_bound"]).fit(pixels, start)?;
-    let fit = joint.fit(); // its report would list 20,000 amplitudes
+    let joint = GlobalFit::new(&decay).share(["tau_free", "tau_bound"]).over(&pixels, start)?;
+    let fit = joint.fit();
     println!("all pixels together:\n{}", fit.termination());
     println!("{} parameters, {} on a bound\n", fit.names().len(), fit.at_bound().len());
 
-    // The joint parameters: both lifetimes, then the amplitudes of pixel after pixel.
-    let all: Vec<Found> = fit.params().iter().copied().zip(fit.std_errors()).collect();
-    let (lifetimes, amplitudes) = all.split_at(2);
     let alone = |k: usize| -> Vec<Found> {
         alone.iter().map(|fit| (fit.params()[k], fit.std_errors()[k])).collect()
     };
-    let together =
-        |k: usize| -> Vec<Found> { amplitudes.iter().skip(k).step_by(2).copied().collect() };
+    let together = |name: &str| -> Vec<Found> {
+        let found = joint.param(name).zip(joint.std_error(name));
+        found.into_iter().flat_map(|(values, errors)| values.into_iter().zip(errors)).collect()
+    };
     let truth = |k: usize| -> Vec<f64> { truth.iter().map(|pixel| pixel[k]).collect() };
 
     println!("lifetime in ns   one pixel: scatter   error bar   all pixels          truth");
     for (k, truth) in LIFETIMES.into_iter().enumerate() {
         let [scatter, bar, _] = compared(&alone(k), &vec![truth; SIDE * SIDE]);
-        let (value, error) = lifetimes[k];
+        let (value, error) = (fit.params()[k], fit.std_errors()[k]);
         print!("{:<17}{scatter:>18.3}{bar:>12.3}", fit.names()[k]);
         println!("   {value:.4} ± {error:.4}{truth:>9}");
     }
     println!("\nphotons in a bin        scatter   error bar   the truth is within it");
     for (name, k) in [("free", 0), ("bound", 1)] {
-        for (how, found) in [("alone", alone(2 + k)), ("together", together(k))] {
+        for (how, found) in [("alone", alone(2 + k)), ("together", together(name))] {
             let [scatter, bar, within] = compared(&found, &truth(k));
             println!("{name:<8}{how:<12}{scatter:>11.2}{bar:>12.2}{within:>15.1} %");
         }
@@ -76,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scale = Scale { map: colorous::VIRIDIS, range: [0.0, 24.0] };
     for (name, map) in [
         ("lifetimes_alone.png", values(alone(3))),
-        ("lifetimes_joint.png", values(together(1))),
+        ("lifetimes_joint.png", values(together("bound"))),
         ("lifetimes_truth.png", truth(1)),
     ] {
         let mut image = picture::draw(&map, SIDE, 5, &scale);

@@ -74,6 +74,14 @@ fn of_parameters() -> Vec<Error> {
         .into(),
         TieError::DiffersBetweenSets { name: name() }.into(),
         GlobalError::InSet { set: 2, error: Box::new(Error::NoParameters) }.into(),
+        GlobalError::BadSets { bad: vec![2, 7], sets: 9, error: Box::new(Error::NoParameters) }
+            .into(),
+        GlobalError::BadSets {
+            bad: (1..=12).collect(),
+            sets: 12,
+            error: Box::new(Error::NoParameters),
+        }
+        .into(),
         GlobalError::NoSets.into(),
         GlobalError::Differs { set: 2, what: "its loss", remedy: "set one" }.into(),
         WorkerError { worker: 2, message: own("it has another model") }.into(),

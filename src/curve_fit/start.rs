@@ -10,7 +10,7 @@ use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::names::position;
 use crate::error::{Error, Result, StartError, TieError};
-use crate::fit::engine::{Request, Spent};
+use crate::fit::engine::{Request, Spent, error_at_start};
 use crate::fit::linear_start::solved;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
@@ -97,14 +97,18 @@ impl CurveFit {
         if let Start::Values(values) = start {
             return Ok(CompleteStart::given(self.checked_start(values)?));
         }
-        let _span = span!(DEBUG, "start", points = points.used);
-        let finder = Finder::new(self, start)?;
-        if finder.given.iter().all(Option::is_some) {
-            return Ok(CompleteStart::given(finder.begin(points)?.values));
-        }
-        let begun = Instant::now();
-        let found = finder.solved(finder.begin(points)?, points)?;
-        Ok(CompleteStart { took: begun.elapsed(), ..found })
+        Finder::new(self, start)?.found(points)
+    }
+
+    /// # Errors
+    /// [`Error::ModelNonFiniteAtStart`] and the like.
+    pub(super) fn check_value(&self, start: &[f64], points: &Points<'_>) -> Result<()> {
+        let ready = self.ready(&self.free_positions())?;
+        let prepared = ready.prepared(&points.x_sigma)?;
+        let bad = Cpu::new(&prepared, points, Loss::Linear, start).first_bad_point(start);
+        bad.map_or(Ok(()), |bad| {
+            Err(error_at_start(&ready.model, &self.names, &prepared.free, start, bad))
+        })
     }
 
     /// The values that are given by name.
@@ -178,11 +182,14 @@ pub(super) struct Finder<'c> {
     curve: &'c CurveFit,
     /// What is given of a start, or follows from bounds and ties.
     given: Vec<Option<f64>>,
-    /// What is solved for, by which parameters have a guess.
-    solvers: Mutex<HashMap<Vec<bool>, Arc<Solver>>>,
+    solvers: Arc<Solvers>,
     /// Whether passes are left to the calling thread.
     pub(super) on_one_thread: bool,
 }
+
+/// What is solved for, by which parameters move and which have a guess.
+#[derive(Default)]
+pub(super) struct Solvers(Mutex<HashMap<(Vec<usize>, Vec<bool>), Arc<Solver>>>);
 
 /// Parameters in which the model is linear.
 struct Solver {
@@ -203,6 +210,15 @@ impl<'c> Finder<'c> {
     /// # Errors
     /// What is wrong with what `start` says by name.
     pub(super) fn new(curve: &'c CurveFit, start: &Start) -> Result<Finder<'c>> {
+        Finder::sharing(curve, start, &Arc::default())
+    }
+
+    /// As [`new`](Self::new), beside others of the same model.
+    pub(super) fn sharing(
+        curve: &'c CurveFit,
+        start: &Start,
+        solvers: &Arc<Solvers>,
+    ) -> Result<Finder<'c>> {
         let mut given = curve.given(start)?;
         for (i, value) in given.iter_mut().enumerate() {
             let (lower, upper) = curve.bounds[i];
@@ -213,7 +229,22 @@ impl<'c> Finder<'c> {
                 _ => {}
             }
         }
-        Ok(Finder { curve, given, solvers: Mutex::default(), on_one_thread: false })
+        Ok(Finder { curve, given, solvers: solvers.clone(), on_one_thread: false })
+    }
+
+    /// A complete start of the fit of these points.
+    ///
+    /// # Errors
+    /// Those of [`begin`](Self::begin) and [`solved`](Self::solved).
+    pub(super) fn found(&self, points: &Points<'_>) -> Result<CompleteStart> {
+        let _span = span!(DEBUG, "start", points = points.used);
+        let given: Option<Vec<f64>> = self.given.iter().copied().collect();
+        if let Some(values) = given {
+            return Ok(CompleteStart::given(self.curve.completed(values)?));
+        }
+        let begun = Instant::now();
+        let found = self.solved(self.begin(points)?, points)?;
+        Ok(CompleteStart { took: begun.elapsed(), ..found })
     }
 
     /// What is given and guessed, and which parameters are to be solved for.
@@ -291,10 +322,12 @@ impl<'c> Finder<'c> {
 
     /// What is solved for of `moving` parameters, of which those that are `known` have a guess.
     fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
-        let mut solvers = lock(&self.solvers);
-        if let Some(solver) = solvers.get(&known) {
+        let mut solvers = lock(&self.solvers.0);
+        let key = (moving.to_vec(), known);
+        if let Some(solver) = solvers.get(&key) {
             return Ok(solver.clone());
         }
+        let known = &key.1;
         // Where two exclude each other, the one without a guess needs the solve more.
         let linear = self.curve.linear_among(moving, |i| usize::from(known[i]))?;
         let unused = self.curve.unused(&self.curve.effective_model()?, &[])?;
@@ -302,7 +335,7 @@ impl<'c> Finder<'c> {
         let fixed = (0..known.len()).map(|i| !solved.contains(&i)).collect();
         let curve = CurveFit { fixed, ..self.curve.plain() }.changed();
         let solver = Arc::new(Solver { linear, solved, curve });
-        solvers.insert(known, solver.clone());
+        solvers.insert(key, solver.clone());
         Ok(solver)
     }
 }

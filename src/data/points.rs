@@ -7,7 +7,7 @@ use super::overview::Overview;
 use super::scaling::{
     Largest, Tally, exponent, finite, is_ordinary, largest, unit_of, unit_of_exponent,
 };
-use super::sigma::{Spread, Weights};
+use super::sigma::{Spread, Weights, is_deviation};
 use super::summary::{Moments, in_chunks};
 use super::values::Values;
 use super::x_sigma::XSigma;
@@ -107,16 +107,7 @@ impl<'a> Points<'a> {
     /// [`Error::NonFinite`], [`Error::SigmaNotPositive`], [`Error::EmptyData`],
     /// [`Error::NoEffectiveData`] or [`Error::CovarianceNotPositiveDefinite`].
     pub(crate) fn validate(data: &Data<'a>) -> Result<Points<'a>> {
-        Points::check(Given {
-            columns: ColumnList::Owned(data.columns.clone()),
-            y: data.y,
-            sigma: data.sigma,
-            mask: data.mask,
-            missing: data.missing,
-            infinite_x: data.infinite_x,
-            x_sigma: data.x_sigma.clone(),
-            known_x: false,
-        })
+        Points::check(data.given())
     }
 
     /// Of data whose lengths agree, as if every point counted and were of ordinary size.
@@ -184,6 +175,11 @@ impl<'a> Points<'a> {
     /// 65,536 points that are all right.
     pub(crate) fn check(data: Given<'a>) -> Result<Points<'a>> {
         let (known_x, missing) = (data.known_x, data.missing);
+        if let Weights::Constant(value) = data.sigma
+            && !is_deviation(value)
+        {
+            return Err(Error::SigmaNotPositive { index: 0, value });
+        }
         let mut points = Points::unchecked(data);
         let plain = if points.mask.is_none() { points.plain(known_x) } else { None };
         if plain.is_none() {

@@ -113,6 +113,19 @@ pub enum GlobalError {
         /// What is wrong with it.
         error: Box<Error>,
     },
+    /// Several sets cannot be fitted.
+    #[error(
+        "{} of {sets} sets cannot be fitted: {}; set {}: {error}; mend them, or leave them out by GlobalFit::leave_out_bad_sets",
+        bad.len(), listed(bad), bad.first().unwrap_or(&0)
+    )]
+    BadSets {
+        /// These sets, counted from 1.
+        bad: Vec<usize>,
+        /// How many sets there are.
+        sets: usize,
+        /// What is wrong with the first of them.
+        error: Box<Error>,
+    },
     /// There are no sets.
     #[error("there is no set of points; give at least one")]
     NoSets,
@@ -191,6 +204,16 @@ pub enum ModelError {
         /// What is possible.
         most: usize,
     },
+}
+
+/// Numbers of sets, the first of many.
+fn listed(sets: &[usize]) -> String {
+    const MOST: usize = 10;
+    let shown: Vec<String> = sets.iter().take(MOST).map(usize::to_string).collect();
+    match sets.len().saturating_sub(MOST) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 fn likely(nearest: &Option<&'static str>) -> String {

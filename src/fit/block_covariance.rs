@@ -125,7 +125,7 @@ fn upper_inverse(r: &[f64], n: usize) -> DMatrix<f64> {
 }
 
 /// R with columns of length 1, and these lengths; 1 for a column of zeros.
-fn scaled(factor: &RFactor) -> (Triangular, Vec<f64>) {
+pub(super) fn scaled(factor: &RFactor) -> (Triangular, Vec<f64>) {
     let mut problem = factor.problem();
     let shape = problem.shape.clone();
     let mut squares = vec![0.0; shape.n()];

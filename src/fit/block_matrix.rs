@@ -55,6 +55,7 @@ impl BlockMatrix {
         }
     }
 
+    #[cfg(feature = "serde")]
     pub(crate) fn is_finite(&self) -> bool {
         let parts = self.blocks.iter().map(|block| &block.values).chain([&self.common]);
         parts.flat_map(DMatrix::iter).all(|v| v.is_finite())

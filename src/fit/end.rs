@@ -1,7 +1,7 @@
 //! What the end of a search is worth: the triangular factor for the covariance, active bounds, and how many
 //! points count.
 
-use super::block_covariance::BlockInputs;
+use super::block_covariance::{BlockInputs, scaled};
 use super::covariance::{Covariance, CovarianceInputs, kept};
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
@@ -13,7 +13,11 @@ use crate::solver::linear_model::LinearModel;
 use crate::solver::outcome::{Failure, Fault, Outcome};
 use crate::solver::patience::Stop;
 use crate::solver::task::Problem;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Condition from which on columns all but coincide, and up to which they do not quite.
+const COINCIDING: Range<f64> = 1e12..1e15;
 
 /// The end of a search. Arrays have one value per free parameter.
 pub(crate) struct End {
@@ -63,6 +67,18 @@ impl End {
     /// Free parameters that no bound holds.
     pub(crate) fn number_estimated(&self) -> usize {
         self.estimated.iter().filter(|&&estimated| estimated).count()
+    }
+
+    /// Whether columns of the Jacobian all but coincide, by an estimate of its condition: how much a vector grows that R⁻¹
+    /// has been prepared for by R⁻ᵀ (Golub and Van Loan, section 3.5.4).
+    pub(super) fn coincides(&self) -> bool {
+        let (problem, _) = scaled(&self.factor);
+        let length = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let mut grown = vec![1.0; problem.n()];
+        problem.solve_transposed(&mut grown);
+        let before = length(&grown);
+        problem.solve(&mut grown);
+        COINCIDING.contains(&(length(&grown) / before))
     }
 
     /// Whether the points determine all parameters that no bound holds.

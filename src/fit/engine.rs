@@ -207,7 +207,7 @@ impl Request<'_> {
     }
 
     /// The points as a stage of a search, or whoever asks, sees them.
-    pub(super) fn evaluator<'e>(&'e self, view: View<'e>) -> Result<Box<dyn Evaluator + 'e>> {
+    pub(super) fn evaluator<'e>(&'e self, view: View<'e>) -> Result<Box<dyn Evaluator + Send + 'e>> {
         let stopper = self.observer.as_ref().map(|observer| observer as &dyn Stopper);
         let patience = Patience { until: view.until, stopper };
         let (model, on_one_thread) = (self.prepared, self.on_one_thread);
@@ -238,26 +238,9 @@ impl Request<'_> {
 
     /// The error that a user should see for a failure of the solver.
     pub(crate) fn refused(&self, failure: Failure) -> Error {
-        let variables = |x: &[f64]| {
-            let names: Vec<String> = match self.model {
-                Model::Traced(program) => program.columns.clone(),
-                Model::Native(_) => crate::model::program::default_columns(x.len()),
-            };
-            NamedValues::new(&names, x)
-        };
         match failure {
-            Failure::Start(BadPoint { index, x, value, partial }) => {
-                let (point, params) = (variables(&x), NamedValues::new(self.names, &self.start));
-                match partial {
-                    None if value.is_finite() => {
-                        Error::ModelNotPositiveAtStart { index, point, value, params }
-                    }
-                    None => Error::ModelNonFiniteAtStart { index, point, value, params },
-                    Some(j) => {
-                        let name = self.names[self.prepared.free[j]].clone();
-                        Error::PartialNonFiniteAtStart { name, index, point, value, params }
-                    }
-                }
+            Failure::Start(bad) => {
+                error_at_start(self.model, self.names, &self.prepared.free, &self.start, bad)
             }
             Failure::Overflow => {
                 Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
@@ -269,7 +252,9 @@ impl Request<'_> {
             Failure::Backend(Fault::Panicked { message, point, params }) => {
                 let params = NamedValues::new(self.names, &params);
                 let place = match point {
-                    Some((index, x)) => format!("point {index} ({}) for {params}", variables(&x)),
+                    Some((index, x)) => {
+                        format!("point {index} ({}) for {params}", variables(self.model, &x))
+                    },
                     None => format!("all points for {params}"),
                 };
                 Error::ModelPanicked { message, place }
@@ -291,4 +276,31 @@ impl PointSource for Request<'_> {
     fn rough_arithmetic(&self) -> Arithmetic {
         self.supply.rough_arithmetic()
     }
+}
+
+/// Where the model or a partial by one of the `free` parameters has no value at the start.
+pub(crate) fn error_at_start(
+    model: &Model,
+    names: &[String],
+    free: &[usize],
+    start: &[f64],
+    BadPoint { index, x, value, partial }: BadPoint,
+) -> Error {
+    let (point, params) = (variables(model, &x), NamedValues::new(names, start));
+    match partial {
+        None if value.is_finite() => Error::ModelNotPositiveAtStart { index, point, value, params },
+        None => Error::ModelNonFiniteAtStart { index, point, value, params },
+        Some(j) => {
+            let name = names[free[j]].clone();
+            Error::PartialNonFiniteAtStart { name, index, point, value, params }
+        }
+    }
+}
+
+fn variables(model: &Model, x: &[f64]) -> NamedValues {
+    let names: Vec<String> = match model {
+        Model::Traced(program) => program.columns.clone(),
+        Model::Native(_) => crate::model::program::default_columns(x.len()),
+    };
+    NamedValues::new(&names, x)
 }

@@ -130,7 +130,7 @@ impl Execution {
         cpu: Cpu<'e>,
         points: &'e Points<'e>,
         (loss, arithmetic): (Loss, Arithmetic),
-    ) -> Result<Box<dyn Evaluator + 'e>> {
+    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
         match &self.device {
             Some(on) => match on.passes(points, (loss, arithmetic), Leaves::SEGMENTS) {
                 Ok(passes) => Ok(Box::new(WithCpuFallback::new(passes, cpu, on.loaded.take_over))),
@@ -145,7 +145,7 @@ impl Execution {
 }
 
 /// The points, correlated or not, on the CPU.
-pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evaluator + 'e> {
+pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evaluator + Send + 'e> {
     match &points.correlation {
         Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
         None => Box::new(cpu),

@@ -58,7 +58,7 @@ impl<P> WithPriors<'_, P> {
     }
 }
 
-impl<'p, P: DerefMut<Target = dyn Evaluator + 'p>> Evaluator for WithPriors<'_, P> {
+impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         self.points.normal(params, columns, out)?;
         for Row { column, residual } in self.rows(params, columns) {

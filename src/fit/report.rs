@@ -11,6 +11,9 @@ use std::fmt;
 const WEAK_CORRELATION: f64 = 0.1;
 /// Correlations printed at most; the strongest come first.
 const MOST_CORRELATIONS: usize = 12;
+/// Rows of a table, and warnings, printed at most. Of a joint fit the first set's parameters come first, the shared
+/// ones among them.
+pub(crate) const MOST_ROWS: usize = 60;
 
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,9 +27,10 @@ impl fmt::Display for Fit {
         if !self.warnings.is_empty() {
             writeln!(f)?;
         }
-        for warning in &self.warnings {
+        for warning in self.warnings.iter().take(MOST_ROWS) {
             writeln!(f, "warning: {warning}")?;
         }
+        more(f, self.warnings.len(), "warnings")?;
         writeln!(f)?;
         self.computation_line(f)
     }
@@ -34,13 +38,14 @@ impl fmt::Display for Fit {
 
 impl Fit {
     fn parameter_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name_width = self.names.iter().map(|n| n.chars().count()).max().unwrap_or(0).max(9);
+        let shown = self.names.iter().take(MOST_ROWS);
+        let name_width = shown.map(|n| n.chars().count()).max().unwrap_or(0).max(9);
         writeln!(
             f,
             "{:<name_width$}  {:>14}    {:>12}  {:>10}  {:>12}",
             "parameter", "value", "std. error", "relative", "start"
         )?;
-        for (i, name) in self.names.iter().enumerate() {
+        for (i, name) in self.names.iter().enumerate().take(MOST_ROWS) {
             let (value, error) = (self.params[i], self.covariance.errors[i]);
             let start = trimmed(self.start[i]);
             write!(f, "{name:<name_width$}  {:>14}", significant(value, 8))?;
@@ -49,6 +54,7 @@ impl Fit {
                 continue;
             }
             match (self.fixed[i], self.at_bound[i]) {
+                (true, _) if value.is_nan() => writeln!(f, "    {:>12}", "left out")?,
                 (true, _) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "fixed", "")?,
                 (_, Some(_)) => writeln!(f, "    {:>12}  {:>10}  {start:>12}", "at bound", "")?,
                 _ if error == f64::INFINITY => {
@@ -67,7 +73,7 @@ impl Fit {
                 }
             }
         }
-        Ok(())
+        more(f, self.names.len(), "parameters")
     }
 
     /// What was asked for besides, if anything, and an empty line.
@@ -75,14 +81,15 @@ impl Fit {
         if self.derived.is_empty() {
             return Ok(());
         }
-        let widths = self.derived.iter().map(|d| d.name.chars().count());
+        let widths = self.derived.iter().take(MOST_ROWS).map(|d| d.name.chars().count());
         let width = widths.max().unwrap_or(0).max(9);
         writeln!(f, "{:<width$}  {:>14}    {:>12}", "derived", "value", "std. error")?;
-        for Derived { name, value, std_error } in &self.derived {
+        for Derived { name, value, std_error } in self.derived.iter().take(MOST_ROWS) {
             let (shown, error) = (significant(*value, 8), error_cell(*std_error));
             let error = if value.is_finite() { error } else { format!("  {:>12}", "not finite") };
             writeln!(f, "{name:<width$}  {shown:>14}  {error}")?;
         }
+        more(f, self.derived.len(), "derived quantities")?;
         writeln!(f)
     }
 
@@ -173,8 +180,10 @@ impl Fit {
     }
 
     fn correlation_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let correlation = self.covariance.correlation();
-        let n = self.names.len();
+        // Of those that the table shows.
+        let shown: Vec<usize> = (0..self.names.len().min(MOST_ROWS)).collect();
+        let correlation = self.covariance.correlations(&shown);
+        let n = shown.len();
         let mut pairs: Vec<(usize, usize, f64)> = (0..n)
             .flat_map(|j| (0..j).map(move |i| (i, j)))
             .map(|(i, j)| (i, j, correlation[(i, j)]))
@@ -212,6 +221,14 @@ impl Fit {
             ms(s.solve_seconds),
             ms(s.covariance_seconds)
         )
+    }
+}
+
+/// Says how many of so many are not printed, if any.
+fn more(f: &mut fmt::Formatter<'_>, count: usize, what: &str) -> fmt::Result {
+    match count.saturating_sub(MOST_ROWS) {
+        0 => Ok(()),
+        left => writeln!(f, "and {left} more {what}"),
     }
 }
 

@@ -18,6 +18,8 @@ use crate::solver::termination::Termination;
 const CREEPING: f64 = 1e-6;
 /// How far from a bound, on the way to the start, the cost is looked at to see whether it rises.
 const INSIDE: f64 = 1e-2;
+/// Held parameters at which that is looked at, each by a pass.
+const MOST_HELD: usize = 64;
 /// A cost that is no higher but for rounding, of sums of any length.
 const SAME: f64 = 1e-9;
 
@@ -26,18 +28,24 @@ impl Workspace {
     pub(super) fn has_another_way(&self, rules: &Rules<'_>) -> bool {
         use Termination::{AllFixed, Stopped, TimeLimit};
         let end = self.outcome();
-        let ended = end.termination.is_converged()
+        let ended = (end.termination.is_converged() && !self.coincides)
             || matches!(end.termination, Stopped | TimeLimit | AllFixed);
         !ended
             && !rules.options.is_limited()
             && (!rules.linear.is_empty() || self.on_bounds().is_some())
     }
 
+    /// Whether it is looked at if terms coincide at the end: two terms that become equal are a place where the sets of a
+    /// joint fit stop, each by a little, and where a search in the nonlinear parameters alone finds a way.
+    pub(super) fn may_coincide(&self, rules: &Rules<'_>) -> bool {
+        !self.problem.shape.is_full() && !rules.linear.is_empty() && !rules.options.is_limited()
+    }
+
     /// Makes the search once more; the better end is left as the outcome, with the work of all.
     pub(super) fn restart(&mut self, rules: &Rules<'_>, source: &dyn PointSource) {
         let rules = Rules { refined: false, ..*rules };
         let start = self.problem.start.clone();
-        let mut best = self.outcome().clone();
+        let (mut best, coincides) = (self.outcome().clone(), self.coincides);
         if let Some(from) = self.on_bounds()
             && let Some(second) = self.from(&rules, source, &from)
         {
@@ -45,13 +53,15 @@ impl Workspace {
                 second.termination.is_converged() && second.cost <= best.cost * (1.0 + SAME);
             best = if arrived { counting(second, &best, 0) } else { counting(best, &second, 0) };
         }
-        if !best.termination.is_converged()
+        if (!best.termination.is_converged() || coincides)
             && !rules.linear.is_empty()
             && let Some((from, passes)) = self.projected(&rules, source, &start)
             && let Some(second) = self.from(&rules, source, &from)
         {
             let worth = |end: &Outcome| (!end.termination.is_converged(), end.cost);
-            best = match worth(&second) < worth(&best) {
+            // An end at which nothing coincides must be better by more than rounding.
+            let bar = if coincides { 1.0 - SAME } else { 1.0 };
+            best = match worth(&second) < (worth(&best).0, bar * best.cost) {
                 true => counting(second, &best, passes),
                 false => counting(best, &second, passes),
             };
@@ -111,7 +121,7 @@ impl Workspace {
     pub(super) fn rises_from_bounds(&self, points: &mut dyn Evaluator) -> bool {
         let (end, problem) = (self.outcome(), &self.problem);
         let ones = vec![1.0; problem.free.len()];
-        let mut normal = Normal::zero(ones.len());
+        let mut normal = Normal::shaped(&problem.shape);
         let mut rises = |k: usize| {
             let mut inside = end.params.clone();
             inside[k] += INSIDE * (problem.start[k] - inside[k]);
@@ -121,7 +131,8 @@ impl Workspace {
                 && normal.cost > end.cost
         };
         let held = problem.free.iter().zip(&self.end.sides).filter(|(_, side)| side.is_some());
-        held.map(|(&k, _)| k).all(&mut rises)
+        let held: Vec<usize> = held.map(|(&k, _)| k).collect();
+        held.len() <= MOST_HELD && held.into_iter().all(&mut rises)
     }
 }
 

@@ -106,6 +106,8 @@ pub(crate) struct Workspace {
     /// What parameters did at the start of the first stage.
     effects: Vec<f64>,
     retried: bool,
+    /// Whether columns of the Jacobian all but coincide where the search converged.
+    pub(super) coincides: bool,
     /// The normal equations where the stage begins, in columns without factors.
     known: Normal,
     ones: Vec<f64>,
@@ -124,6 +126,7 @@ impl Workspace {
             has_before: false,
             effects: Vec::with_capacity(n),
             retried: false,
+            coincides: false,
             known: Normal::shaped(shape),
             ones: vec![1.0; n],
             start: Vec::with_capacity(params),
@@ -220,6 +223,7 @@ impl Workspace {
     /// Before another fit.
     pub(super) fn forget_stages(&mut self) {
         (self.work, self.retried, self.has_before) = (Work::default(), false, false);
+        self.coincides = false;
         self.end.forget();
     }
 
@@ -441,8 +445,8 @@ impl Workspace {
         self.end.analyse_without_points(&self.problem, &self.minimiser.ends.best)
     }
 
-    /// Whether the end is what it seems: converged only if the loss lets enough points count there, and
-    /// degenerate only if the cost does not rise from every bound that took a parameter its effect.
+    /// Whether the end is what it seems: converged only if the loss lets enough points count there, not where terms
+    /// coincide if there is a better way, and degenerate only if the cost does not rise from every bound that took a parameter its effect.
     pub(super) fn judge(
         &mut self,
         rules: &Rules<'_>,
@@ -454,6 +458,10 @@ impl Workspace {
             let counting = (self.end.weight, self.problem.points);
             let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
             self.outcome_mut().termination = reason;
+        }
+        if reason.is_converged() && self.may_coincide(rules) {
+            self.analyse(points)?;
+            self.coincides = self.end.coincides();
         }
         if reason == Termination::Degenerate {
             self.analyse(points)?;

@@ -10,7 +10,6 @@
 
 use super::linear_start::stepped;
 use super::search::Rules;
-use crate::normal::small::fold_few;
 use crate::normal::{Arrow, RFactor, Summary, Triangular};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::minimise::evaluate;
@@ -20,6 +19,8 @@ use crate::solver::outcome::{Failure, Outcome};
 use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
 use crate::solver::trust_region::{TrustRegion, scaled_norm};
+use std::collections::HashSet;
+use std::ops::Range;
 
 /// Trial points at most.
 const MOST_TRIALS: usize = 300;
@@ -38,8 +39,19 @@ pub(super) fn projected(
 ) -> Result<(Vec<f64>, usize), Failure> {
     let options = Options::default();
     let there = evaluate(points, &Task::new(problem, &options), Termination::MaxEvaluations)?;
-    let is_linear = |&j: &usize| rules.linear.contains(&problem.free[j]);
-    let (first, second): (_, Vec<usize>) = (0..problem.free.len()).partition(is_linear);
+    let linear: HashSet<usize> = rules.linear.iter().copied().collect();
+    let shape = &problem.shape;
+    let is_own = |j: usize| shape.is_full() || j < shape.first_common();
+    let is_linear = |j: &usize| is_own(*j) && linear.contains(&problem.free[*j]);
+    let corner = shape.first_common()..shape.n();
+    let groups = shape.blocks().chain([corner]);
+    let groups: Vec<[Vec<usize>; 2]> = groups
+        .map(|group| {
+            let (first, second) = group.partition(is_linear);
+            [first, second]
+        })
+        .collect();
+    let second: Vec<usize> = groups.iter().flat_map(|[_, second]| second).copied().collect();
     let size = |&j: &usize| rules.scales[problem.free[j]] / there.columns[j];
     let sizes = second.iter().map(size).collect();
     let observer = rules.observer;
@@ -47,7 +59,7 @@ pub(super) fn projected(
         evaluator: points,
         problem,
         there,
-        first,
+        groups,
         second,
         sizes,
         passes: 1,
@@ -62,9 +74,9 @@ struct ProjectedSearch<'a> {
     problem: &'a Problem,
     /// The start, and the powers of two of the columns.
     there: Outcome,
-    /// Which free parameters are linear.
-    first: Vec<usize>,
-    /// Which are not.
+    /// Of each block, and of those without one, which free parameters are linear, and which are not.
+    groups: Vec<[Vec<usize>; 2]>,
+    /// All that are not.
     second: Vec<usize>,
     /// Their typical sizes in the units of their columns, NaN where they are not known.
     sizes: Vec<f64>,
@@ -85,7 +97,7 @@ impl ProjectedSearch<'_> {
         let start = self.there.params.clone();
         let Some(mut best) = self.solved(start.clone()) else { return start };
         let m = self.second.len();
-        let mut region = TrustRegion::new(&Arrow::full(m));
+        let mut region = TrustRegion::new(&best.step.shape);
         let mut scale = vec![0.0; m];
         self.rescale(&mut scale, &best.params);
         let (mut delta, mut damping) = (vec![0.0; m], 0.0);
@@ -154,49 +166,100 @@ impl ProjectedSearch<'_> {
         displaced
     }
 
-    /// The factor of [L N r]: its columns in this order.
+    /// The factor of [L N r] by groups, the columns of each in this order.
     fn factor(&mut self, params: &[f64]) -> Option<RFactor> {
-        let n = self.problem.free.len();
-        let mut given = RFactor::zero(n);
+        let mut given = RFactor::shaped(&self.problem.shape);
         self.passes += 1;
         self.evaluator.factor(params, &self.there.columns, &mut given).ok()?;
-        if !given.is_finite() {
-            return None;
-        }
-        let order = self.first.iter().chain(&self.second).copied().chain([n]);
-        let mut rows = vec![0.0; (n + 1) * (n + 1)];
-        for (c, j) in order.enumerate() {
-            (0..=j).for_each(|i| rows[c * (n + 1) + i] = given.at(i, j));
-        }
-        let mut ordered = RFactor::zero(n);
-        fold_few(&mut ordered.r, n + 1, &mut rows, n + 1);
-        Some(ordered)
+        let order: Vec<usize> = self.groups.iter().flatten().flatten().copied().collect();
+        given.is_finite().then(|| given.kept(&order))
     }
 
     /// The linear parameters solved for; `None` where the model has no finite value.
-    fn solved(&mut self, params: Vec<f64>) -> Option<Solved> {
-        let (l, n) = (self.first.len(), self.problem.free.len());
+    fn solved(&mut self, mut params: Vec<f64>) -> Option<Solved> {
         let whole = self.factor(&params)?;
-        let mut part = RFactor::zero(l);
-        for i in 0..l {
-            (i..l).for_each(|j| part.r[j * (l + 1) + i] = whole.at(i, j));
-            part.r[l * (l + 1) + i] = whole.at(i, n);
-        }
-        let free: Vec<usize> = self.first.iter().map(|&j| self.problem.free[j]).collect();
-        let columns: Vec<f64> = self.first.iter().map(|&j| self.there.columns[j]).collect();
-        let mut params = stepped(params, &columns, &free, &part);
-        for &k in &free {
-            params[k] = params[k].clamp(self.problem.bounds[k].0, self.problem.bounds[k].1);
+        for ([first, _], rows) in self.groups.iter().zip(groups_of(&whole)) {
+            let free: Vec<usize> = first.iter().map(|&j| self.problem.free[j]).collect();
+            let columns: Vec<f64> = first.iter().map(|&j| self.there.columns[j]).collect();
+            params = stepped(params, &columns, &free, &rows.linear(first.len()));
+            for &k in &free {
+                params[k] = params[k].clamp(self.problem.bounds[k].0, self.problem.bounds[k].1);
+            }
         }
         let there = self.factor(&params)?;
-        let m = n - l;
-        let mut r = vec![0.0; m * m];
-        for j in 0..m {
-            (0..=j).for_each(|i| r[j * m + i] = there.at(l + i, l + j));
+        let cost = 0.5 * groups_of(&there).map(|rows| rows.square_of_residuals()).sum::<f64>();
+        cost.is_finite().then(|| Solved { params, cost, step: self.nonlinear(&there) })
+    }
+
+    /// R₂₂ and z₂ of a factor.
+    fn nonlinear(&self, whole: &RFactor) -> Triangular {
+        let counts = self.groups.iter().map(|[_, second]| second.len());
+        let (blocks, common) = (counts.clone().take(self.groups.len() - 1), counts.last());
+        let shape = Arrow::of(blocks, common.unwrap_or(0));
+        let mut step = Triangular::zero(&shape);
+        let mut given = groups_of(whole).zip(&self.groups);
+        let Triangular { r, z, .. } = &mut step;
+        for ((own, to), (rows, [first, _])) in shape.trapezoids_mut(r, 0).zip(&mut given) {
+            rows.below(first.len(), to, &mut z[own]);
         }
-        let z = (0..m).map(|i| there.at(l + i, n)).collect();
-        let cost = 0.5 * (0..=n).map(|i| there.at(i, n).powi(2)).sum::<f64>();
-        let step = Triangular { shape: Arrow::full(m), r, z };
-        cost.is_finite().then_some(Solved { params, cost, step })
+        for (rows, [first, _]) in given {
+            let z = &mut z[shape.first_common()..];
+            rows.below(first.len(), shape.corner_mut(r, 0), z);
+        }
+        step
+    }
+}
+
+/// Rows of a factor: those of a block, or of the corner.
+struct Rows<'f> {
+    /// Column-major.
+    r: &'f [f64],
+    /// Of a column.
+    height: usize,
+    /// Rows above that of what no parameter can fit.
+    m: usize,
+}
+
+/// The blocks of a factor, then its corner.
+fn groups_of(factor: &RFactor) -> impl Iterator<Item = Rows<'_>> {
+    let (blocks, corner) = factor.parts();
+    let n = factor.arrow().common();
+    let block = |(own, r): (Range<usize>, _)| Rows { r, height: own.len(), m: own.len() };
+    blocks.map(block).chain([Rows { r: corner, height: n + 1, m: n }])
+}
+
+impl Rows<'_> {
+    fn at(&self, i: usize, j: usize) -> f64 {
+        self.r[j * self.height + i]
+    }
+
+    /// The column of residuals.
+    fn last(&self) -> usize {
+        (self.r.len() / self.height.max(1)).saturating_sub(1)
+    }
+
+    fn square_of_residuals(&self) -> f64 {
+        (0..self.height).map(|i| self.at(i, self.last()).powi(2)).sum()
+    }
+
+    /// The factor of the first l columns and the residuals.
+    fn linear(&self, l: usize) -> RFactor {
+        let mut part = RFactor::zero(l);
+        for i in 0..l {
+            (i..l).for_each(|j| part.r[j * (l + 1) + i] = self.at(i, j));
+            part.r[l * (l + 1) + i] = self.at(i, self.last());
+        }
+        part
+    }
+
+    /// Writes what is below the first l rows, but for the first l columns: its triangle, what stands beside it, and its
+    /// residuals.
+    fn below(&self, l: usize, r: &mut [f64], z: &mut [f64]) {
+        let m = self.m - l;
+        for (j, column) in (l..self.last()).zip(r.chunks_exact_mut(m.max(1))) {
+            let rows = if j < self.m { l..j + 1 } else { l..self.m };
+            rows.for_each(|i| column[i - l] = self.at(i, j));
+        }
+        (0..m).for_each(|i| z[i] = self.at(l + i, self.last()));
     }
 }

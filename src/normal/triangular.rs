@@ -54,31 +54,42 @@ impl Triangular {
 
     /// Whether R can be solved with: no column lies within rounding in the span of those before it.
     pub(crate) fn is_regular(&self) -> bool {
-        let common = self.shape.common();
         if self.shape.is_full() {
-            return small::is_regular(&self.r, common);
+            return small::is_regular(&self.r, self.shape.common());
         }
-        let (mut regular, mut squares) = (true, vec![0.0; common]);
+        self.dependent().is_empty()
+    }
+
+    /// The columns that lie within rounding in the span of those before them, or are no numbers.
+    pub(crate) fn dependent(&self) -> Vec<usize> {
+        let common = self.shape.common();
+        let (mut found, mut squares) = (Vec::new(), vec![0.0; common]);
         let rounding = |columns: usize| 8.0 * columns as f64 * f64::EPSILON;
+        // False for NaN.
+        let is_sound =
+            |pivot: f64, columns, square: f64| pivot.abs() > rounding(columns) * square.sqrt();
         for (own, rows) in self.shape.trapezoids(&self.r, 0) {
             let m = own.len();
-            for j in 0..m {
-                let column = &rows[j * m..][..=j];
-                let norm = column.iter().map(|v| v * v).sum::<f64>().sqrt();
-                // False for NaN.
-                regular &= column[j].abs() > rounding(m + common) * norm;
+            for (i, j) in own.enumerate() {
+                let column = &rows[i * m..][..=i];
+                let square = column.iter().map(|v| v * v).sum();
+                if !is_sound(column[i], m + common, square) {
+                    found.push(j);
+                }
             }
             for (c, square) in squares.iter_mut().enumerate() {
                 *square += rows[(m + c) * m..][..m].iter().map(|v| v * v).sum::<f64>();
             }
         }
         let corner = self.shape.corner(&self.r, 0);
-        regular
-            && (0..common).all(|j| {
-                let column = &corner[j * common..][..=j];
-                let norm = (squares[j] + column.iter().map(|v| v * v).sum::<f64>()).sqrt();
-                column[j].abs() > rounding(common + 1) * norm
-            })
+        for (j, square) in squares.iter().enumerate() {
+            let column = &corner[j * common..][..=j];
+            let square = square + column.iter().map(|v| v * v).sum::<f64>();
+            if !is_sound(column[j], common + 1, square) {
+                found.push(self.shape.first_common() + j);
+            }
+        }
+        found
     }
 
     /// The diagonal of R.

@@ -14,6 +14,7 @@ use super::search::Search;
 use super::termination::Termination;
 use crate::normal::Summary;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use std::collections::HashSet;
 
 /// Differences are over this part of a parameter's size: the cube root of ε, which balances what they
 /// leave out against rounding.
@@ -44,6 +45,8 @@ const HESSIANS: usize = 8;
 const SHORTENINGS: i32 = 5;
 /// Lengths that are tried down from a saddle, in sizes of the parameter that changes most.
 const DESCENTS: [f64; 5] = [1e-2, 0.1, 0.5, 2.0, 10.0];
+/// Parameters that are looked at in one go: each takes some evaluations of all points.
+const MOST_UNDECIDED: usize = 64;
 /// A fall of the cost by this part is more than rounding of sums.
 const FALL: f64 = 1e-12;
 
@@ -101,7 +104,7 @@ impl OnHost<'_> {
     }
 
     fn decide(&mut self, reason: Termination) -> Result<Next, Failure> {
-        let by = self.undecided()?;
+        let by = self.undecided(reason)?;
         for _ in 0..HESSIANS {
             let Some(curvature) = self.curvature(&by)? else { break };
             if curvature.is_saddle() {
@@ -149,8 +152,16 @@ impl OnHost<'_> {
         Ok(())
     }
 
-    fn undecided(&mut self) -> Result<Undecided, Failure> {
-        let of = self.search.undecided();
+    /// The parameters to look at. Of many, those in doubt; none if these are many, or if the others are not at their
+    /// best.
+    fn undecided(&mut self, reason: Termination) -> Result<Undecided, Failure> {
+        let mut of = self.search.undecided();
+        if of.len() > MOST_UNDECIDED {
+            of = if reason.is_converged() { self.search.in_doubt(of) } else { Vec::new() };
+        }
+        if of.len() > MOST_UNDECIDED {
+            of.clear();
+        }
         let mut by = Undecided { sizes: Vec::with_capacity(of.len()), of, on_both_sides: true };
         for &j in &by.of {
             let (size, on_both_sides) = self.size_in_cost(j, &by.of)?;
@@ -400,9 +411,27 @@ impl Search<'_> {
 
     /// Whether a parameter sits on a bound that the cost does not push it against.
     fn is_held_by_nothing(&self) -> bool {
-        (0..self.state.q.len()).any(|j| {
-            self.side(j).is_some() && !self.task.problem.unused[j] && !self.is_pushed_outwards(j)
-        })
+        (0..self.state.q.len()).any(|j| self.is_held_for_nothing(j))
+    }
+
+    /// Whether parameter j does.
+    fn is_held_for_nothing(&self, j: usize) -> bool {
+        self.side(j).is_some() && !self.task.problem.unused[j] && !self.is_pushed_outwards(j)
+    }
+
+    /// Those of the parameters for which the linear model does not say what the present point is, with the others of
+    /// their blocks.
+    fn in_doubt(&self, mut of: Vec<usize>) -> Vec<usize> {
+        let shape = &self.task.problem.shape;
+        let mut doubtful = self.state.model.problem.dependent();
+        let of_bounds = |&j: &usize| self.is_held_for_nothing(j) || self.bound_beside(j).is_some();
+        doubtful.extend(of.iter().copied().filter(of_bounds));
+        let blocks: HashSet<usize> = doubtful.iter().filter_map(|&j| shape.block_of(j)).collect();
+        of.retain(|j| match shape.block_of(*j) {
+            Some(block) => blocks.contains(&block),
+            None => doubtful.contains(j),
+        });
+        of
     }
 
     /// The bound that parameter j is beside, but not on.

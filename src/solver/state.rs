@@ -299,7 +299,7 @@ impl State {
 
 impl TriedPoint {
     pub(super) fn is_finite(&self) -> bool {
-        self.params.iter().all(|p| p.is_finite())
+        self.q.iter().all(|q| q.is_finite())
     }
 
     /// Becomes a copy of the given point.

@@ -11,6 +11,7 @@ mod determinism;
 mod global_fit;
 #[cfg(feature = "csv")]
 mod groups;
+mod joint_over;
 mod joint_sets;
 mod multi_start;
 mod nothing_panics;

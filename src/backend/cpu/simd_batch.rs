@@ -23,6 +23,9 @@ use crate::normal::abreast::ModelsAbreast;
 use crate::normal::{Normal, Summary};
 use std::sync::Arc;
 
+/// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
+pub(crate) const MOST_POINTS: usize = 320;
+
 /// Independent variables of most models.
 const FEW: usize = 4;
 
@@ -182,9 +185,7 @@ impl SimdBatch {
             let view = BlockValues { machine, points, outputs: &self.code.outputs };
             rows.add_products_of(self.kernels, &target, &view);
         }
-        let outputs = self.code.outputs.len();
-        rows.lanes_into(outputs, &mut self.sums, &mut self.costs);
-        self.kernels.models(self.sums.as_chunks().0, outputs - 1, &mut self.models);
+        rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
     }
 
     /// Adds the products of the first numbers by machine code, where they are summed up as they are, and returns how
@@ -206,9 +207,22 @@ impl SimdBatch {
         self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
     }
 
-    /// The linear models of all lanes, of their sums.
+    /// Makes the linear models of all lanes, of their sums.
+    pub(crate) fn make_models(&mut self) {
+        let free = self.code.outputs.len() - 1;
+        self.kernels.models(self.sums.as_chunks().0, free, &mut self.models);
+    }
+
+    /// The linear models that were made.
     pub(crate) fn models(&self) -> &ModelsAbreast {
         &self.models
+    }
+
+    /// Bytes of the points and sums.
+    pub(crate) fn bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(Vec::len).sum();
+        let numbers = columns + self.y.len() + self.weights.len() + self.sums.len();
+        numbers * size_of::<f64>()
     }
 
     /// Takes the sums of a lane; false if its parameters are such that it cannot be evaluated here.

@@ -37,7 +37,7 @@ pub(crate) struct Share {
 }
 
 /// Brings the share of a device that failed, which had the points in a range, to another; none if all have failed.
-pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share> + 'a;
+pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share> + Send + 'a;
 
 /// The passes of one fit on devices.
 pub(crate) struct Cuda<'a> {

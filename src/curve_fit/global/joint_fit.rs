@@ -1,14 +1,18 @@
 //! What a fit of several sets found.
 
+use super::layout::SetMember;
+use crate::curve_fit::ready::Ready;
 use crate::data::sigma::Spread;
 use crate::fit::Fit;
 use crate::fit::marginal::Seen;
+use crate::fit::report::MOST_ROWS;
 use crate::fit::significant::significant;
 use crate::fit::table::ParameterTable;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,6 +29,8 @@ pub struct JointFit {
     pub(super) fit: Fit,
     pub(super) chi_squares: Vec<f64>,
     pub(super) views: Vec<SetView>,
+    /// The sets that no fit could be made of, and why.
+    pub(super) left_out: BTreeMap<usize, String>,
 }
 
 /// One set's model and where its parameters are.
@@ -42,6 +48,22 @@ pub(super) struct SetView {
     pub(super) spread: Spread,
 }
 
+impl SetView {
+    /// Of a set without points.
+    pub(super) fn new((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {
+        SetView {
+            model: ready.model.clone(),
+            ties: ready.ties.clone(),
+            components: member.curve.components.clone(),
+            names: member.curve.names.clone(),
+            params: member.params.clone(),
+            derived: member.curve.derived.clone(),
+            points: 0,
+            spread: Spread::Own,
+        }
+    }
+}
+
 impl JointFit {
     /// The fit of all sets together, with all parameters. Its model has the set, counted from 1, as
     /// first independent variable. What the sets' models derive it derives for each, as `fwhm_1` and
@@ -50,7 +72,12 @@ impl JointFit {
         &self.fit
     }
 
-    /// Number of sets.
+    /// The sets that were [left out](crate::GlobalFit::leave_out_bad_sets), counted from 0, and why.
+    pub fn left_out(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.left_out.iter().map(|(&set, why)| (set, why.as_str()))
+    }
+
+    /// Number of sets, those that were left out among them.
     pub fn sets(&self) -> usize {
         self.views.len()
     }
@@ -60,10 +87,10 @@ impl JointFit {
     /// bands and judges residuals for that set. [`rank`](Fit::rank), [`condition`](Fit::condition) and
     /// [`estimated`](Fit::estimated) are those of its own parameters. Points, chi-square, degrees of freedom
     /// and what is made of them are those of the joint fit, since no degrees of freedom belong to a set; the
-    /// report says so.
+    /// report says so. `None` for a set that is not there or was left out.
     pub fn set(&self, index: usize) -> Option<Fit> {
         let SetView { model, ties, components, names, params, points, spread, .. } =
-            self.views.get(index)?;
+            self.views.get(index).filter(|_| !self.left_out.contains_key(&index))?;
         let (set, sets) = (index + 1, self.views.len());
         let (points, spread) = (*points, *spread);
         let mut fit = self.fit.restricted(&Seen {
@@ -79,6 +106,41 @@ impl JointFit {
         });
         fit.derive(&self.views[index].derived).ok()?;
         Some(fit)
+    }
+
+    /// The values of the parameter that the sets' models call `name`, one per set; NaN for a set whose model has no such
+    /// parameter, and for one that was left out. `None` if no model has it.
+    ///
+    /// ```
+    /// # use dualfit::{CurveFit, Data, GlobalFit};
+    /// # let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let decay = |a: f64| -> Vec<f64> { x.iter().map(|x| a * (-0.7 * x).exp()).collect() };
+    /// # let (first, second) = (decay(2.0), decay(5.0));
+    /// # let curve = CurveFit::parse("amplitude*exp(-rate*x)", ["x"])?;
+    /// # let joint = GlobalFit::new(&curve).share(["rate"]);
+    /// let fit = joint.fit([Data::new(&x, &first)?, Data::new(&x, &second)?], [("rate", 1.0)])?;
+    /// let amplitudes = fit.param("amplitude").unwrap();
+    /// assert!((amplitudes[1] - 5.0).abs() < 1e-9);
+    /// assert_eq!(fit.std_error("rate").unwrap().len(), 2);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn param(&self, name: &str) -> Option<Vec<f64>> {
+        self.of_parameter(name, self.fit.params())
+    }
+
+    /// The standard errors of the parameter that the sets' models call `name`, as [`param`](JointFit::param).
+    pub fn std_error(&self, name: &str) -> Option<Vec<f64>> {
+        self.of_parameter(name, &self.fit.covariance.errors)
+    }
+
+    fn of_parameter(&self, name: &str, of_all: &[f64]) -> Option<Vec<f64>> {
+        let place = |(set, view): (usize, &SetView)| {
+            let i = view.names.iter().position(|own| own == name)?;
+            (!self.left_out.contains_key(&set)).then(|| view.params[i])
+        };
+        let is_known = self.views.iter().any(|view| view.names.iter().any(|own| own == name));
+        let each = self.views.iter().enumerate().map(place);
+        is_known.then(|| each.map(|place| place.map_or(f64::NAN, |k| of_all[k])).collect())
     }
 
     /// For each set the sum of its squared weighted residuals, or of their loss; together they are the
@@ -103,8 +165,17 @@ impl fmt::Display for JointFit {
         writeln!(f, "{}", self.fit)?;
         writeln!(f)?;
         write!(f, "chi-square by set")?;
-        for (set, chi_square) in self.chi_squares.iter().enumerate() {
+        for (set, chi_square) in self.chi_squares.iter().enumerate().take(MOST_ROWS) {
             write!(f, "\n  {:<3} {:>12}", set + 1, significant(*chi_square, 6))?;
+        }
+        if self.sets() > MOST_ROWS {
+            write!(f, "\nand {} more sets", self.sets() - MOST_ROWS)?;
+        }
+        for (set, why) in self.left_out().take(MOST_ROWS) {
+            write!(f, "\nset {} is left out: {why}", set + 1)?;
+        }
+        if self.left_out.len() > MOST_ROWS {
+            write!(f, "\nand {} more are left out", self.left_out.len() - MOST_ROWS)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Which parameters a joint fit has, which of them each set's model takes, and what all sets have together:
 //! model, points, derived quantities.
 
-use super::{GlobalFit, Models, Said, in_set};
+use super::{BadSets, GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
 use crate::data::overview::Overview;
 use crate::data::points::Points;
@@ -27,6 +27,16 @@ pub(super) struct SetMember {
     pub(super) params: Vec<usize>,
     /// Whether all sets have this model.
     pub(super) same: bool,
+    /// Whether no points of the set take part.
+    pub(super) left_out: bool,
+}
+
+/// A set that takes part.
+pub(super) struct SetPoints<'s, 'a> {
+    /// Which set it is.
+    pub(super) set: usize,
+    pub(super) member: &'s SetMember,
+    pub(super) points: Points<'a>,
 }
 
 impl SetMember {
@@ -57,7 +67,8 @@ pub(super) struct JointLayout {
 }
 
 impl JointLayout {
-    pub(super) fn new(global: &GlobalFit, sets: usize) -> Result<JointLayout> {
+    /// Of so many sets, some of which are left out.
+    pub(super) fn new(global: &GlobalFit, sets: usize, left_out: &BadSets) -> Result<JointLayout> {
         if sets == 0 {
             return Err(GlobalError::NoSets.into());
         }
@@ -96,6 +107,7 @@ impl JointLayout {
                 }
             }
         }
+        left_out.keys().for_each(|&set| layout.members[set].left_out = true);
         layout.apply(&global.said)?;
         layout.agree()?;
         for (set, member) in layout.members.iter().enumerate() {
@@ -120,7 +132,7 @@ impl JointLayout {
             let (l, u) = self.bounds[k];
             self.bounds[k] = (l.max(lower), u.min(upper));
         }
-        self.members.push(SetMember { curve: curve.clone(), params, same });
+        self.members.push(SetMember { curve: curve.clone(), params, same, left_out: false });
     }
 
     /// The position of the parameter called `name`.
@@ -210,7 +222,8 @@ impl JointLayout {
     fn order(&mut self) {
         let mut sets = vec![0; self.names.len()];
         let free = |member: &SetMember| -> Vec<usize> {
-            member.curve.free_positions().into_iter().map(|i| member.params[i]).collect()
+            let free = member.curve.free_positions().into_iter().filter(|_| !member.left_out);
+            free.map(|i| member.params[i]).collect()
         };
         let each: Vec<Vec<usize>> = self.members.iter().map(free).collect();
         each.iter().flatten().for_each(|&k| sets[k] += 1);
@@ -260,12 +273,12 @@ fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
 
 /// Of all sets, at least one. The row unit is that of the set with the largest rows; the scatter is of
 /// each set about its own mean.
-pub(super) fn overview_of(sets: &[Points<'_>]) -> Result<Overview> {
-    let smallest = |unit: f64, points: &Points<'_>| unit.min(points.units.row);
+pub(super) fn overview_of(sets: &[SetPoints<'_, '_>]) -> Result<Overview> {
+    let smallest = |unit: f64, set: &SetPoints<'_, '_>| unit.min(set.points.units.row);
     let row = sets.iter().fold(f64::INFINITY, smallest);
-    let (first, summary) = (sets[0].overview(), Moments::default());
+    let (first, summary) = (sets[0].points.overview(), Moments::default());
     let mut whole = Overview { used: 0, omitted: 0, ignored: 0, summary, ..first };
-    for (set, points) in sets.iter().enumerate() {
+    for SetPoints { set, points, .. } in sets {
         let own = points.overview();
         if own.absolute != whole.absolute {
             let (what, remedy) =
@@ -387,7 +400,7 @@ pub(super) fn joint_model(
 /// The priors of all sets, one for each parameter: that of the first set that has one.
 pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     let mut all: BTreeMap<usize, Prior> = BTreeMap::new();
-    for member in members {
+    for member in members.iter().filter(|member| !member.left_out) {
         for prior in &member.curve.priors {
             let param = member.params[prior.param];
             all.entry(param).or_insert(Prior { param, ..*prior });

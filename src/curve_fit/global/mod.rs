@@ -3,31 +3,27 @@
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
+mod places;
+mod request;
 #[cfg(feature = "serde")]
 mod saved;
+mod sets;
 mod start;
 mod supply;
 
-use super::parameters::told_of_ties;
-use super::start::CompleteStart;
-use super::{CurveFit, Ready, ends};
-use crate::backend::cpu::Prepared;
+use super::{CurveFit, ends};
 use crate::data::Data;
-use crate::data::points::Points;
+use crate::data::batch::BatchData;
 use crate::data::start::Start;
 use crate::error::{Error, GlobalError, Result};
-use crate::fit::engine::{Request, Spent};
-use crate::fit::execution::Execution;
-use crate::fit::supply::InMemory;
-use crate::model::native::Model;
-use crate::model::ties::Ties;
+use crate::fit::engine::Spent;
 use crate::observe::span;
-use joint_fit::{JointFit, SetView};
-use layout::{Asked, JointLayout, SetMember};
+use joint_fit::JointFit;
+use layout::JointLayout;
+use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
-use supply::{JointSet, JointSupply};
 
 /// A fit of several sets of points at once, in which some parameters have one value for all sets and
 /// the others one value for each: a global fit.
@@ -55,6 +51,7 @@ use supply::{JointSet, JointSupply};
 pub struct GlobalFit {
     models: Models,
     said: Vec<Said>,
+    leave_out: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +74,7 @@ impl GlobalFit {
     /// `name_1`, `name_2`, … after the sets, but for those that are [shared](GlobalFit::share).
     pub fn new(curve: &CurveFit) -> GlobalFit {
         let models = Models::Same { curve: Arc::new(curve.clone()), shared: Vec::new() };
-        GlobalFit { models, said: Vec::new() }
+        GlobalFit { models, said: Vec::new(), leave_out: false }
     }
 
     /// A model for each set, in order. Parameters of the same name are the same parameter.
@@ -87,7 +84,7 @@ impl GlobalFit {
     pub fn of<'c>(curves: impl IntoIterator<Item = &'c CurveFit>) -> GlobalFit {
         let models =
             Models::Each(curves.into_iter().map(|curve| Arc::new(curve.clone())).collect());
-        GlobalFit { models, said: Vec::new() }
+        GlobalFit { models, said: Vec::new(), leave_out: false }
     }
 
     /// The parameters that have one value for all sets. Of models given one by one, those of equal
@@ -115,13 +112,22 @@ impl GlobalFit {
         self
     }
 
+    /// Whether sets that cannot be fitted are left out: those with values that no fit can use or without points that
+    /// count, those of which no start can be found, or at whose start the model has no value. Their own
+    /// parameters are NaN, and [`JointFit::left_out`] says why. By default they are an error that names them.
+    #[must_use]
+    pub fn leave_out_bad_sets(mut self, leave_out: bool) -> GlobalFit {
+        self.leave_out = leave_out;
+        self
+    }
+
     /// The parameters' names for `sets` sets of points, in order of appearance: those of the first set,
     /// then those that the second one adds, and so on.
     ///
     /// # Errors
     /// As [`fit`](GlobalFit::fit), for what does not depend on the points.
     pub fn parameters(&self, sets: usize) -> Result<Vec<String>> {
-        Ok(JointLayout::new(self, sets)?.names)
+        Ok(JointLayout::new(self, sets, &BTreeMap::new())?.names)
     }
 
     /// Fits all sets from `start`: one value per parameter of the joint fit, in the order of
@@ -131,7 +137,7 @@ impl GlobalFit {
     /// what the sets found.
     ///
     /// # Errors
-    /// [`Error::Global`], which names the set, for what is wrong with one of them or differs between
+    /// [`Error::Global`], which names the sets, for what is wrong with some of them or differs between
     /// them; else as [`CurveFit::fit`].
     pub fn fit<'d>(
         &self,
@@ -141,135 +147,76 @@ impl GlobalFit {
         let begun = Instant::now();
         let data: Vec<Data<'d>> = data.into_iter().map(Into::into).collect();
         let _span = span!(INFO, "global_fit", sets = data.len());
-        let layout = JointLayout::new(self, data.len())?;
         let start = start.into();
-        layout.check_start(&start)?;
-        let points = layout.validate(&data)?;
-        let validating = begun.elapsed();
-        let start = layout.found(&start, &points)?;
-        let spent = Spent { validating, finding: start.took };
-        layout.request(&points, start, spent)
+        let mut left_out = BadSets::new();
+        loop {
+            let layout = JointLayout::new(self, data.len(), &left_out)?;
+            layout.check_start(&start)?;
+            layout.check_columns(&data)?;
+            let found = layout.points(&data).and_then(|sets| {
+                let validating = begun.elapsed();
+                let start = layout.found(&start, &sets)?;
+                if self.leave_out {
+                    layout.check_values(&sets, &start.values)?;
+                }
+                Ok((sets, start, validating))
+            });
+            let bad = match found {
+                Ok((sets, start, validating)) => {
+                    let spent = Spent { validating, finding: start.took };
+                    return layout.request(&sets, start, spent, &left_out);
+                }
+                Err(bad) => bad,
+            };
+            left_out.extend(bad);
+            if !self.leave_out || left_out.len() == data.len() {
+                return Err(refused(left_out, data.len()));
+            }
+        }
+    }
+
+    /// As [`fit`](GlobalFit::fit), with the fits of a batch as sets: samples of any type, each set with x, errors and
+    /// mask as the batch says. Sets of few points are evaluated side by side.
+    ///
+    /// ```
+    /// use dualfit::{BatchData, CurveFit, GlobalFit};
+    /// let t: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+    /// let decay = |a: f64| t.iter().map(move |t| a * (-0.7 * t).exp());
+    /// let mut stack: Vec<f64> = [2.0, 5.0, 3.0].into_iter().flat_map(decay).collect();
+    /// stack[40 + 7] = f64::NAN;
+    ///
+    /// let curve = CurveFit::parse("amplitude*exp(-rate*t)", ["t"])?;
+    /// let joint = GlobalFit::new(&curve).share(["rate"]).leave_out_bad_sets(true);
+    /// let fit = joint.over(&BatchData::shared(&t, &stack)?, [("rate", 1.0)])?;
+    /// assert!((fit.fit().param("rate").unwrap() - 0.7).abs() < 1e-9);
+    /// let (set, why) = fit.left_out().next().unwrap();
+    /// assert_eq!(set, 1); // the second one
+    /// assert!(why.starts_with("y[7] is NaN"));
+    /// assert!(fit.fit().param("amplitude_2").unwrap().is_nan());
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit`](GlobalFit::fit); [`Error::BatchLayout`] if it has not been said which samples are whose.
+    pub fn over(&self, batch: &BatchData<'_>, start: impl Into<Start>) -> Result<JointFit> {
+        self.fit(batch.each()?, start)
     }
 }
 
-impl JointLayout {
-    fn validate<'a>(&self, data: &'a [Data<'_>]) -> Result<Vec<Points<'a>>> {
-        let each = self.members.iter().zip(data).enumerate();
-        each.map(|(set, (member, data))| {
-            let fits = member.model()?.expect_columns(data.columns.len());
-            fits.and_then(|()| member.curve.validate(data)).map_err(in_set(set))
-        })
-        .collect()
-    }
+/// What is wrong with sets, by their positions.
+type BadSets = BTreeMap<usize, Error>;
 
-    fn request(
-        &self,
-        points: &[Points<'_>],
-        start: CompleteStart,
-        spent: Spent,
-    ) -> Result<JointFit> {
-        let begun = Instant::now();
-        let first = &self.members[0].curve;
-        let whole = layout::overview_of(points)?;
-        let priors = layout::priors_of_all(&self.members);
-        for (set, member) in self.members.iter().enumerate() {
-            member.curve.check_priors(whole.absolute).map_err(in_set(set))?;
+/// The error for sets of which one at least is bad. What is said of all alike is said of the first.
+fn refused(bad: BadSets, sets: usize) -> Error {
+    let numbers: Vec<usize> = bad.keys().map(|set| set + 1).collect();
+    let first = bad.values().next();
+    let alike = bad.len() == sets && bad.values().all(|error| Some(error) == first);
+    match bad.into_iter().next() {
+        Some((set, error)) if numbers.len() == 1 || alike => in_set(set)(error),
+        Some((_, error)) => {
+            GlobalError::BadSets { bad: numbers, sets, error: Box::new(error) }.into()
         }
-        if whole.used + priors.len() < self.free.len() && !first.underdetermined {
-            let parameters = self.free.len();
-            return Err(Error::TooFewPoints { points: whole.used, parameters });
-        }
-        let ready = self.members.iter().enumerate().map(|(set, member)| {
-            let free = member.curve.free_positions();
-            member.curve.ready(&free).map_err(in_set(set))
-        });
-        let ready = ready.collect::<Result<Vec<_>>>()?;
-        let models: Vec<&Model> = ready.iter().map(|ready| &ready.model).collect();
-        let unused = self.unused(&models)?;
-        let ties: Vec<(&Ties, &[usize])> = self
-            .members
-            .iter()
-            .zip(&ready)
-            .map(|(member, ready)| (&*ready.ties, member.params.as_slice()))
-            .collect();
-        let ties = Arc::new(Ties::joined(&ties, &self.names)?);
-        let CompleteStart { values: mut start, solved: linear, .. } = start;
-        ties.complete(&mut start);
-        let each = ready.iter().zip(points).enumerate();
-        let each =
-            each.map(|(set, (ready, points))| ready.prepared(&points.x_sigma).map_err(in_set(set)));
-        let each = each.collect::<Result<Vec<_>>>()?;
-        let executions = self.members.iter().zip(&ready).zip(points).enumerate();
-        let executions = executions.map(|(set, ((member, ready), points))| {
-            let CurveFit { loss, precision, .. } = *member.curve;
-            let wanted = member.curve.wanted(None);
-            let printed = ready.printed.as_ref();
-            Execution::of(&wanted, (loss, precision), printed, points).map_err(in_set(set))
-        });
-        let executions = executions.collect::<Result<Vec<_>>>()?;
-        let mut place = vec![usize::MAX; self.names.len()];
-        self.free.iter().enumerate().for_each(|(j, &k)| place[k] = j);
-        let sets = self.members.iter().zip(&each).zip(points).zip(&executions);
-        let sets: Vec<JointSet<'_>> = sets
-            .map(|(((member, prepared), points), execution)| JointSet {
-                supply: InMemory::new(points, execution),
-                prepared,
-                params: &member.params,
-                free: member.free(&place),
-                start: member.params.iter().map(|&k| start[k]).collect(),
-                factor: whole.units.row / points.units.row,
-            })
-            .collect();
-        let supply = JointSupply { sets, shape: self.shape.clone() };
-        let model = layout::joint_model(&self.members, &models, &self.names)?;
-        let prepared = match &model {
-            Model::Traced(program) => Prepared::traced(program.clone(), &self.free),
-            Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
-        };
-        let scales = layout::scales_of_all(&self.members, self.names.len());
-        let prepare_time = begun.elapsed();
-        let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
-        let request = Request {
-            model: &model,
-            prepared: &prepared,
-            supply: &supply,
-            points: whole,
-            names: &self.names,
-            start,
-            bounds: &self.bounds,
-            fixed: place.iter().map(|&j| j == usize::MAX).collect(),
-            ties,
-            components: Arc::default(),
-            derived: &[],
-            priors: &priors,
-            unused,
-            loss: first.loss,
-            options: &first.options,
-            observer: watch.as_deref(),
-            starts_refined: false,
-            linear,
-            scales: &scales,
-            on_one_thread: false,
-            prepare_time,
-            spent,
-        };
-        let mut fit = request.fit()?;
-        for Asked { name, formula, places } in layout::derived_of_all(&self.members, &self.names) {
-            fit.derive_at(name, formula, &places);
-        }
-        let view = |((member, ready), points): ((&SetMember, &Arc<Ready>), &Points<'_>)| SetView {
-            model: ready.model.clone(),
-            ties: ready.ties.clone(),
-            components: member.curve.components.clone(),
-            names: member.curve.names.clone(),
-            params: member.params.clone(),
-            derived: member.curve.derived.clone(),
-            points: points.used,
-            spread: points.spread(),
-        };
-        let views = self.members.iter().zip(&ready).zip(points).map(view).collect();
-        let chi_squares = supply.chi_squares(&fit.params, first.loss)?;
-        Ok(JointFit { fit, chi_squares, views })
+        None => GlobalError::NoSets.into(),
     }
 }
 

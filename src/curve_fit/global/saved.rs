@@ -12,6 +12,7 @@ use crate::model::exact::{Exact, exact, plain};
 use crate::model::json::{read, write};
 use crate::model::saved::{SavedProgram, check_index, check_version, expect};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const VERSION: u32 = 1;
@@ -24,6 +25,8 @@ pub(super) struct SavedJointFit {
     fit: SavedFit,
     chi_squares: Vec<Exact>,
     sets: Vec<SavedSet>,
+    /// Positions of the sets that no fit could be made of, and why.
+    left_out: BTreeMap<usize, String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -83,6 +86,7 @@ impl From<JointFit> for SavedJointFit {
             fit: joint.fit.into(),
             chi_squares: exact(&joint.chi_squares),
             sets: joint.views.into_iter().map(set).collect(),
+            left_out: joint.left_out,
         }
     }
 }
@@ -98,9 +102,13 @@ impl TryFrom<SavedJointFit> for JointFit {
             let message = "the directions that the data leave open are not finite".into();
             return Err(SavedError::Malformed { what: "joint fit", message }.into());
         }
+        let (left_out, sets) = (saved.left_out, saved.sets.len());
+        for &set in left_out.keys() {
+            check_index("the saved joint fit", "set", set, sets)?;
+        }
         let set = |saved| view(saved, &fit);
         let views = saved.sets.into_iter().map(set).collect::<Result<_>>()?;
-        Ok(JointFit { chi_squares: plain(&saved.chi_squares), views, fit })
+        Ok(JointFit { chi_squares: plain(&saved.chi_squares), views, fit, left_out })
     }
 }
 

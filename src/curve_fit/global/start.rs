@@ -1,18 +1,29 @@
 //! Where a joint fit begins: what is given, and what each set finds for itself.
 
-use super::in_set;
-use super::layout::JointLayout;
-use crate::curve_fit::start::CompleteStart;
-use crate::data::points::Points;
+use super::layout::{JointLayout, SetMember, SetPoints};
+use super::request::all_good;
+use super::{BadSets, refused};
+use crate::curve_fit::CurveFit;
+use crate::curve_fit::start::{CompleteStart, Finder, Solvers};
 use crate::data::start::Start;
 use crate::error::{Error, Result};
+use crate::threads;
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 impl JointLayout {
     /// What of a start can be said to be wrong before the data are seen.
     pub(super) fn check_start(&self, start: &Start) -> Result<()> {
         match start {
-            Start::Values(values) => self.checked(values).map(|_| ()),
+            Start::Values(values) if values.len() != self.names.len() => {
+                let (expected, got) = (self.names.len(), values.len());
+                Err(Error::ParameterCount { expected, got, names: self.names.clone() })
+            }
+            Start::Values(values) => {
+                let checked = self.checked(values);
+                checked.map(|_| ()).map_err(|bad| refused(bad, self.members.len()))
+            }
             Start::Named(pairs) => self.check_names(pairs),
             Start::Guess => Ok(()),
         }
@@ -20,60 +31,92 @@ impl JointLayout {
 
     /// A complete start, one value per parameter, inside the bounds, and how long it took to find what
     /// was not given of it.
-    pub(super) fn found(&self, start: &Start, points: &[Points<'_>]) -> Result<CompleteStart> {
+    ///
+    /// # Errors
+    /// What is wrong with that of some sets.
+    pub(super) fn found(
+        &self,
+        start: &Start,
+        sets: &[SetPoints<'_, '_>],
+    ) -> std::result::Result<CompleteStart, BadSets> {
         let pairs: &[(String, f64)] = match start {
-            Start::Values(values) => return Ok(CompleteStart::given(self.checked(values)?)),
+            Start::Values(values) => return self.checked(values).map(CompleteStart::given),
             Start::Named(pairs) => pairs,
             Start::Guess => &[],
         };
+        let begun = Instant::now();
         let given = self.given(pairs);
-        let first = self.of_each_set(&given, points)?;
-        // With one value for what is shared the linear ones of each set are others.
-        let common = self.common_values(&first);
-        let begun = given.iter().zip(common).map(|(given, common)| given.or(common));
-        let begun: Vec<Option<f64>> = begun.collect();
-        let second = self.of_each_set(&begun, points)?;
-        let mut found = vec![0.0; self.names.len()];
-        for (member, own) in self.members.iter().zip(&second) {
-            member.params.iter().zip(&own.values).for_each(|(&k, &value)| found[k] = value);
+        let finders = self.solvers();
+        let first = self.of_each_set(&given, sets, &finders)?;
+        let solved = self.solved_by_all(sets, &first);
+        if first.iter().all(|found| found.took.is_zero()) {
+            let values = self.checked(&self.joined(sets, &first))?;
+            return Ok(CompleteStart { values, solved, took: Duration::ZERO });
         }
-        let took = first.iter().chain(&second).map(|found| found.took).sum();
-        let solved = self.solved_by_all(&first);
-        Ok(CompleteStart { values: self.checked(&found)?, solved, took })
+        // With one value for what is shared the linear ones of each set are others.
+        let common = self.common_values(sets, &first);
+        let both = given.iter().zip(common).map(|(given, common)| given.or(common));
+        let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
+        let values = self.checked(&self.joined(sets, &second))?;
+        Ok(CompleteStart { values, solved, took: begun.elapsed() })
+    }
+
+    /// The values of all sets; of what several have, that of the last.
+    fn joined(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<f64> {
+        let mut all = vec![f64::NAN; self.names.len()];
+        for (set, own) in sets.iter().zip(found) {
+            set.member.params.iter().zip(&own.values).for_each(|(&k, &value)| all[k] = value);
+        }
+        all
     }
 
     /// Positions of the parameters that every set that has them solved for.
-    fn solved_by_all(&self, found: &[CompleteStart]) -> Vec<usize> {
+    fn solved_by_all(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<usize> {
         let mut linear = vec![None; self.names.len()];
-        for (member, own) in self.members.iter().zip(found) {
-            for (i, &k) in member.params.iter().enumerate() {
+        for (set, own) in sets.iter().zip(found) {
+            for (i, &k) in set.member.params.iter().enumerate() {
                 linear[k] = Some(linear[k].unwrap_or(true) && own.solved.contains(&i));
             }
         }
         (0..linear.len()).filter(|&k| linear[k] == Some(true)).collect()
     }
 
+    /// For each set what its model's solvers are; sets of one model have them in common.
+    fn solvers(&self) -> Vec<Arc<Solvers>> {
+        let mut known: HashMap<*const CurveFit, Arc<Solvers>> = HashMap::new();
+        let of = |member: &SetMember| known.entry(Arc::as_ptr(&member.curve)).or_default().clone();
+        self.members.iter().map(of).collect()
+    }
+
     /// For each set a complete start of its own parameters.
     fn of_each_set(
         &self,
         given: &[Option<f64>],
-        points: &[Points<'_>],
-    ) -> Result<Vec<CompleteStart>> {
-        let each = self.members.iter().zip(points).enumerate();
-        let each = each.map(|(set, (member, points))| {
-            let names = member.curve.names.iter().zip(&member.params);
-            let own = names.filter(|(name, _)| !member.curve.ties.iter().any(|t| t.name == **name));
+        sets: &[SetPoints<'_, '_>],
+        solvers: &[Arc<Solvers>],
+    ) -> std::result::Result<Vec<CompleteStart>, BadSets> {
+        let on_one_thread = sets.len() >= 2 * threads::count();
+        let found = |SetPoints { set, member, points }: &SetPoints<'_, '_>| {
+            let curve = &*member.curve;
+            let names = curve.names.iter().zip(&member.params);
+            let own = names.filter(|(name, _)| !curve.ties.iter().any(|tie| tie.name == **name));
             let own = own.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
-            member.curve.found(&Start::Named(own), points).map_err(in_set(set))
-        });
-        each.collect()
+            let mut finder = Finder::sharing(curve, &Start::Named(own), &solvers[*set])?;
+            finder.on_one_thread = on_one_thread;
+            finder.found(points)
+        };
+        all_good(threads::map(sets, |set| found(set).map_err(|error| (set.set, error))))
     }
 
     /// For each parameter that several sets have the median of what they found for it.
-    fn common_values(&self, found: &[CompleteStart]) -> Vec<Option<f64>> {
+    fn common_values(
+        &self,
+        sets: &[SetPoints<'_, '_>],
+        found: &[CompleteStart],
+    ) -> Vec<Option<f64>> {
         let mut values = vec![Vec::new(); self.names.len()];
-        for (member, own) in self.members.iter().zip(found) {
-            member.params.iter().zip(&own.values).for_each(|(&k, &value)| values[k].push(value));
+        for (set, own) in sets.iter().zip(found) {
+            set.member.params.iter().zip(&own.values).for_each(|(&k, &value)| values[k].push(value));
         }
         let median = |mut of: Vec<f64>| {
             of.sort_by(f64::total_cmp);
@@ -113,18 +156,18 @@ impl JointLayout {
         Ok(())
     }
 
-    /// `start` if it has one value per parameter, inside the bounds.
-    fn checked(&self, start: &[f64]) -> Result<Vec<f64>> {
-        if start.len() != self.names.len() {
-            let (expected, got) = (self.names.len(), start.len());
-            return Err(Error::ParameterCount { expected, got, names: self.names.clone() });
-        }
-        let mut checked = start.to_vec();
-        for (set, member) in self.members.iter().enumerate() {
+    /// `start`, of one value per parameter, if it is inside the bounds of the sets that take part; NaN for parameters
+    /// of others.
+    fn checked(&self, start: &[f64]) -> std::result::Result<Vec<f64>, BadSets> {
+        let mut checked = vec![f64::NAN; start.len()];
+        let kept = self.members.iter().enumerate().filter(|(_, member)| !member.left_out);
+        let each = kept.map(|(set, member)| {
             let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
-            let own = member.curve.checked_start(&own).map_err(in_set(set))?;
+            let own = member.curve.checked_start(&own).map_err(|error| (set, error))?;
             member.params.iter().zip(own).for_each(|(&k, value)| checked[k] = value);
-        }
+            Ok(())
+        });
+        all_good(each.collect::<Vec<_>>())?;
         Ok(checked)
     }
 }

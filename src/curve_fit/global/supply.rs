@@ -1,22 +1,29 @@
 //! The points of all sets, each where it is computed.
 
-use super::evaluator::{JointEvaluator, SetEvaluator};
+use super::evaluator::JointEvaluator;
+use super::sets::{SetEvaluator, SetGroup};
 use crate::backend::cpu::Prepared;
+use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
-use crate::data::loss::Loss;
-use crate::data::sigma::Spread;
+use crate::data::loss::{Estimator, Loss};
+use crate::data::points::Units;
+use crate::data::sigma::{Spread, Weights};
 use crate::error::{Error, Result};
 use crate::fit::search::View;
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
+use crate::normal::abreast::ABREAST;
 use crate::normal::{Arrow, Normal};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
+use crate::threads;
 use std::sync::Arc;
 
 /// One set with its model.
 pub(super) struct JointSet<'a> {
+    /// Which of the joint fit it is.
+    pub(super) set: usize,
     pub(super) supply: InMemory<'a>,
     pub(super) prepared: &'a Prepared,
     /// The position in the joint fit of each of the model's parameters.
@@ -41,12 +48,69 @@ impl JointSet<'_> {
     fn own(&self, params: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| params[k]).collect()
     }
+
+    /// Whether its points are few, of the ordinary kind, and in memory.
+    fn is_small(&self) -> bool {
+        let points = self.supply.points;
+        points.len() <= MOST_POINTS
+            && points.units == Units::ORDINARY
+            && points.x_sigma.is_exact()
+            && points.correlation.is_none()
+            && !self.supply.is_on_device()
+            && !self.free.is_empty()
+    }
+
+    /// Whether every point has the same weight, and there are so many that count.
+    fn has_equal(&self, points: usize) -> bool {
+        let own = self.supply.points;
+        own.used == points && matches!(own.sigma, Weights::Equal)
+    }
+
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<SetEvaluator<'e>> {
+        let view = View { start: &self.start, ..options.view };
+        let options = EvaluatorOptions { model: self.prepared, view, ..*options };
+        Ok(SetEvaluator {
+            set: self.set,
+            evaluator: self.supply.evaluator(&options)?,
+            params: self.params,
+            free: &self.free,
+            factor: self.factor,
+            own: self.start.clone(),
+            columns: vec![1.0; self.free.len()],
+            normal: Normal::zero(self.free.len()),
+        })
+    }
+}
+
+/// The points of several small sets of one model, a lane to each; `None` where they are none.
+fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
+    let first = &sets[0];
+    let points = first.supply.points;
+    let is_alike = |set: &JointSet<'_>| {
+        std::ptr::eq(set.prepared, first.prepared)
+            && set.supply.points.estimator == points.estimator
+            && set.is_small()
+    };
+    if sets.len() < 2 || view.plain || !sets.iter().all(is_alike) {
+        return None;
+    }
+    let has_equal = sets.iter().all(|set| set.has_equal(points.used));
+    // The likelihood of counts knows no weights, which sets of fewer points would need.
+    if points.estimator == Estimator::Poisson && !has_equal {
+        return None;
+    }
+    let (loss, estimator) = (view.loss, points.estimator);
+    let manner = Manner { loss, estimator, shared: false, weighted: !has_equal };
+    let mut abreast = SimdBatch::new(first.prepared, points.columns.len(), manner)?;
+    let lanes = sets.iter().enumerate();
+    lanes.for_each(|(lane, set)| abreast.load(lane, set.supply.points));
+    Some(abreast)
 }
 
 impl JointSupply<'_> {
     /// For each set twice its part of the cost at `params`.
     pub(super) fn chi_squares(&self, params: &[f64], loss: Loss) -> Result<Vec<f64>> {
-        let each = self.sets.iter().map(|set| {
+        let chi_square = |set: &JointSet<'_>| {
             let own = set.own(params);
             let (model, patience) = (set.prepared, Patience::default());
             let view = View::of(loss, &set.start);
@@ -61,32 +125,21 @@ impl JointSupply<'_> {
             };
             let unit = set.supply.points.units.row;
             Ok(2.0 * (cost / unit / unit))
-        });
-        each.collect()
+        };
+        threads::map(&self.sets, chi_square).into_iter().collect()
     }
 }
 
 impl Supply for JointSupply<'_> {
-    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + 'e>> {
-        let part = |set: &'e JointSet<'_>| {
-            let view = View { start: &set.start, ..options.view };
-            Ok(SetEvaluator {
-                evaluator: set.supply.evaluator(&EvaluatorOptions {
-                    model: set.prepared,
-                    view,
-                    ..*options
-                })?,
-                params: set.params,
-                free: &set.free,
-                factor: set.factor,
-                own: set.start.clone(),
-                columns: vec![1.0; set.free.len()],
-                normal: Normal::zero(set.free.len()),
-            })
+    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + Send + 'e>> {
+        let group = |sets: &'e [JointSet<'_>]| {
+            let each = sets.iter().map(|set| set.evaluator(options)).collect::<Result<_>>()?;
+            Ok(SetGroup { sets: each, abreast: abreast(sets, options.view) })
         };
-        let parts = self.sets.iter().map(part).collect::<Result<Vec<_>>>()?;
-        let shape = self.shape.clone();
-        Ok(Box::new(JointEvaluator { parts, shape, worthless: f64::INFINITY }))
+        let groups = self.sets.chunks(ABREAST).map(group).collect::<Result<Vec<_>>>()?;
+        let parallel = groups.len() > 1 && !options.on_one_thread && !self.is_on_device();
+        let (shape, worthless) = (self.shape.clone(), f64::INFINITY);
+        Ok(Box::new(JointEvaluator { groups, shape, parallel, worthless }))
     }
 
     fn shape(&self) -> Option<Arc<Arrow>> {

@@ -397,7 +397,7 @@ impl<'f> StreamFit<'f> {
         }
     }
 
-    fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + 'e>> {
+    fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + Send + 'e>> {
         self.supply.evaluator(&EvaluatorOptions {
             model: self.prepared(),
             view: View::of(self.asked.curve.loss, start),

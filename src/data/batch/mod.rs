@@ -6,7 +6,7 @@ mod starts;
 
 pub use starts::Starts;
 
-use super::Missing;
+use super::{Data, Missing};
 use super::columns::{Columns, expect_columns, expect_length};
 use super::points::{ColumnList, Given};
 use super::sigma::{Sigma, Weights};
@@ -328,6 +328,46 @@ impl<'a> BatchData<'a> {
         Ok(self)
     }
 
+    /// Each fit as data of its own; nothing is copied.
+    ///
+    /// # Errors
+    /// [`Error::BatchLayout`] if it has not been said which samples are whose.
+    pub(crate) fn each(&self) -> Result<Vec<Data<'a>>> {
+        self.check_layout()?;
+        let data = |fit: usize| {
+            let range = self.range(fit);
+            let own = |c: &Values<'a>| if self.own { c.part(range.clone()) } else { *c };
+            Data {
+                columns: self.columns.iter().map(own).collect(),
+                y: self.samples.part(range.clone()),
+                sigma: self.weights(fit),
+                mask: self.mask_of(fit),
+                missing: self.missing,
+                infinite_x: false,
+                x_sigma: self.x_sigma.of_fit(range, self.samples.len()),
+            }
+        };
+        Ok((0..self.n_fits()).map(data).collect())
+    }
+
+    /// What is known of the errors of one fit's samples.
+    fn weights(&self, fit: usize) -> Weights<'a> {
+        let absolute = self.sigma.is_absolute();
+        match (self.deviations(), self.sigma) {
+            (Deviations::Same, Sigma::Constant(s)) => Weights::Constant(s),
+            (Deviations::Same, _) => Weights::Equal,
+            (Deviations::OfFit(s), _) => Weights::Constant(s[fit]),
+            (Deviations::OfPoint(sigma), _) => Weights::Each { sigma, absolute },
+            (Deviations::OfSample(s), _) => {
+                Weights::Each { sigma: &s[self.range(fit)], absolute }
+            }
+        }
+    }
+
+    fn mask_of(&self, fit: usize) -> Option<&'a [bool]> {
+        self.mask.map(|mask| if self.shares_mask() { mask } else { &mask[self.range(fit)] })
+    }
+
     /// The arrays of one fit. `columns`: room for its own columns; `y`: room for samples that must be
     /// widened.
     pub(crate) fn fit<'v>(
@@ -336,7 +376,7 @@ impl<'a> BatchData<'a> {
         columns: &'v mut Vec<Values<'a>>,
         y: &'v mut Vec<f64>,
     ) -> Given<'v> {
-        let (range, absolute) = (self.range(fit), self.sigma.is_absolute());
+        let range = self.range(fit);
         let columns = match self.own {
             false => ColumnList::Borrowed(&self.columns),
             true => {
@@ -347,18 +387,8 @@ impl<'a> BatchData<'a> {
         };
         Given {
             columns,
-            sigma: match (self.deviations(), self.sigma) {
-                (Deviations::Same, Sigma::Constant(s)) => Weights::Constant(s),
-                (Deviations::Same, _) => Weights::Equal,
-                (Deviations::OfFit(s), _) => Weights::Constant(s[fit]),
-                (Deviations::OfPoint(sigma), _) => Weights::Each { sigma, absolute },
-                (Deviations::OfSample(s), _) => {
-                    Weights::Each { sigma: &s[range.clone()], absolute }
-                }
-            },
-            mask: self
-                .mask
-                .map(|mask| if self.shares_mask() { mask } else { &mask[range.clone()] }),
+            sigma: self.weights(fit),
+            mask: self.mask_of(fit),
             x_sigma: self.x_sigma.of_fit(range.clone(), self.samples.len()),
             y: self.samples.widened(range, y),
             missing: self.missing,

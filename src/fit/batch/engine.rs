@@ -13,10 +13,9 @@ use super::status::FitStatus;
 use super::workspace::FitWorkspace;
 use crate::backend::Precision;
 use crate::backend::cpu::Prepared;
-use crate::data::batch::{BatchData, Deviations, Starts};
+use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
-use crate::data::sigma::is_deviation;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::priors::Prior;
@@ -77,11 +76,6 @@ impl<'a> BatchRequest<'a> {
         columns: &'p mut Vec<Values<'a>>,
         y: &'p mut Vec<f64>,
     ) -> std::result::Result<Points<'p>, FitStatus> {
-        if let Deviations::OfFit(sigma) = self.data.deviations()
-            && !is_deviation(sigma[fit])
-        {
-            return Err(FitStatus::BadData { point: 0 });
-        }
         let mut points = Points::check(self.data.fit(fit, columns, y))?;
         if self.estimator == Estimator::Poisson {
             points.count_events()?;

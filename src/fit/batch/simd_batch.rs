@@ -8,7 +8,7 @@ use super::arrays::BatchPart;
 use super::engine::BatchRequest;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
-use crate::backend::cpu::simd_batch::{Manner, SimdBatch};
+use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::{Estimator, is_far};
@@ -19,9 +19,6 @@ use crate::solver::levels::has_heavy_points;
 use crate::solver::stepwise::{Verdict, Waiting};
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
-
-/// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
-const MOST_POINTS: usize = 320;
 
 /// Worker for the fits that are under way.
 pub(super) struct SimdFits<'a> {
@@ -110,6 +107,7 @@ impl<'a> SimdFits<'a> {
             let lanes = &self.lanes;
             let trial = |lane: usize| lanes[lane].fit.map(|_| lanes[lane].solver.trial());
             self.abreast.evaluate(std::array::from_fn(trial));
+            self.abreast.make_models();
             for lane in 0..ABREAST {
                 if let Some(index) = self.lanes[lane].fit {
                     self.go_on(request, lane, index, out);

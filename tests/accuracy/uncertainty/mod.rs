@@ -4,5 +4,6 @@ mod bootstrap;
 mod coverage;
 mod edges;
 mod ends;
+mod joint_coverage;
 mod peers;
 mod scans;

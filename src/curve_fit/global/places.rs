@@ -1,0 +1,78 @@
+//! Where the columns of a set are among those of the joint fit.
+
+use crate::normal::small::{fold_few, fold_pivots};
+use crate::normal::{Arrow, RFactor, pair, pair_of_block};
+
+/// Where the columns of a set are among those of a row of its block: its own ones, the common ones, r.
+pub(super) struct Places<'p> {
+    free: &'p [usize],
+    first: usize,
+    own: usize,
+    /// Of the first common parameter.
+    common: usize,
+    pub(super) residual: usize,
+}
+
+impl<'p> Places<'p> {
+    /// In `shape`; without blocks all are common.
+    pub(super) fn of(
+        set: usize,
+        free: &'p [usize],
+        shape: Option<&Arrow>,
+        n: usize,
+    ) -> Places<'p> {
+        let Some(shape) = shape else {
+            return Places { free, first: 0, own: 0, common: 0, residual: n };
+        };
+        let own = shape.block(set);
+        let (common, residual) = (shape.first_common(), own.len() + shape.common());
+        Places { free, first: own.start, own: own.len(), common, residual }
+    }
+
+    /// Of the model's free parameter i; r is the one behind the last.
+    pub(super) fn place(&self, i: usize) -> usize {
+        match self.free.get(i) {
+            None => self.residual,
+            Some(&j) if j < self.common => j - self.first,
+            Some(&j) => self.own + j - self.common,
+        }
+    }
+
+    /// Adds the products of [J r] of the set.
+    pub(super) fn add(
+        &self,
+        products: &[f64],
+        square: f64,
+        block: &mut [f64],
+        corner: &mut [f64],
+    ) {
+        let own = self.own;
+        for j in 0..=self.free.len() {
+            for i in 0..=j {
+                let (a, b) = (self.place(i), self.place(j));
+                let (a, b) = (a.min(b), a.max(b));
+                let to = match a < own {
+                    true => &mut block[pair_of_block(a, b, own)],
+                    false => &mut corner[pair(a - own, b - own)],
+                };
+                *to += products[pair(i, j)] * square;
+            }
+        }
+    }
+
+    /// Folds the rows of the set's factor in.
+    pub(super) fn fold(&self, set: usize, factor: &RFactor, unit: f64, out: &mut RFactor) {
+        let (k, rows) = (self.residual + 1, factor.n + 1);
+        let mut spread = vec![0.0; k * rows];
+        for j in 0..rows {
+            let column = &mut spread[self.place(j) * rows..][..=j];
+            column.iter_mut().enumerate().for_each(|(i, v)| *v = factor.at(i, j) * unit);
+        }
+        if out.shape().is_none() {
+            return out.fold(&mut spread, rows);
+        }
+        let (block, corner) = out.block_mut(set);
+        fold_pivots(block, self.own, k, &mut spread, rows);
+        fold_few(corner, k - self.own, &mut spread[self.own * rows..], rows);
+    }
+}

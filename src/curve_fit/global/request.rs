@@ -1,0 +1,182 @@
+//! From sets of points to the fit of all.
+
+use super::joint_fit::{JointFit, SetView};
+use super::layout::{self, Asked, JointLayout, SetPoints, overview_of};
+use super::supply::{JointSet, JointSupply};
+use super::{BadSets, in_set};
+use crate::backend::cpu::Prepared;
+use crate::curve_fit::CurveFit;
+use crate::curve_fit::parameters::told_of_ties;
+use crate::curve_fit::start::CompleteStart;
+use crate::data::Data;
+use crate::error::{Error, Result};
+use crate::fit::engine::{Request, Spent};
+use crate::fit::execution::Execution;
+use crate::fit::supply::InMemory;
+use crate::model::native::Model;
+use crate::model::ties::Ties;
+use crate::threads;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl JointLayout {
+    pub(super) fn check_columns(&self, data: &[Data<'_>]) -> Result<()> {
+        self.members.iter().zip(data).enumerate().try_for_each(|(set, (member, data))| {
+            member.model()?.expect_columns(data.columns.len()).map_err(in_set(set))
+        })
+    }
+
+    /// The points of the sets that are not left out.
+    ///
+    /// # Errors
+    /// What is wrong with those of some sets.
+    pub(super) fn points<'s, 'a>(
+        &'s self,
+        data: &'a [Data<'_>],
+    ) -> std::result::Result<Vec<SetPoints<'s, 'a>>, BadSets> {
+        let kept = self.members.iter().zip(data).enumerate();
+        let kept = kept.filter(|(_, (member, _))| !member.left_out);
+        let each = threads::map(kept, |(set, (member, data))| {
+            let points = member.curve.validate(data).map_err(|error| (set, error))?;
+            Ok(SetPoints { set, member, points })
+        });
+        all_good(each)
+    }
+
+    /// # Errors
+    /// Where the model of a set has no value at the start.
+    pub(super) fn check_values(
+        &self,
+        sets: &[SetPoints<'_, '_>],
+        start: &[f64],
+    ) -> std::result::Result<(), BadSets> {
+        let each = threads::map(sets, |SetPoints { set, member, points }| {
+            let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
+            member.curve.check_value(&own, points).map_err(|error| (*set, error))
+        });
+        all_good(each).map(|_| ())
+    }
+
+    pub(super) fn request(
+        &self,
+        sets: &[SetPoints<'_, '_>],
+        start: CompleteStart,
+        spent: Spent,
+        left_out: &BadSets,
+    ) -> Result<JointFit> {
+        let begun = Instant::now();
+        let first = &self.members[0].curve;
+        let whole = overview_of(sets)?;
+        let priors = layout::priors_of_all(&self.members);
+        for (set, member) in self.members.iter().enumerate() {
+            member.curve.check_priors(whole.absolute).map_err(in_set(set))?;
+        }
+        if whole.used + priors.len() < self.free.len() && !first.underdetermined {
+            let parameters = self.free.len();
+            return Err(Error::TooFewPoints { points: whole.used, parameters });
+        }
+        let ready = self.members.iter().enumerate().map(|(set, member)| {
+            let free = member.curve.free_positions();
+            member.curve.ready(&free).map_err(in_set(set))
+        });
+        let ready = ready.collect::<Result<Vec<_>>>()?;
+        let models: Vec<&Model> = ready.iter().map(|ready| &ready.model).collect();
+        let unused = self.unused(&models)?;
+        let ties: Vec<(&Ties, &[usize])> = self
+            .members
+            .iter()
+            .zip(&ready)
+            .map(|(member, ready)| (&*ready.ties, member.params.as_slice()))
+            .collect();
+        let ties = Arc::new(Ties::joined(&ties, &self.names)?);
+        let CompleteStart { values: mut start, solved: linear, .. } = start;
+        ties.complete(&mut start);
+        let each = sets.iter().map(|SetPoints { set, points, .. }| {
+            ready[*set].prepared(&points.x_sigma).map_err(in_set(*set))
+        });
+        let each = each.collect::<Result<Vec<_>>>()?;
+        let executions = sets.iter().map(|SetPoints { set, member, points }| {
+            let CurveFit { loss, precision, .. } = *member.curve;
+            let (wanted, printed) = (member.curve.wanted(None), ready[*set].printed.as_ref());
+            Execution::of(&wanted, (loss, precision), printed, points).map_err(in_set(*set))
+        });
+        let executions = executions.collect::<Result<Vec<_>>>()?;
+        let mut place = vec![usize::MAX; self.names.len()];
+        self.free.iter().enumerate().for_each(|(j, &k)| place[k] = j);
+        let sets = sets.iter().zip(&each).zip(&executions);
+        let sets: Vec<JointSet<'_>> = sets
+            .map(|((SetPoints { set, member, points }, prepared), execution)| JointSet {
+                set: *set,
+                supply: InMemory::new(points, execution),
+                prepared,
+                params: &member.params,
+                free: member.free(&place),
+                start: member.params.iter().map(|&k| start[k]).collect(),
+                factor: whole.units.row / points.units.row,
+            })
+            .collect();
+        let supply = JointSupply { sets, shape: self.shape.clone() };
+        let model = layout::joint_model(&self.members, &models, &self.names)?;
+        let prepared = match &model {
+            Model::Traced(program) => Prepared::traced(program.clone(), &self.free),
+            Model::Native(native) => Prepared::native(native, &self.free, &self.bounds),
+        };
+        let scales = layout::scales_of_all(&self.members, self.names.len());
+        let prepare_time = begun.elapsed();
+        let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
+        let request = Request {
+            model: &model,
+            prepared: &prepared,
+            supply: &supply,
+            points: whole,
+            names: &self.names,
+            start,
+            bounds: &self.bounds,
+            fixed: place.iter().map(|&j| j == usize::MAX).collect(),
+            ties,
+            components: Arc::default(),
+            derived: &[],
+            priors: &priors,
+            unused,
+            loss: first.loss,
+            options: &first.options,
+            observer: watch.as_deref(),
+            starts_refined: false,
+            linear,
+            scales: &scales,
+            on_one_thread: false,
+            prepare_time,
+            spent,
+        };
+        let mut fit = request.fit()?;
+        for Asked { name, formula, places } in layout::derived_of_all(&self.members, &self.names) {
+            fit.derive_at(name, formula, &places);
+        }
+        let mut views: Vec<SetView> = self.members.iter().zip(&ready).map(SetView::new).collect();
+        for set in &supply.sets {
+            let points = set.supply.points;
+            (views[set.set].points, views[set.set].spread) = (points.used, points.spread());
+        }
+        let mut chi_squares = vec![f64::NAN; views.len()];
+        let found = supply.chi_squares(&fit.params, first.loss)?;
+        supply.sets.iter().zip(found).for_each(|(set, found)| chi_squares[set.set] = found);
+        let left_out = left_out.iter().map(|(&set, error)| (set, error.to_string())).collect();
+        Ok(JointFit { fit, chi_squares, views, left_out })
+    }
+}
+
+/// What was made of all sets, or what is wrong with some.
+pub(super) fn all_good<T>(
+    each: Vec<std::result::Result<T, (usize, Error)>>,
+) -> std::result::Result<Vec<T>, BadSets> {
+    let (mut good, mut bad) = (Vec::with_capacity(each.len()), BadSets::new());
+    for made in each {
+        match made {
+            Ok(made) => good.push(made),
+            Err((set, error)) => {
+                bad.insert(set, error);
+            }
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(bad) }
+}

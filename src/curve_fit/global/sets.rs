@@ -1,0 +1,118 @@
+//! Passes over single sets, and over a few small ones side by side.
+
+use crate::backend::cpu::simd_batch::SimdBatch;
+use crate::normal::{Normal, RFactor, pair};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::Fault;
+
+/// One set.
+pub(super) struct SetEvaluator<'e> {
+    /// Which of the joint fit it is.
+    pub(super) set: usize,
+    pub(super) evaluator: Box<dyn Evaluator + Send + 'e>,
+    /// The position in the joint fit of each of the model's parameters.
+    pub(super) params: &'e [usize],
+    /// The position among the free parameters of the joint fit of each of the model's free ones.
+    pub(super) free: &'e [usize],
+    /// By which rows are multiplied to be in the joint row unit.
+    pub(super) factor: f64,
+    /// Room for the set's own parameters, columns and sums.
+    pub(super) own: Vec<f64>,
+    pub(super) columns: Vec<f64>,
+    pub(super) normal: Normal,
+}
+
+impl SetEvaluator<'_> {
+    pub(super) fn take_params(&mut self, params: &[f64]) {
+        self.own.iter_mut().zip(self.params).for_each(|(own, &k)| *own = params[k]);
+    }
+
+    pub(super) fn take(&mut self, params: &[f64], columns: &[f64]) {
+        self.take_params(params);
+        self.columns.iter_mut().zip(self.free).for_each(|(own, &j)| *own = columns[j]);
+    }
+
+    /// The normal equations at the parameters that were taken.
+    fn sum(&mut self) -> Result<(), (usize, Fault)> {
+        let SetEvaluator { evaluator, own, columns, normal, .. } = self;
+        evaluator.normal(own, columns, normal).map_err(|fault| (self.set, fault))
+    }
+
+    /// The set's part of the cost, in the joint row unit.
+    pub(super) fn cost(&self) -> f64 {
+        self.normal.cost * self.factor * self.factor
+    }
+
+    /// Multiplies sums that know of no units of columns.
+    fn scale_columns(&mut self) {
+        let n = self.columns.len();
+        if self.columns.iter().all(|&c| c == 1.0) {
+            return;
+        }
+        let unit = |j: usize| self.columns.get(j).copied().unwrap_or(1.0);
+        for j in 0..=n {
+            for i in 0..=j {
+                self.normal.products[pair(i, j)] *= unit(i) * unit(j);
+            }
+        }
+    }
+}
+
+/// Sets that a thread passes over in one go.
+pub(super) struct SetGroup<'e> {
+    pub(super) sets: Vec<SetEvaluator<'e>>,
+    /// Their points, a lane to each set, where these are few.
+    pub(super) abreast: Option<SimdBatch>,
+}
+
+impl SetGroup<'_> {
+    /// The normal equations of all sets. `worthless`: the cost from which on no products are needed.
+    ///
+    /// # Errors
+    /// The fault of the first set that has one, and which set that is.
+    pub(super) fn normal(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+        worthless: f64,
+    ) -> Result<(), (usize, Fault)> {
+        self.sets.iter_mut().for_each(|set| set.take(params, columns));
+        if let Some(abreast) = &mut self.abreast {
+            let trial = |lane: usize| self.sets.get(lane).map(|set| set.own.as_slice());
+            abreast.evaluate(std::array::from_fn(trial));
+        }
+        let mut cost = 0.0;
+        for (lane, set) in self.sets.iter_mut().enumerate() {
+            let read = self.abreast.as_ref().is_some_and(|a| a.read(lane, &mut set.normal));
+            if read {
+                set.scale_columns();
+            } else {
+                if worthless < f64::INFINITY {
+                    let left = (worthless - cost) / (set.factor * set.factor);
+                    set.evaluator.expect_below(left);
+                }
+                set.sum()?;
+            }
+            cost += set.cost();
+        }
+        Ok(())
+    }
+
+    /// The factors of all sets, in their own row units.
+    ///
+    /// # Errors
+    /// As [`normal`](Self::normal).
+    pub(super) fn factors(
+        &mut self,
+        params: &[f64],
+        columns: &[f64],
+    ) -> Result<Vec<RFactor>, (usize, Fault)> {
+        let factor = |set: &mut SetEvaluator<'_>| {
+            set.take(params, columns);
+            let mut factor = RFactor::zero(set.columns.len());
+            let made = set.evaluator.factor(&set.own, &set.columns, &mut factor);
+            made.map(|()| factor).map_err(|fault| (set.set, fault))
+        };
+        self.sets.iter_mut().map(factor).collect()
+    }
+}
