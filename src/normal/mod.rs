@@ -11,6 +11,8 @@ mod summaries;
 #[cfg(test)]
 mod tree_tests;
 pub(crate) mod triangular;
+#[cfg(test)]
+mod triangular_tests;
 
 pub(crate) use crate::data::tree::{GROUP, Summary, Tree};
 pub(crate) use arrow::Arrow;

@@ -12,6 +12,7 @@ mod global_fit;
 #[cfg(feature = "csv")]
 mod groups;
 mod joint_over;
+mod joint_arrow;
 mod joint_sets;
 mod multi_start;
 mod nothing_panics;
