@@ -207,7 +207,10 @@ impl Request<'_> {
     }
 
     /// The points as a stage of a search, or whoever asks, sees them.
-    pub(super) fn evaluator<'e>(&'e self, view: View<'e>) -> Result<Box<dyn Evaluator + Send + 'e>> {
+    pub(super) fn evaluator<'e>(
+        &'e self,
+        view: View<'e>,
+    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
         let stopper = self.observer.as_ref().map(|observer| observer as &dyn Stopper);
         let patience = Patience { until: view.until, stopper };
         let (model, on_one_thread) = (self.prepared, self.on_one_thread);
@@ -254,7 +257,7 @@ impl Request<'_> {
                 let place = match point {
                     Some((index, x)) => {
                         format!("point {index} ({}) for {params}", variables(self.model, &x))
-                    },
+                    }
                     None => format!("all points for {params}"),
                 };
                 Error::ModelPanicked { message, place }

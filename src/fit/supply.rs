@@ -31,7 +31,10 @@ pub(crate) trait Supply: Sync {
     ///
     /// # Errors
     /// What a device that was asked for refused.
-    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + Send + 'e>>;
+    fn evaluator<'e>(
+        &'e self,
+        options: &EvaluatorOptions<'e>,
+    ) -> Result<Box<dyn Evaluator + Send + 'e>>;
 
     /// Which free parameters meet, unless all do.
     fn shape(&self) -> Option<Arc<Arrow>> {
@@ -72,7 +75,10 @@ impl<'a> InMemory<'a> {
 }
 
 impl Supply for InMemory<'_> {
-    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + Send + 'e>> {
+    fn evaluator<'e>(
+        &'e self,
+        options: &EvaluatorOptions<'e>,
+    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
         let View { loss, arithmetic, start, plain, .. } = options.view;
         let measured = match plain {
             true => self.measured.get_or_init(|| self.points.as_measurements()).as_ref(),

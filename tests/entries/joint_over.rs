@@ -3,9 +3,7 @@
 
 use approx::assert_relative_eq;
 use dualfit::error::GlobalError;
-use dualfit::{
-    BatchData, CurveFit, Data, Error, GlobalFit, JointFit, Loss, Missing, Sigma,
-};
+use dualfit::{BatchData, CurveFit, Data, Error, GlobalFit, JointFit, Loss, Missing, Sigma};
 use rayon::ThreadPoolBuilder;
 
 const POINTS: usize = 40;

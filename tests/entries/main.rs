@@ -11,8 +11,8 @@ mod determinism;
 mod global_fit;
 #[cfg(feature = "csv")]
 mod groups;
-mod joint_over;
 mod joint_arrow;
+mod joint_over;
 mod joint_sets;
 mod multi_start;
 mod nothing_panics;

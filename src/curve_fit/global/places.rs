@@ -15,12 +15,7 @@ pub(super) struct Places<'p> {
 
 impl<'p> Places<'p> {
     /// In `shape`; without blocks all are common.
-    pub(super) fn of(
-        set: usize,
-        free: &'p [usize],
-        shape: Option<&Arrow>,
-        n: usize,
-    ) -> Places<'p> {
+    pub(super) fn of(set: usize, free: &'p [usize], shape: Option<&Arrow>, n: usize) -> Places<'p> {
         let Some(shape) = shape else {
             return Places { free, first: 0, own: 0, common: 0, residual: n };
         };
@@ -39,13 +34,7 @@ impl<'p> Places<'p> {
     }
 
     /// Adds the products of [J r] of the set.
-    pub(super) fn add(
-        &self,
-        products: &[f64],
-        square: f64,
-        block: &mut [f64],
-        corner: &mut [f64],
-    ) {
+    pub(super) fn add(&self, products: &[f64], square: f64, block: &mut [f64], corner: &mut [f64]) {
         let own = self.own;
         for j in 0..=self.free.len() {
             for i in 0..=j {

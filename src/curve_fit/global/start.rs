@@ -116,7 +116,11 @@ impl JointLayout {
     ) -> Vec<Option<f64>> {
         let mut values = vec![Vec::new(); self.names.len()];
         for (set, own) in sets.iter().zip(found) {
-            set.member.params.iter().zip(&own.values).for_each(|(&k, &value)| values[k].push(value));
+            set.member
+                .params
+                .iter()
+                .zip(&own.values)
+                .for_each(|(&k, &value)| values[k].push(value));
         }
         let median = |mut of: Vec<f64>| {
             of.sort_by(f64::total_cmp);

@@ -131,7 +131,10 @@ impl JointSupply<'_> {
 }
 
 impl Supply for JointSupply<'_> {
-    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + Send + 'e>> {
+    fn evaluator<'e>(
+        &'e self,
+        options: &EvaluatorOptions<'e>,
+    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
         let group = |sets: &'e [JointSet<'_>]| {
             let each = sets.iter().map(|set| set.evaluator(options)).collect::<Result<_>>()?;
             Ok(SetGroup { sets: each, abreast: abreast(sets, options.view) })

@@ -6,12 +6,12 @@ mod starts;
 
 pub use starts::Starts;
 
-use super::{Data, Missing};
 use super::columns::{Columns, expect_columns, expect_length};
 use super::points::{ColumnList, Given};
 use super::sigma::{Sigma, Weights};
 use super::values::Values;
 use super::x_sigma::XSigma;
+use super::{Data, Missing};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -358,9 +358,7 @@ impl<'a> BatchData<'a> {
             (Deviations::Same, _) => Weights::Equal,
             (Deviations::OfFit(s), _) => Weights::Constant(s[fit]),
             (Deviations::OfPoint(sigma), _) => Weights::Each { sigma, absolute },
-            (Deviations::OfSample(s), _) => {
-                Weights::Each { sigma: &s[self.range(fit)], absolute }
-            }
+            (Deviations::OfSample(s), _) => Weights::Each { sigma: &s[self.range(fit)], absolute },
         }
     }
 

@@ -145,7 +145,10 @@ impl<'a> StreamSupply<'a> {
 }
 
 impl Supply for StreamSupply<'_> {
-    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<Box<dyn Evaluator + Send + 'e>> {
+    fn evaluator<'e>(
+        &'e self,
+        options: &EvaluatorOptions<'e>,
+    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
         let stopper = self.token.as_ref().map(|token| token as &dyn Stopper);
         let patience = Patience { until: self.until, stopper };
         let EvaluatorOptions { model, view: View { loss, start, .. }, .. } = *options;
