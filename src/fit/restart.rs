@@ -4,12 +4,17 @@
 //! in a parameter, as Voigt's profile in its Gaussian width, has no slope at 0, and steps towards a minimum there
 //! get ever smaller and end in rounding before they arrive. Then, if linear parameters were solved for, from where
 //! a search in the nonlinear ones alone leads, if that is better. Limits that the caller set forbid both.
+//!
+//! Of a joint fit the search in all parameters ends after some evaluations, and that in the nonlinear ones comes before
+//! it goes on: each of its trials takes two passes, and most fits have ended by then, but those that have not would often
+//! follow a curved valley for hundreds (design.md has the figures).
 
 use super::search::{PointSource, Rules, View, Workspace};
 use super::variable_projection::projected;
 use crate::data::loss::Loss;
 use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
+use crate::solver::options::Options;
 use crate::solver::outcome::Outcome;
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
@@ -18,6 +23,8 @@ use crate::solver::termination::Termination;
 const CREEPING: f64 = 1e-6;
 /// How far from a bound, on the way to the start, the cost is looked at to see whether it rises.
 const INSIDE: f64 = 1e-2;
+/// Evaluations of a joint fit before the nonlinear parameters are sought alone.
+const PATIENCE: usize = 30;
 /// Held parameters at which that is looked at, each by a pass.
 const MOST_HELD: usize = 64;
 /// A cost that is no higher but for rounding, of sums of any length.
@@ -35,9 +42,17 @@ impl Workspace {
             && (!rules.linear.is_empty() || self.on_bounds().is_some())
     }
 
-    /// Whether it is looked at if terms coincide at the end: two terms that become equal are a place where the sets of a
-    /// joint fit stop, each by a little, and where a search in the nonlinear parameters alone finds a way.
-    pub(super) fn may_coincide(&self, rules: &Rules<'_>) -> bool {
+    /// The options of the first attempt.
+    pub(super) fn first_options(&self, rules: &Rules<'_>) -> Options {
+        match self.may_project(rules) {
+            true => Options { max_evaluations: Some(PATIENCE), ..*rules.options },
+            false => *rules.options,
+        }
+    }
+
+    /// Whether a joint fit may have a better way by its nonlinear parameters alone. It is asked where its patience ends, and
+    /// where terms coincide at the end: each set stops there, though the cost falls slowly along a curve.
+    pub(super) fn may_project(&self, rules: &Rules<'_>) -> bool {
         !self.problem.shape.is_full() && !rules.linear.is_empty() && !rules.options.is_limited()
     }
 
@@ -65,6 +80,13 @@ impl Workspace {
                 true => counting(second, &best, passes),
                 false => counting(best, &second, passes),
             };
+        }
+        // The limit was not the caller's.
+        if best.termination == Termination::MaxEvaluations
+            && self.may_project(&rules)
+            && let Some(last) = self.from(&rules, source, &best.params)
+        {
+            best = counting(last, &best, 0);
         }
         self.problem.start = start;
         self.problem.loss = rules.loss;

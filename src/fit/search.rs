@@ -183,7 +183,8 @@ impl Workspace {
     ) -> Result<(), Failure> {
         self.begun = begun;
         let mut again = false;
-        self.attempt(rules, source, &mut |space, points| {
+        let options = self.first_options(rules);
+        self.attempt(&Rules { options: &options, ..*rules }, source, &mut |space, points| {
             again = space.has_another_way(rules);
             if again { Ok(()) } else { conclude(space, points) }
         })?;
@@ -459,7 +460,7 @@ impl Workspace {
             let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
             self.outcome_mut().termination = reason;
         }
-        if reason.is_converged() && self.may_coincide(rules) {
+        if reason.is_converged() && self.may_project(rules) {
             self.analyse(points)?;
             self.coincides = self.end.coincides();
         }
