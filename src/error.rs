@@ -31,7 +31,7 @@ pub use output::PlotError;
 pub use output::TraceError;
 pub(crate) use quote::short;
 pub use quote::{Named, NamedValues};
-use quote::{asked, emptied, end, excerpt, taken_name};
+use quote::{asked, emptied, end, excerpt, listed, taken_name};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
 pub use requests::{GlobalError, ModelError, StartError, TieError, WorkerError};
@@ -101,7 +101,10 @@ pub enum Error {
         value: f64,
     },
     /// The start has another number of values than the model has parameters.
-    #[error("the model has {expected} parameter(s) ({}) but the start has {got} value(s)", names.join(", "))]
+    #[error(
+        "the model has {expected} parameter(s) ({}) but the start has {got} value(s)",
+        listed(names)
+    )]
     ParameterCount {
         /// Parameters of the model.
         expected: usize,
@@ -111,7 +114,11 @@ pub enum Error {
         names: Vec<String>,
     },
     /// An option, a start, a tie or a formula names a parameter that the model does not have.
-    #[error("there is no parameter `{name}`; the model has {}; {remedy}{}", known.join(", "), taken_name(name))]
+    #[error(
+        "there is no parameter `{name}`; the model has {}; {remedy}{}",
+        listed(known),
+        taken_name(name)
+    )]
     UnknownParameter {
         /// The name given.
         name: String,
@@ -219,7 +226,10 @@ pub enum Error {
     #[error("the model has no parameters to fit")]
     NoParameters,
     /// The trace shows that no free parameter occurs in the model.
-    #[error("the model does not depend on any free parameter ({}); its value is the same whatever they are", names.join(", "))]
+    #[error(
+        "the model does not depend on any free parameter ({}); its value is the same whatever they are",
+        listed(names)
+    )]
     NoParameterDependence {
         /// The free parameters.
         names: Vec<String>,

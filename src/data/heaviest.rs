@@ -37,15 +37,22 @@ impl Points<'_> {
         if weights().filter(|&w| w >= least).take(count).count() == count {
             return Vec::new();
         }
-        let mut largest: Vec<f64> = Vec::with_capacity(count.min(self.used).saturating_add(1));
-        for weight in weights() {
-            if largest.len() == count && largest.last().is_some_and(|&least| weight <= least) {
-                continue;
+        let descending = |a: &f64, b: &f64| b.total_cmp(a);
+        let keep_largest = |of: &mut Vec<f64>| {
+            if of.len() > count {
+                of.select_nth_unstable_by(count, descending);
+                of.truncate(count);
             }
-            let at = largest.partition_point(|&w| w >= weight);
-            largest.insert(at, weight);
-            largest.truncate(count);
+        };
+        let mut largest = Vec::with_capacity(self.used.min(2 * count.max(8)));
+        for weight in weights() {
+            if largest.len() >= 2 * count.max(8) {
+                keep_largest(&mut largest);
+            }
+            largest.push(weight);
         }
+        keep_largest(&mut largest);
+        largest.sort_unstable_by(descending);
         largest
     }
 }

@@ -2,6 +2,7 @@
 
 use super::visible::{is_unshowable, visible};
 use super::{Error, Result};
+use std::collections::HashMap;
 
 /// Why a parameter or a derived quantity cannot have a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,8 +51,8 @@ pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Re
 /// # Errors
 /// [`NameError::Taken`] for the first parameter that is called as one before it.
 pub(crate) fn check_distinct(names: &[String]) -> Result<()> {
-    let twice =
-        (0..names.len()).find_map(|j| Some((names[..j].iter().position(|n| *n == names[j])?, j)));
+    let mut first = HashMap::with_capacity(names.len());
+    let twice = names.iter().enumerate().find_map(|(j, name)| Some((first.insert(name, j)?, j)));
     match twice {
         Some((i, j)) => {
             let [first, second] = [i, j].map(|k| format!("parameter {k}"));

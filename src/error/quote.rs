@@ -31,6 +31,17 @@ pub(crate) fn end(value: &f64) -> String {
     if *value == f64::MIN_POSITIVE { "above 0".into() } else { short(value) }
 }
 
+/// Names and values that are listed at most.
+const MOST_LISTED: usize = 60;
+
+/// Names, the first of many.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names.len().saturating_sub(MOST_LISTED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..MOST_LISTED].join(", ")),
+    }
+}
+
 impl NamedValues {
     pub(crate) fn new<S: AsRef<str>>(names: &[S], values: &[f64]) -> Self {
         let pairs = names.iter().zip(values);
@@ -40,11 +51,14 @@ impl NamedValues {
 
 impl fmt::Display for NamedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, Named { name, value }) in self.0.iter().enumerate() {
+        for (i, Named { name, value }) in self.0.iter().enumerate().take(MOST_LISTED) {
             let separator = if i == 0 { "" } else { ", " };
             write!(f, "{separator}{name} = {}", short(value))?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MOST_LISTED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
 

@@ -72,7 +72,9 @@ impl End {
     /// Whether columns of the Jacobian all but coincide, by an estimate of its condition: how much a vector grows that R⁻¹
     /// has been prepared for by R⁻ᵀ (Golub and Van Loan, section 3.5.4).
     pub(super) fn coincides(&self) -> bool {
-        let (problem, _) = scaled(&self.factor);
+        let seen = self.estimated.iter().zip(&self.model.norms);
+        let seen = seen.map(|(&estimated, &norm)| estimated && norm > 0.0).collect::<Vec<_>>();
+        let (problem, _) = scaled(&self.factor.kept(&kept(&seen)));
         let length = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
         let mut grown = vec![1.0; problem.n()];
         problem.solve_transposed(&mut grown);

@@ -106,8 +106,8 @@ impl Fit {
     /// The warnings that concern a set, under the names of its parameters.
     fn warnings_of(&self, set: &Fit, keep: &[usize]) -> Vec<Warning> {
         let own = |name: &String| {
-            let k = self.position(name)?;
-            keep.iter().position(|&i| i == k).map(|i| set.names[i].clone())
+            let i = keep.iter().position(|&k| self.names[k] == *name)?;
+            Some(set.names[i].clone())
         };
         let said = self.warnings.iter().filter_map(|warning| warning.renamed(&own));
         let mut found: Vec<Warning> = said.collect();

@@ -129,7 +129,7 @@ impl Fit {
         if self.ignored > 0 {
             writeln!(f, "{} point(s) without weight: infinite sigma", self.ignored)?;
         }
-        for (name, mean, sigma) in self.priors() {
+        for (name, mean, sigma) in self.priors().into_iter().take(MOST_ROWS) {
             let (mean, sigma) = (significant(mean, 6), significant(sigma, 3));
             writeln!(f, "prior of {name}: {mean} ± {sigma}")?;
         }

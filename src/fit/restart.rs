@@ -44,16 +44,11 @@ impl Workspace {
 
     /// The options of the first attempt.
     pub(super) fn first_options(&self, rules: &Rules<'_>) -> Options {
-        match self.may_project(rules) {
+        let is_joint = !self.problem.shape.is_full() && !rules.linear.is_empty();
+        match is_joint && !rules.options.is_limited() {
             true => Options { max_evaluations: Some(PATIENCE), ..*rules.options },
             false => *rules.options,
         }
-    }
-
-    /// Whether a joint fit may have a better way by its nonlinear parameters alone. It is asked where its patience ends, and
-    /// where terms coincide at the end: each set stops there, though the cost falls slowly along a curve.
-    pub(super) fn may_project(&self, rules: &Rules<'_>) -> bool {
-        !self.problem.shape.is_full() && !rules.linear.is_empty() && !rules.options.is_limited()
     }
 
     /// Makes the search once more; the better end is left as the outcome, with the work of all.
@@ -61,33 +56,39 @@ impl Workspace {
         let rules = Rules { refined: false, ..*rules };
         let start = self.problem.start.clone();
         let (mut best, coincides) = (self.outcome().clone(), self.coincides);
+        self.earlier = best.work;
+        // What parameters did at the first start of all.
+        let effects = best.effects.clone();
+        // The limit of the first attempt was not the caller's.
+        let unfinished = best.termination == Termination::MaxEvaluations;
         if let Some(from) = self.on_bounds()
             && let Some(second) = self.from(&rules, source, &from)
         {
             let arrived =
                 second.termination.is_converged() && second.cost <= best.cost * (1.0 + SAME);
-            best = if arrived { counting(second, &best, 0) } else { counting(best, &second, 0) };
+            best = if arrived { second } else { best };
         }
         if (!best.termination.is_converged() || coincides)
             && !rules.linear.is_empty()
-            && let Some((from, passes)) = self.projected(&rules, source, &start)
+            && let Some(from) = self.projected(&rules, source, &start)
             && let Some(second) = self.from(&rules, source, &from)
         {
             let worth = |end: &Outcome| (!end.termination.is_converged(), end.cost);
             // An end at which nothing coincides must be better by more than rounding.
             let bar = if coincides { 1.0 - SAME } else { 1.0 };
-            best = match worth(&second) < (worth(&best).0, bar * best.cost) {
-                true => counting(second, &best, passes),
-                false => counting(best, &second, passes),
+            let better = match unfinished && !best.termination.is_converged() {
+                true => second.cost < best.cost || second.termination == Termination::Stopped,
+                false => worth(&second) < (worth(&best).0, bar * best.cost),
             };
+            best = if better { second } else { best };
         }
-        // The limit was not the caller's.
         if best.termination == Termination::MaxEvaluations
-            && self.may_project(&rules)
+            && unfinished
             && let Some(last) = self.from(&rules, source, &best.params)
         {
-            best = counting(last, &best, 0);
+            best = last;
         }
+        (best.work, best.retried, best.effects) = (self.earlier, true, effects);
         self.problem.start = start;
         self.problem.loss = rules.loss;
         self.end.forget();
@@ -103,16 +104,17 @@ impl Workspace {
     ) -> Option<Outcome> {
         self.problem.start.copy_from_slice(start);
         self.attempt(rules, source, &mut |_, _| Ok(())).ok()?;
+        self.earlier = self.outcome().work;
         Some(self.outcome().clone())
     }
 
-    /// Where a search in the nonlinear parameters alone leads, and the passes that it took.
+    /// Where a search in the nonlinear parameters alone leads.
     fn projected(
-        &self,
+        &mut self,
         rules: &Rules<'_>,
         source: &dyn PointSource,
         start: &[f64],
-    ) -> Option<(Vec<f64>, usize)> {
+    ) -> Option<Vec<f64>> {
         let problem = Problem { start: start.to_vec(), loss: Loss::Linear, ..self.problem.clone() };
         let view = View { plain: true, ..View::of(Loss::Linear, start) };
         let mut found = None;
@@ -120,7 +122,9 @@ impl Workspace {
             found = Some(projected(points, &problem, rules)?);
             Ok(())
         });
-        searched.ok().and(found)
+        let (params, passes) = searched.ok().and(found)?;
+        self.earlier.evaluations += passes;
+        Some(params)
     }
 
     /// The parameters at the end, those on their bounds that crept towards one; `None` if none did.
@@ -156,13 +160,4 @@ impl Workspace {
         let held: Vec<usize> = held.map(|(&k, _)| k).collect();
         held.len() <= MOST_HELD && held.into_iter().all(&mut rises)
     }
-}
-
-/// `end` with the work of both and of so many passes between them.
-fn counting(mut end: Outcome, other: &Outcome, passes: usize) -> Outcome {
-    end.work.evaluations += other.work.evaluations + passes;
-    end.work.other_passes += other.work.other_passes;
-    end.work.iterations += other.work.iterations;
-    end.retried = true;
-    end
 }

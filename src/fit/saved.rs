@@ -416,6 +416,12 @@ impl Matrix {
                     return Err(SavedError::Malformed { what: "fit", message }.into());
                 }
             }
+            // Own parameters leave no more directions than there are of them.
+            if block.columns > block.rows.len() {
+                let (columns, rows) = (block.columns, block.rows.len());
+                let message = format!("a block of `{what}` has {columns} columns in {rows} rows");
+                return Err(SavedError::Malformed { what: "fit", message }.into());
+            }
             let values = from_rows(block.rows.len(), block.columns, &block.values, what)?;
             Ok(Block { rows: block.rows, values })
         };

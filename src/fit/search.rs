@@ -98,6 +98,8 @@ pub(crate) struct Workspace {
     pub(crate) end: End,
     /// When the fit began.
     begun: Instant,
+    /// Counts of the attempts before the present one.
+    pub(super) earlier: Work,
     /// Counts of the stages before the present one.
     work: Work,
     /// The end of the stage before, where there was one.
@@ -121,6 +123,7 @@ impl Workspace {
             minimiser: Minimiser::new(params, shape),
             end: End::new(shape),
             begun: Instant::now(),
+            earlier: Work::default(),
             work: Work::default(),
             before: Outcome::new(params, shape),
             has_before: false,
@@ -181,7 +184,7 @@ impl Workspace {
         begun: Instant,
         conclude: &mut Conclude<'_>,
     ) -> Result<(), Failure> {
-        self.begun = begun;
+        (self.begun, self.earlier) = (begun, Work::default());
         let mut again = false;
         let options = self.first_options(rules);
         self.attempt(&Rules { options: &options, ..*rules }, source, &mut |space, points| {
@@ -223,7 +226,7 @@ impl Workspace {
 
     /// Before another fit.
     pub(super) fn forget_stages(&mut self) {
-        (self.work, self.retried, self.has_before) = (Work::default(), false, false);
+        (self.work, self.retried, self.has_before) = (self.earlier, false, false);
         self.coincides = false;
         self.end.forget();
     }
@@ -460,7 +463,7 @@ impl Workspace {
             let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
             self.outcome_mut().termination = reason;
         }
-        if reason.is_converged() && self.may_project(rules) {
+        if reason.is_converged() && !self.problem.shape.is_full() && !rules.linear.is_empty() {
             self.analyse(points)?;
             self.coincides = self.end.coincides();
         }

@@ -15,6 +15,11 @@ impl Covariance {
             return;
         }
         for (t, row) in ties.partials(params) {
+            // Of a set that was left out.
+            if row.iter().any(|(_, partial)| !partial.is_finite()) {
+                (self.errors[t], self.units[t]) = (f64::NAN, 0.0);
+                continue;
+            }
             self.errors[t] = self.error_of_tied(&row);
             let scaled = row.iter().map(|&(k, g)| (k, g * self.units[k]));
             let scaled: Vec<(usize, f64)> = scaled.collect();

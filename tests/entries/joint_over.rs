@@ -254,3 +254,55 @@ fn the_report_of_many_sets_is_short() {
     assert!(report.contains("and 941 more parameters"), "{report}");
     assert!(report.contains("and 440 more sets") && report.lines().count() < 200, "{report}");
 }
+
+#[test]
+fn columns_beyond_the_range_of_squares_are_summed_up_in_units_of_their_own() {
+    let x: Vec<f64> = (0..20).map(|i| 1e-170 * f64::from(i)).collect();
+    let ys: Vec<Vec<f64>> = (0..9)
+        .map(|set| {
+            let scatter = |i: usize| 0.1 * noise(20 * set + i);
+            (0..20).map(|i| 2.0 + (1.0 + 0.1 * set as f64) * i as f64 + scatter(i)).collect()
+        })
+        .collect();
+    let line = GlobalFit::new(&CurveFit::parse("a + b*x", ["x"]).unwrap()).share(["a"]);
+    let scaled = |unit: f64, x: &[f64]| {
+        let data = ys.iter().map(|y| Data::new(x, y).unwrap());
+        line.fit(data, [("a", 1.0), ("b", 2.0 * unit)]).unwrap()
+    };
+    let usual: Vec<f64> = (0..20).map(f64::from).collect();
+    let (found, expected) = (scaled(1e170, &x), scaled(1.0, &usual));
+    for (name, unit) in [("a", 1.0), ("b", 1e170)] {
+        let pairs = found.param(name).unwrap().into_iter().zip(expected.param(name).unwrap());
+        pairs.for_each(|(a, b)| assert_relative_eq!(a, unit * b, max_relative = 1e-9));
+        let pairs =
+            found.std_error(name).unwrap().into_iter().zip(expected.std_error(name).unwrap());
+        pairs.for_each(|(a, b)| assert_relative_eq!(a, unit * b, max_relative = 1e-8));
+    }
+}
+
+#[test]
+fn ties_and_priors_of_sets_that_are_left_out_harm_nobody() {
+    let (t, mut stack) = (times(), stack(3));
+    stack[POINTS] = f64::NAN;
+    let batch = BatchData::shared(&t, &stack).unwrap().sigma(Sigma::Constant(0.5)).unwrap();
+    let tied = CurveFit::parse("a*exp(-k*t) + c", ["t"]).unwrap().tie("c", "0.01*a^2");
+    let tied = tied.prior("a", 80.0, 20.0).prior("k", 0.8, 0.1);
+    let fit = GlobalFit::new(&tied).share(["k"]).leave_out_bad_sets(true);
+    let found = fit.over(&batch, [("a", 60.0), ("k", 1.0)]).unwrap();
+    assert!(found.converged(), "{}", found.fit());
+    let errors = [found.fit().std_error("k"), found.fit().std_error("c_1")];
+    assert!(errors.iter().all(|error| error.unwrap() > 0.0), "{errors:?}");
+    let band = found.fit().confidence_band([&[1.0, 3.0], &[0.5, 0.5]], 0.95).unwrap();
+    assert!(band.lower.iter().all(|v| v.is_finite()), "{band:?}");
+    // The model of the set that is left out has the only prior of what is shared.
+    let plain = CurveFit::parse("a*exp(-k*t) + c", ["t"]).unwrap();
+    let names = |set: usize, curve: &CurveFit| {
+        curve.clone().names([format!("a{set}"), "k".into(), format!("c{set}")])
+    };
+    let curves =
+        [names(1, &plain), names(2, &plain.clone().prior("k", 0.8, 1e-9)), names(3, &plain)];
+    let fit = GlobalFit::of(&curves).leave_out_bad_sets(true);
+    let start = [("a1", 60.0), ("a3", 60.0), ("k", 1.0), ("c1", 1.0), ("c3", 1.0)];
+    let found = fit.over(&batch, start).unwrap();
+    assert_relative_eq!(found.fit().param("k").unwrap(), 0.8, max_relative = 1e-8);
+}

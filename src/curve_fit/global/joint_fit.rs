@@ -1,7 +1,5 @@
 //! What a fit of several sets found.
 
-use super::layout::SetMember;
-use crate::curve_fit::ready::Ready;
 use crate::data::sigma::Spread;
 use crate::fit::Fit;
 use crate::fit::marginal::Seen;
@@ -46,22 +44,6 @@ pub(super) struct SetView {
     /// Points that count.
     pub(super) points: usize,
     pub(super) spread: Spread,
-}
-
-impl SetView {
-    /// Of a set without points.
-    pub(super) fn new((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {
-        SetView {
-            model: ready.model.clone(),
-            ties: ready.ties.clone(),
-            components: member.curve.components.clone(),
-            names: member.curve.names.clone(),
-            params: member.params.clone(),
-            derived: member.curve.derived.clone(),
-            points: 0,
-            spread: Spread::Own,
-        }
-    }
 }
 
 impl JointFit {

@@ -14,7 +14,7 @@ use crate::model::native::{ArrayCalls, Calls, Model, Native};
 use crate::model::program::Program;
 use crate::model::var::Var;
 use crate::normal::Arrow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Sets up to which the joint model is one program, which chooses among their parameters.
@@ -400,9 +400,14 @@ pub(super) fn joint_model(
 /// The priors of all sets, one for each parameter: that of the first set that has one.
 pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     let mut all: BTreeMap<usize, Prior> = BTreeMap::new();
-    for member in members.iter().filter(|member| !member.left_out) {
+    let kept = members.iter().filter(|member| !member.left_out);
+    let taken: HashSet<usize> = kept.flat_map(|member| member.params.iter().copied()).collect();
+    for member in members {
         for prior in &member.curve.priors {
             let param = member.params[prior.param];
+            if !taken.contains(&param) {
+                continue;
+            }
             all.entry(param).or_insert(Prior { param, ..*prior });
         }
     }

@@ -191,7 +191,7 @@ impl GlobalFit {
     /// assert!((fit.fit().param("rate").unwrap() - 0.7).abs() < 1e-9);
     /// let (set, why) = fit.left_out().next().unwrap();
     /// assert_eq!(set, 1); // the second one
-    /// assert!(why.starts_with("y[7] is NaN"));
+    /// assert!(why.starts_with("`y` is NaN at index 7"), "{why}");
     /// assert!(fit.fit().param("amplitude_2").unwrap().is_nan());
     /// # Ok::<(), dualfit::Error>(())
     /// ```

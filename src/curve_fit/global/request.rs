@@ -1,14 +1,16 @@
 //! From sets of points to the fit of all.
 
 use super::joint_fit::{JointFit, SetView};
-use super::layout::{self, Asked, JointLayout, SetPoints, overview_of};
+use super::layout::{self, Asked, JointLayout, SetMember, SetPoints, overview_of};
 use super::supply::{JointSet, JointSupply};
 use super::{BadSets, in_set};
 use crate::backend::cpu::Prepared;
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::parameters::told_of_ties;
+use crate::curve_fit::ready::Ready;
 use crate::curve_fit::start::CompleteStart;
 use crate::data::Data;
+use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
@@ -152,7 +154,8 @@ impl JointLayout {
         for Asked { name, formula, places } in layout::derived_of_all(&self.members, &self.names) {
             fit.derive_at(name, formula, &places);
         }
-        let mut views: Vec<SetView> = self.members.iter().zip(&ready).map(SetView::new).collect();
+        let mut views: Vec<SetView> =
+            self.members.iter().zip(&ready).map(view_without_points).collect();
         for set in &supply.sets {
             let points = set.supply.points;
             (views[set.set].points, views[set.set].spread) = (points.used, points.spread());
@@ -179,4 +182,17 @@ pub(super) fn all_good<T>(
         }
     }
     if bad.is_empty() { Ok(good) } else { Err(bad) }
+}
+
+fn view_without_points((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {
+    SetView {
+        model: ready.model.clone(),
+        ties: ready.ties.clone(),
+        components: member.curve.components.clone(),
+        names: member.curve.names.clone(),
+        params: member.params.clone(),
+        derived: member.curve.derived.clone(),
+        points: 0,
+        spread: Spread::Own,
+    }
 }

@@ -26,6 +26,7 @@ pub(super) struct SavedJointFit {
     chi_squares: Vec<Exact>,
     sets: Vec<SavedSet>,
     /// Positions of the sets that no fit could be made of, and why.
+    #[serde(default)]
     left_out: BTreeMap<usize, String>,
 }
 

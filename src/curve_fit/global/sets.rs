@@ -1,9 +1,12 @@
 //! Passes over single sets, and over a few small ones side by side.
 
 use crate::backend::cpu::simd_batch::SimdBatch;
-use crate::normal::{Normal, RFactor, pair};
+use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
+
+/// What the order of additions makes of a sum, at most.
+const ORDER: f64 = 1e-12;
 
 /// One set.
 pub(super) struct SetEvaluator<'e> {
@@ -42,20 +45,6 @@ impl SetEvaluator<'_> {
     pub(super) fn cost(&self) -> f64 {
         self.normal.cost * self.factor * self.factor
     }
-
-    /// Multiplies sums that know of no units of columns.
-    fn scale_columns(&mut self) {
-        let n = self.columns.len();
-        if self.columns.iter().all(|&c| c == 1.0) {
-            return;
-        }
-        let unit = |j: usize| self.columns.get(j).copied().unwrap_or(1.0);
-        for j in 0..=n {
-            for i in 0..=j {
-                self.normal.products[pair(i, j)] *= unit(i) * unit(j);
-            }
-        }
-    }
 }
 
 /// Sets that a thread passes over in one go.
@@ -77,19 +66,19 @@ impl SetGroup<'_> {
         worthless: f64,
     ) -> Result<(), (usize, Fault)> {
         self.sets.iter_mut().for_each(|set| set.take(params, columns));
-        if let Some(abreast) = &mut self.abreast {
+        // Lanes know of no units of columns.
+        let mut abreast = self.abreast.as_mut().filter(|_| columns.iter().all(|&c| c == 1.0));
+        if let Some(abreast) = &mut abreast {
             let trial = |lane: usize| self.sets.get(lane).map(|set| set.own.as_slice());
             abreast.evaluate(std::array::from_fn(trial));
         }
         let mut cost = 0.0;
         for (lane, set) in self.sets.iter_mut().enumerate() {
-            let read = self.abreast.as_ref().is_some_and(|a| a.read(lane, &mut set.normal));
-            if read {
-                set.scale_columns();
-            } else {
+            if !abreast.as_ref().is_some_and(|abreast| abreast.read(lane, &mut set.normal)) {
                 if worthless < f64::INFINITY {
+                    // The whole is added up in another order.
                     let left = (worthless - cost) / (set.factor * set.factor);
-                    set.evaluator.expect_below(left);
+                    set.evaluator.expect_below(left * (1.0 + ORDER));
                 }
                 set.sum()?;
             }
