@@ -189,7 +189,10 @@ pub(super) struct Finder<'c> {
 
 /// What is solved for, by which parameters move and which have a guess.
 #[derive(Default)]
-pub(super) struct Solvers(Mutex<HashMap<(Vec<usize>, Vec<bool>), Arc<Solver>>>);
+pub(super) struct Solvers(Mutex<HashMap<Missing, Arc<Solver>>>);
+
+/// Parameters that move, and for each whether it has a guess.
+type Missing = (Vec<usize>, Vec<bool>);
 
 /// Parameters in which the model is linear.
 struct Solver {

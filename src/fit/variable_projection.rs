@@ -193,9 +193,9 @@ impl ProjectedSearch<'_> {
 
     /// R₂₂ and z₂ of a factor.
     fn nonlinear(&self, whole: &RFactor) -> Triangular {
-        let counts = self.groups.iter().map(|[_, second]| second.len());
-        let (blocks, common) = (counts.clone().take(self.groups.len() - 1), counts.last());
-        let shape = Arrow::of(blocks, common.unwrap_or(0));
+        let mut counts = self.groups.iter().map(|[_, second]| second.len());
+        let common = counts.next_back().unwrap_or(0);
+        let shape = Arrow::of(counts, common);
         let mut step = Triangular::zero(&shape);
         let mut given = groups_of(whole).zip(&self.groups);
         let Triangular { r, z, .. } = &mut step;

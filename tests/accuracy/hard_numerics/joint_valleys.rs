@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 
 const SETS: usize = 5;
 
-/// The parameters in which each model is not linear, and a start in place of NIST's, if any.
-const SHARED: [(&str, &[&str], Option<&[f64]>); 7] = [
+/// A problem, the parameters in which its model is not linear, and a start in place of NIST's, if any.
+type Case = (&'static str, &'static [&'static str], Option<&'static [f64]>);
+
+const SHARED: [Case; 7] = [
     ("Misra1b", &["b2"], None),
     ("Bennett5", &["b2", "b3"], None),
     ("Lanczos3", &["b2", "b4", "b6"], None),
