@@ -50,7 +50,7 @@ use sums::{Tasks, Worker};
 pub(crate) use whitened::Whitened;
 
 /// Below about this many element operations a pass is over before other threads have woken up.
-const PARALLEL_WORK: usize = 400_000;
+pub(crate) const PARALLEL_WORK: usize = 400_000;
 
 /// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
 pub(crate) const ITERATION_FLOOR: f64 = 0.1;
@@ -107,19 +107,13 @@ impl<'a> Cpu<'a> {
         start: &[f64],
     ) -> Cpu<'a> {
         let k = model.outputs();
-        let (pieces, parallel) = match &model.kind {
-            PreparedForm::Traced { collected, .. } => {
-                let slopes = model.slopes.as_ref().map_or(0, |slopes| slopes.operations());
-                let per_point = collected.steps.len() + slopes + k * k / 2;
-                let work = per_point.saturating_mul(points.len());
+        let (pieces, parallel) = match model.work_of_a_point() {
+            Some(work) => {
+                let work = work.saturating_mul(points.len());
                 (Pieces::of_blocks(points.len()), work > PARALLEL_WORK)
             }
-            PreparedForm::Native { native, .. } if native.takes_arrays() => {
-                let work = (k * k / 2).saturating_mul(points.len());
-                (Pieces::of_blocks(points.len()), work > PARALLEL_WORK)
-            }
-            // What a native model costs is unknown; several pieces are worth several threads.
-            PreparedForm::Native { .. } => (Pieces::of_calls(points.len()), true),
+            // Several pieces are worth several threads.
+            None => (Pieces::of_calls(points.len()), true),
         };
         scratch.least.clear();
         if let PreparedForm::Native { native, .. } = &model.kind {

@@ -58,6 +58,19 @@ impl Prepared {
         }
     }
 
+    /// Element operations that a point takes in a pass; `None` for a native model of single points, of which that is unknown.
+    pub(crate) fn work_of_a_point(&self) -> Option<usize> {
+        let k = self.outputs();
+        match &self.kind {
+            PreparedForm::Traced { collected, .. } => {
+                let slopes = self.slopes.as_ref().map_or(0, |slopes| slopes.operations());
+                Some(collected.steps.len() + slopes + k * k / 2)
+            }
+            PreparedForm::Native { native, .. } if native.takes_arrays() => Some(k * k / 2),
+            PreparedForm::Native { .. } => None,
+        }
+    }
+
     /// Operations per point and pass.
     pub(crate) fn operations(&self) -> usize {
         match &self.kind {

@@ -1,7 +1,8 @@
 //! Which parameters a joint fit has, which of them each set's model takes, and what all sets have together:
 //! model, points, derived quantities.
 
-use super::{BadSets, GlobalFit, Models, Said, in_set};
+use super::each::BadSets;
+use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
 use crate::data::overview::Overview;
 use crate::data::points::Points;

@@ -1,5 +1,6 @@
 //! One fit of several sets of points whose models share parameters.
 
+mod each;
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
@@ -18,9 +19,9 @@ use crate::data::start::Start;
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::Spent;
 use crate::observe::span;
+use each::BadSets;
 use joint_fit::JointFit;
 use layout::JointLayout;
-use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
@@ -127,7 +128,7 @@ impl GlobalFit {
     /// # Errors
     /// As [`fit`](GlobalFit::fit), for what does not depend on the points.
     pub fn parameters(&self, sets: usize) -> Result<Vec<String>> {
-        Ok(JointLayout::new(self, sets, &BTreeMap::new())?.names)
+        Ok(JointLayout::new(self, sets, &BadSets::new())?.names)
     }
 
     /// Fits all sets from `start`: one value per parameter of the joint fit, in the order of
@@ -202,9 +203,6 @@ impl GlobalFit {
         self.fit(batch.each()?, start)
     }
 }
-
-/// What is wrong with sets, by their positions.
-type BadSets = BTreeMap<usize, Error>;
 
 /// The error for sets of which one at least is bad. What is said of all alike is said of the first.
 fn refused(bad: BadSets, sets: usize) -> Error {

@@ -1,9 +1,10 @@
 //! From sets of points to the fit of all.
 
+use super::each::{BadSets, all_good, of_each};
+use super::in_set;
 use super::joint_fit::{JointFit, SetView};
 use super::layout::{self, Asked, JointLayout, SetMember, SetPoints, overview_of};
 use super::supply::{JointSet, JointSupply};
-use super::{BadSets, in_set};
 use crate::backend::cpu::Prepared;
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::parameters::told_of_ties;
@@ -17,7 +18,6 @@ use crate::fit::execution::Execution;
 use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
-use crate::threads;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ impl JointLayout {
     ) -> std::result::Result<Vec<SetPoints<'s, 'a>>, BadSets> {
         let kept = self.members.iter().zip(data).enumerate();
         let kept = kept.filter(|(_, (member, _))| !member.left_out);
-        let each = threads::map(kept, |(set, (member, data))| {
+        let each = of_each(kept.collect(), |(set, (member, data))| {
             let points = member.curve.validate(data).map_err(|error| (set, error))?;
             Ok(SetPoints { set, member, points })
         });
@@ -52,7 +52,7 @@ impl JointLayout {
         sets: &[SetPoints<'_, '_>],
         start: &[f64],
     ) -> std::result::Result<(), BadSets> {
-        let each = threads::map(sets, |SetPoints { set, member, points }| {
+        let each = of_each(sets.iter().collect(), |SetPoints { set, member, points }| {
             let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
             member.curve.check_value(&own, points).map_err(|error| (*set, error))
         });
@@ -166,22 +166,6 @@ impl JointLayout {
         let left_out = left_out.iter().map(|(&set, error)| (set, error.to_string())).collect();
         Ok(JointFit { fit, chi_squares, views, left_out })
     }
-}
-
-/// What was made of all sets, or what is wrong with some.
-pub(super) fn all_good<T>(
-    each: Vec<std::result::Result<T, (usize, Error)>>,
-) -> std::result::Result<Vec<T>, BadSets> {
-    let (mut good, mut bad) = (Vec::with_capacity(each.len()), BadSets::new());
-    for made in each {
-        match made {
-            Ok(made) => good.push(made),
-            Err((set, error)) => {
-                bad.insert(set, error);
-            }
-        }
-    }
-    if bad.is_empty() { Ok(good) } else { Err(bad) }
 }
 
 fn view_without_points((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {

@@ -1,8 +1,8 @@
 //! Where a joint fit begins: what is given, and what each set finds for itself.
 
+use super::each::{BadSets, all_good, of_each};
 use super::layout::{JointLayout, SetMember, SetPoints};
-use super::request::all_good;
-use super::{BadSets, refused};
+use super::refused;
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::{CompleteStart, Finder, Solvers};
 use crate::data::start::Start;
@@ -105,7 +105,7 @@ impl JointLayout {
             finder.on_one_thread = on_one_thread;
             finder.found(points)
         };
-        all_good(threads::map(sets, |set| found(set).map_err(|error| (set.set, error))))
+        all_good(of_each(sets.iter().collect(), |set| found(set).map_err(|error| (set.set, error))))
     }
 
     /// For each parameter that several sets have the median of what they found for it.

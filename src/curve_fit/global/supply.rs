@@ -1,9 +1,10 @@
 //! The points of all sets, each where it is computed.
 
+use super::each::of_each;
 use super::evaluator::JointEvaluator;
 use super::sets::{SetEvaluator, SetGroup};
-use crate::backend::cpu::Prepared;
 use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
+use crate::backend::cpu::{PARALLEL_WORK, Prepared};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::{Estimator, Loss};
@@ -17,8 +18,10 @@ use crate::normal::abreast::ABREAST;
 use crate::normal::{Arrow, Normal};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
-use crate::threads;
 use std::sync::Arc;
+
+/// What a set costs beside its points, in element operations.
+const SET_WORK: usize = 4000;
 
 /// One set with its model.
 pub(super) struct JointSet<'a> {
@@ -108,6 +111,15 @@ fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
 }
 
 impl JointSupply<'_> {
+    /// Whether a pass takes longer than threads take to wake up.
+    fn is_worth_threads(&self) -> bool {
+        let work = |set: &JointSet<'_>| {
+            Some(SET_WORK + set.prepared.work_of_a_point()? * set.supply.points.len())
+        };
+        let whole: Option<usize> = self.sets.iter().map(work).sum();
+        whole.is_none_or(|whole| whole > PARALLEL_WORK)
+    }
+
     /// For each set twice its part of the cost at `params`.
     pub(super) fn chi_squares(&self, params: &[f64], loss: Loss) -> Result<Vec<f64>> {
         let chi_square = |set: &JointSet<'_>| {
@@ -126,7 +138,7 @@ impl JointSupply<'_> {
             let unit = set.supply.points.units.row;
             Ok(2.0 * (cost / unit / unit))
         };
-        threads::map(&self.sets, chi_square).into_iter().collect()
+        of_each(self.sets.iter().collect(), chi_square).into_iter().collect()
     }
 }
 
@@ -140,7 +152,10 @@ impl Supply for JointSupply<'_> {
             Ok(SetGroup { sets: each, abreast: abreast(sets, options.view) })
         };
         let groups = self.sets.chunks(ABREAST).map(group).collect::<Result<Vec<_>>>()?;
-        let parallel = groups.len() > 1 && !options.on_one_thread && !self.is_on_device();
+        let parallel = groups.len() > 1
+            && !options.on_one_thread
+            && !self.is_on_device()
+            && self.is_worth_threads();
         let (shape, worthless) = (self.shape.clone(), f64::INFINITY);
         Ok(Box::new(JointEvaluator { groups, shape, parallel, worthless }))
     }
