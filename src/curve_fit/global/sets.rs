@@ -67,7 +67,8 @@ impl SetGroup<'_> {
     ) -> Result<(), (usize, Fault)> {
         self.sets.iter_mut().for_each(|set| set.take(params, columns));
         // Lanes know of no units of columns.
-        let mut abreast = self.abreast.as_mut().filter(|_| columns.iter().all(|&c| c == 1.0));
+        let has_units = self.sets.iter().any(|set| set.columns.iter().any(|&c| c != 1.0));
+        let mut abreast = self.abreast.as_mut().filter(|_| !has_units);
         if let Some(abreast) = &mut abreast {
             let trial = |lane: usize| self.sets.get(lane).map(|set| set.own.as_slice());
             abreast.evaluate(std::array::from_fn(trial));
