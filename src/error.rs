@@ -31,7 +31,7 @@ pub use output::PlotError;
 pub use output::TraceError;
 pub(crate) use quote::short;
 pub use quote::{Named, NamedValues};
-use quote::{asked, emptied, end, excerpt, listed, taken_name};
+use quote::{asked, emptied, end, excerpt, listed, shown_beside};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
 pub use requests::{GlobalError, ModelError, StartError, TieError, WorkerError};
@@ -114,11 +114,7 @@ pub enum Error {
         names: Vec<String>,
     },
     /// An option, a start, a tie or a formula names a parameter that the model does not have.
-    #[error(
-        "there is no parameter `{name}`; the model has {}; {remedy}{}",
-        listed(known),
-        taken_name(name)
-    )]
+    #[error("there is no parameter `{name}`; {}; {remedy}", shown_beside(name, known))]
     UnknownParameter {
         /// The name given.
         name: String,
@@ -226,10 +222,7 @@ pub enum Error {
     #[error("the model has no parameters to fit")]
     NoParameters,
     /// The trace shows that no free parameter occurs in the model.
-    #[error(
-        "the model does not depend on any free parameter ({}); its value is the same whatever they are",
-        listed(names)
-    )]
+    #[error("the model does not depend on {}; its value is always the same", listed(names))]
     NoParameterDependence {
         /// The free parameters.
         names: Vec<String>,

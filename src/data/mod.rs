@@ -5,6 +5,7 @@ mod arrays;
 pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
+mod given;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;
@@ -32,7 +33,6 @@ pub(crate) use scaling::unit_of;
 
 use crate::error::{Error, Result};
 use columns::{Columns, expect_columns, expect_length};
-use points::{ColumnList, Given};
 use sigma::{Sigma, Weights};
 use values::Values;
 use x_sigma::XSigma;
@@ -102,20 +102,6 @@ impl<'a> Data<'a> {
             infinite_x: false,
             x_sigma: XSigma::default(),
         })
-    }
-
-    /// The arrays as they are to be checked.
-    pub(crate) fn given(&self) -> Given<'a> {
-        Given {
-            columns: ColumnList::Owned(self.columns.clone()),
-            y: self.y,
-            sigma: self.sigma,
-            mask: self.mask,
-            missing: self.missing,
-            infinite_x: self.infinite_x,
-            x_sigma: self.x_sigma.clone(),
-            known_x: false,
-        }
     }
 
     /// Says what is known of the errors of y; [`Sigma::Unknown`] by default.

@@ -35,7 +35,7 @@ pub(crate) fn end(value: &f64) -> String {
 const MOST_LISTED: usize = 60;
 
 /// Names, the first of many.
-pub(crate) fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     match names.len().saturating_sub(MOST_LISTED) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names[..MOST_LISTED].join(", ")),
@@ -62,9 +62,14 @@ impl fmt::Display for NamedValues {
     }
 }
 
+/// The parameters that there are beside one that is not.
+pub(crate) fn shown_beside(name: &str, known: &[String]) -> String {
+    format!("the model has {}{}", listed(known), taken_name(name))
+}
+
 /// What to say besides where `name` is taken for a parameter that the model does not have: in a formula
 /// it may be a constant.
-pub(crate) fn taken_name(name: &str) -> &'static str {
+fn taken_name(name: &str) -> &'static str {
     match name {
         "e" => "; in a text `e` is the number 2.718…: rename the parameter",
         "pi" => "; in a text `pi` is the number 3.141…: rename the parameter",

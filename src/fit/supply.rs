@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::normal::Arrow;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// Options of an evaluator for one stage of a search.
@@ -121,15 +122,13 @@ impl Supply for InMemory<'_> {
 
 /// Number of different points, counted up to `enough`.
 pub(crate) fn distinct_points(points: &Points<'_>, enough: usize) -> usize {
-    let mut seen: Vec<Vec<f64>> = Vec::new();
+    let mut seen: HashSet<Vec<u64>> = HashSet::new();
     for i in points.kept() {
         if seen.len() >= enough {
             break;
         }
-        let same = |x: &Vec<f64>| points.columns.iter().zip(x).all(|(c, &v)| c.at(i) == v);
-        if !seen.iter().any(same) {
-            seen.push(points.columns.iter().map(|c| c.at(i)).collect());
-        }
+        // With one zero.
+        seen.insert(points.columns.iter().map(|c| (c.at(i) + 0.0).to_bits()).collect());
     }
     seen.len()
 }

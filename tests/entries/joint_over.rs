@@ -253,6 +253,15 @@ fn the_report_of_many_sets_is_short() {
     let report = found.to_string();
     assert!(report.contains("and 941 more parameters"), "{report}");
     assert!(report.contains("and 440 more sets") && report.lines().count() < 200, "{report}");
+    let again = JointFit::from_json(&found.to_json().unwrap()).unwrap();
+    let at = [&[1.0, 77.0, 500.0], &[0.3, 1.0, 2.5]];
+    assert_eq!(again.fit().predict(at).unwrap(), found.fit().predict(at).unwrap());
+    let second = found.set(76).unwrap();
+    assert_relative_eq!(
+        found.fit().predict(at).unwrap()[1],
+        second.predict(&[1.0]).unwrap()[0],
+        max_relative = 1e-15
+    );
 }
 
 #[test]

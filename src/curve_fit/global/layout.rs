@@ -312,8 +312,9 @@ pub(super) struct Asked<'v> {
 /// joint fit's parameters.
 pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
-    // Where those of one name are.
-    let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
+    // How many have a name, and where those of one name and places are.
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    let mut known: HashMap<(&str, Vec<usize>), Vec<usize>> = HashMap::new();
     for (set, member) in members.iter().enumerate() {
         for (name, formula) in &member.curve.derived {
             let own = |name: &String| member.curve.names.iter().position(|n| n == name);
@@ -323,19 +324,16 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
             // A parameter that is a set's own has another name in the joint fit.
             let is_common =
                 own.iter().zip(&places).all(|(&i, &k)| member.curve.names[i] == names[k]);
-            let of_name = known.entry(name).or_default();
-            let is_same = |&at: &usize| {
-                let asked: &Asked<'_> = &all[at].1;
-                asked.places == places && asked.formula == formula
-            };
-            if !(is_common && of_name.iter().any(is_same)) {
-                of_name.push(all.len());
+            let alike = known.entry((name, places.clone())).or_default();
+            if !(is_common && alike.iter().any(|&at| all[at].1.formula == formula)) {
+                alike.push(all.len());
+                *count.entry(name).or_default() += 1;
                 all.push((set, Asked { name: name.clone(), formula, places }, is_common));
             }
         }
     }
     // Models of their own may call different quantities by one name.
-    let one = |name: &str| known.get(name).is_some_and(|of_name| of_name.len() == 1);
+    let one = |name: &str| count.get(name) == Some(&1);
     let plain: Vec<bool> =
         all.iter().map(|(_, asked, is_common)| *is_common && one(&asked.name)).collect();
     let named = all.into_iter().zip(plain).map(|((set, asked, _), plain)| match plain {
@@ -425,15 +423,24 @@ pub(super) fn scales_of_all(members: &[SetMember], params: usize) -> Vec<f64> {
     scales
 }
 
-/// As [`joint_model`], of models some of which are not traced: each set's points go to its own.
+/// As [`joint_model`], of many models or of some that are not traced: each set's points go to its own.
 fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usize) -> Model {
-    let sets: Vec<(Model, Vec<usize>)> =
-        members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone())).collect();
+    let sets = members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone()));
+    of_sets(sets.collect(), (columns, params), scales_of_all(members, params))
+}
+
+/// The model of all sets, of their models and the positions of the parameters that these take.
+pub(super) fn of_sets(
+    sets: Vec<(Model, Vec<usize>)>,
+    (columns, params): (usize, usize),
+    scales: Vec<f64>,
+) -> Model {
     let value = move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
         let set_of = |x: f64| (x.round().max(1.0) as usize).min(sets.len()) - 1;
-        let mut of_set = vec![Vec::new(); sets.len()];
-        (0..out.len()).for_each(|i| of_set[set_of(x[0][i])].push(i));
-        for ((model, own), points) in sets.iter().zip(of_set).filter(|(_, of)| !of.is_empty()) {
+        let mut of_set: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        (0..out.len()).for_each(|i| of_set.entry(set_of(x[0][i])).or_default().push(i));
+        for (set, points) in of_set {
+            let (model, own) = &sets[set];
             let own: Vec<f64> = own.iter().map(|&k| p[k]).collect();
             let picked = |column: &&[f64]| points.iter().map(|&i| column[i]).collect();
             let columns: Vec<Vec<f64>> = x[1..].iter().map(picked).collect();
@@ -442,6 +449,5 @@ fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usiz
         }
     };
     let calls = ArrayCalls { value: Arc::new(value), jacobian: None, parallel: true };
-    let scales = scales_of_all(members, params);
     Model::Native(Native { calls: Calls::Arrays(calls), columns, params, scales, lost: false })
 }

@@ -1,6 +1,7 @@
 //! A joint fit as it is saved: the fit of all sets, and of each set its model and where its parameters are.
 
 use super::joint_fit::{JointFit, SetView};
+use super::layout::of_sets;
 use crate::data::sigma::Spread;
 use crate::error::names::{check_distinct, check_shown, position};
 use crate::error::saved::SavedError;
@@ -10,6 +11,7 @@ use crate::fit::saved::{SavedComponent, SavedFit, SavedTies, model_of, program_o
 use crate::model::Expression;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::json::{read, write};
+use crate::model::native::Model;
 use crate::model::saved::{SavedProgram, check_index, check_version, expect};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -96,7 +98,7 @@ impl TryFrom<SavedJointFit> for JointFit {
     type Error = Error;
     fn try_from(saved: SavedJointFit) -> Result<JointFit> {
         check_version("joint fit", saved.version, VERSION)?;
-        let fit: Fit = saved.fit.try_into()?;
+        let mut fit: Fit = saved.fit.try_into()?;
         expect("joint fit", "sets", saved.sets.len(), saved.chi_squares.len().max(1))?;
         // What a set sees is made of them by decompositions, which want numbers.
         if !fit.covariance.null.is_finite() {
@@ -108,7 +110,14 @@ impl TryFrom<SavedJointFit> for JointFit {
             check_index("the saved joint fit", "set", set, sets)?;
         }
         let set = |saved| view(saved, &fit);
-        let views = saved.sets.into_iter().map(set).collect::<Result<_>>()?;
+        let views = saved.sets.into_iter().map(set).collect::<Result<Vec<_>>>()?;
+        // That of many sets is not kept: theirs are.
+        let is_lost = |model: &Model| matches!(model, Model::Native(native) if native.lost);
+        if is_lost(&fit.model) && !views.iter().any(|view| is_lost(&view.model)) {
+            let sets = views.iter().map(|view| (view.model.clone(), view.params.clone()));
+            let (columns, params) = (fit.model.columns(), fit.names().len());
+            fit.model = of_sets(sets.collect(), (columns, params), vec![f64::NAN; params]);
+        }
         Ok(JointFit { chi_squares: plain(&saved.chi_squares), views, fit, left_out })
     }
 }
