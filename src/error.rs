@@ -30,8 +30,8 @@ pub use output::PlotError;
 #[cfg(feature = "chrome-trace")]
 pub use output::TraceError;
 pub(crate) use quote::short;
+use quote::{MOST_LISTED, asked, emptied, end, excerpt, listed, taken_name};
 pub use quote::{Named, NamedValues};
-use quote::{asked, emptied, end, excerpt, listed, shown_beside};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
 pub use requests::{GlobalError, ModelError, StartError, TieError, WorkerError};
@@ -101,10 +101,7 @@ pub enum Error {
         value: f64,
     },
     /// The start has another number of values than the model has parameters.
-    #[error(
-        "the model has {expected} parameter(s) ({}) but the start has {got} value(s)",
-        listed(names)
-    )]
+    #[error("the model has {expected} parameter(s) ({}) but the start has {got} value(s)", listed(names.iter(), MOST_LISTED))]
     ParameterCount {
         /// Parameters of the model.
         expected: usize,
@@ -114,7 +111,7 @@ pub enum Error {
         names: Vec<String>,
     },
     /// An option, a start, a tie or a formula names a parameter that the model does not have.
-    #[error("there is no parameter `{name}`; {}; {remedy}", shown_beside(name, known))]
+    #[error("there is no parameter `{name}`; the model has {}; {remedy}{}", listed(known.iter(), MOST_LISTED), taken_name(name))]
     UnknownParameter {
         /// The name given.
         name: String,
@@ -222,7 +219,7 @@ pub enum Error {
     #[error("the model has no parameters to fit")]
     NoParameters,
     /// The trace shows that no free parameter occurs in the model.
-    #[error("the model does not depend on {}; its value is always the same", listed(names))]
+    #[error("the model does not depend on any free parameter ({}); its value is the same whatever they are", listed(names.iter(), MOST_LISTED))]
     NoParameterDependence {
         /// The free parameters.
         names: Vec<String>,

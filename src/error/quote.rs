@@ -32,13 +32,15 @@ pub(crate) fn end(value: &f64) -> String {
 }
 
 /// Names and values that are listed at most.
-const MOST_LISTED: usize = 60;
+pub(super) const MOST_LISTED: usize = 60;
 
-/// Names, the first of many.
-pub(super) fn listed(names: &[String]) -> String {
-    match names.len().saturating_sub(MOST_LISTED) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names[..MOST_LISTED].join(", ")),
+/// The first of many things, and how many more there are.
+pub(super) fn listed(all: impl ExactSizeIterator<Item = impl fmt::Display>, most: usize) -> String {
+    let more = all.len().saturating_sub(most);
+    let shown: Vec<String> = all.take(most).map(|one| one.to_string()).collect();
+    match more {
+        0 => shown.join(", "),
+        _ => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -51,25 +53,14 @@ impl NamedValues {
 
 impl fmt::Display for NamedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, Named { name, value }) in self.0.iter().enumerate().take(MOST_LISTED) {
-            let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{name} = {}", short(value))?;
-        }
-        match self.0.len().saturating_sub(MOST_LISTED) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
+        let pair = |Named { name, value }: &Named| format!("{name} = {}", short(value));
+        f.write_str(&listed(self.0.iter().map(pair), MOST_LISTED))
     }
-}
-
-/// The parameters that there are beside one that is not.
-pub(crate) fn shown_beside(name: &str, known: &[String]) -> String {
-    format!("the model has {}{}", listed(known), taken_name(name))
 }
 
 /// What to say besides where `name` is taken for a parameter that the model does not have: in a formula
 /// it may be a constant.
-fn taken_name(name: &str) -> &'static str {
+pub(crate) fn taken_name(name: &str) -> &'static str {
     match name {
         "e" => "; in a text `e` is the number 2.718…: rename the parameter",
         "pi" => "; in a text `pi` is the number 3.141…: rename the parameter",

@@ -1,6 +1,10 @@
 //! What can be wrong with a start, a tie, a fit of several sets of points, a composite model, an array or a worker.
 
 use super::Error;
+use super::quote::listed;
+
+/// Numbers of sets that are listed at most.
+const MOST_SETS: usize = 10;
 
 /// Why a fit has no start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -116,7 +120,7 @@ pub enum GlobalError {
     /// Several sets cannot be fitted.
     #[error(
         "{} of {sets} sets cannot be fitted: {}; set {}: {error}; mend them, or leave them out by GlobalFit::leave_out_bad_sets",
-        bad.len(), listed(bad), bad.first().unwrap_or(&0)
+        bad.len(), listed(bad.iter(), MOST_SETS), bad.first().unwrap_or(&0)
     )]
     BadSets {
         /// These sets, counted from 1.
@@ -204,16 +208,6 @@ pub enum ModelError {
         /// What is possible.
         most: usize,
     },
-}
-
-/// Numbers of sets, the first of many.
-fn listed(sets: &[usize]) -> String {
-    const MOST: usize = 10;
-    let shown: Vec<String> = sets.iter().take(MOST).map(usize::to_string).collect();
-    match sets.len().saturating_sub(MOST) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }
 
 fn likely(nearest: &Option<&'static str>) -> String {

@@ -1,6 +1,7 @@
 //! What a table can be asked for in vain.
 
 use super::nearest::nearest;
+use super::quote;
 use super::visible::visible;
 
 /// Why a table has no such columns, times or groups. What is wrong with a file or a number in it is a
@@ -96,12 +97,7 @@ fn meant(name: &str, known: &[String]) -> String {
 /// The first twenty names.
 fn listed(known: &[String]) -> String {
     const MOST: usize = 20;
-    let shown: Vec<_> = known.iter().take(MOST).map(|name| visible(name)).collect();
-    let more = match known.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{}{more}", shown.join(", "))
+    quote::listed(known.iter().map(|name| visible(name)), MOST)
 }
 
 /// `Time` of `Time (s)`, `Time [s]` and `Time / s`.
