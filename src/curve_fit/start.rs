@@ -103,12 +103,16 @@ impl CurveFit {
     /// # Errors
     /// [`Error::ModelNonFiniteAtStart`] and the like.
     pub(super) fn check_value(&self, start: &[f64], points: &Points<'_>) -> Result<()> {
+        self.error_of_value(start, points)?.map_or(Ok(()), Err)
+    }
+
+    /// What is wrong with the model's values, or its partials, at a start, if anything is.
+    fn error_of_value(&self, start: &[f64], points: &Points<'_>) -> Result<Option<Error>> {
         let ready = self.ready(&self.free_positions())?;
         let prepared = ready.prepared(&points.x_sigma)?;
         let bad = Cpu::new(&prepared, points, Loss::Linear, start).first_bad_point(start);
-        bad.map_or(Ok(()), |bad| {
-            Err(error_at_start(&ready.model, &self.names, &prepared.free, start, bad))
-        })
+        let error = |bad| error_at_start(&ready.model, &self.names, &prepared.free, start, bad);
+        Ok(bad.map(error))
     }
 
     /// The values that are given by name.
@@ -167,13 +171,6 @@ impl CurveFit {
             underdetermined: true,
             ..self.clone()
         }
-    }
-
-    /// Whether the model is no expectation of the counts somewhere.
-    fn has_bad_count(&self, start: &[f64], points: &Points<'_>) -> Result<bool> {
-        let ready = self.ready(&self.free_positions())?;
-        let mut counts = Cpu::new(&ready.prepared, points, Loss::Linear, start);
-        Ok(counts.first_bad_point(start).is_some())
     }
 }
 
@@ -301,7 +298,10 @@ impl<'c> Finder<'c> {
             )
         };
         let mut found = solved_by(&solver.curve)?;
-        if curve.estimator == Estimator::Poisson && solver.curve.has_bad_count(&found, points)? {
+        // The model may be no expectation of the counts somewhere.
+        if curve.estimator == Estimator::Poisson
+            && solver.curve.error_of_value(&found, points)?.is_some()
+        {
             // Expected counts below zero: sums of what is positive are not negative.
             let mut positive = solver.curve.clone();
             for &i in &solver.solved {

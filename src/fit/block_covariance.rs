@@ -10,7 +10,7 @@
 //! −(Rᵇ)⁺Bᵇw; it is open if S w is zero to rounding beside the length of all that.
 
 use super::block_matrix::{Block, BlockMatrix};
-use super::covariance::{Covariance, Direction, parts};
+use super::covariance::{Covariance, Direction, norm, parts};
 use crate::constants::{LEAST_PART, ROWS_WITH_ERROR};
 use crate::normal::small::{fold_few, jacobi_svd, solve_upper};
 use crate::normal::{Arrow, RFactor, Triangular};
@@ -261,11 +261,11 @@ fn extreme(n: usize, mut step: impl FnMut(&mut [f64])) -> (f64, Vec<f64>) {
     let mut v: Vec<f64> = (0..n).map(|j| 1.0 + (j as f64 * 0.618_033_988_7).fract()).collect();
     let mut size = 0.0;
     for _ in 0..MOST_STEPS {
-        let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let length = norm(&v);
         v.iter_mut().for_each(|v| *v /= length);
         let mut next = v.clone();
         step(&mut next);
-        let found = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let found = norm(&next);
         let still = (found - size).abs() <= STILL * found;
         (v, size) = (next, found);
         if still || !size.is_finite() {
@@ -330,15 +330,12 @@ impl Covariance {
             };
         let unscaled = rows(&inverse.blocks, &inverse.common, &unit);
         let null = rows(&open.blocks, &open.common, &|_| 1.0);
-        // In columns of length 1, whose squares are in range.
-        let inner = rows(&inverse.blocks, &inverse.common, &|_| 1.0);
-        for (j, &(k, column)) in places.iter().enumerate() {
+        for (j, &(k, _)) in places.iter().enumerate() {
             units[k] = unit(j);
             let is_lost = null.row(k).iter().any(|part| part.abs() > LEAST_PART);
-            let deviation = inner.row(k).iter().map(|v| v * v).sum::<f64>().sqrt();
             errors[k] = match is_lost {
                 true => f64::INFINITY,
-                false => deviation / lengths[j] * column * row_error,
+                false => norm(&unscaled.row(k)) * row_error,
             };
         }
         let (condition, weak) = match is_regular {

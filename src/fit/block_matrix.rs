@@ -23,6 +23,11 @@ pub(crate) struct Block {
     pub(super) values: DMatrix<f64>,
 }
 
+/// An entry of 0 counts for nothing, whatever the other is.
+fn product(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a * b }
+}
+
 impl From<DMatrix<f64>> for BlockMatrix {
     fn from(common: DMatrix<f64>) -> BlockMatrix {
         BlockMatrix { common, blocks: Vec::new(), places: Vec::new() }
@@ -68,10 +73,11 @@ impl BlockMatrix {
     /// The entries of row k in columns that another row may have entries in, too: of row i, or of itself.
     fn shared(&self, k: usize, i: usize) -> impl Iterator<Item = f64> {
         let own = self.place(k).filter(|(block, _)| self.place(i).is_some_and(|p| p.0 == *block));
-        let own = own
-            .into_iter()
-            .flat_map(|(b, r)| self.blocks[b].values.row(r).iter().copied().collect::<Vec<_>>());
-        own.chain(self.common.row(k).iter().copied().collect::<Vec<_>>())
+        let own = own.into_iter().flat_map(|(b, r)| {
+            let values = &self.blocks[b].values;
+            (0..values.ncols()).map(move |c| values[(r, c)])
+        });
+        own.chain((0..self.common.ncols()).map(move |c| self.common[(k, c)]))
     }
 
     /// All entries of row k that may not be 0.
@@ -87,7 +93,6 @@ impl BlockMatrix {
 
     /// Aᵀg: of each block, then the common ones. Entries of 0 count for nothing, whatever g is there.
     pub(crate) fn along(&self, g: &[f64]) -> Vec<f64> {
-        let product = |a: f64, g: f64| if a == 0.0 { 0.0 } else { a * g };
         let mut all = Vec::with_capacity(self.ncols());
         for Block { rows, values } in &self.blocks {
             let entry = |column: usize| {
@@ -127,7 +132,6 @@ impl BlockMatrix {
     /// Sets row t to a sum of others with these weights. It then belongs to the block that these have; a row of
     /// several blocks makes all columns common ones.
     pub(super) fn combine(&mut self, t: usize, weights: &[(usize, f64)]) {
-        let product = |a: f64, w: f64| if a == 0.0 { 0.0 } else { a * w };
         let mut block = None;
         for &(k, weight) in weights {
             let Some((b, _)) = self.place(k).filter(|_| weight != 0.0) else { continue };

@@ -206,42 +206,35 @@ impl Covariance {
     /// ‖`half`ᵀg‖. Fixed parameters and those held by a bound add nothing. Infinite if the quantity
     /// depends on a direction that the data do not determine.
     pub(crate) fn error_of(&self, gradient: &[f64]) -> f64 {
-        if self.leaves_open(gradient) { f64::INFINITY } else { norm(&self.half.along(gradient)) }
+        error(&self.half, (&self.null, &self.units), gradient)
     }
 
     /// The same of a quantity that depends on the parameters at `places` alone, with these partials.
     pub(crate) fn error_among(&self, places: &[usize], gradient: &[f64]) -> f64 {
-        let among = Covariance {
-            half: self.half.select_rows(places).into(),
-            null: self.null.select_rows(places).into(),
-            units: places.iter().map(|&k| self.units[k]).collect(),
-            errors: Vec::new(),
-            unscaled: DMatrix::zeros(0, 0).into(),
-            weak: Vec::new(),
-            matrices: OnceLock::new(),
-            ..*self
-        };
-        among.error_of(gradient)
+        let units: Vec<f64> = places.iter().map(|&k| self.units[k]).collect();
+        let [half, null] = [&self.half, &self.null].map(|all| all.select_rows(places).into());
+        error(&half, (&null, &units), gradient)
     }
+}
 
-    /// Whether a quantity with these partials changes along a direction that the data do not determine.
-    pub(crate) fn leaves_open(&self, gradient: &[f64]) -> bool {
-        if self.null.ncols() == 0 {
-            return false;
-        }
-        let mut scaled: Vec<f64> = gradient
-            .iter()
-            .zip(&self.units)
-            .map(|(g, u)| if *u == 0.0 { 0.0 } else { g * u })
-            .collect();
-        let largest = scaled.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        if largest == 0.0 {
-            return false;
-        }
-        scaled.iter_mut().for_each(|g| *g /= largest);
-        let size = scaled.iter().map(|g| g.powi(2)).sum::<f64>().sqrt();
-        self.null.along(&scaled).iter().any(|along| along.abs() > LEAST_PART * size)
+fn error(half: &BlockMatrix, open: (&BlockMatrix, &[f64]), gradient: &[f64]) -> f64 {
+    if leaves_open(open, gradient) { f64::INFINITY } else { norm(&half.along(gradient)) }
+}
+
+/// Whether a quantity with these partials changes along a direction that the data do not determine.
+fn leaves_open((null, units): (&BlockMatrix, &[f64]), gradient: &[f64]) -> bool {
+    if null.ncols() == 0 {
+        return false;
     }
+    let scaled = gradient.iter().zip(units).map(|(g, u)| if *u == 0.0 { 0.0 } else { g * u });
+    let mut scaled: Vec<f64> = scaled.collect();
+    let largest = scaled.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    if largest == 0.0 {
+        return false;
+    }
+    scaled.iter_mut().for_each(|g| *g /= largest);
+    let size = scaled.iter().map(|g| g.powi(2)).sum::<f64>().sqrt();
+    null.along(&scaled).iter().any(|along| along.abs() > LEAST_PART * size)
 }
 
 /// ‖v‖, where squares may leave the range of f64; NaN where an entry is no number.

@@ -2,7 +2,7 @@
 //! points count.
 
 use super::block_covariance::{BlockInputs, scaled};
-use super::covariance::{Covariance, CovarianceInputs, kept};
+use super::covariance::{Covariance, CovarianceInputs, kept, norm};
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::normal::{Arrow, Influence, RFactor, Spectrum};
@@ -75,12 +75,11 @@ impl End {
         let seen = self.estimated.iter().zip(&self.model.norms);
         let seen = seen.map(|(&estimated, &norm)| estimated && norm > 0.0).collect::<Vec<_>>();
         let (problem, _) = scaled(&self.factor.kept(&kept(&seen)));
-        let length = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
         let mut grown = vec![1.0; problem.n()];
         problem.solve_transposed(&mut grown);
-        let before = length(&grown);
+        let before = norm(&grown);
         problem.solve(&mut grown);
-        COINCIDING.contains(&(length(&grown) / before))
+        COINCIDING.contains(&(norm(&grown) / before))
     }
 
     /// Whether the points determine all parameters that no bound holds.

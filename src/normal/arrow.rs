@@ -157,7 +157,7 @@ impl Arrow {
         &mut r[self.room_of_blocks(further)..]
     }
 
-    /// Becomes the shape of the parameters `kept`, ascending, of the problem of shape `all`.
+    /// Becomes the shape of the parameters `kept`, block by block, of the problem of shape `all`.
     pub(crate) fn keep(&mut self, all: &Arrow, kept: &[usize]) {
         self.ends.clear();
         self.squares.clear();

@@ -86,7 +86,7 @@ impl RFactor {
         self.add(block, row);
     }
 
-    /// The factor of the columns `kept`, ascending, and r; rows that outweigh others stay above them.
+    /// The factor of the columns `kept`, block by block, and r; rows that outweigh others stay above them.
     pub(crate) fn kept(&self, kept: &[usize]) -> RFactor {
         let mut shape = Arrow::default();
         shape.keep(&self.arrow(), kept);

@@ -79,8 +79,8 @@ impl Normal {
     }
 
     /// The blocks that there are, if any.
-    pub(crate) fn shape(&self) -> Option<&Arrow> {
-        self.shape.as_deref()
+    pub(crate) fn shape(&self) -> Option<&Arc<Arrow>> {
+        self.shape.as_ref()
     }
 
     /// (JᵀJ)ᵢⱼ of parameters without blocks.
@@ -90,37 +90,23 @@ impl Normal {
 
     /// (Jᵀr)ᵢ
     pub(crate) fn jtr(&self, i: usize) -> f64 {
-        self.products[self.place_with_residual(i)]
+        self.products[self.places(i)[1]]
     }
 
-    /// Where the product of column i with r is.
-    fn place_with_residual(&self, i: usize) -> usize {
-        let Some(shape) = self.shape() else { return pair(i, self.n) };
+    /// Where the products of column j with itself and with r are.
+    fn places(&self, j: usize) -> [usize; 2] {
+        let Some(shape) = self.shape() else { return [pair(j, j), pair(j, self.n)] };
         let common = shape.common();
-        match shape.block_of(i) {
-            Some(b) => {
-                let own = shape.block(b);
-                let place = pair_of_block(i - own.start, own.len() + common, own.len());
-                shape.begin_of_products(b) + place
-            }
-            None => {
-                let corner = self.products.len() - pair(0, common + 1);
-                corner + pair(i - shape.first_common(), common)
-            }
-        }
-    }
-
-    /// Where the square of column j is.
-    fn place_of_square(&self, j: usize) -> usize {
-        let Some(shape) = self.shape() else { return pair(j, j) };
         match shape.block_of(j) {
             Some(b) => {
-                let i = j - shape.block(b).start;
-                shape.begin_of_products(b) + pair(i, i)
+                let (own, begin) = (shape.block(b), shape.begin_of_products(b));
+                let (i, m) = (j - own.start, own.len());
+                [pair(i, i), pair_of_block(i, m + common, m)].map(|place| begin + place)
             }
             None => {
-                let i = j - shape.first_common();
-                self.products.len() - pair(0, shape.common() + 1) + pair(i, i)
+                let (i, begin) =
+                    (j - shape.first_common(), self.products.len() - pair(0, common + 1));
+                [pair(i, i), pair(i, common)].map(|place| begin + place)
             }
         }
     }
@@ -131,7 +117,7 @@ impl Normal {
         let last = self.products.len() - 1;
         self.products[last] += residual * residual;
         if let Some((j, partial)) = column {
-            let (square, slope) = (self.place_of_square(j), self.place_with_residual(j));
+            let [square, slope] = self.places(j);
             self.products[square] += partial * partial;
             self.products[slope] += partial * residual;
         }
@@ -139,7 +125,7 @@ impl Normal {
 
     /// (JᵀJ)ⱼⱼ and (Jᵀr)ⱼ for all j.
     pub(crate) fn lengths_and_slopes(&self) -> impl Iterator<Item = (f64, f64)> {
-        let common = self.shape().map_or(self.n, Arrow::common);
+        let common = self.shape().map_or(self.n, |shape| shape.common());
         let own = self.blocks().flat_map(move |(own, products)| {
             let m = own.len();
             let at = move |i: usize, j: usize| products[pair_of_block(i, j, m)];
@@ -152,7 +138,7 @@ impl Normal {
     /// The parameters and the products of each block.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (Range<usize>, &[f64])> {
         let mut rest = &self.products[..];
-        let shape = self.shape();
+        let shape = self.shape.as_deref();
         let common = shape.map_or(self.n, Arrow::common);
         shape.into_iter().flat_map(Arrow::blocks).map(move |own| {
             let part;
@@ -180,7 +166,7 @@ impl Normal {
 
     /// The products of the common columns and r.
     pub(crate) fn corner(&self) -> &[f64] {
-        let common = self.shape().map_or(self.n, Arrow::common);
+        let common = self.shape().map_or(self.n, |shape| shape.common());
         &self.products[self.products.len() - pair(0, common + 1)..]
     }
 }
@@ -250,8 +236,8 @@ impl RFactor {
     }
 
     /// The blocks that there are, if any.
-    pub(crate) fn shape(&self) -> Option<&Arrow> {
-        self.shape.as_deref()
+    pub(crate) fn shape(&self) -> Option<&Arc<Arrow>> {
+        self.shape.as_ref()
     }
 
     /// Which free parameters meet.

@@ -7,7 +7,7 @@
 
 use crate::constants::LEAST_PIVOT;
 use crate::normal::abreast::ModelsAbreast;
-use crate::normal::small::{by_size, cholesky, solve_upper_transposed};
+use crate::normal::small::{by_size, cholesky, dot, solve_upper_transposed};
 use crate::normal::{Arrow, Normal, RFactor, Triangular, pair, pair_of_block};
 use std::sync::Arc;
 
@@ -186,10 +186,6 @@ impl LinearModel {
     pub(crate) fn change(&self, delta: &[f64]) -> f64 {
         self.problem.change(delta)
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Writes the upper triangle of JᵀJ, its columns scaled to length 1. `products`: of [J r], packed.

@@ -58,7 +58,7 @@ impl<'e> JointEvaluator<'e> {
             // Sets without points have none.
             let block = blocks.find(|(set, _)| *set == part.set);
             let block = block.map_or(&mut [][..], |(_, (_, products))| products);
-            let places = Places::of(part.set, part.free, shape.as_ref(), n);
+            let places = Places::of(part.set, part.free, shape.as_deref(), n);
             places.add(&part.normal.products, part.factor * part.factor, block, corner);
         }
     }
@@ -91,12 +91,16 @@ impl Evaluator for JointEvaluator<'_> {
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         out.clear();
-        let (shape, n) = (out.arrow(), out.n);
-        let shape = (!shape.is_full()).then_some(&*shape);
+        let (shape, n) = (out.shape().cloned(), out.n);
         let factors = self.by_groups(params, |group| group.factors(params, columns))?;
         for (part, factor) in self.sets().zip(factors.into_iter().flatten()) {
             out.influence.add(&factor.influence, part.factor);
-            Places::of(part.set, part.free, shape, n).fold(part.set, &factor, part.factor, out);
+            Places::of(part.set, part.free, shape.as_deref(), n).fold(
+                part.set,
+                &factor,
+                part.factor,
+                out,
+            );
         }
         Ok(())
     }

@@ -45,6 +45,11 @@ impl SetMember {
         self.curve.model.as_ref().map_err(Clone::clone)
     }
 
+    /// The values of the model's parameters among those of all.
+    pub(super) fn own(&self, all: &[f64]) -> Vec<f64> {
+        self.params.iter().map(|&k| all[k]).collect()
+    }
+
     /// For each free parameter of the model its position among the free ones of the joint fit, by `place` of all
     /// parameters.
     pub(super) fn free(&self, place: &[usize]) -> Vec<usize> {

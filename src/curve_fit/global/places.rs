@@ -37,9 +37,10 @@ impl<'p> Places<'p> {
     pub(super) fn add(&self, products: &[f64], square: f64, block: &mut [f64], corner: &mut [f64]) {
         let own = self.own;
         for j in 0..=self.free.len() {
+            let right = self.place(j);
             for i in 0..=j {
-                let (a, b) = (self.place(i), self.place(j));
-                let (a, b) = (a.min(b), a.max(b));
+                let left = self.place(i);
+                let (a, b) = (left.min(right), left.max(right));
                 let to = match a < own {
                     true => &mut block[pair_of_block(a, b, own)],
                     false => &mut corner[pair(a - own, b - own)],

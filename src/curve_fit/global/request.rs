@@ -53,8 +53,7 @@ impl JointLayout {
         start: &[f64],
     ) -> std::result::Result<(), BadSets> {
         let each = of_each(sets.iter().collect(), |SetPoints { set, member, points }| {
-            let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
-            member.curve.check_value(&own, points).map_err(|error| (*set, error))
+            member.curve.check_value(&member.own(start), points).map_err(|error| (*set, error))
         });
         all_good(each).map(|_| ())
     }
@@ -113,7 +112,7 @@ impl JointLayout {
                 prepared,
                 params: &member.params,
                 free: member.free(&place),
-                start: member.params.iter().map(|&k| start[k]).collect(),
+                start: member.own(&start),
                 factor: whole.units.row / points.units.row,
             })
             .collect();

@@ -166,8 +166,8 @@ impl JointLayout {
         let mut checked = vec![f64::NAN; start.len()];
         let kept = self.members.iter().enumerate().filter(|(_, member)| !member.left_out);
         let each = kept.map(|(set, member)| {
-            let own: Vec<f64> = member.params.iter().map(|&k| start[k]).collect();
-            let own = member.curve.checked_start(&own).map_err(|error| (set, error))?;
+            let own =
+                member.curve.checked_start(&member.own(start)).map_err(|error| (set, error))?;
             member.params.iter().zip(own).for_each(|(&k, value)| checked[k] = value);
             Ok(())
         });

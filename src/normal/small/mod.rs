@@ -72,7 +72,7 @@ pub(crate) use jacobi_svd::jacobi_svd;
 /// `xᵀy`, both of one length. Four running sums, so that long columns fill the vector units of any
 /// machine; their order is fixed.
 #[inline(always)]
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     if x.len() < 4 {
         return x.iter().zip(y).fold(0.0, |sum, (p, q)| sum + p * q);
     }
