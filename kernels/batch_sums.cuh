@@ -70,10 +70,13 @@ __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64
 template <typename S>
 __device__ __forceinline__ void add_points(Group g, const Batch& batch, const Span& span, i64 first, i64 end,
                                            double floor, const Common& common, S* sums) {
+    // Copies, which no barrier makes the loop read again.
+    const Batch here = batch;
+    const Span within = span;
 #pragma unroll 1
     for (i64 i = first; i < end; i += g.size) {
         Term row[K], cost, influence[INFLUENCES];
-        if (!row_at(batch, span, i, common, floor, row, cost, influence)) continue;
+        if (!row_at(here, within, i, common, floor, row, cost, influence)) continue;
         add_row(row, sums);
         if constexpr (LOSS != LINEAR) sums[PRODUCTS] += cost;
     }

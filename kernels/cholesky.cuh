@@ -43,107 +43,11 @@ __device__ __forceinline__ double power_of_two_near_reciprocal(double x) {
     return __longlong_as_double((2046 - exponent) << 52);
 }
 
-// Free parameters up to which each lane keeps a triangle of all of them in registers and computes what the others do, which
-// takes a third of the instructions: no loops, no barriers within.
-constexpr bool FITS_REGISTERS = FREE <= 6;
-
-// A triangle in registers: loops over it are unrolled.
-struct Triangle {
-    double column[FREE][FREE];
-};
-
-__device__ __forceinline__ Triangle load_triangle(const double* r) {
-    Triangle t;
-#pragma unroll
-    for (int j = 0; j < FREE; ++j)
-#pragma unroll
-        for (int i = 0; i <= j; ++i) t.column[j][i] = r[j * FREE + i];
-    return t;
-}
-
-// `dot` of numbers in registers.
-__device__ __forceinline__ double dot_in_registers(const double* x, const double* y, int n) {
-    double sums[4] = {0.0, 0.0, 0.0, 0.0};
-    const int whole = n - n % 4;
-#pragma unroll
-    for (int i = 0; i < FREE; ++i)
-        if (i < whole) sums[i % 4] += x[i] * y[i];
-    double total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-#pragma unroll
-    for (int i = 0; i < FREE; ++i)
-        if (whole <= i && i < n) total += x[i] * y[i];
-    return total;
-}
-
-// `cholesky` of FREE x FREE numbers.
-__device__ __noinline__ bool cholesky_in_registers(Group g, const double* a, double* r) {
-    g.sync();
-    Triangle t = load_triangle(a);
-    bool regular = true;
-#pragma unroll
-    for (int i = 0; i < FREE; ++i) {
-        double* column = t.column[i];
-        const double pivot = column[i] - dot_in_registers(column, column, i);
-        regular &= pivot > FREE * EPSILON * column[i] && isfinite(pivot);
-        const double root = sqrt(pivot), by = reciprocal(root);
-#pragma unroll
-        for (int j = i + 1; j < FREE; ++j)
-            t.column[j][i] = divided(t.column[j][i] - dot_in_registers(column, t.column[j], i), root, by);
-        column[i] = root;
-    }
-    if (g.rank == 0) {
-#pragma unroll
-        for (int j = 0; j < FREE; ++j)
-#pragma unroll
-            for (int i = 0; i < FREE; ++i) r[j * FREE + i] = i <= j ? t.column[j][i] : 0.0;
-    }
-    g.sync();
-    return regular;
-}
-
-// Writes FREE numbers that every lane has to b, which others may read until then.
-__device__ __forceinline__ void write_vector(Group g, const double* x, double* b) {
-    g.sync();
-    if (g.rank == 0) {
-#pragma unroll
-        for (int j = 0; j < FREE; ++j) b[j] = x[j];
-    }
-    g.sync();
-}
-
-// `solve_upper` of FREE numbers.
-__device__ __noinline__ void solve_upper_in_registers(Group g, const double* r, double* b) {
-    const Triangle t = load_triangle(r);
-    double x[FREE];
-#pragma unroll
-    for (int j = 0; j < FREE; ++j) x[j] = b[j];
-#pragma unroll
-    for (int j = FREE - 1; j >= 0; --j) {
-        x[j] /= t.column[j][j];
-#pragma unroll
-        for (int i = 0; i < j; ++i) x[i] -= x[j] * t.column[j][i];
-    }
-    write_vector(g, x, b);
-}
-
-// `solve_upper_transposed` of FREE numbers.
-__device__ __noinline__ void solve_upper_transposed_in_registers(Group g, const double* r, double* b) {
-    const Triangle t = load_triangle(r);
-    double x[FREE];
-#pragma unroll
-    for (int j = 0; j < FREE; ++j) x[j] = b[j];
-#pragma unroll
-    for (int j = 0; j < FREE; ++j) x[j] = (x[j] - dot_in_registers(t.column[j], x, j)) / t.column[j][j];
-    write_vector(g, x, b);
-}
-
 // Writes R with A = R'R and a positive diagonal to r, zeros below it. Only the upper triangle of a is
 // read. False if a pivot is not above n eps of its diagonal, or not finite; r is then without meaning.
 //
 // Row by row: r_ij = (a_ij - sum_{l<i} r_li r_lj) / r_ii, a thread for each column j.
 __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r) {
-    if constexpr (FITS_REGISTERS)
-        if (n == FREE) return cholesky_in_registers(g, a, r);
     const double noise = n * EPSILON;
     each(g, n, [&](int j) {
 #pragma unroll 1
@@ -169,8 +73,6 @@ __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r
 
 // Replaces b by x with R x = b. A zero on the diagonal divides by zero as IEEE says.
 __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double* b) {
-    if constexpr (FITS_REGISTERS)
-        if (n == FREE) return solve_upper_in_registers(g, r, b);
 #pragma unroll 1
     for (int j = n - 1; j >= 0; --j) {
         const double x = b[j] / r[j * n + j];
@@ -183,8 +85,6 @@ __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double
 
 // Replaces b by x with R'x = b. A zero on the diagonal divides by zero as IEEE says.
 __device__ __noinline__ void solve_upper_transposed(Group g, const double* r, int n, double* b) {
-    if constexpr (FITS_REGISTERS)
-        if (n == FREE) return solve_upper_transposed_in_registers(g, r, b);
 #pragma unroll 1
     for (int j = 0; j < n; ++j) {
         const double x = (b[j] - dot(r + j * n, b, j)) / r[j * n + j];
