@@ -4,6 +4,7 @@
 #define __global__
 #define __constant__ static
 #define __forceinline__ inline
+#define __noinline__
 
 struct Index {
     unsigned x, y, z;
