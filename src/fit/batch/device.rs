@@ -39,10 +39,6 @@ fn rough(loss: Loss) -> [f64; 3] {
     [1e-7, 1e-6, if loss == Loss::Linear { 1e-2 } else { 2e-3 }]
 }
 
-/// Fits of a chunk at most: several times as many as a large card makes at once, so that its end weighs little, and few enough that
-/// what the host does with a chunk goes on beside the next.
-const MOST_FITS: usize = 50_000;
-
 /// Seconds that a launch is expected to take at most: a longer one gains nothing, and nobody is heard meanwhile.
 const SECONDS: f64 = 0.5;
 /// The same where somebody is to be heard, or the system ends kernels: after 2 s on Windows, and fits may well take
@@ -218,7 +214,7 @@ fn make<'b>(
     let batch = Batch::new(device, &on.units, job, on.resident);
     let batch = batch.map_err(|error| not_loaded(device, error))?;
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };
-    let mut pipeline = Pipeline::new(&batch, &*device.driver, queue, bytes, MOST_FITS.min(*fits));
+    let mut pipeline = Pipeline::new(&batch, &*device.driver, queue, bytes, *fits);
     let mut found = BatchNumbers::default();
     while !request.is_cancelled() {
         let Some(part) = pipeline.next(&mut found).map_err(|error| failed(device, error))? else {

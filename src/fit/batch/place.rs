@@ -60,8 +60,8 @@ pub(crate) fn place<'a>(
     };
     Placement::choose(wanted, estimate, |devices, take_over| {
         let share = match devices.len() {
-            1 => usize::MAX,
-            several => size.0.div_ceil(CHUNKS * several),
+            1 => MOST_FITS,
+            several => size.0.div_ceil(CHUNKS * several).min(MOST_FITS),
         };
         let with_fits = |device: Arc<Device>| {
             let seconds = most_seconds(request, device.properties());
@@ -74,6 +74,9 @@ pub(crate) fn place<'a>(
     })
 }
 
+/// Fits of a chunk at most: several times as many as a large card makes at once, so that its end weighs little, and few enough that
+/// what the host does with a chunk goes on beside the next.
+const MOST_FITS: usize = 50_000;
 /// Chunks for each of several devices, so that none waits long for the last.
 const CHUNKS: usize = 4;
 const CPU: &str = "use Backend::Auto or Backend::Cpu";
