@@ -1,8 +1,6 @@
 // Whole fits of a batch by groups of lanes: each group takes a fit, makes it from its first evaluation to its
 // standard errors, and takes the next one.
 
-constexpr int GROUPS = BATCH_THREADS / Group::size;
-
 // Whether a fit that ended like this is worth a second run, as in `run.rs`.
 __device__ __forceinline__ bool ends_badly(const State& s) {
     switch (s.termination) {
@@ -151,9 +149,6 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
         counts[1] = point;
     }
 }
-
-// Threads resident at once: they ask for 128 registers each, or for 168 where the sums of 6 to 8 parameters need them.
-constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
 
 // Makes every fit of `batch` and writes what it found to the batch's results. `next`: the number of fits that are
 // taken, 0 at first; each group takes the next one, so that a slow fit delays nobody. A fit whose kind is

@@ -37,6 +37,11 @@ struct Bench {
 };
 static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
 
+// Groups of a block.
+constexpr int GROUPS = BATCH_THREADS / Group::size;
+// Threads resident at once: they ask for 128 registers each, or for 168 where the sums of 6 to 8 parameters need them.
+constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
+
 // What all points share, for the parameters at `params`, which all threads see.
 __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
     if (g.rank == 0) model_uniforms(params, common.u);

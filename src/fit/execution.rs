@@ -1,8 +1,8 @@
 //! Where a fit of points in memory is computed, and what it needs there.
 
 use super::placement::{
-    ALL_FIXED, ERRORS_IN_X, Estimate, Loaded, NATIVE, Obstacle, Placement, PlacementRequest,
-    Uploaded, failed, failed_on, names, not_loaded,
+    ALL_FIXED, ERRORS_IN_X, Estimate, FILL, Loaded, NATIVE, Obstacle, Placement, PlacementRequest,
+    Uploaded, failed, failed_on, not_loaded,
 };
 use crate::backend::Precision;
 use crate::backend::choice::{Workload, f64_lanes};
@@ -21,13 +21,10 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
-use crate::threads::{self, lock};
+use crate::threads;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// The part of a device's free memory that data may take.
-const FILL: f64 = 0.9;
 
 /// Double-precision lanes of a multiprocessor below which sums in pairs of f32 are faster: a product
 /// and its addition take about eight f32 operations, of which there are 64 to 128 lanes.
@@ -174,7 +171,7 @@ impl FitOnDevice {
             on.loaded.compile_seconds += begun.elapsed().as_secs_f64();
             match kernels {
                 Ok((_, origin)) => on.loaded.origin = origin,
-                Err(error) if on.working().count() > 1 => {
+                Err(error) if on.loaded.working().count() > 1 => {
                     on.loaded.lose(first, &error);
                     continue;
                 }
@@ -187,7 +184,7 @@ impl FitOnDevice {
     /// The points, divided among those devices that have not failed: each has as many segments as another, but for one.
     fn held(&self, points: &Points<'_>) -> Result<Vec<HeldShare>> {
         loop {
-            let devices: Vec<usize> = self.working().collect();
+            let devices: Vec<usize> = self.loaded.working().collect();
             let segments = points.len().div_ceil(self.segment);
             let shares = devices.len().min(segments).max(1);
             let begin = |share: usize| (segments * share / shares * self.segment).min(points.len());
@@ -203,11 +200,6 @@ impl FitOnDevice {
                 Err((_, error)) => return Err(error),
             }
         }
-    }
-
-    /// The devices that have not failed, by their numbers.
-    fn working(&self) -> impl Iterator<Item = usize> {
-        (0..self.loaded.devices.len()).filter(|&device| !self.loaded.is_lost(device))
     }
 
     /// The points in a range on a device, or the news that there is no room for all of them.
@@ -263,7 +255,7 @@ impl FitOnDevice {
             };
             made.or_else(|error| {
                 let moved = self.moved(*device, (points, range.clone()), error.as_ref(), rule);
-                moved.ok_or_else(|| error.unwrap_or_else(|| self.all_lost()))
+                moved.ok_or_else(|| error.unwrap_or_else(|| self.loaded.all_lost()))
             })
         };
         let shares = self.shares.iter().map(share).collect::<Result<_>>()?;
@@ -272,12 +264,6 @@ impl FitOnDevice {
             self.moved(device, (points, range), Some(&error), rule)
         };
         Ok(Cuda::new(shares, points, (self.segment, leaves), Box::new(mover)))
-    }
-
-    /// The error of a fit of whose devices none works any more.
-    fn all_lost(&self) -> Error {
-        let said = lock(&self.loaded.lost).iter().map(|(_, why)| why.clone()).collect::<Vec<_>>();
-        Error::DeviceFailed { name: names(&self.loaded.devices), message: said.join("; ") }
     }
 
     /// A share of the points on another device than that which failed, if there is one.
@@ -291,7 +277,7 @@ impl FitOnDevice {
         if let Some(error) = error {
             self.loaded.lose(device, error);
         }
-        while let Some(other) = self.working().next() {
+        while let Some(other) = self.loaded.working().next() {
             let held = self.hold(other, points, range.clone());
             match held.and_then(|held| self.share(other, (points, range.clone()), &held, rule)) {
                 Ok(share) => return Some(share),

@@ -29,6 +29,7 @@ mod rounding;
 #[cfg(feature = "serde")]
 pub(crate) mod saved;
 pub(crate) mod search;
+pub(crate) mod sets_on_device;
 pub(crate) mod significant;
 mod statistics;
 pub(crate) mod stats;

@@ -16,6 +16,9 @@ use crate::solver::evaluator::Evaluator;
 use crate::threads::{self, lock};
 use std::sync::{Arc, Mutex};
 
+/// The part of a device's free memory that data may take.
+pub(super) const FILL: f64 = 0.9;
+
 /// What is estimated to take less than this on the CPU is not worth looking for a device.
 const SOON: f64 = 5e-4;
 
@@ -162,6 +165,17 @@ impl Loaded {
             true => lost.iter().map(said).collect(),
             false => Vec::new(),
         }
+    }
+
+    /// The devices that have not failed, by their numbers.
+    pub(super) fn working(&self) -> impl Iterator<Item = usize> {
+        (0..self.devices.len()).filter(|&device| !self.is_lost(device))
+    }
+
+    /// The error of a fit of whose devices none works any more.
+    pub(super) fn all_lost(&self) -> Error {
+        let said = lock(&self.lost).iter().map(|(_, why)| why.clone()).collect::<Vec<_>>();
+        Error::DeviceFailed { name: names(&self.devices), message: said.join("; ") }
     }
 
     /// A device has failed, and the others do what was its share.

@@ -15,6 +15,7 @@ use super::var::Var;
 use crate::error::{Error, Result};
 use crate::observe::span;
 use std::any::Any;
+use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Partials recorded together in one replay of a program: enough to keep replays few for models of
@@ -39,6 +40,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// What it does, whatever its variables are called.
+    pub(crate) fn code(&self) -> impl Hash + Eq + '_ {
+        (&self.nodes, &self.outputs, &self.partials, self.columns.len(), self.params.len())
+    }
+
     /// Records what `model` does with `columns` independent variables and `params` parameters.
     ///
     /// # Errors

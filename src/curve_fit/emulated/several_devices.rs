@@ -9,16 +9,16 @@ use crate::device::Processor;
 use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit};
 
 /// Devices that fail as told.
-struct Several(Vec<Trial>);
+pub(super) struct Several(Vec<Trial>);
 
 impl Several {
     /// One device for each of these.
-    fn new(injected: &[Injected], memory: usize) -> Option<Several> {
+    pub(super) fn new(injected: &[Injected], memory: usize) -> Option<Several> {
         let trials = injected.iter().map(|&injected| Trial::new(injected, memory));
         trials.collect::<Option<_>>().map(Several)
     }
 
-    fn on_devices(&self, model: CurveFit, take_over: bool) -> CurveFit {
+    pub(super) fn on_devices(&self, model: CurveFit, take_over: bool) -> CurveFit {
         let (first, others) = self.0.split_first().expect("a device");
         let other_devices = others.iter().map(|other| other.device.clone()).collect();
         CurveFit { other_devices, ..first.on_device(model, take_over) }
@@ -41,7 +41,7 @@ impl Several {
     }
 
     /// Whether one that was told to has failed, and whether all have.
-    fn has_fired(&self) -> bool {
+    pub(super) fn has_fired(&self) -> bool {
         self.0.iter().any(|trial| trial.driver.has_fired())
     }
 
@@ -49,7 +49,7 @@ impl Several {
         self.0.iter().all(|trial| trial.driver.has_fired())
     }
 
-    fn assert_clean(self) {
+    pub(super) fn assert_clean(self) {
         self.0.into_iter().for_each(Trial::assert_clean);
     }
 }

@@ -11,6 +11,7 @@ mod saved;
 mod sets;
 mod start;
 mod supply;
+mod together;
 
 use super::{CurveFit, ends};
 use crate::data::Data;

@@ -3,6 +3,7 @@
 use super::each::of_each;
 use super::evaluator::JointEvaluator;
 use super::sets::{SetEvaluator, SetGroup};
+use super::together::{Together, TogetherPasses};
 use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::backend::cpu::{PARALLEL_WORK, Prepared};
 use crate::backend::cuda::driver::DriverError;
@@ -12,6 +13,7 @@ use crate::data::points::Units;
 use crate::data::sigma::{Spread, Weights};
 use crate::error::{Error, Result};
 use crate::fit::search::View;
+use crate::fit::sets_on_device::SetsOnDevice;
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
 use crate::normal::abreast::ABREAST;
@@ -27,6 +29,8 @@ const SET_WORK: usize = 4000;
 pub(super) struct JointSet<'a> {
     /// Which of the joint fit it is.
     pub(super) set: usize,
+    /// Equal for sets whose models do the same.
+    pub(super) model: usize,
     pub(super) supply: InMemory<'a>,
     pub(super) prepared: &'a Prepared,
     /// The position in the joint fit of each of the model's parameters.
@@ -42,6 +46,8 @@ pub(super) struct JointSet<'a> {
 /// All sets, at least one.
 pub(super) struct JointSupply<'a> {
     pub(super) sets: Vec<JointSet<'a>>,
+    /// Those that devices sum up together.
+    pub(super) together: Vec<Together<'a>>,
     /// Which free parameters meet, unless all do.
     pub(super) shape: Option<Arc<Arrow>>,
 }
@@ -81,6 +87,8 @@ impl JointSet<'_> {
             own: self.start.clone(),
             columns: vec![1.0; self.free.len()],
             normal: Normal::zero(self.free.len()),
+            summed: false,
+            factored: None,
         })
     }
 }
@@ -90,7 +98,7 @@ fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
     let first = &sets[0];
     let points = first.supply.points;
     let is_alike = |set: &JointSet<'_>| {
-        std::ptr::eq(set.prepared, first.prepared)
+        set.model == first.model
             && set.supply.points.estimator == points.estimator
             && set.is_small()
     };
@@ -111,6 +119,11 @@ fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
 }
 
 impl JointSupply<'_> {
+    /// The sets that are on devices together.
+    fn on_devices(&self) -> impl Iterator<Item = &SetsOnDevice<'_>> {
+        self.together.iter().filter_map(|together| together.placement.device.as_ref())
+    }
+
     /// Whether a pass takes longer than threads take to wake up.
     fn is_worth_threads(&self) -> bool {
         let work = |set: &JointSet<'_>| {
@@ -147,17 +160,23 @@ impl Supply for JointSupply<'_> {
         &'e self,
         options: &EvaluatorOptions<'e>,
     ) -> Result<Box<dyn Evaluator + Send + 'e>> {
+        let View { loss, plain, .. } = options.view;
+        let at_work = self.together.iter().filter(|_| !plain);
+        let at_work =
+            at_work.filter_map(|together| TogetherPasses::new(together, loss).transpose());
+        let together = at_work.collect::<Result<Vec<_>>>()?;
         let group = |sets: &'e [JointSet<'_>]| {
             let each = sets.iter().map(|set| set.evaluator(options)).collect::<Result<_>>()?;
-            Ok(SetGroup { sets: each, abreast: abreast(sets, options.view) })
+            let abreast = if together.is_empty() { abreast(sets, options.view) } else { None };
+            Ok(SetGroup { sets: each, abreast })
         };
         let groups = self.sets.chunks(ABREAST).map(group).collect::<Result<Vec<_>>>()?;
         let parallel = groups.len() > 1
             && !options.on_one_thread
-            && !self.is_on_device()
+            && !self.sets.iter().any(|set| set.supply.is_on_device())
             && self.is_worth_threads();
         let (shape, worthless) = (self.shape.clone(), f64::INFINITY);
-        Ok(Box::new(JointEvaluator { groups, shape, parallel, worthless }))
+        Ok(Box::new(JointEvaluator { groups, together, shape, parallel, worthless }))
     }
 
     fn shape(&self) -> Option<Arc<Arrow>> {
@@ -169,6 +188,9 @@ impl Supply for JointSupply<'_> {
     }
 
     fn failed(&self, error: DriverError) -> Error {
+        if let Some(together) = self.on_devices().next() {
+            return together.failed(error);
+        }
         let on_device = self.sets.iter().find(|set| set.supply.is_on_device());
         on_device.unwrap_or(&self.sets[0]).supply.failed(error)
     }
@@ -193,10 +215,14 @@ impl Supply for JointSupply<'_> {
     }
 
     fn is_on_device(&self) -> bool {
-        self.sets.iter().any(|set| set.supply.is_on_device())
+        self.on_devices().next().is_some() || self.sets.iter().any(|set| set.supply.is_on_device())
     }
 
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
+        let together = |together: &&Together<'_>| together.placement.device.is_some();
+        if let Some(together) = self.together.iter().find(together) {
+            return together.placement.stats_of_sets(evaluator);
+        }
         let on_device = self.sets.iter().find(|set| set.supply.is_on_device());
         on_device.unwrap_or(&self.sets[0]).supply.stats(evaluator)
     }

@@ -4,12 +4,10 @@
 use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
+use crate::fit::placement::FILL;
 use crate::threads::lock;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// The part of a device's free memory that chunks may take.
-const FILL: f64 = 0.9;
 
 /// The fits that no device has made yet, for several devices to take from.
 pub(super) struct FitQueue<'b>(Mutex<Vec<BatchPart<'b>>>);

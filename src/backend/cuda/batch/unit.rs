@@ -1,4 +1,4 @@
-//! The translation unit of a batch, and how many lanes of a warp share a fit.
+//! The translation units in which lanes of a warp share a fit of a batch, or a set of points, and how many lanes do.
 
 use super::super::codegen;
 use super::super::interface::{Layout, ScratchLayout, words};
@@ -16,6 +16,16 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "batch_errors.cuh",
     "batch_rough.cuh",
     "batch.cu",
+];
+/// The passes over several sets of points.
+const SETS: &[(&str, &str)] = kernels![
+    "group.cuh",
+    "cholesky.cuh",
+    "reflection.cuh",
+    "householder.cuh",
+    "batch_data.cuh",
+    "batch_sums.cuh",
+    "set_sums.cu",
 ];
 
 /// Static shared memory of a block that every device has.
@@ -66,6 +76,15 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
+    unit(spec, shape, &[ROWS, SOLVER, BATCH])
+}
+
+/// The passes over several sets of points, as text for a compiler.
+pub(crate) fn set_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
+    unit(spec, shape, &[ROWS, SETS])
+}
+
+fn unit(spec: &Spec<'_>, shape: BatchShape, files: &[&[(&str, &str)]]) -> String {
     let mut text = source::model_unit(spec);
     let BatchShape { lanes, threads } = shape;
     let columns = spec.columns.iter().enumerate();
@@ -91,6 +110,6 @@ __device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
         spec.arithmetic != Arithmetic::Double,
         finite.collect::<String>()
     );
-    [ROWS, SOLVER, BATCH].into_iter().for_each(|files| include(&mut text, files));
+    files.iter().for_each(|files| include(&mut text, files));
     text
 }
