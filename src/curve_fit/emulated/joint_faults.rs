@@ -134,8 +134,4 @@ fn memory_that_is_refused_is_no_error_for_sets() {
             break;
         }
     }
-    let Some(trial) = Trial::new(Injected::Nothing, 4000) else { return };
-    let fit = joint(&trial.on_device(decay(), false));
-    assert!(matches!(fit, Err(Error::DeviceOutOfMemory { .. }) | Ok(_)), "{fit:?}");
-    trial.assert_clean();
 }
