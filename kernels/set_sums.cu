@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / B
     each_set(g, *batch, darkest, first, end, [&](i64 set, const Span& span, Bench& bench) {
         if constexpr (!WEIGHS) fill(g, bench.influence, INFLUENCES, 0.0);
         factor_fit(g, *batch, span, params + set * PARAMS, bench);
-        g.sync();
+        if constexpr (WEIGHS) g.sync();
         double* found = factors + set * (K * K + INFLUENCES);
         copy(g, bench.pass.factor, found, K * K);
         copy(g, bench.influence, found + K * K, INFLUENCES);

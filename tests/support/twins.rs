@@ -118,18 +118,22 @@ pub fn sets(place: Place<'_>) {
     let mut stack = decays(&x, 3);
     stack.iter_mut().step_by(37).for_each(|y| *y += 3.0);
     let data = BatchData::shared(&x, &stack).unwrap();
-    for curve in [decay(), cosines(9)] {
-        for loss in [Loss::Linear, Loss::SoftL1 { scale: 1.0 }] {
-            let curve = curve.clone().loss(loss);
-            let fit = |curve: &CurveFit| {
-                GlobalFit::new(curve).share(["p1"]).over(&data, [("p1", 0.5)]).unwrap()
-            };
-            let (there, here) = (fit(&place(curve.clone())), fit(&curve.backend(Backend::Cpu)));
-            assert_eq!(there.fit().stats().processor, Processor::Cuda);
-            let numbers = there.fit().params().iter().zip(here.fit().params());
-            for ((a, b), e) in numbers.zip(here.fit().std_errors()) {
-                assert!((a - b).abs() <= 1e-6 * e, "{a:e} against {b:e} \u{b1} {e:e}");
-            }
+    // Determined by factors alone.
+    let powers = CurveFit::new(|x, [a, b, c]| a + (x + 3e3) * (b + (x + 3e3) * c));
+    // Of which the first rows are nearly nothing.
+    let peak = CurveFit::new(|x, [a, b]| a * (-((x - 3.5) / 0.08).powi(2)).exp() + b * x);
+    let soft = Loss::SoftL1 { scale: 1.0 };
+    let linear = [decay(), cosines(9), powers];
+    let robust = [decay(), cosines(9), peak].map(|curve| curve.loss(soft));
+    for curve in linear.into_iter().chain(robust) {
+        let fit = |curve: &CurveFit| {
+            GlobalFit::new(curve).share(["p1"]).over(&data, [("p1", 0.5)]).unwrap()
+        };
+        let (there, here) = (fit(&place(curve.clone())), fit(&curve.backend(Backend::Cpu)));
+        assert_eq!(there.fit().stats().processor, Processor::Cuda);
+        let numbers = there.fit().params().iter().zip(here.fit().params());
+        for ((a, b), e) in numbers.zip(here.fit().std_errors()) {
+            assert!((a - b).abs() <= 1e-6 * e, "{a:e} against {b:e} \u{b1} {e:e}");
         }
     }
 }
