@@ -1,11 +1,13 @@
-//! The kernel of batches as the real compiler makes it: registers and spills, held to a budget.
+//! The kernels of batches and of sets as the real compiler makes them: registers and spills, held to a budget.
 //!
 //! `tests/data/kernels/batch.csv` has the registers for each model and architecture, for fits of 100 points. With
 //! `-- --nocapture` the table of `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
 
 use super::budget::{budgeted, cases, timed, uses};
-use crate::backend::cuda::batch::unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
-use crate::backend::cuda::source::{Spec, Storage, Weighting};
+use crate::backend::cuda::batch::unit::{
+    BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes, set_unit,
+};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::data::loss::Estimator;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,8 +35,8 @@ fn spills(log: &str) -> Vec<(&str, u32)> {
 }
 
 /// The models by name, their units, and what is told of them.
-pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, BatchShape))> {
-    cases().into_iter().filter(|case| MODELS.contains(&case.name)).map(|case| {
+pub(super) fn units() -> impl Iterator<Item = (String, String, (usize, BatchShape))> {
+    cases().into_iter().filter(|case| MODELS.contains(&case.name)).flat_map(|case| {
         let program = case.model.program().unwrap();
         let spec = Spec {
             estimator: Estimator::LeastSquares,
@@ -48,12 +50,16 @@ pub(super) fn units() -> impl Iterator<Item = (&'static str, String, (usize, Bat
         };
         let bytes = bench_bytes(&spec);
         let shape = BatchShape::new(POINTS, bytes).expect("a shape");
-        (case.name, batch_unit(&spec, shape), (bytes, shape))
+        let batch = (case.name.to_owned(), batch_unit(&spec, shape), (bytes, shape));
+        // Joint fits compute in f64.
+        let has_sets = spec.arithmetic == Arithmetic::Double;
+        let sets = || (format!("{}, sets", case.name), set_unit(&spec, shape), (bytes, shape));
+        [Some(batch), has_sets.then(sets)].into_iter().flatten()
     })
 }
 
 #[test]
-fn the_kernel_of_batches_keeps_to_its_budget_of_registers_and_spills() {
+fn kernels_of_batches_and_sets_keep_to_their_budget_of_registers_and_spills() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels/batch.csv");
     let write = std::env::var_os("DUALFIT_WRITE_BUDGET").is_some();
     let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -65,7 +71,7 @@ fn the_kernel_of_batches_keeps_to_its_budget_of_registers_and_spills() {
         for (name, unit, (bytes, shape)) in units() {
             for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
                 let (seconds, log) = timed(&nvrtc, &unit, capability);
-                let registers = uses(&log)[0].registers;
+                let registers = uses(&log).iter().map(|used| used.registers).max().unwrap_or(0);
                 let spilled: u32 = spills(&log).iter().map(|(_, bytes)| bytes).sum();
                 let key = format!("{name}; sm_{}{}", capability.0, capability.1);
                 println!(
