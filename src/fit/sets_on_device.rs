@@ -42,7 +42,7 @@ struct HeldSets {
 pub(crate) type SetPlacement<'a> = Option<Placement<SetsOnDevice<'a>>>;
 
 impl<'a> SetsOnDevice<'a> {
-    /// Of sets of one estimator, with units of their own and exact x, one at least.
+    /// Of sets of one estimator, of ordinary size and with exact x, one at least.
     ///
     /// # Errors
     /// As [`Placement::choose`].

@@ -50,7 +50,7 @@ fn push_sigma(points: &Points<'_>, out: &mut Vec<f64>) {
 }
 
 impl SetPoints {
-    /// Of sets of one estimator and as many columns, with units of their own. `weights`: what those of all sets weigh, of which
+    /// Of sets of one estimator, of ordinary size and with as many columns. `weights`: what those of all sets weigh, of which
     /// these may be some. `most_bytes`: what they may take.
     pub(crate) fn of(
         driver: &Arc<dyn Driver>,
