@@ -274,17 +274,10 @@ impl FitOnDevice {
         error: Option<&Error>,
         rule: (Loss, Arithmetic),
     ) -> Option<Share> {
-        if let Some(error) = error {
-            self.loaded.lose(device, error);
-        }
-        while let Some(other) = self.loaded.working().next() {
-            let held = self.hold(other, points, range.clone());
-            match held.and_then(|held| self.share(other, (points, range.clone()), &held, rule)) {
-                Ok(share) => return Some(share),
-                Err(error) => self.loaded.lose(other, &error),
-            }
-        }
-        None
+        self.loaded.moved(device, error, |other| {
+            let held = self.hold(other, points, range.clone())?;
+            self.share(other, (points, range.clone()), &held, rule)
+        })
     }
 
     /// A share of the points on a device: those there already, or in chunks.

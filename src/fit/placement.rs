@@ -184,6 +184,26 @@ impl Loaded {
             lock(&self.lost).push((device, error.to_string()));
         }
     }
+
+    /// What was a device's on another, as `make` makes it there, if there is one that works. `error`: why the device failed, unless
+    /// that is known.
+    pub(super) fn moved<T>(
+        &self,
+        device: usize,
+        error: Option<&Error>,
+        make: impl Fn(usize) -> Result<T>,
+    ) -> Option<T> {
+        if let Some(error) = error {
+            self.lose(device, error);
+        }
+        while let Some(other) = self.working().next() {
+            match make(other) {
+                Ok(made) => return Some(made),
+                Err(error) => self.lose(other, &error),
+            }
+        }
+        None
+    }
 }
 
 /// What a user should hear of a device that failed, whose work others do.

@@ -11,7 +11,7 @@ use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::passes::PassKind;
 use crate::backend::cuda::set_passes::{SetKernels, SetPasses};
 use crate::backend::cuda::set_points::{SetPoints, bytes_per_point, weighting};
-use crate::data::loss::{Estimator, Loss};
+use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
@@ -38,11 +38,8 @@ struct HeldSets {
     held: Arc<SetPoints>,
 }
 
-/// Where sets are summed up together; `None` where they have to be by themselves.
-pub(crate) type SetPlacement<'a> = Option<Placement<SetsOnDevice<'a>>>;
-
 impl<'a> SetsOnDevice<'a> {
-    /// Of sets of one estimator, of ordinary size and with exact x, one at least.
+    /// Of sets of one estimator, of ordinary size and with exact x, one at least; `None` where they have to be by themselves.
     ///
     /// # Errors
     /// As [`Placement::choose`].
@@ -51,7 +48,7 @@ impl<'a> SetsOnDevice<'a> {
         printed: &Arc<CompiledModel>,
         sets: Vec<&'a Points<'a>>,
         loss: Loss,
-    ) -> Result<SetPlacement<'a>> {
+    ) -> Result<Option<Placement<SetsOnDevice<'a>>>> {
         let first = sets[0];
         let points = sets.iter().map(|points| points.used).sum::<usize>();
         let kind = (first.columns.len(), weighting(&sets), first.estimator);
@@ -60,7 +57,7 @@ impl<'a> SetsOnDevice<'a> {
         };
         let work = Workload {
             points,
-            bytes_per_point: bytes_per_point(&sets),
+            bytes_per_point: bytes_per_point(kind.0, kind.1),
             units: printed.units,
             uploaded: false,
         };
@@ -132,11 +129,8 @@ impl<'a> SetsOnDevice<'a> {
         let on = &self.loaded.devices[held.device];
         let (loaded, _) =
             on.kernels(&self.kernels.text(loss)).map_err(|error| not_loaded(on, error))?;
-        // That of counts is each set's own.
-        let scale = match self.sets[0].estimator {
-            Estimator::Poisson => 1.0,
-            Estimator::LeastSquares => loss.scale().unwrap_or(1.0),
-        };
+        // What is dark among counts is each set's own.
+        let scale = self.sets[0].overview().kernel_scale(loss);
         SetPasses::new(&self.kernels, loaded, held.held.clone(), scale)
             .map_err(|error| failed(on, error))
     }
@@ -165,11 +159,11 @@ impl<'a> SetsOnDevice<'a> {
                 Some(share) => work.shares.push(share),
                 None => {
                     let error = self.loaded.all_lost();
-                    return if self.loaded.take_over {
-                        Ok(work.without(&error))
-                    } else {
-                        Err(error)
-                    };
+                    if !self.loaded.take_over {
+                        return Err(error);
+                    }
+                    work.stop(error.to_string());
+                    return Ok(work);
                 }
             }
         }
@@ -200,12 +194,6 @@ pub(crate) struct SetsAtWork<'e> {
 }
 
 impl SetsAtWork<'_> {
-    /// With nothing on a device, for this reason.
-    fn without(mut self, reason: &Error) -> Self {
-        self.stop(reason.to_string());
-        self
-    }
-
     /// Leaves all sets to the CPU from here on.
     pub(crate) fn stop(&mut self, reason: String) {
         if self.failed.is_none() {
@@ -257,20 +245,10 @@ impl SetsAtWork<'_> {
 
     /// These sets on another device than that which failed, if there is one.
     fn moved(&self, held: &HeldSets, error: Option<&Error>) -> Option<Share> {
-        let on = self.on;
-        if let Some(error) = error {
-            on.loaded.lose(held.device, error);
-        }
-        while let Some(other) = on.loaded.working().next() {
-            let there = on.hold(other, held.range.clone());
-            let share =
-                there.and_then(|held| Ok(Share { passes: on.passes(&held, self.loss)?, held }));
-            match share {
-                Ok(share) => return Some(share),
-                Err(error) => on.loaded.lose(other, &error),
-            }
-        }
-        None
+        self.on.loaded.moved(held.device, error, |other| {
+            let held = self.on.hold(other, held.range.clone())?;
+            Ok(Share { passes: self.on.passes(&held, self.loss)?, held })
+        })
     }
 
     /// What the passes took.

@@ -178,10 +178,20 @@ impl Inputs {
     }
 }
 
+impl PassKind {
+    /// Numbers that such a pass with `free` free parameters leaves.
+    pub(super) fn width(self, free: usize) -> usize {
+        match self {
+            PassKind::Normal => sums(free),
+            PassKind::Factor => (free + 1) * (free + 1) + Influence::SUMS,
+        }
+    }
+}
+
 /// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
-fn width(free: usize) -> usize {
-    let (k, sums) = (free + 1, sums(free));
-    if free <= FEW_PARAMETERS { sums.max(k * k + Influence::SUMS) } else { sums }
+pub(super) fn width(free: usize) -> usize {
+    let normal = PassKind::Normal.width(free);
+    if free <= FEW_PARAMETERS { normal.max(PassKind::Factor.width(free)) } else { normal }
 }
 
 impl DevicePasses {

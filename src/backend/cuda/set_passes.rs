@@ -5,15 +5,13 @@ use super::batch::unit::{BatchShape, MOST_PARAMETERS, bench_bytes, set_unit};
 use super::compiled_model::CompiledModel;
 use super::device::LoadedKernels;
 use super::driver::{DriverError, Geometry, Queue};
-use super::interface::sums;
 use super::memory::Buffer;
-use super::passes::PassKind;
+use super::passes::{PassKind, width};
 use super::set_points::SetPoints;
 use super::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::backend::choice::Costs;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::data::loss::{Estimator, Loss};
-use crate::normal::Influence;
 use std::sync::Arc;
 
 /// How the sets of a fit are summed up, whichever device has them.
@@ -64,11 +62,6 @@ impl SetKernels {
         self.weights
     }
 
-    /// Units of work at a point.
-    pub(crate) fn units(&self) -> f64 {
-        self.printed.units
-    }
-
     /// Parameters of the model, fixed ones included, and how many are free.
     fn size(&self) -> (usize, usize) {
         (self.printed.program.params.len(), self.printed.free())
@@ -89,14 +82,6 @@ pub(crate) struct SetPasses {
     most_points: usize,
 }
 
-/// Numbers that a pass leaves of a set.
-fn width(kind: PassKind, free: usize) -> usize {
-    match kind {
-        PassKind::Normal => sums(free),
-        PassKind::Factor => (free + 1) * (free + 1) + Influence::SUMS,
-    }
-}
-
 impl SetPasses {
     /// `loaded`: the kernels, loaded. `loss_scale`: of the loss that they were printed for.
     pub(crate) fn new(
@@ -107,12 +92,12 @@ impl SetPasses {
     ) -> Result<SetPasses, DriverError> {
         let driver = &loaded.driver;
         let ((params, free), sets) = (kernels.size(), points.sets());
-        let most = width(PassKind::Normal, free).max(width(PassKind::Factor, free));
-        let most_points = Costs::default().points_of_launch(kernels.units(), driver.properties());
+        let most_points =
+            Costs::default().points_of_launch(kernels.printed.units, driver.properties());
         Ok(SetPasses {
             batch: Buffer::with(driver, Queue::Work, &points.batch(loss_scale, (params, free)))?,
             params: Buffer::of::<f64>(driver, sets * params)?,
-            out: Buffer::of::<f64>(driver, sets * most)?,
+            out: Buffer::of::<f64>(driver, sets * width(free))?,
             found: Vec::new(),
             shape: kernels.shape,
             free,
@@ -156,7 +141,7 @@ impl SetPasses {
         &mut self,
         kind: PassKind,
     ) -> Result<impl Iterator<Item = &[f64]>, DriverError> {
-        let width = width(kind, self.free);
+        let width = kind.width(self.free);
         self.found.resize(self.points.sets() * width, 0.0);
         self.out.read(Queue::Work, 0, &mut self.found)?;
         Ok(self.found.chunks_exact(width))

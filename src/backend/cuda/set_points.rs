@@ -34,10 +34,9 @@ pub(crate) fn weighting(sets: &[&Points<'_>]) -> Weighting {
     }
 }
 
-/// Bytes of a point of these sets on a device.
-pub(crate) fn bytes_per_point(sets: &[&Points<'_>]) -> usize {
-    let columns = sets.first().map_or(0, |points| points.columns.len());
-    (columns + 1 + usize::from(weighting(sets) == Weighting::Each)) * size_of::<f64>()
+/// Bytes of a point on a device.
+pub(crate) fn bytes_per_point(columns: usize, weights: Weighting) -> usize {
+    (columns + 1 + usize::from(weights == Weighting::Each)) * size_of::<f64>()
 }
 
 /// Adds the standard deviations of the points that count, 1 where none is known.
@@ -66,9 +65,7 @@ impl SetPoints {
         let count = ends.last().map_or(0, |&end| end as usize);
         let _span = span!(DEBUG, "upload", points = count);
         let columns = sets.first().map_or(0, |points| points.columns.len());
-        let has_sigma = weights == Weighting::Each;
-        let arrays = columns + 1 + usize::from(has_sigma);
-        let requested = count.saturating_mul(arrays * size_of::<f64>());
+        let requested = count.saturating_mul(bytes_per_point(columns, weights));
         if requested > most_bytes {
             return Err(DriverError::OutOfMemory { requested });
         }
@@ -93,9 +90,9 @@ impl SetPoints {
         Ok(SetPoints {
             columns: (0..columns).map(column).collect::<Result<_, DriverError>>()?,
             y: array(&|points, out| points.y.visit(points.kept(), |_, y| out.push(y)))?,
-            sigma: match has_sigma {
-                true => Some(array(&push_sigma)?),
-                false => None,
+            sigma: match weights {
+                Weighting::Each => Some(array(&push_sigma)?),
+                Weighting::One | Weighting::Same => None,
             },
             darkest: match is_of_counts {
                 true => {
