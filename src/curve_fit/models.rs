@@ -300,6 +300,21 @@ impl CurveFit {
 }
 
 impl CurveFit {
+    /// Makes the model ready for fits, which the first of them would do otherwise; copies made later share the work.
+    ///
+    /// ```
+    /// let line = dualfit::CurveFit::parse("a*x + b", ["x"])?;
+    /// line.prepare()?;
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with the model, with names of parameters, ties or bounds.
+    pub fn prepare(&self) -> Result<()> {
+        self.check()?;
+        self.ready(&self.free_positions()).map(|_| ())
+    }
+
     /// The model in its `free` parameters.
     pub(super) fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
         if let Some(ready) = self.ready.get() {

@@ -1,0 +1,31 @@
+"""Nonlinear least-squares curve fitting: exact derivatives, error bars that are right, on all cores or a GPU.
+
+>>> import numpy as np
+>>> from dualfit import curve_fit
+>>> x = np.linspace(0, 4, 50)
+>>> y = 2.5 * np.exp(-1.3 * x) + 0.5
+>>> popt, pcov = curve_fit(lambda x, a, b, c: a * np.exp(-b * x) + c, x, y)
+
+`curve_fit` is SciPy's call; `fit` gives names, a report, bands, profiles and pictures; `models` has peaks, decays and
+backgrounds that find their own starts; `fit_batch` makes thousands of fits in one call, `fit_stream` one of more points
+than memory holds, `fit_parts` one of points that others hold.
+"""
+
+from . import models
+from ._batch import Batch
+from ._core import CudaError, FitError, Profile, __version__
+from ._curve_fit import OptimizeWarning, curve_fit
+from ._devices import DeviceInfo, devices
+from ._fit import Band, Component, Fit, Quantity
+from ._model import Model, fit, fit_batch
+from ._parts import GROUP, Part, fit_parts, merge, share
+from ._prepare import NotTracedWarning
+from ._settings import Options
+from ._stream import fit_stream
+from ._trace import NotTraceable
+
+__all__ = [
+    "GROUP", "Band", "Batch", "Component", "CudaError", "DeviceInfo", "Fit", "FitError", "Model", "NotTraceable",
+    "NotTracedWarning", "OptimizeWarning", "Options", "Part", "Profile", "Quantity", "__version__", "curve_fit", "devices",
+    "fit", "fit_batch", "fit_parts", "fit_stream", "merge", "models", "share",
+]

@@ -1,0 +1,156 @@
+"""Many fits of one model in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._data import independent, real, samples, x_columns
+from ._settings import begin, told
+
+if TYPE_CHECKING:
+    from ._model import Model
+
+
+class Batch:
+    """The results of a batch. Arrays have the shape of the stack, without its last axis.
+
+    Examples
+    --------
+    >>> import dualfit, numpy as np
+    >>> x = np.arange(5.0)
+    >>> batch = dualfit.fit_batch("a*x + b", x, np.stack([2 * x + 1, 3 * x - 1]))
+    >>> batch["a"].round(9), bool(batch.converged.all())
+    (array([2., 3.]), True)
+    """
+
+    def __init__(self, core: _core.BatchFit, shape: tuple[int, ...]) -> None:
+        self._core, self.shape = core, shape
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters."""
+        return self._core.names
+
+    @property
+    def params(self) -> NDArray[np.float64]:
+        """Parameters, shape (..., parameters); NaN where a fit could not be made."""
+        return self._core.params.reshape((*self.shape, -1))
+
+    @property
+    def std_errors(self) -> NDArray[np.float64]:
+        """Standard errors, shape (..., parameters)."""
+        return self._core.std_errors.reshape((*self.shape, -1))
+
+    @property
+    def covariances(self) -> NDArray[np.float64] | None:
+        """Covariance matrices, shape (..., parameters, parameters), if they were kept."""
+        kept = self._core.covariances
+        return None if kept is None else kept.reshape((*self.shape, *kept.shape[1:]))
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Half the sum of squared residuals, weighted, or of the loss."""
+        return self._core.costs.reshape(self.shape)
+
+    @property
+    def converged(self) -> NDArray[np.bool_]:
+        """Which fits found a minimum."""
+        return self._core.converged.reshape(self.shape)
+
+    @property
+    def iterations(self) -> NDArray[np.uint32]:
+        """Accepted steps."""
+        return self._core.iterations.reshape(self.shape)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many fits ended how."""
+        return dict(self._core.counts)
+
+    @property
+    def reason(self) -> str:
+        """Where the fits were made, and why there."""
+        return self._core.reason
+
+    @property
+    def seconds(self) -> float:
+        """What they took."""
+        return self._core.seconds
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """A parameter of all fits."""
+        if name not in self.names:
+            raise KeyError(f"{name!r} is no parameter; there are {', '.join(self.names)}")
+        return self.params[..., self.names.index(name)]
+
+    def error(self, name: str) -> NDArray[np.float64]:
+        """The standard errors of a parameter of all fits."""
+        return self.std_errors[..., self.names.index(name)]
+
+    def status(self, *index: int) -> str:
+        """How a fit ended."""
+        text = self._core.status(int(np.ravel_multi_index(index, self.shape)))
+        assert text is not None
+        return text
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __str__(self) -> str:
+        return str(self._core)
+
+    def __repr__(self) -> str:
+        return f"<Batch of {len(self)} fits, {int(self.converged.sum())} converged>"
+
+    def _repr_html_(self) -> str:
+        return self._core.html()
+
+    def __reduce__(self) -> Any:
+        return _restored, (self._core.to_json(), self.shape)
+
+
+def _restored(text: str, shape: tuple[int, ...]) -> Batch:
+    return Batch(_core.BatchFit.from_json(text), shape)
+
+
+def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: bool, mask: Any, nan_policy: str,
+            covariance: bool, options: dict[str, Any]) -> Batch:
+    """The fits of the rows of a stack."""
+    if nan_policy not in ("raise", "omit"):
+        raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
+    given = np.asarray(stack)
+    if given.ndim < 1:
+        raise ValueError("a stack has at least one axis, the last one that of the points")
+    *shape, n = given.shape
+    x = independent(x)
+    own = np.shape(x) == given.shape and given.ndim > 1
+    data: dict[str, Any] = {"stack": samples(given), "omit": nan_policy == "omit"}
+    if own:
+        flat = np.asarray(x, dtype=np.float64).reshape(-1)
+        ready = model._prepared(flat, _one(p0, shape), flat.shape)
+        data["points_per_fit"] = n
+    else:
+        ready = model._prepared(x, _one(p0, shape), (n,))
+    data["columns"] = ready.columns
+    if sigma is not None:
+        data["sigma"] = float(sigma) if np.ndim(sigma) == 0 else real(np.broadcast_to(sigma, given.shape)).reshape(-1)
+        data["absolute"] = absolute
+    if mask is not None:
+        data["mask"] = np.ascontiguousarray(np.broadcast_to(mask, given.shape), dtype=bool).reshape(-1)
+    assert ready.model is not None
+    names = ready.model.parameters
+    start = begin(p0, names, model._defaults)
+    core = _core.fit_batch(ready.model, data, start, told(names, options), covariance)
+    return Batch(core, tuple(shape))
+
+
+def _one(p0: Any, shape: list[int]) -> Any:
+    """The start of one fit, where each has its own."""
+    if p0 is None or hasattr(p0, "items"):
+        return p0
+    each = np.asarray(p0, dtype=np.float64)
+    return each if each.ndim < 2 else each.reshape(-1, each.shape[-1])[0]

@@ -1,0 +1,343 @@
+"""`curve_fit` with the signature, the results, the exceptions and the warnings of SciPy's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._prepare import Prepared, prepared
+
+try:
+    from scipy.optimize import OptimizeWarning
+except ImportError:  # pragma: no cover - without SciPy
+
+    class OptimizeWarning(UserWarning):  # type: ignore[no-redef]
+        """Something about a result is doubtful; SciPy's own class where SciPy is installed."""
+
+
+#: Keywords of `leastsq` and `least_squares` that say how partials are found, or what is printed. Partials are exact here.
+_NEEDLESS = frozenset({"epsfcn", "factor", "diag", "col_deriv", "diff_step", "tr_solver", "tr_options", "jac_sparsity",
+                       "verbose", "x_scale", "workers"})
+_STOPS = frozenset({"ftol", "xtol", "gtol"})
+#: `ier` of leastsq and `status` of least_squares for the test that ended a fit.
+_LM_STATUS = {"Cost": 1, "ExactFit": 1, "Step": 2, "Gradient": 4}
+_TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
+#: Ends after which SciPy raises.
+_LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
+
+
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: bool | None = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: str | None = None,
+    jac: Any = None,
+    *,
+    full_output: bool = False,
+    nan_policy: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Fit a function to data by nonlinear least squares: a drop-in for `scipy.optimize.curve_fit`.
+
+    `f` is called once with the parameters replaced by recorders. What it does with them is differentiated exactly and
+    fitted by compiled code on all cores, or on a GPU. A function that cannot be recorded (it branches on a parameter,
+    or calls code that knows nothing of NumPy) is called as it is, with one `NotTracedWarning` that says why.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(xdata, *params)``, the model. It is called a few times in all, not once for every step: a function with side
+        effects or randomness is noticed, and called as it is.
+    xdata : array_like or object
+        The independent variable: of length M for one variable, (k, M) for k of them, or any object that `f` takes.
+    ydata : array_like
+        The observations, of length M.
+    p0 : array_like, optional
+        The start; ones by default, or the middle of `bounds`.
+    sigma : None, scalar, or array_like of length M or shape (M, M)
+        Standard deviations of `ydata`, or their covariance matrix.
+    absolute_sigma : bool
+        Whether `sigma` is in the units of `ydata`; otherwise it is scaled so that the reduced chi-square is 1.
+    check_finite : bool, optional
+        Whether NaN and infinities in the data raise `ValueError`; by default they do, unless `nan_policy` is given.
+    bounds : (lower, upper) or scipy.optimize.Bounds
+        Scalars or one value per parameter.
+    method : {'lm', 'trf', 'dogbox'}, optional
+        Accepted for SciPy's sake: all are the same trust region here, and 'lm' refuses bounds as SciPy does.
+    jac : callable or str, optional
+        Partials of `f`. With a callable both are called as they are, as in SciPy; without it partials are exact, too, and
+        the fit is faster.
+    full_output : bool
+        Whether `infodict`, `mesg` and `ier` are returned, too.
+    nan_policy : {'raise', 'omit', None}
+        What to do with NaN, as in SciPy.
+    **kwargs
+        Those of `leastsq` and `least_squares`: ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``, ``loss`` and
+        ``f_scale`` are heeded; those about differences and printing change nothing.
+
+    Returns
+    -------
+    popt : ndarray
+        The parameters, of length N.
+    pcov : ndarray
+        Their covariance, of shape (N, N); infinite where the data do not determine them.
+    infodict, mesg, ier
+        Only with `full_output`; `infodict` has ``nfev`` and ``fvec``, for 'lm' also ``fjac``, ``ipvt`` and ``qtf``.
+
+    Raises
+    ------
+    ValueError
+        For data with NaN, shapes that do not fit together, a start outside the bounds.
+    RuntimeError
+        If no minimum was found within the limits.
+    TypeError
+        If 'lm' has fewer points than parameters.
+
+    Warns
+    -----
+    OptimizeWarning
+        If the covariance cannot be estimated, or the end is no certain minimum.
+    NotTracedWarning
+        If `f` cannot be recorded.
+
+    See Also
+    --------
+    fit : the same with names, a report, bands, profiles and more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualfit import curve_fit
+    >>> x = np.linspace(0, 4, 50)
+    >>> y = 2.5 * np.exp(-1.3 * x) + 0.5
+    >>> popt, pcov = curve_fit(lambda x, a, b, c: a * np.exp(-b * x) + c, x, y)
+    >>> popt.round(6)
+    array([2.5, 1.3, 0.5])
+    """
+    start, n = _start(f, p0)
+    low, high, bounded = _bounds(bounds, n)
+    if start is None:
+        start = _feasible(low, high)
+    if bounded and ((start < low) | (start > high)).any():
+        raise ValueError("Initial guess is outside of provided bounds (`x0` is infeasible)")
+    method = method or ("trf" if bounded else "lm")
+    if method not in ("lm", "trf", "dogbox"):
+        raise ValueError(f"`method` is {method!r}; it must be 'trf', 'dogbox' or 'lm'.")
+    if method == "lm" and bounded:
+        raise ValueError("Method 'lm' only works for unconstrained problems. Use 'trf' or 'dogbox' instead.")
+    xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
+    settings = _settings(kwargs)
+    shape = ydata.shape if ydata.size != 1 else None
+    each = sigma if sigma is None else _checked_sigma(sigma, ydata.size)
+    model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None, stacklevel=2)
+    y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
+    y = np.ascontiguousarray(y).reshape(-1)
+    if method == "lm" and n > y.size:
+        raise TypeError(f"The number of func parameters={n} must not exceed the number of data points={y.size}")
+    if bounded:
+        settings["bounds"] = [(f"p{k}", low[k], high[k]) for k in range(n)]
+    points: dict[str, Any] = {"columns": model.columns, "y": y}
+    if each is not None:
+        points["sigma"], points["absolute"] = each, absolute_sigma
+    fit = model.model.fit(points, start, settings)
+    return _results(fit, model, xdata, y, each, absolute_sigma, method, full_output)
+
+
+def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, int]:
+    """The start that was given, and the number of parameters."""
+    if p0 is not None:
+        start = np.atleast_1d(np.asarray(p0, dtype=np.float64))
+        return start.reshape(-1), start.size
+    n = _positional(f) - 1
+    if n < 1:
+        raise ValueError("Unable to determine number of fit parameters.")
+    return None, n
+
+
+def _positional(f: Callable[..., Any]) -> int:
+    """The positional arguments of a function, 0 where their number is open."""
+    code = getattr(f, "__code__", None)
+    if code is not None:
+        return int(code.co_argcount) - hasattr(f, "__self__")
+    import inspect
+
+    kinds = [p.kind for p in inspect.signature(f).parameters.values()]
+    return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+
+
+def _bounds(bounds: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    if hasattr(bounds, "lb"):
+        bounds = (bounds.lb, bounds.ub)
+    low, high = bounds
+    if low is not None and high is not None and np.ndim(low) == 0 and np.ndim(high) == 0:
+        if low == -np.inf and high == np.inf:
+            return np.full(n, -np.inf), np.full(n, np.inf), False
+    try:
+        low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), (n,)) for b in (low, high))
+    except ValueError:
+        raise ValueError("Inconsistent shapes between bounds and `x0`.") from None
+    if (low >= high).any():
+        raise ValueError("Each lower bound must be strictly less than each upper bound.")
+    return low, high, bool(np.isfinite(low).any() or np.isfinite(high).any())
+
+
+def _feasible(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """SciPy's start where none is given: ones, or the middle of the bounds, or one beside the only bound."""
+    has_low, has_high = np.isfinite(low), np.isfinite(high)
+    start = np.ones(low.size)
+    both = has_low & has_high
+    start[both] = 0.5 * (low[both] + high[both])
+    only = has_low & ~has_high
+    start[only] = low[only] + 1.0
+    only = ~has_low & has_high
+    start[only] = high[only] - 1.0
+    return start
+
+
+def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
+          nan_policy: str | None) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
+    """The data as SciPy takes them, NaN left out if that was asked for."""
+    if check_finite is None:
+        check_finite = nan_policy is None
+    as_array = np.asarray_chkfinite if check_finite else np.asarray
+    y = as_array(ydata, float)
+    if isinstance(xdata, (list, tuple, np.ndarray)):
+        xdata = as_array(xdata, float)
+    elif getattr(xdata, "ndim", 0) == 1 and hasattr(xdata, "__array__"):
+        xdata = np.asarray(xdata, dtype=np.float64)
+    if y.size == 0:
+        raise ValueError("`ydata` must not be empty!")
+    sigma = None if sigma is None else np.asarray(sigma, dtype=np.float64)
+    if check_finite or nan_policy is None:
+        return xdata, y, sigma
+    if nan_policy == "propagate":
+        raise ValueError("`nan_policy='propagate'` is not supported by this function.")
+    if nan_policy not in ("raise", "omit"):
+        raise ValueError("nan_policy must be one of {None, 'raise', 'omit'}")
+    missing = np.isnan(xdata)
+    missing = missing.any(axis=tuple(range(missing.ndim - 1))) | np.isnan(y)
+    if not missing.any():
+        return xdata, y, sigma
+    if nan_policy == "raise":
+        raise ValueError("The input contains nan values")
+    if sigma is not None and sigma.ndim == 1 and sigma.size > 1:
+        sigma = sigma[~missing]
+    elif sigma is not None and sigma.ndim == 2:
+        sigma = sigma[~missing][:, ~missing]
+    return xdata[..., ~missing], y[~missing], sigma
+
+
+def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:
+    """A number, one value per point, or a covariance matrix."""
+    if sigma.size == 1:
+        return float(sigma.reshape(-1)[0])
+    if sigma.shape not in ((points,), (points, points)):
+        raise ValueError("`sigma` has incorrect shape.")
+    return np.ascontiguousarray(sigma)
+
+
+def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What SciPy's keywords say, in the core's words."""
+    if "args" in kwargs:
+        raise ValueError("'args' is not a supported keyword argument.")
+    settings: dict[str, Any] = {"backend": "auto", "allow_underdetermined": True}
+    loss, scale = "linear", 1.0
+    for name, value in kwargs.items():
+        if name in _STOPS:
+            # SciPy's None switches a test off, as 0 does here.
+            settings[name] = 0.0 if value is None else float(value)
+        elif name in ("maxfev", "max_nfev"):
+            settings["max_evaluations"] = int(value) if value else None
+        elif name == "loss":
+            loss = value
+        elif name == "f_scale":
+            scale = float(value)
+        elif name not in _NEEDLESS:
+            raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
+    if loss != "linear":
+        settings["loss"] = (loss, scale)
+    return settings
+
+
+def _results(fit: _core.Fit, model: Prepared, xdata: Any, y: NDArray[np.float64], sigma: Any, absolute: bool, method: str,
+             full_output: bool) -> Any:
+    termination = fit.termination
+    if termination in _LIMITS:
+        raise RuntimeError(f"Optimal parameters not found: {fit.message}")
+    popt, pcov, n = fit.params, fit.covariance, fit.params.size
+    residuals: NDArray[np.float64] | None = None
+    if np.ndim(sigma) == 2 and not absolute:
+        # A matrix that is known up to a factor: the core takes it as it is.
+        residuals = _weighted(model, xdata, popt, y, sigma)
+        freedom = y.size - n
+        pcov = pcov * (residuals @ residuals / freedom) if freedom > 0 else np.full((n, n), np.inf)
+    if fit.rank < n or (y.size <= n and not absolute) or not np.isfinite(pcov).all():
+        pcov = np.full((n, n), np.inf)
+        warnings.warn("Covariance of the parameters could not be estimated", OptimizeWarning, 3)
+    elif not fit.converged:
+        warnings.warn(f"The end of the fit is no certain minimum: {fit.message}", OptimizeWarning, 3)
+    if not full_output:
+        return popt, pcov
+    if residuals is None:
+        residuals = _weighted(model, xdata, popt, y, sigma)
+    info: dict[str, Any] = {"nfev": fit.evaluations, "fvec": residuals}
+    if method == "lm":
+        info |= _factored(model, xdata, popt, y, sigma, residuals)
+    status = _LM_STATUS if method == "lm" else _TRF_STATUS
+    return popt, pcov, info, fit.message, status.get(termination, 3 if method == "lm" else 4)
+
+
+def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np.float64],
+              sigma: Any) -> NDArray[np.float64]:
+    """Residuals, model minus y, in units of sigma."""
+    assert model.f is not None
+    values = np.broadcast_to(np.asarray(model.f(xdata, *p), dtype=np.float64), model.shape).reshape(-1)
+    residuals = values - y
+    if sigma is None:
+        return residuals
+    if np.ndim(sigma) == 2:
+        return np.linalg.solve(np.linalg.cholesky(sigma), residuals)
+    return np.asarray(residuals / sigma)
+
+
+def _factored(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np.float64], sigma: Any,
+              residuals: NDArray[np.float64]) -> dict[str, Any]:
+    """MINPACK's last words: R of a QR factorisation of the Jacobian with pivots, and the residuals in that frame.
+
+    Partials are central differences here; nothing of the fit depends on them.
+    """
+    columns = []
+    for k in range(p.size):
+        step = np.zeros(p.size)
+        step[k] = 6e-6 * max(abs(p[k]), 1e-3)
+        above, below = (_weighted(model, xdata, p + sign * step, y, sigma) for sign in (1.0, -1.0))
+        columns.append((above - below) / (2.0 * step[k]))
+    jacobian = np.stack(columns, axis=1)
+    order = _pivots(jacobian)
+    q, r = np.linalg.qr(jacobian[:, order])
+    fjac = np.zeros((p.size, y.size))
+    fjac[:, : p.size] = r.T
+    return {"fjac": fjac, "ipvt": (order + 1).astype(np.int32), "qtf": q.T @ residuals}
+
+
+def _pivots(jacobian: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The order of columns in which each has the largest part that those before it do not span."""
+    left, order = jacobian.copy(), np.arange(jacobian.shape[1])
+    for k in range(order.size):
+        best = k + int(np.argmax((left[:, k:] ** 2).sum(axis=0)))
+        left[:, [k, best]], order[[k, best]] = left[:, [best, k]], order[[best, k]]
+        length = np.sqrt((left[:, k] ** 2).sum())
+        if length > 0.0:
+            unit = left[:, k] / length
+            left[:, k + 1:] -= np.outer(unit, unit @ left[:, k + 1:])
+    return order

@@ -1,0 +1,53 @@
+"""What users hand over as data, as the arrays that fits take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Sample types that are fitted as they lie; others are widened to double precision.
+_AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4", "i4"))
+
+
+def real(values: Any) -> NDArray[np.float64]:
+    """Values of any kind (lists, Series, DataArrays, ...) as contiguous doubles."""
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def samples(values: Any) -> NDArray[Any]:
+    """Observations, flat and contiguous, of their own sample type if a fit takes it."""
+    array = np.asarray(values)
+    if array.dtype not in _AS_THEY_LIE or not array.dtype.isnative:
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def independent(x: Any) -> Any:
+    """x as a model function gets it: an array of doubles, or what is no array as it is.
+
+    A table (a DataFrame) and other objects with columns of their own go to the function untouched.
+    """
+    if isinstance(x, (list, tuple, np.ndarray)):
+        return np.asarray(x, dtype=np.float64)
+    if getattr(x, "ndim", 0) == 1 and hasattr(x, "__array__"):
+        return np.asarray(x, dtype=np.float64)
+    if hasattr(x, "dims") and hasattr(x, "__array__"):
+        return np.asarray(x, dtype=np.float64)
+    return x
+
+
+def x_columns(x: Any, variables: list[str] | None = None) -> list[NDArray[Any]]:
+    """x as one flat column per independent variable: of an array by its rows, of a table by the variables' names."""
+    if hasattr(x, "columns") and hasattr(x, "__getitem__"):
+        names = variables if variables and all(v in x.columns for v in variables) else list(x.columns)
+        return [samples(x[name]) for name in names]
+    if isinstance(x, dict):
+        return [samples(x[name]) for name in (variables or x)]
+    if isinstance(x, (list, tuple)) and x and np.ndim(x[0]) > 0:
+        return [samples(column) for column in x]
+    array = np.asarray(x)
+    if array.ndim <= 1 or (variables is not None and len(variables) == 1):
+        return [samples(array)]
+    return [samples(row) for row in array]

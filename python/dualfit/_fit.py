@@ -1,0 +1,473 @@
+"""The result of a fit."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._data import independent, x_columns
+from ._prepare import Prepared, reshaped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band about a fitted curve; one value per point in each array.
+
+    Attributes
+    ----------
+    center : ndarray
+        The curve.
+    std_errors : ndarray
+        Standard errors of the curve, or standard deviations of new observations about it.
+    lower, upper : ndarray
+        The ends; infinite where the curve depends on what the data leave undetermined.
+    level : float
+        The probability that the band was asked for.
+    """
+
+    center: Array
+    std_errors: Array
+    lower: Array
+    upper: Array
+    level: float
+
+
+@dataclass(frozen=True)
+class Component:
+    """A term of a fitted sum of library models.
+
+    Attributes
+    ----------
+    name : str
+        Its prefix, or its model's name.
+    values, std_errors : ndarray
+        One value per point.
+    """
+
+    name: str
+    values: Array
+    std_errors: Array
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value with its standard error.
+
+    Examples
+    --------
+    >>> Quantity(2.5, 0.01)
+    2.5 ± 0.01
+    """
+
+    value: float
+    std_error: float
+
+    def __repr__(self) -> str:
+        return f"{self.value:.8g} ± {self.std_error:.4g}"
+
+
+class Fit:
+    """What a fit found: parameters, errors, and how it ended.
+
+    It is made by `dualfit.fit` and `Model.fit`. It prints as a report, in a notebook as a table, and may be pickled.
+
+    Attributes
+    ----------
+    x, y : array_like or None
+        The data; None after a fit of files or of parts.
+    """
+
+    x: Any
+    y: Any
+
+    def __init__(self, core: _core.Fit, prepared: Prepared | None, x: Any = None, y: Any = None,
+                 points: dict[str, Any] | None = None, settings: dict[str, Any] | None = None,
+                 variables: list[str] | None = None) -> None:
+        self._core, self._prepared, self.x, self.y = core, prepared, x, y
+        self._points, self._settings, self._variables = points or {}, settings or {}, variables
+
+    # Parameters
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters, in their order."""
+        return self._core.names
+
+    @property
+    def params(self) -> Array:
+        """Values of the parameters."""
+        return self._core.params
+
+    @property
+    def std_errors(self) -> Array:
+        """Standard errors: infinite for what the data do not determine, 0 for what was fixed."""
+        return self._core.std_errors
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance matrix of the parameters."""
+        return self._core.covariance
+
+    @property
+    def correlation(self) -> Array:
+        """The correlation matrix of the parameters."""
+        return self._core.correlation
+
+    @property
+    def start(self) -> Array:
+        """Where the fit began."""
+        return self._core.start
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters by name."""
+        return dict(zip(self.names, self.params.tolist()))
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The standard errors by name."""
+        return dict(zip(self.names, self.std_errors.tolist()))
+
+    def __getitem__(self, name: str) -> Quantity:
+        """A parameter or a derived quantity, with its standard error."""
+        for known, value, error in self._core.derived:
+            if known == name:
+                return Quantity(value, error)
+        if name not in self.names:
+            raise KeyError(f"{name!r} is neither a parameter nor a derived quantity; there are "
+                           f"{', '.join(self.names + [known for known, _, _ in self._core.derived])}")
+        k = self.names.index(name)
+        return Quantity(float(self.params[k]), float(self.std_errors[k]))
+
+    @property
+    def derived(self) -> dict[str, Quantity]:
+        """What follows from the parameters by formulas, with errors."""
+        return {name: Quantity(value, error) for name, value, error in self._core.derived}
+
+    def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Lower and upper ends for each parameter, from its standard error.
+
+        Parameters
+        ----------
+        level : float
+            The probability with which an interval covers the true value.
+        """
+        return dict(zip(self.names, self._core.confidence_intervals(level)))
+
+    def propagate(self, formula: str) -> Quantity:
+        """The value of a formula in the parameters, with the standard error that their covariance gives it.
+
+        Parameters
+        ----------
+        formula : str
+            As ``"log(2)/rate"``.
+
+        Examples
+        --------
+        >>> import dualfit, numpy as np
+        >>> x = np.linspace(0, 4, 50)
+        >>> y = 2.5 * np.exp(-1.3 * x) + 0.01 * np.sin(9 * x)
+        >>> fit = dualfit.fit(lambda x, a, rate: a * np.exp(-rate * x), x, y, [1, 1])
+        >>> round(fit.propagate("ln(2)/rate").value, 2)
+        0.53
+        """
+        return Quantity(*self._core.propagate(formula))
+
+    # How it ended
+
+    @property
+    def converged(self) -> bool:
+        """Whether a minimum was found."""
+        return self._core.converged
+
+    @property
+    def message(self) -> str:
+        """Why the fit stopped."""
+        return self._core.message
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is doubtful about the result."""
+        return self._core.warnings
+
+    @property
+    def rank(self) -> int:
+        """Directions of parameters that the data determine."""
+        return self._core.rank
+
+    @property
+    def undetermined(self) -> list[str]:
+        """Parameters that the data do not determine."""
+        return self._core.undetermined
+
+    @property
+    def at_bound(self) -> dict[str, str]:
+        """Parameters that sit on a bound, and whether it is the lower or the upper one."""
+        return dict(self._core.at_bound)
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """``chi_square``, ``reduced_chi_square``, ``r_squared``, ``rmse``, ``aic``, ``bic``, ``degrees_of_freedom``, ..."""
+        return self._core.statistics
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Where and how the fit was computed: ``processor``, ``reason``, ``passes``, ``solve_seconds``, ..."""
+        return self._core.stats
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name in _STATISTICS:
+            return self.statistics[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def report(self) -> str:
+        """Values and errors, statistics, correlations and warnings as text."""
+        return str(self._core)
+
+    def __str__(self) -> str:
+        return self.report()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value:.6g}" for name, value in self.values.items())
+        return f"<Fit {'converged' if self.converged else 'not converged'}: {shown}>"
+
+    def _repr_html_(self) -> str:
+        statistics = self.statistics
+        notes = "".join(f"<li>{_escaped(text)}</li>" for text in self.warnings)
+        shown = " &nbsp; ".join(f"{label} {statistics[name]:.6g}" for label, name in
+                                (("χ²", "chi_square"), ("reduced χ²", "reduced_chi_square"), ("R²", "r_squared"),
+                                 ("AIC", "aic"), ("BIC", "bic")) if statistics[name] is not None)
+        return (f"<p><b>{_escaped(self.message)}</b></p>{self._core.html()}<p>{statistics['points']} points &nbsp; {shown}"
+                f"</p>{'<ul>' + notes + '</ul>' if notes else ''}")
+
+    def latex(self) -> str:
+        """The parameters as a table for LaTeX."""
+        return self._core.latex_table()
+
+    # The curve
+
+    def predict(self, x: Any = None) -> Array:
+        """The fitted curve.
+
+        Parameters
+        ----------
+        x : array_like, optional
+            As in the fit; the data's own by default.
+        """
+        prepared = self._prepared
+        if prepared is not None and prepared.f is not None:
+            at = self.x if x is None else independent(x)
+            values = np.asarray(prepared.f(at, *self.params), dtype=np.float64)
+            return np.array(np.broadcast_to(values, prepared.shape)) if x is None else values
+        return self._core.predict(self._columns(x))
+
+    def __call__(self, x: Any) -> Array:
+        """As `predict`."""
+        return self.predict(x)
+
+    def residuals(self) -> Array:
+        """Model minus y at the data."""
+        return np.asarray(self.predict() - np.asarray(self._data("y"), dtype=np.float64))
+
+    def confidence_band(self, x: Any = None, level: float = 0.95, simultaneous: bool = False) -> Band:
+        """The band that covers the true curve.
+
+        Parameters
+        ----------
+        x : array_like, optional
+            As in the fit; the data's own by default.
+        level : float
+            The probability.
+        simultaneous : bool
+            Whether it holds for the whole curve at once rather than for each point.
+        """
+        return Band(**self._core.confidence_band(self._columns(x), level, simultaneous), level=level)
+
+    def prediction_band(self, x: Any = None, level: float = 0.95, sigma: Any = None) -> Band:
+        """The band that covers a new observation at each point.
+
+        Parameters
+        ----------
+        x : array_like, optional
+            As in the fit; the data's own by default.
+        level : float
+            The probability.
+        sigma : float or array_like, optional
+            Standard deviations of the new observations, needed where those of the data differed.
+        """
+        if sigma is not None and np.ndim(sigma):
+            sigma = np.ascontiguousarray(sigma, dtype=np.float64)
+        return Band(**self._core.prediction_band(self._columns(x), level, sigma), level=level)
+
+    def components(self, x: Any = None) -> list[Component]:
+        """The terms of a sum of library models, each by itself; they add up to the curve.
+
+        Parameters
+        ----------
+        x : array_like, optional
+            As in the fit; the data's own by default.
+        """
+        return [Component(*each) for each in self._core.components(self._columns(x))]
+
+    def diagnostics(self) -> dict[str, Any]:
+        """What the residuals say of the model and of single points: ``studentized``, ``leverage``, ``cooks_distance``,
+        ``durbin_watson``, ``runs_p_value``, ..."""
+        return self._core.diagnostics(self._data("_points"))
+
+    def profile(self, name: str, level: float = 0.99) -> _core.Profile:
+        """Refits with one parameter held on both sides of its value: intervals that need no parabola.
+
+        Parameters
+        ----------
+        name : str
+            The parameter.
+        level : float
+            How far the profile goes.
+
+        Returns
+        -------
+        Profile
+            With ``values``, ``taus``, ``params`` and ``interval(level)``.
+        """
+        if self._prepared is None or self._prepared.model is None:
+            raise ValueError("a fit that was kept is not fitted again; make it anew, and profile that")
+        return self._prepared.model.profile(self._core, self._data("_points"), self._settings, name, level)
+
+    def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True) -> Axes:
+        """Data, curve and confidence band, with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes by default.
+        level : float, optional
+            Of the band; None for no band.
+        points : int
+            Places at which the curve is drawn.
+        components : bool
+            Whether the terms of a sum of library models are drawn, too.
+        """
+        from ._plot import plotted
+
+        return plotted(self, ax, level, points, components)
+
+    def uncertainties(self) -> dict[str, Any]:
+        """The parameters as correlated numbers of the package `uncertainties`, by name."""
+        from uncertainties import correlated_values
+
+        return dict(zip(self.names, correlated_values(self.params, self.covariance)))
+
+    # The names of lmfit
+
+    @property
+    def best_values(self) -> dict[str, float]:
+        """lmfit's name for `values`."""
+        return self.values
+
+    @property
+    def best_fit(self) -> Array:
+        """lmfit's name for ``predict()``."""
+        return self.predict()
+
+    @property
+    def success(self) -> bool:
+        """lmfit's name for `converged`."""
+        return self.converged
+
+    @property
+    def covar(self) -> Array:
+        """lmfit's name for `covariance`."""
+        return self.covariance
+
+    @property
+    def chisqr(self) -> float:
+        """lmfit's name for ``chi_square``."""
+        return float(self.statistics["chi_square"])
+
+    @property
+    def redchi(self) -> float | None:
+        """lmfit's name for ``reduced_chi_square``."""
+        value: float | None = self.statistics["reduced_chi_square"]
+        return value
+
+    @property
+    def nfev(self) -> int:
+        """lmfit's name for the number of evaluations."""
+        return self._core.evaluations
+
+    def fit_report(self) -> str:
+        """lmfit's name for `report`."""
+        return self.report()
+
+    def eval(self, x: Any = None) -> Array:
+        """lmfit's name for `predict`."""
+        return self.predict(x)
+
+    # Keeping it
+
+    def to_json(self) -> str:
+        """The result as JSON, which the crate's other programs read."""
+        return self._core.to_json()
+
+    @staticmethod
+    def from_json(text: str) -> Fit:
+        """A result that was kept; a function that was called as it is has no values any more."""
+        return Fit(_core.Fit.from_json(text), None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        prepared = self._prepared
+        f: Callable[..., Any] | None = prepared.f if prepared is not None else None
+        try:
+            pickle.dumps(f)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            f = None
+        kept = None if prepared is None else (f, prepared.columns, prepared.shape, prepared.key)
+        return {"json": self.to_json(), "kept": kept, "x": self.x, "y": self.y, "variables": self._variables}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._core = _core.Fit.from_json(state["json"])
+        self.x, self.y, self._variables = state["x"], state["y"], state["variables"]
+        self._points, self._settings, self._prepared = {}, {}, None
+        if state["kept"] is not None:
+            f, columns, shape, key = state["kept"]
+            self._prepared = Prepared(f, None, columns, shape, key=key)
+
+    def _data(self, name: str) -> Any:
+        value = getattr(self, name)
+        if value is None or (isinstance(value, dict) and not value):
+            raise ValueError("the data are not with this fit, which was kept in a file or was one of files or parts")
+        return value
+
+    def _columns(self, x: Any) -> list[NDArray[Any]]:
+        """The columns of the model's points at `x`."""
+        prepared = self._prepared
+        if x is None and prepared is not None:
+            return prepared.columns
+        if prepared is None or prepared.f is None:
+            return x_columns(self._data("x") if x is None else x, self._variables)
+        columns = prepared.columns_at(independent(x), self.params.size)
+        if columns is None:
+            raise ValueError("at these x the function does something else than at the data (it branches on x, or takes "
+                             "a maximum, a mean, ... of it), so that the fit's errors do not hold there")
+        return columns
+
+
+#: What `statistics` has, as attributes.
+_STATISTICS = frozenset({"points", "effective_points", "omitted", "estimated", "degrees_of_freedom", "cost", "chi_square",
+                         "reduced_chi_square", "chi_square_p_value", "r_squared", "adjusted_r_squared", "rmse", "aic",
+                         "bic"})
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,382 @@
+"""Models with names, and fits of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._batch import Batch, stacked
+from ._data import independent, real, samples, x_columns
+from ._fit import Fit
+from ._prepare import Prepared, over_columns, parameter_names, prepared
+from ._settings import Options, begin, told
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+
+class Model:
+    """A model to be fitted: a function, a formula as text, or models of the library.
+
+    Parameters
+    ----------
+    f : callable, str or Model
+        ``f(x, a, b, ...)``, whose signature names the parameters and whose defaults are starts; or a formula as
+        ``"a*exp(-b*x) + c"``.
+    names : sequence of str, optional
+        Names of the parameters, where the signature does not say them: ``f(x, *p)``.
+    prefix : str
+        What names begin with, to tell the parameters of a sum apart.
+    variables : sequence of str
+        The independent variables of a formula.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualfit import Model, models
+    >>> x = np.linspace(0, 10, 200)
+    >>> y = 3 * np.exp(-((x - 4) ** 2)) + 0.5 * x
+    >>> spectrum = models.gaussian("peak_") + models.linear("bg_")
+    >>> round(spectrum.fit(x, y).values["peak_center"], 6)
+    4.0
+    """
+
+    _library: _core.LibraryModel | None
+    _f: Callable[..., Any] | None
+
+    def __init__(self, f: Callable[..., Any] | str | Model, names: Sequence[str] | None = None, *, prefix: str = "",
+                 variables: Sequence[str] = ("x",)) -> None:
+        self._library, self._f, self._defaults = None, None, None
+        self._variables: list[str] | None = None
+        if isinstance(f, Model):
+            self._library, self._f, self._defaults = f._library, f._f, f._defaults
+            self._variables, given = f._variables, f._names
+        elif isinstance(f, str):
+            self._library = _core.LibraryModel.expression(f, list(variables))
+            given = None
+        else:
+            self._f = f
+            found = parameter_names(f)
+            given, self._defaults = found if found is not None else (None, None)
+        if self._library is not None:
+            if prefix:
+                self._library = self._library.prefixed(prefix)
+            self._variables = self._library.variables
+            self._names: list[str] | None = self._library.parameters
+        else:
+            given = given if names is None else list(names)
+            self._names = given if given is None else [prefix + name for name in given]
+            if names is not None and self._defaults is not None and len(self._defaults) != len(names):
+                raise ValueError(f"{len(names)} names for a function of {len(self._defaults)} parameters")
+
+    @classmethod
+    def _of(cls, library: _core.LibraryModel) -> Self:
+        model = cls.__new__(cls)
+        model._library, model._f, model._defaults = library, None, None
+        model._variables, model._names = library.variables, library.parameters
+        return model
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters.
+
+        Raises
+        ------
+        ValueError
+            For ``f(x, *p)`` without names, whose start says how many there are.
+        """
+        if self._names is None:
+            raise ValueError("the signature does not name the parameters; give names, or a start of values")
+        return list(self._names)
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Bounds that belong to models of the library, as of widths."""
+        if self._library is None:
+            return {}
+        return {n: b for n, b in zip(self._library.parameters, self._library.bounds) if b != (-np.inf, np.inf)}
+
+    def guess(self, x: Any, y: Any) -> dict[str, float]:
+        """A start found in the data, for models of the library.
+
+        Parameters
+        ----------
+        x, y : array_like
+            As for `fit`.
+        """
+        if self._library is None:
+            raise ValueError("only models of the library know how to guess; give p0, or defaults in the signature")
+        found = self._library.guess({"columns": x_columns(x, self._variables), "y": samples(y)})
+        return dict(zip(self._library.parameters, found))
+
+    def fit(self, x: Any, y: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False, x_sigma: Any = None,
+            mask: Any = None, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit:
+        """Fit the model to data.
+
+        Parameters
+        ----------
+        x : array_like, DataFrame or object
+            The independent variable of n points; several as rows of an array, as a list of arrays, or as a table.
+        y : array_like
+            The n observations, of any sample type.
+        p0 : array_like or mapping of str to float, optional
+            The start: all values, or some by name. What is not given is found: by the defaults of the signature, by a
+            guess of library models, by a linear solve for parameters in which the model is linear.
+        sigma : float, array_like of length n or shape (n, n), optional
+            Standard deviations of y, or their covariance.
+        absolute_sigma : bool
+            Whether sigma is in the units of y; otherwise only its proportions count.
+        x_sigma : float, array_like or list of them, optional
+            Standard deviations of x, one entry per independent variable; sigma must be given, too.
+        mask : array_like of bool, optional
+            Which points are fitted.
+        nan_policy : {'raise', 'omit'}
+            What to do with points that are not finite.
+        **options
+            See `dualfit.Options`: bounds, fixed, ties, priors, loss, poisson, tolerances, backend, progress, ...
+
+        Returns
+        -------
+        Fit
+
+        Raises
+        ------
+        FitError
+            For a request that makes no sense; the message says what to do. A fit that did not converge is a `Fit` that
+            says so.
+        """
+        known: dict[str, Any] = {"y": samples(y)}
+        if sigma is not None:
+            known["sigma"] = float(sigma) if np.ndim(sigma) == 0 else real(sigma)
+            known["absolute"] = absolute_sigma
+        if x_sigma is not None:
+            each = [x_sigma] if np.ndim(x_sigma) < 2 and not isinstance(x_sigma, (list, tuple)) else list(x_sigma)
+            known["x_sigma"] = [np.atleast_1d(real(column)) for column in each]
+        if mask is not None:
+            known["mask"] = np.ascontiguousarray(mask, dtype=bool).reshape(-1)
+        if nan_policy not in ("raise", "omit"):
+            raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
+        known["omit"] = nan_policy == "omit"
+        x = independent(x)
+        ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
+        assert ready.model is not None
+        names = ready.model.parameters
+        settings = told(names, options)
+        points = {"columns": ready.columns, **known}
+        core = ready.model.fit(points, begin(p0, names, self._defaults), settings)
+        return Fit(core, ready, x, y, points, settings, self._variables)
+
+    def fit_batch(self, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False,
+                  mask: Any = None, nan_policy: str = "raise", covariance: bool = False,
+                  **options: Unpack[Options]) -> Batch:
+        """Fit the model to each row of a stack, in one call.
+
+        Parameters
+        ----------
+        x : array_like
+            Of n points, shared by all fits, or of the shape of the stack, each fit's own.
+        stack : array_like of shape (..., n)
+            The observations, of any sample type; they are not copied if they are contiguous.
+        p0 : array_like or mapping, optional
+            One start for all fits, by values or by name, or an array of shape (..., parameters).
+        sigma : float or array_like, optional
+            One for all, or one per sample.
+        absolute_sigma : bool
+            Whether sigma is in the units of y.
+        mask : array_like of bool, optional
+            Which samples are fitted.
+        nan_policy : {'raise', 'omit'}
+            What to do with samples that are not finite; a fit with one is refused, and no other is touched.
+        covariance : bool
+            Whether covariance matrices are kept.
+        **options
+            See `dualfit.Options`.
+
+        Returns
+        -------
+        Batch
+            With arrays ``params``, ``std_errors``, ``costs``, ``converged``, ... in the shape of the stack.
+        """
+        return stacked(self, x, stack, p0, sigma, absolute_sigma, mask, nan_policy, covariance, dict(options))
+
+    def over_columns(self, columns: int, p0: Any = None) -> Prepared:
+        """The model over raw columns of x, as files and parts have them."""
+        if self._library is not None:
+            return Prepared(None, self._library.model(), [], ())
+        assert self._f is not None
+        return over_columns(self._f, columns, self._count(p0), self._names)
+
+    def latex(self) -> str:
+        """The formula of the model for LaTeX."""
+        if self._library is not None:
+            return self._library.model().latex()
+        ready = self.over_columns(1)
+        assert ready.model is not None
+        return ready.model.latex()
+
+    def _count(self, p0: Any) -> int:
+        if self._names is not None:
+            return len(self._names)
+        if p0 is None or hasattr(p0, "items"):
+            raise ValueError("how many parameters f(x, *p) has is not known; give names, or a start of values")
+        return int(np.size(p0))
+
+    def _prepared(self, x: Any, p0: Any, shape: tuple[int, ...], by_column: bool = False) -> Prepared:
+        """The model over the points `x`."""
+        if self._library is not None:
+            return Prepared(None, self._library.model(), x_columns(x, self._variables), shape)
+        assert self._f is not None
+        if by_column:
+            columns = x_columns(x)
+            ready = over_columns(self._f, len(columns), self._count(p0), self._names)
+            return Prepared(self._f, ready.model, columns, shape)
+        return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names, stacklevel=4)
+
+    def _somewhere(self, p0: Any) -> NDArray[np.float64]:
+        """Parameters at which the function may be called: those of the start, and ones."""
+        at = np.ones(self._count(p0))
+        for k, value in enumerate(self._defaults or []):
+            at[k] = at[k] if value is None else value
+        if hasattr(p0, "items"):
+            for name, value in p0.items():
+                if self._names is not None and name in self._names:
+                    at[self._names.index(name)] = value
+        elif p0 is not None:
+            given = np.atleast_1d(np.asarray(p0, dtype=np.float64)).reshape(-1)
+            at = given if given.size == at.size else at
+        return at
+
+    def of(self, inner: Model) -> Model:
+        """This model of the library with the value of `inner` in the place of its variable."""
+        return Model._of(self._as_library().of(inner._as_library()))
+
+    def prefixed(self, prefix: str) -> Model:
+        """The same model with `prefix` before all names of its parameters."""
+        return Model(self, prefix=prefix)
+
+    def _as_library(self) -> _core.LibraryModel:
+        if self._library is None:
+            raise TypeError("a function is put together with functions: write the sum as one function, or this model as "
+                            "a formula, Model(\"a*exp(-b*x)\")")
+        return self._library
+
+    def _joined(self, other: Any, sign: str, swapped: bool = False) -> Model:
+        if isinstance(other, Model) and self._library is None and other._library is None:
+            return _function_of_two(self, other, sign)
+        mine = self._as_library()
+        theirs = other._as_library() if isinstance(other, Model) else float(other)
+        operation = f"__r{sign}__" if swapped else f"__{sign}__"
+        return Model._of(getattr(mine, operation)(theirs))
+
+    def __add__(self, other: Model | float) -> Model:
+        return self._joined(other, "add")
+
+    def __radd__(self, other: float) -> Model:
+        return self._joined(other, "add", swapped=True)
+
+    def __sub__(self, other: Model | float) -> Model:
+        return self._joined(other, "sub")
+
+    def __rsub__(self, other: float) -> Model:
+        return self._joined(other, "sub", swapped=True)
+
+    def __mul__(self, other: Model | float) -> Model:
+        return self._joined(other, "mul")
+
+    def __rmul__(self, other: float) -> Model:
+        return self._joined(other, "mul", swapped=True)
+
+    def __truediv__(self, other: Model | float) -> Model:
+        return self._joined(other, "truediv")
+
+    def __rtruediv__(self, other: float) -> Model:
+        return self._joined(other, "truediv", swapped=True)
+
+    def __repr__(self) -> str:
+        if self._library is not None:
+            return f"<Model {self._library!r}>"
+        names = "*p" if self._names is None else ", ".join(self._names)
+        return f"<Model {getattr(self._f, '__name__', 'function')}(x, {names})>"
+
+
+def _function_of_two(left: Model, right: Model, sign: str) -> Model:
+    """Two functions joined, each with its own parameters."""
+    import operator
+
+    names = left.parameters + right.parameters
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"both functions have a parameter {', '.join(twice)}; give one of them a prefix: "
+                         f"Model(f, prefix=\"a_\")")
+    f, g, cut, join = left._f, right._f, len(left.parameters), getattr(operator, sign)
+    assert f is not None and g is not None
+
+    def joined(x: Any, *p: Any) -> Any:
+        return join(f(x, *p[:cut]), g(x, *p[cut:]))
+
+    model = Model(joined, names)
+    blank = [None] * len(names)
+    model._defaults = (left._defaults or blank[:cut]) + (right._defaults or blank[cut:])
+    return model
+
+
+def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, sigma: Any = None,
+        absolute_sigma: bool = False, x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise",
+        **options: Unpack[Options]) -> Fit:
+    """Fit a function, a formula or a model to data.
+
+    Parameters
+    ----------
+    f : callable, str or Model
+        ``f(x, a, b, ...)``, whose signature names the parameters; a formula as ``"a*exp(-b*x) + c"``; or a model.
+    x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, **options
+        See `Model.fit` and `Options`.
+
+    Returns
+    -------
+    Fit
+        Parameters with errors, a report, bands, profiles, pictures.
+
+    Examples
+    --------
+    >>> import dualfit, numpy as np
+    >>> x = np.linspace(0, 4, 50)
+    >>> y = 2.5 * np.exp(-1.3 * x) + 0.5 + 0.01 * np.sin(9 * x)
+    >>> fit = dualfit.fit(lambda x, a, b, c: a * np.exp(-b * x) + c, x, y, {"b": 1.0})
+    >>> fit.converged, round(fit.values["b"], 2)
+    (True, 1.3)
+    """
+    model = f if isinstance(f, Model) else Model(f)
+    return model.fit(x, y, p0, sigma=sigma, absolute_sigma=absolute_sigma, x_sigma=x_sigma, mask=mask,
+                     nan_policy=nan_policy, **options)
+
+
+def fit_batch(f: Callable[..., Any] | str | Model, x: Any, stack: Any, p0: Any = None, **options: Any) -> Batch:
+    """Fit a function, a formula or a model to each row of a stack, in one call.
+
+    Parameters
+    ----------
+    f : callable, str or Model
+        As for `fit`.
+    x, stack, p0, **options
+        See `Model.fit_batch`.
+
+    Returns
+    -------
+    Batch
+
+    Examples
+    --------
+    >>> import dualfit, numpy as np
+    >>> x = np.linspace(0, 4, 40)
+    >>> stack = 3 * np.exp(-np.array([[0.5], [1.0], [2.0]]) * x)
+    >>> batch = dualfit.fit_batch(lambda x, a, rate: a * np.exp(-rate * x), x, stack, [1, 1])
+    >>> batch["rate"].round(6)
+    array([0.5, 1. , 2. ])
+    """
+    model = f if isinstance(f, Model) else Model(f)
+    return model.fit_batch(x, stack, p0, **options)

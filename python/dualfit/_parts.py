@@ -1,0 +1,136 @@
+"""Fits of points that other processes or machines hold."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._data import real, samples, x_columns
+from ._fit import Fit
+from ._model import Model
+from ._settings import Options, begin, told
+from ._stream import Path, files_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: Points of a group: parts begin and end at multiples of it, but for the last, so that no bit depends on who holds what.
+GROUP: int = _core.GROUP
+
+
+class Part:
+    """Some of the points of a fit: it answers the questions of the fit's leader, and keeps nothing of the fit.
+
+    Parameters
+    ----------
+    f : callable, str or Model
+        The model, as the leader has it.
+    x, y : array_like
+        The points of this part; or `paths` of files that have them.
+    first : int
+        The number of the first of them among all points, a multiple of `GROUP`.
+    p0 : array_like, optional
+        The start, where it says how many parameters ``f(x, *p)`` has.
+    paths, columns
+        As `paths`, and ``dict(x=..., y=..., sigma=...)`` as in `fit_stream`.
+    sigma, absolute_sigma, nan_policy
+        As for `fit`.
+    **options
+        What is said of parameters and of the loss, as the leader says it.
+
+    Examples
+    --------
+    >>> import dualfit, numpy as np
+    >>> x = np.linspace(0, 4, 2000)
+    >>> y = 2.5 * np.exp(-1.3 * x) + 0.5
+    >>> f = lambda x, a, b, c: a * np.exp(-b * x) + c
+    >>> part = dualfit.Part(f, x, y)
+    >>> dualfit.fit_parts(f, part.answer, [1, 1, 0]).params.round(6)
+    array([2.5, 1.3, 0.5])
+    """
+
+    def __init__(self, f: Callable[..., Any] | str | Model, x: Any = None, y: Any = None, first: int = 0, *, p0: Any = None,
+                 paths: Path | list[Path] | None = None, columns: dict[str, Any] | None = None, sigma: Any = None,
+                 absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> None:
+        model = f if isinstance(f, Model) else Model(f)
+        self.first = first
+        self._files: dict[str, Any] | None = None
+        if paths is not None:
+            roles = {"x": None, "y": None, "sigma": sigma, **(columns or {})}
+            self._files, count = files_of(paths, roles["x"], roles["y"], roles["sigma"], absolute_sigma, nan_policy)
+        else:
+            given = x_columns(x, model._variables)
+            self._points: dict[str, Any] = {"columns": given, "y": samples(y), "omit": nan_policy == "omit"}
+            if sigma is not None:
+                self._points["sigma"] = real(sigma) if hasattr(sigma, "__len__") else float(sigma)
+                self._points["absolute"] = absolute_sigma
+            count = len(given)
+        ready = model.over_columns(count, p0)
+        assert ready.model is not None
+        self._model = ready.model
+        self._settings = told(ready.model.parameters, options)
+
+    def answer(self, question: bytes) -> bytes:
+        """What these points answer to a question."""
+        if self._files is not None:
+            return _core.answer_stream(self._model, self._files, self.first, question, self._settings)
+        return _core.answer(self._model, self._points, self.first, question, self._settings)
+
+
+def merge(answers: Iterable[bytes]) -> bytes:
+    """The answers of parts, in the order of their points, as one."""
+    return functools.reduce(_core.merge, answers)
+
+
+def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes], p0: Any = None, *, variables: int = 1,
+              checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
+    """Fit points that others hold.
+
+    The result has the same bits however the points are divided, and is that of `fit_stream` over all of them.
+
+    Parameters
+    ----------
+    f : callable, str or Model
+        The model, as the parts have it.
+    ask : callable
+        Brings a question to every `Part` and returns their answers, `merge`d in the order of the points.
+    p0 : array_like or mapping of str to float, optional
+        As for `fit`.
+    variables : int
+        Columns of x that the parts have.
+    checkpoint : path, optional
+        A file from which the fit goes on after it was stopped.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Fit
+
+    See Also
+    --------
+    dualfit.dask.fit : over the workers of a Dask cluster.
+    dualfit.mpi.fit : over the ranks of an MPI job.
+    """
+    model = f if isinstance(f, Model) else Model(f)
+    ready = model.over_columns(variables, p0)
+    assert ready.model is not None
+    names = ready.model.parameters
+    path = None if checkpoint is None else str(checkpoint)
+    core = _core.fit_parts(ready.model, ask, begin(p0, names, model._defaults), told(names, options), path)
+    return Fit(core, ready, variables=model._variables)
+
+
+def share(points: int, parts: int) -> list[tuple[int, int]]:
+    """From where to where each of so many parts has its points: whole groups, as even as can be.
+
+    Examples
+    --------
+    >>> share(5 * GROUP + 1, 2) == [(0, 3 * GROUP), (3 * GROUP, 5 * GROUP + 1)]
+    True
+    """
+    groups = -(-points // GROUP)
+    ends = [min(groups * k // parts * GROUP, points) for k in range(parts + 1)]
+    return list(zip(ends[:-1], ends[1:]))

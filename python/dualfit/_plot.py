@@ -1,0 +1,51 @@
+"""Pictures of fits, with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ._fit import Fit
+
+
+def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, components: bool) -> Axes:
+    """Data, curve, terms and band of a fit of one independent variable."""
+    import matplotlib.pyplot as plt
+
+    x, y = np.asarray(fit._data("x"), dtype=np.float64), np.asarray(fit._data("y"), dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(f"only curves over one x are drawn; x has the shape {x.shape}, y {y.shape}")
+    if ax is None:
+        ax = plt.subplots(layout="constrained")[1]
+    bars = fit._points.get("sigma")
+    if bars is not None and np.ndim(bars) < 2:
+        ax.errorbar(x, y, np.broadcast_to(bars, y.shape), fmt="o", ms=3, lw=0.8, color="0.35", label="data", zorder=1)
+    else:
+        ax.plot(x, y, "o", ms=3, color="0.35", label="data", zorder=1)
+    at, center, band = _curve(fit, np.linspace(x.min(), x.max(), points), np.sort(x), level)
+    if band is not None:
+        ax.fill_between(at, band.lower, band.upper, alpha=0.25, color="C1", lw=0, label=f"{100 * band.level:g} % confidence")
+    ax.plot(at, center, color="C1", label="fit", zorder=3)
+    terms: list[Any] = fit.components(at) if components and (fit._prepared is None or fit._prepared.f is None) else []
+    for k, term in enumerate(terms if len(terms) > 1 else []):
+        ax.plot(at, term.values, "--", lw=1, color=f"C{k + 2}", label=term.name.rstrip("_"), zorder=2)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any, Any]:
+    """Where the curve is drawn, the curve, and its band: at the data's own x where the model has values nowhere else."""
+    for at in (fine, own):
+        try:
+            if level is None:
+                return at, fit.predict(at), None
+            band = fit.confidence_band(at, level)
+            return at, band.center, band
+        except ValueError:
+            if at is own:
+                return own, fit.predict()[np.argsort(np.asarray(fit.x), kind="stable")], None
+    raise AssertionError("one of the two was returned")

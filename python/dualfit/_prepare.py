@@ -1,0 +1,271 @@
+"""From a model function to a model that is ready for fits: recorded where that is possible, called as it is elsewhere."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._trace import NotTraceable, Recording, record
+
+#: Points at which a recording is held against the function itself.
+_CHECKED_POINTS = 8
+#: Relative difference that rounding may make between the function and its recording. Terms that cancel
+#: leave more of it than single operations do.
+_TOLERANCE = 1e-6
+#: Recordings that are kept ready.
+_MOST_MODELS = 128
+
+
+class NotTracedWarning(UserWarning):
+    """The model could not be recorded and is called as it is: slower, with partials by differences."""
+
+
+class _Models:
+    """Models that are ready, by their recordings, and the functions that were found to agree with them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[Any, _core.Model] = {}
+        self._checked: set[Any] = set()
+
+    def ready(self, key: Any, made: Callable[[], _core.Model]) -> _core.Model:
+        model = self._models.get(key)
+        if model is None:
+            model = made()
+            with self._lock:
+                if len(self._models) >= _MOST_MODELS:
+                    self._models.clear()
+                    self._checked.clear()
+                self._models[key] = model
+        return model
+
+    def agrees(self, key: Any) -> bool:
+        return key in self._checked
+
+    def found_to_agree(self, key: Any) -> None:
+        with self._lock:
+            self._checked.add(key)
+
+
+_MODELS = _Models()
+
+
+class Called:
+    """A function at all points of a data set, or of several, which the core names by numbers."""
+
+    def __init__(self, f: Callable[..., Any], jac: Callable[..., Any] | None, params: int) -> None:
+        self.f, self.jac, self.params = f, jac, params
+        self.places: list[tuple[Any, tuple[int, ...]]] = []
+        #: What was asked last, and the answer: the same parameters are often asked for twice in turn.
+        self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
+
+    def column(self, x: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """The column that stands for the points `x`."""
+        self.places.append((x, shape))
+        return np.full(int(np.prod(shape)), float(len(self.places) - 1))
+
+    def value(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        last, asked = self._last, p.tobytes()
+        if last is not None and last[:2] == (key, asked):
+            return last[2]
+        x, shape = self.places[key]
+        values = flat(self.f(x, *p), shape)
+        self._last = key, asked, values
+        return values
+
+    def known(self, p: NDArray[np.float64], values: Any) -> None:
+        """The values at the first points, which somebody has found already."""
+        self._last = 0, p.tobytes(), flat(values, self.places[0][1])
+
+    def jacobian(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        assert self.jac is not None
+        x, shape = self.places[key]
+        points = int(np.prod(shape))
+        return np.ascontiguousarray(np.asarray(self.jac(x, *p), dtype=np.float64).reshape(points, self.params))
+
+
+def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Values of a model, one per point."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+class Prepared:
+    """A model that is ready, and the columns of its points."""
+
+    __slots__ = ("f", "model", "columns", "shape", "called", "key", "reason")
+
+    def __init__(self, f: Callable[..., Any] | None, model: _core.Model | None, columns: list[NDArray[Any]],
+                 shape: tuple[int, ...], called: Called | None = None, key: Any = None,
+                 reason: str | None = None) -> None:
+        self.f, self.model, self.columns, self.shape = f, model, columns, shape
+        self.called, self.key, self.reason = called, key, reason
+
+    def columns_at(self, x: Any, params: int) -> list[NDArray[Any]] | None:
+        """The columns of other points, or None where the function there is another program."""
+        if self.called is not None:
+            first = np.asarray(self.called.f(x, *np.ones(params)))
+            return [self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])]
+        if self.f is None:
+            return None
+        try:
+            recording = record(self.f, x, params, None)
+        except NotTraceable:
+            return None
+        same = recording_key(recording) == self.key
+        return columns_of(recording) if same else None
+
+
+def recording_key(recording: Recording) -> Any:
+    """What two recordings of one program have in common."""
+    numbers = np.array([node[2] for node in recording.nodes])
+    return tuple((node[0], node[1]) for node in recording.nodes), numbers.tobytes(), len(recording.columns)
+
+
+def columns_of(recording: Recording) -> list[NDArray[Any]]:
+    """The columns of a recording; one of zeros where the model depends on none, so that its points are counted."""
+    points = int(np.prod(recording.shape))
+    return recording.columns or [np.zeros(points)]
+
+
+def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None,
+             at: NDArray[np.float64], names: list[str] | None = None,
+             jac: Callable[..., Any] | None = None, stacklevel: int = 3) -> Prepared:
+    """`f` over the points `x`, ready for fits.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *params)``: one value per point.
+    x : object
+        What `f` gets for x.
+    params : int
+        Parameters of `f`.
+    shape : tuple of int or None
+        The shape of y; None where the shape of the model decides.
+    at : array
+        Parameters at which `f` has values: those of the start.
+    names : list of str, optional
+        Names of the parameters.
+    jac : callable, optional
+        ``jac(x, *params)``, rows of partials per point, for an `f` that cannot be recorded.
+    stacklevel : int
+        Of the warning that `f` cannot be recorded.
+    """
+    reason = "its partials are given"
+    if jac is None:
+        try:
+            recording = record(f, x, params, shape)
+            if recording.constant:
+                raise NotTraceable("its value depends on no parameter")
+            return _recorded(f, x, recording, at, names)
+        except NotTraceable as error:
+            reason = str(error)
+    made = np.asarray(f(x, *at), dtype=np.float64)
+    if shape is None or not made.shape:
+        shape = shape if shape else made.shape
+    if shape is not None and made.shape != shape:
+        shape = np.broadcast_shapes(made.shape, shape)
+    if jac is None:
+        warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
+                      stacklevel + 1)
+    called = Called(f, jac, params)
+    model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
+    assert shape is not None
+    columns: list[NDArray[Any]] = [called.column(x, shape)]
+    called.known(at, made)
+    return Prepared(f, model, columns, shape, called=called, reason=reason)
+
+
+def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
+              names: list[str] | None) -> Prepared:
+    columns = columns_of(recording)
+    key = recording_key(recording)
+    full = (key, len(columns), at.size, None if names is None else tuple(names))
+    model = _MODELS.ready(full, lambda: _core.Model.traced(len(columns), at.size, recording.nodes, names))
+    known = (getattr(f, "__code__", None), full)
+    if known[0] is None or not _MODELS.agrees(known):
+        _check(f, x, recording, columns, model, at)
+        _MODELS.found_to_agree(known)
+    return Prepared(f, model, columns, recording.shape, key=key)
+
+
+def _check(f: Callable[..., Any], x: Any, recording: Recording, columns: list[NDArray[Any]],
+           model: _core.Model, at: NDArray[np.float64]) -> None:
+    """Holds a recording against the function itself, at a few points of its x and away from special parameters.
+
+    A function whose values belong to all points together (it divides by a maximum, it integrates) is called for all
+    of them.
+
+    Raises
+    ------
+    NotTraceable
+        Where they differ: the function has state or randomness, or does what a recording cannot show.
+    """
+    p = at * (1.0 + 1e-3 * np.arange(1, at.size + 1)) if at.all() else at + 1e-3
+    points = columns[0].size
+    places = np.unique(np.linspace(0, points - 1, min(points, _CHECKED_POINTS)).astype(np.intp))
+    expected = model.evaluate([np.ascontiguousarray(column[places]) for column in columns], p)
+    few = isinstance(x, np.ndarray) and len(recording.shape) == 1 and x.shape[-1:] == recording.shape
+    with np.errstate(all="ignore"):
+        if few:
+            try:
+                if _close(np.asarray(f(x[..., places], *p), dtype=np.float64), expected):
+                    return
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except Exception:  # It may need all points; what is wrong with it shows below.
+                pass
+        if _close(flat(f(x, *p), recording.shape)[places], expected):
+            return
+    raise NotTraceable("its values differ from what was recorded of it: it has state, randomness, or changes arrays "
+                       "in ways that cannot be recorded; compute what is random once, outside the function")
+
+
+def _close(values: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
+    """Whether they are the same to rounding."""
+    values = np.broadcast_to(values, expected.shape) if values.shape != expected.shape else values
+    same = (values == expected) | (np.isnan(values) & np.isnan(expected))
+    if same.all():
+        return True
+    finite = np.abs(expected[np.isfinite(expected)])
+    size = finite.max() if finite.size else 0.0
+    return bool((same | (np.abs(values - expected) <= _TOLERANCE * size)).all())
+
+
+def parameter_names(f: Callable[..., Any]) -> tuple[list[str], list[float | None]] | None:
+    """Names of the parameters of ``f(x, a, b, ...)`` and their defaults, or None where its signature does not say."""
+    try:
+        signature = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in signature):
+        return None
+    plain = [p for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
+
+    def default(p: inspect.Parameter) -> float | None:
+        return float(p.default) if isinstance(p.default, (int, float)) else None
+
+    return [p.name for p in plain], [default(p) for p in plain]
+
+
+def reshaped(values: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
+    """One value per point, in the shape of the points."""
+    return values if len(shape) == 1 else values.reshape(shape)
+
+
+def over_columns(f: Callable[..., Any], columns: int, params: int, names: list[str] | None) -> Prepared:
+    """`f` over raw columns of x, which are recorded as the parameters are: for points that are not all here."""
+    recording = record_columns(f, columns, params)
+    key = recording_key(recording), params, None if names is None else tuple(names)
+    model = _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
+    return Prepared(f, model, [], (), key=key)

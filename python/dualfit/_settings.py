@@ -1,0 +1,155 @@
+"""What is said of a fit beside its data, in the core's words: the same for single fits, batches, streams and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+
+from ._progress import watcher
+from ._trace import record
+
+
+class Options(TypedDict, total=False):
+    """Keywords that every fit takes.
+
+    Attributes
+    ----------
+    bounds : mapping of str to (float or None, float or None), or (lower, upper)
+        Bounds by the parameters' names, or as SciPy has them.
+    fixed : str or iterable of str
+        Parameters that stay at their starts.
+    ties : mapping of str to str
+        Parameters that follow from others by formulas: ``{"b_width": "2*a_width"}``.
+    derived : mapping of str to str
+        Quantities that follow from the parameters, which get errors.
+    priors : mapping of str to (float, float)
+        What is known of parameters before: mean and standard deviation. They need sigma in the units of y.
+    scales : mapping of str to float
+        Typical sizes of parameters, for functions that are called as they are and start at 0.
+    loss : str or callable
+        ``"linear"``, ``"soft_l1"``, ``"huber"``, ``"cauchy"``, ``"arctan"``, ``"tukey"``, or a function of
+        u = residual / `loss_scale`.
+    loss_scale : float
+        The residual beyond which a point counts as an outlier, in units of sigma, or of y where there is none.
+    poisson : bool
+        Whether y are counts, which are fitted by maximum likelihood.
+    ftol, xtol, gtol, etol : float
+        When the fit stops: relative change of the cost, of the parameters, cosine of the gradient, step in standard
+        errors.
+    max_evaluations : int
+        Evaluations of the model after which it stops in any case.
+    max_seconds : float
+        Time after which it stops in any case.
+    initial_radius : float
+        Of the trust region.
+    clamp_start : bool
+        Whether a start outside the bounds is moved inside.
+    allow_underdetermined : bool
+        Whether there may be fewer points than parameters.
+    backend : str
+        ``"auto"``, ``"cpu"``, ``"cuda"`` for all CUDA devices, ``"cuda:0"`` or ``"cuda:0,1"``.
+    precision : str
+        Of devices: ``"double"``, ``"mixed"`` or ``"single"``.
+    progress : bool
+        Whether a bar shows how far the fit is, if `tqdm` is there.
+    callback : callable
+        Called with a dictionary after every step, chunk of a stream or portion of a batch; a true value stops the fit.
+    """
+
+    bounds: Any
+    fixed: str | Iterable[str]
+    ties: Mapping[str, str]
+    derived: Mapping[str, str]
+    priors: Mapping[str, tuple[float, float]]
+    scales: Mapping[str, float]
+    loss: str | Callable[[Any], Any]
+    loss_scale: float
+    poisson: bool
+    ftol: float
+    xtol: float
+    gtol: float
+    etol: float
+    max_evaluations: int
+    max_seconds: float
+    initial_radius: float
+    clamp_start: bool
+    allow_underdetermined: bool
+    backend: str
+    precision: str
+    progress: bool
+    callback: Callable[[dict[str, Any]], Any]
+
+
+_AS_IT_IS = frozenset({"poisson", "ftol", "xtol", "gtol", "etol", "max_evaluations", "max_seconds", "initial_radius",
+                       "clamp_start", "allow_underdetermined", "precision"})
+
+
+def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a model whose parameters have these names, for the core.
+
+    Raises
+    ------
+    TypeError
+        For an option that there is not.
+    """
+    settings: dict[str, Any] = {"backend": "auto"}
+    for name, value in options.items():
+        if name in _AS_IT_IS:
+            settings[name] = value
+        elif name == "bounds":
+            settings["bounds"] = bounded(names, value)
+        elif name == "fixed":
+            settings["fixed"] = [value] if isinstance(value, str) else list(value)
+        elif name in ("ties", "derived", "scales"):
+            settings[name] = list(value.items())
+        elif name == "priors":
+            settings["priors"] = [(parameter, float(mean), float(sigma)) for parameter, (mean, sigma) in value.items()]
+        elif name == "loss":
+            settings["loss"] = _loss(value, float(options.get("loss_scale", 1.0)))
+        elif name == "backend":
+            settings["backend"], settings["devices"] = _backend(value)
+        elif name not in ("loss_scale", "progress", "callback"):
+            known = ", ".join(sorted(Options.__annotations__))
+            raise TypeError(f"there is no option {name!r}; there are {known}")
+    callback = watcher(options.get("progress", False), options.get("callback"))
+    if callback is not None:
+        settings["callback"] = callback
+    return settings
+
+
+def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
+    """Bounds by name, or as SciPy has them, as (name, lower, upper)."""
+    if bounds is None:
+        return []
+    if isinstance(bounds, Mapping):
+        ends = ((name, *pair) for name, pair in bounds.items())
+        return [(name, -np.inf if low is None else float(low), np.inf if high is None else float(high))
+                for name, low, high in ends]
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), (len(names),)).tolist() for end in (low, high))
+    return list(zip(names, low, high))
+
+
+def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
+    if isinstance(loss, str):
+        return loss, scale
+    recording = record(lambda _, u: loss(u), np.zeros(1), 1, None)
+    # The formula has the residual where a model has its parameter.
+    return recording.nodes, scale
+
+
+def _backend(name: str) -> tuple[str, list[int] | None]:
+    kind, _, numbers = name.partition(":")
+    return kind, [int(number) for number in numbers.split(",")] if numbers else None
+
+
+def begin(p0: Any, names: list[str], defaults: list[float | None] | None = None) -> Any:
+    """A start for the core: values in order, (name, value) pairs, or None where nothing is given."""
+    if isinstance(p0, Mapping):
+        return [(name, float(value)) for name, value in p0.items()]
+    if p0 is not None:
+        return np.atleast_1d(np.asarray(p0, dtype=np.float64)).reshape(-1)
+    given = [(name, value) for name, value in zip(names, defaults or []) if value is not None]
+    return given or None

@@ -1,0 +1,56 @@
+"""Fits over the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._fit import Fit
+from ._model import Model
+from ._parts import Part, fit_parts, merge
+
+
+def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: Any = None, *, variables: int = 1,
+        part_options: dict[str, Any] | None = None, **options: Any) -> Fit:
+    """Fit points that the workers of a cluster hold; only sums travel.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        The cluster's client.
+    f : callable, str or Model
+        The model.
+    parts : list of futures
+        Of tuples ``(x, y, first)`` or ``(x, y, first, sigma)`` in the order of the points, with the number of the first
+        point, a multiple of `dualfit.GROUP`: what ``client.map`` of a loading function gives. `dualfit.share` divides.
+    p0 : array_like or mapping, optional
+        As for `dualfit.fit`.
+    variables : int
+        Columns of x.
+    part_options : dict, optional
+        What is said of the points: ``absolute_sigma``, ``nan_policy``.
+    **options
+        See `dualfit.Options`.
+
+    Returns
+    -------
+    Fit
+        With the same bits for any division of the points.
+    """
+    said = {key: value for key, value in options.items() if key not in ("progress", "callback")}
+    said.update(part_options or {})
+    held = client.map(_part, parts, f=f, p0=p0, said=said, pure=False)
+
+    def ask(question: bytes) -> bytes:
+        return merge(client.gather(client.map(_answer, held, question=question, pure=False)))
+
+    return fit_parts(f, ask, p0, variables=variables, **options)
+
+
+def _part(points: Any, f: Any, p0: Any, said: dict[str, Any]) -> Part:
+    x, y, first, *sigma = points
+    return Part(f, x, y, first, p0=p0, sigma=sigma[0] if sigma else None, **said)
+
+
+def _answer(part: Part, question: bytes) -> bytes:
+    return part.answer(question)

@@ -1,0 +1,69 @@
+"""Models by name, which find their own starts, add, multiply and nest.
+
+>>> from dualfit import models
+>>> spectrum = models.gaussian("a_") + models.linear("bg_")
+>>> spectrum.parameters
+['a_amplitude', 'a_center', 'a_sigma', 'bg_slope', 'bg_intercept']
+
+Each name of `names()` is a function of a prefix. lmfit's names, `GaussianModel(prefix="a_")`, are there, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from ._model import Model
+
+#: lmfit's classes whose names do not come from ours by capitals.
+_LMFIT = {
+    "ConstantModel": "constant", "LinearModel": "linear", "QuadraticModel": "quadratic",
+    "ExponentialModel": "exponential", "PowerLawModel": "power_law", "GaussianModel": "gaussian",
+    "LorentzianModel": "lorentzian", "VoigtModel": "voigt", "PseudoVoigtModel": "pseudo_voigt",
+    "MoffatModel": "moffat", "Pearson4Model": "pearson4", "Pearson7Model": "pearson7", "StudentsTModel": "students_t",
+    "BreitWignerModel": "breit_wigner", "LognormalModel": "lognormal",
+    "DampedOscillatorModel": "damped_oscillator", "DampedHarmonicOscillatorModel": "damped_harmonic_oscillator",
+    "ExponentialGaussianModel": "exponential_gaussian", "SkewedGaussianModel": "skewed_gaussian",
+    "SkewedVoigtModel": "skewed_voigt", "DoniachModel": "doniach", "SplitLorentzianModel": "split_lorentzian",
+    "SineModel": "sine", "ThermalDistributionModel": "bose_einstein",
+}
+
+
+def names() -> list[str]:
+    """The names of the models."""
+    return _core.model_names()
+
+
+def by_name(name: str, prefix: str = "") -> Model:
+    """The model of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    prefix : str
+        What the names of its parameters begin with.
+    """
+    return Model._of(_core.LibraryModel.by_name(name, prefix))
+
+
+def parse(text: str) -> Model:
+    """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""
+    return Model._of(_core.LibraryModel.parse(text))
+
+
+def __getattr__(name: str) -> Any:
+    known = _LMFIT.get(name, name)
+    if known not in _core.model_names():
+        raise AttributeError(f"there is no model {name!r}; dualfit.models.names() lists them")
+
+    def model(prefix: str = "") -> Model:
+        return by_name(known, prefix)
+
+    model.__name__, model.__qualname__ = name, name
+    model.__doc__ = f"The model `{known}` of the library, with a prefix for the names of its parameters."
+    return model
+
+
+def __dir__() -> list[str]:
+    return sorted([*_core.model_names(), *_LMFIT, "by_name", "names", "parse"])

@@ -1,0 +1,64 @@
+"""Fits over the ranks of an MPI job, with mpi4py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _core
+from ._fit import Fit
+from ._model import Model
+from ._parts import Part, fit_parts
+
+
+def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: int, p0: Any = None, *, sigma: Any = None,
+        absolute_sigma: bool = False, nan_policy: str = "raise", **options: Any) -> Fit | None:
+    """Fit points that the ranks of a communicator hold; every rank calls it.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        The communicator; its ranks hold the points in their order.
+    f : callable, str or Model
+        The model, the same on every rank.
+    x, y, sigma : array_like
+        The points of this rank.
+    first : int
+        The number of the first of them among all points, a multiple of `dualfit.GROUP`; `dualfit.share` divides.
+    p0, absolute_sigma, nan_policy, **options
+        As for `dualfit.fit`, the same on every rank.
+
+    Returns
+    -------
+    Fit or None
+        On rank 0 the fit, with the same bits for any number of ranks; None on the others.
+
+    Raises
+    ------
+    FitError
+        On rank 0; the other ranks return.
+    """
+    said = {key: value for key, value in options.items() if key not in ("progress", "callback")}
+    part = Part(f, x, y, first, p0=p0, sigma=sigma, absolute_sigma=absolute_sigma, nan_policy=nan_policy, **said)
+    variables = len(part._points["columns"])
+
+    def merged(question: bytes) -> bytes:
+        """The answers of all ranks from this one on, as far as it collects them: a tree, whose root is rank 0."""
+        answer, step = part.answer(question), 1
+        while step < comm.size:
+            if comm.rank % (2 * step):
+                comm.send(answer, comm.rank - step)
+                break
+            if comm.rank + step < comm.size:
+                answer = _core.merge(answer, comm.recv(source=comm.rank + step))
+            step *= 2
+        return answer
+
+    if comm.rank:
+        while (question := comm.bcast(None)) is not None:
+            merged(question)
+        return None
+    try:
+        return fit_parts(f, lambda question: merged(comm.bcast(question)), p0, variables=variables, **options)
+    finally:
+        comm.bcast(None)

@@ -1,0 +1,73 @@
+//! NumPy arrays as they lie: borrowed for the time of a call, never copied.
+
+use dualfit::arrays::Values;
+use dualfit::nalgebra::DMatrix;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// An array of one dimension, of any sample type that a fit takes.
+#[derive(FromPyObject)]
+pub(crate) enum Samples<'py> {
+    F64(PyReadonlyArray1<'py, f64>),
+    F32(PyReadonlyArray1<'py, f32>),
+    U8(PyReadonlyArray1<'py, u8>),
+    U16(PyReadonlyArray1<'py, u16>),
+    I16(PyReadonlyArray1<'py, i16>),
+    U32(PyReadonlyArray1<'py, u32>),
+    I32(PyReadonlyArray1<'py, i32>),
+}
+
+impl Samples<'_> {
+    pub(crate) fn values(&self) -> PyResult<Values<'_>> {
+        Ok(match self {
+            Samples::F64(a) => slice(a)?.into(),
+            Samples::F32(a) => slice(a)?.into(),
+            Samples::U8(a) => slice(a)?.into(),
+            Samples::U16(a) => slice(a)?.into(),
+            Samples::I16(a) => slice(a)?.into(),
+            Samples::U32(a) => slice(a)?.into(),
+            Samples::I32(a) => slice(a)?.into(),
+        })
+    }
+}
+
+/// The numbers of an array that lie side by side.
+pub(crate) fn slice<'a, T: numpy::Element>(
+    array: &'a PyReadonlyArray1<'_, T>,
+) -> PyResult<&'a [T]> {
+    array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
+}
+
+/// The columns of x.
+pub(crate) fn columns<'a>(columns: &'a [Samples<'_>]) -> PyResult<Vec<Values<'a>>> {
+    columns.iter().map(Samples::values).collect()
+}
+
+/// A matrix of NumPy's, copied.
+pub(crate) fn matrix_of(array: &PyReadonlyArray2<'_, f64>) -> DMatrix<f64> {
+    let a = array.as_array();
+    DMatrix::from_fn(a.nrows(), a.ncols(), |i, j| a[[i, j]])
+}
+
+/// A matrix for NumPy.
+pub(crate) fn to_numpy<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> Bound<'py, PyArray2<f64>> {
+    let array = PyArray2::zeros(py, [matrix.nrows(), matrix.ncols()], false);
+    {
+        let mut out = array.readwrite();
+        for ((i, j), value) in out.as_array_mut().indexed_iter_mut() {
+            *value = matrix[(i, j)];
+        }
+    }
+    array
+}
+
+/// Rows of one length, as they lie one after another.
+pub(crate) fn rows<'py>(
+    py: Python<'py>,
+    values: &[f64],
+    width: usize,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let count = values.len().checked_div(width).unwrap_or(0);
+    PyArray1::from_slice(py, values).reshape([count, width])
+}

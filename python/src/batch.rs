@@ -1,0 +1,181 @@
+//! Many fits of one model.
+
+use crate::arrays::{Samples, columns, rows};
+use crate::failure::raised;
+use crate::model::Model;
+use crate::points::missing;
+use crate::settings::{Begin, Settings, start};
+use crate::watch::watched;
+use dualfit::{BatchData, FitStatus, Sigma, Starts};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+/// The data of a batch. Keys that are missing leave what is usual.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Stack<'py> {
+    columns: Vec<Samples<'py>>,
+    /// All samples, fit after fit.
+    stack: Samples<'py>,
+    /// Points of each fit where the columns are each fit's own; otherwise they are of all fits.
+    #[pyo3(default)]
+    points_per_fit: Option<usize>,
+    #[pyo3(default)]
+    sigma: Option<GivenSigma<'py>>,
+    #[pyo3(default)]
+    absolute: bool,
+    #[pyo3(default)]
+    mask: Option<PyReadonlyArray1<'py, bool>>,
+    #[pyo3(default)]
+    omit: bool,
+}
+
+#[derive(FromPyObject)]
+enum GivenSigma<'py> {
+    Each(PyReadonlyArray1<'py, f64>),
+    Constant(f64),
+}
+
+/// One start for all fits, by values or by name, or one row for each.
+#[derive(FromPyObject)]
+pub(crate) enum Begins<'py> {
+    All(PyReadonlyArray1<'py, f64>),
+    Named(Vec<(String, f64)>),
+}
+
+/// The results of a batch; one row or one number per fit.
+#[pyclass(frozen, module = "dualfit._core")]
+pub(crate) struct BatchFit {
+    batch: dualfit::BatchFit,
+}
+
+/// All fits of a batch.
+#[pyfunction]
+#[pyo3(signature = (model, stack, begin, settings, keep_covariance))]
+pub(crate) fn fit_batch(
+    py: Python<'_>,
+    model: PyRef<'_, Model>,
+    stack: Stack<'_>,
+    begin: Option<Begins<'_>>,
+    settings: Settings,
+    keep_covariance: bool,
+) -> PyResult<BatchFit> {
+    let curve = model.told(&settings)?.keep_covariance(keep_covariance);
+    let x = columns(&stack.columns)?;
+    let mut data = match stack.points_per_fit {
+        None => BatchData::shared(x, stack.stack.values()?).map_err(raised)?,
+        Some(n) => BatchData::own(x, stack.stack.values()?)
+            .and_then(|data| data.points_per_fit(n))
+            .map_err(raised)?,
+    };
+    let sigma = match &stack.sigma {
+        None => Sigma::Unknown,
+        Some(GivenSigma::Constant(value)) if stack.absolute => Sigma::Constant(*value),
+        Some(GivenSigma::Constant(_)) => Sigma::Unknown,
+        Some(GivenSigma::Each(each)) if stack.absolute => Sigma::Absolute(each.as_slice()?),
+        Some(GivenSigma::Each(each)) => Sigma::Relative(each.as_slice()?),
+    };
+    data = data.sigma(sigma).map_err(raised)?.missing(missing(stack.omit));
+    if let Some(mask) = &stack.mask {
+        data = data.mask(mask.as_slice()?).map_err(raised)?;
+    }
+    let starts: Starts<'_> = match &begin {
+        Some(Begins::All(values)) => values.as_slice()?.into(),
+        Some(Begins::Named(pairs)) => start(Some(Begin::Named(pairs.clone()))).into(),
+        None => start(None).into(),
+    };
+    let points = stack.stack.values()?.len();
+    let calls = model.calls.as_deref();
+    let batch = watched(py, curve, points, calls, settings.callback, move |curve| {
+        curve.fit_batch(data, starts)
+    })?;
+    Ok(BatchFit { batch })
+}
+
+#[pymethods]
+impl BatchFit {
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.batch.names().to_vec()
+    }
+
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        rows(py, self.batch.params(), self.batch.n_params())
+    }
+
+    #[getter]
+    fn std_errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        rows(py, self.batch.std_errors(), self.batch.n_params())
+    }
+
+    /// fits × parameters × parameters, where it was kept.
+    #[getter]
+    fn covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray3<f64>>>> {
+        let (fits, n) = (self.batch.n_fits(), self.batch.n_params());
+        let each: Option<Vec<&[f64]>> = (0..fits).map(|fit| self.batch.covariance(fit)).collect();
+        each.filter(|each| !each.is_empty())
+            .map(|each| PyArray1::from_vec(py, each.concat()).reshape([fits, n, n]))
+            .transpose()
+    }
+
+    #[getter]
+    fn costs<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.batch.costs())
+    }
+
+    #[getter]
+    fn iterations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.batch.iterations())
+    }
+
+    /// Which fits found a minimum.
+    #[getter]
+    fn converged<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        let converged = self.batch.statuses().iter().map(|status| status.converged());
+        PyArray1::from_iter(py, converged)
+    }
+
+    /// How a fit ended, in a sentence.
+    fn status(&self, fit: usize) -> Option<String> {
+        self.batch.statuses().get(fit).map(FitStatus::to_string)
+    }
+
+    /// How many fits ended how.
+    #[getter]
+    fn counts(&self) -> Vec<(&'static str, usize)> {
+        self.batch.counts()
+    }
+
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.batch.seconds()
+    }
+
+    /// Where the fits were made, and why.
+    #[getter]
+    fn reason(&self) -> &str {
+        self.batch.reason()
+    }
+
+    fn html(&self) -> String {
+        self.batch.table().html()
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        self.batch.to_json().map_err(raised)
+    }
+
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<BatchFit> {
+        Ok(BatchFit { batch: dualfit::BatchFit::from_json(text).map_err(raised)? })
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.n_fits()
+    }
+
+    fn __str__(&self) -> String {
+        self.batch.to_string()
+    }
+}

@@ -1,0 +1,43 @@
+//! What the Python package `dualfit` is made of: models, fits and results of the crate, as its modules in Python call them.
+//!
+//! Nothing here is public in Python but exceptions; `dualfit/*.py` has the calls that users see.
+
+mod arrays;
+mod batch;
+mod chunks;
+mod devices;
+mod failure;
+mod fit;
+mod library;
+mod model;
+mod native;
+mod points;
+mod profile;
+mod settings;
+mod stream;
+mod tape;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `dualfit`.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("GROUP", dualfit::parts::Part::GROUP)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FitError", module.py().get_type::<failure::FitError>())?;
+    module.add("CudaError", module.py().get_type::<failure::CudaError>())?;
+    module.add_class::<model::Model>()?;
+    module.add_class::<library::LibraryModel>()?;
+    module.add_class::<fit::Fit>()?;
+    module.add_class::<batch::BatchFit>()?;
+    module.add_class::<profile::Profile>()?;
+    module.add_function(wrap_pyfunction!(batch::fit_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::fit_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::fit_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::answer, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::answer_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::merged, module)?)?;
+    module.add_function(wrap_pyfunction!(library::model_names, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::devices, module)?)
+}

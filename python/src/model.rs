@@ -1,0 +1,185 @@
+//! A model, from operations that Python recorded, from a Python function, from text or from the library, and what is asked of it.
+
+use crate::arrays::{Samples, columns};
+use crate::failure::raised;
+use crate::fit::Fit;
+use crate::native::{self, Calls};
+use crate::points::Points;
+use crate::profile::Profile;
+use crate::settings::{Begin, Settings, start};
+use crate::tape::{Node, replay};
+use crate::watch::watched;
+use dualfit::{CurveFit, Var};
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A model that is ready for fits. One of recorded operations may be used by any number of threads.
+#[pyclass(frozen, module = "dualfit._core")]
+pub(crate) struct Model {
+    pub(crate) curve: CurveFit,
+    pub(crate) calls: Option<Arc<Calls>>,
+}
+
+impl Model {
+    /// What is ready to be fitted.
+    pub(crate) fn ready(curve: CurveFit) -> PyResult<Model> {
+        curve.prepare().map_err(raised)?;
+        Ok(Model { curve, calls: None })
+    }
+
+    /// The model with what was said of it.
+    pub(crate) fn told(&self, settings: &Settings) -> PyResult<CurveFit> {
+        settings.applied(self.curve.clone())
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// The model of recorded operations, the last of which is its value: (name, earlier operations, number).
+    #[staticmethod]
+    #[pyo3(signature = (columns, params, nodes, names=None))]
+    fn traced(
+        columns: usize,
+        params: usize,
+        nodes: Vec<Node>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Model> {
+        let unknown = Cell::new(false);
+        let mut curve = CurveFit::dynamic_multivariate(columns, params, |x, p| {
+            replay(&nodes, x, p).unwrap_or_else(|| {
+                unknown.set(true);
+                Var::from(f64::NAN)
+            })
+        });
+        if unknown.get() {
+            return Err(PyValueError::new_err("an operation of the recording is not known"));
+        }
+        if let Some(names) = names {
+            curve = curve.names(names);
+        }
+        Model::ready(curve)
+    }
+
+    /// The model of a Python function of all points: `value(key, p)` gives one value per point, `jacobian(key, p)` one row per
+    /// point, with the key that the only column of the data has at every point. It makes one fit at a time.
+    #[staticmethod]
+    #[pyo3(signature = (params, value, jacobian=None, names=None))]
+    fn native(
+        params: usize,
+        value: Py<PyAny>,
+        jacobian: Option<Py<PyAny>>,
+        names: Option<Vec<String>>,
+    ) -> Model {
+        let (mut curve, calls) = native::curve(params, value, jacobian);
+        if let Some(names) = names {
+            curve = curve.names(names);
+        }
+        Model { curve, calls: Some(calls) }
+    }
+
+    /// The model of a formula over the independent `variables`.
+    #[staticmethod]
+    fn parse(text: &str, variables: Vec<String>) -> PyResult<Model> {
+        Model::ready(CurveFit::parse(text, variables).map_err(raised)?)
+    }
+
+    #[getter]
+    fn parameters(&self) -> Vec<String> {
+        self.curve.parameters().to_vec()
+    }
+
+    #[getter]
+    fn is_traced(&self) -> bool {
+        self.calls.is_none()
+    }
+
+    /// The values at the points of the columns, from operations that were recorded.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<Samples<'py>>,
+        params: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let program = self.curve.program().map_err(raised)?;
+        let columns = self::columns(&columns)?;
+        if columns.len() != program.columns().len() || params.len() != program.params().len() {
+            return Err(PyValueError::new_err(format!(
+                "the program has {} columns and {} parameters, not {} and {}",
+                program.columns().len(),
+                program.params().len(),
+                columns.len(),
+                params.len()
+            )));
+        }
+        let wide: Vec<Vec<f64>> = columns.iter().map(|column| column.to_f64()).collect();
+        let points = wide.iter().map(Vec::len).min().unwrap_or(1);
+        let at = |i: usize| wide.iter().map(|column| column[i]).collect::<Vec<f64>>();
+        let values: Vec<f64> = (0..points).map(|i| program.evaluate(&at(i), &params)).collect();
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// Operations of the program, those of the partials included.
+    fn operations(&self) -> PyResult<usize> {
+        Ok(self.curve.program().map_err(raised)?.operations())
+    }
+
+    fn latex(&self) -> PyResult<String> {
+        self.curve.latex().map_err(raised)
+    }
+
+    /// One fit.
+    #[pyo3(signature = (points, begin, settings))]
+    fn fit(
+        &self,
+        py: Python<'_>,
+        points: Points<'_>,
+        begin: Option<Begin>,
+        settings: Settings,
+    ) -> PyResult<Fit> {
+        let (curve, begin) = (self.told(&settings)?, start(begin));
+        let fit = points.with_data(|data| {
+            let (n, calls) = (data.len(), self.calls.as_deref());
+            watched(py, curve, n, calls, settings.callback, move |curve| curve.fit(data, begin))
+        })?;
+        Ok(Fit { fit, calls: self.calls.clone() })
+    }
+
+    /// The start that a fit would begin at.
+    #[pyo3(signature = (points, begin, settings))]
+    fn start(
+        &self,
+        points: Points<'_>,
+        begin: Option<Begin>,
+        settings: Settings,
+    ) -> PyResult<Vec<f64>> {
+        let (curve, begin) = (self.told(&settings)?, start(begin));
+        points.with_data(|data| curve.start(data, begin).map_err(raised))
+    }
+
+    /// The profile of a parameter, from refits with it held.
+    fn profile(
+        &self,
+        py: Python<'_>,
+        fit: &Fit,
+        points: Points<'_>,
+        settings: Settings,
+        name: &str,
+        level: f64,
+    ) -> PyResult<Profile> {
+        let curve = self.told(&settings)?;
+        let profile = points.with_data(|data| {
+            let (n, calls) = (data.len(), self.calls.as_deref());
+            watched(py, curve, n, calls, settings.callback, move |curve| {
+                curve.profile_to(&fit.fit, data, name, level)
+            })
+        })?;
+        Ok(Profile { profile })
+    }
+
+    fn __repr__(&self) -> String {
+        self.curve.program().map_or_else(|error| error.to_string(), |program| program.to_string())
+    }
+}

@@ -1,0 +1,193 @@
+//! What is said of a fit beside its points: what Python hands over as a dictionary, for every entry alike.
+
+use crate::failure::raised;
+use crate::tape::{Node, replay};
+use dualfit::device::Devices;
+use dualfit::{Backend, CurveFit, Estimator, Loss, Options, Precision, Start, Var};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// Keys that are missing leave what is usual.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    #[pyo3(default)]
+    bounds: Vec<(String, f64, f64)>,
+    #[pyo3(default)]
+    fixed: Vec<String>,
+    #[pyo3(default)]
+    ties: Vec<(String, String)>,
+    #[pyo3(default)]
+    derived: Vec<(String, String)>,
+    #[pyo3(default)]
+    priors: Vec<(String, f64, f64)>,
+    #[pyo3(default)]
+    scales: Vec<(String, f64)>,
+    #[pyo3(default)]
+    loss: Option<GivenLoss>,
+    #[pyo3(default)]
+    poisson: bool,
+    /// `auto`, `cpu` or `cuda`.
+    backend: String,
+    #[pyo3(default)]
+    devices: Option<Vec<usize>>,
+    #[pyo3(default)]
+    precision: Option<String>,
+    #[pyo3(default)]
+    clamp_start: bool,
+    #[pyo3(default)]
+    allow_underdetermined: bool,
+    #[pyo3(default)]
+    ftol: Option<f64>,
+    #[pyo3(default)]
+    xtol: Option<f64>,
+    #[pyo3(default)]
+    gtol: Option<f64>,
+    #[pyo3(default)]
+    etol: Option<f64>,
+    #[pyo3(default)]
+    max_evaluations: Option<usize>,
+    #[pyo3(default)]
+    max_seconds: Option<f64>,
+    #[pyo3(default)]
+    initial_radius: Option<f64>,
+    /// Called with every event; what it raises ends the fit.
+    #[pyo3(default)]
+    pub(crate) callback: Option<Py<PyAny>>,
+}
+
+/// A loss by its name, or by the recorded operations of its formula in the residual over the scale.
+#[derive(FromPyObject)]
+enum GivenLoss {
+    Named((String, f64)),
+    Recorded((Vec<Node>, f64)),
+}
+
+impl GivenLoss {
+    fn loss(&self) -> PyResult<Loss> {
+        match self {
+            GivenLoss::Recorded((nodes, scale)) => {
+                Loss::custom(*scale, |u| replay(nodes, &[], &[u]).unwrap_or(Var::from(f64::NAN)))
+                    .map_err(raised)
+            }
+            GivenLoss::Named((name, scale)) => {
+                let scale = *scale;
+                Ok(match name.as_str() {
+                    "linear" => Loss::Linear,
+                    "soft_l1" => Loss::SoftL1 { scale },
+                    "huber" => Loss::Huber { scale },
+                    "cauchy" => Loss::Cauchy { scale },
+                    "arctan" => Loss::Arctan { scale },
+                    "tukey" => Loss::Tukey { scale },
+                    _ => {
+                        return Err(PyValueError::new_err(format!(
+                            "there is no loss {name:?}; there are linear, soft_l1, huber, cauchy, arctan and tukey, or give a function of u = residual/scale"
+                        )));
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Settings {
+    /// `curve`, told all this.
+    pub(crate) fn applied(&self, mut curve: CurveFit) -> PyResult<CurveFit> {
+        for (name, lower, upper) in &self.bounds {
+            curve = curve.bound(name, *lower..=*upper);
+        }
+        for name in &self.fixed {
+            curve = curve.fix(name);
+        }
+        for (name, formula) in &self.ties {
+            curve = curve.tie(name, formula);
+        }
+        for (name, formula) in &self.derived {
+            curve = curve.derive(name, formula);
+        }
+        for (name, mean, sigma) in &self.priors {
+            curve = curve.prior(name, *mean, *sigma);
+        }
+        for (name, magnitude) in &self.scales {
+            curve = curve.scale(name, *magnitude);
+        }
+        if let Some(loss) = &self.loss {
+            curve = curve.loss(loss.loss()?);
+        }
+        if self.poisson {
+            curve = curve.estimator(Estimator::Poisson);
+        }
+        if let Some(precision) = &self.precision {
+            curve = curve.precision(match precision.as_str() {
+                "double" => Precision::Double,
+                "mixed" => Precision::Mixed,
+                "single" => Precision::Single,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "there is no precision {precision:?}; there are \"double\", \"mixed\" and \"single\""
+                    )));
+                }
+            });
+        }
+        curve = curve
+            .clamp_start(self.clamp_start)
+            .allow_underdetermined(self.allow_underdetermined)
+            .options(self.options()?);
+        Ok(curve.backend(self.backend()?))
+    }
+
+    fn options(&self) -> PyResult<Options> {
+        let mut options = Options::default();
+        let pairs = [
+            (self.ftol, &mut options.ftol),
+            (self.xtol, &mut options.xtol),
+            (self.gtol, &mut options.gtol),
+            (self.etol, &mut options.etol),
+            (self.initial_radius, &mut options.initial_radius),
+        ];
+        for (given, option) in pairs {
+            if let Some(value) = given {
+                *option = value;
+            }
+        }
+        options.max_evaluations = self.max_evaluations;
+        if let Some(seconds) = self.max_seconds {
+            let time = Duration::try_from_secs_f64(seconds).map_err(|_| {
+                PyValueError::new_err(format!(
+                    "max_seconds is {seconds}; give a number that is not negative"
+                ))
+            })?;
+            options.max_time = Some(time);
+        }
+        Ok(options)
+    }
+
+    fn backend(&self) -> PyResult<Backend> {
+        match (self.backend.as_str(), &self.devices) {
+            ("auto", _) => Ok(Backend::Auto),
+            ("cpu", _) => Ok(Backend::Cpu),
+            ("cuda", Some(devices)) => Ok(Backend::cuda(&devices[..])),
+            ("cuda", None) => Ok(Backend::cuda(Devices::All)),
+            (name, _) => Err(PyValueError::new_err(format!(
+                "there is no backend {name:?}; there are \"auto\", \"cpu\" and \"cuda\", and cuda's devices by their numbers, \"cuda:0\" or \"cuda:0,1\""
+            ))),
+        }
+    }
+}
+
+/// Where a fit begins.
+#[derive(FromPyObject)]
+pub(crate) enum Begin {
+    Values(Vec<f64>),
+    Named(Vec<(String, f64)>),
+}
+
+/// A start, or a guess where none is given.
+pub(crate) fn start(begin: Option<Begin>) -> Start {
+    match begin {
+        Some(Begin::Values(values)) => Start::Values(values),
+        Some(Begin::Named(pairs)) => Start::Named(pairs),
+        None => Start::Guess,
+    }
+}

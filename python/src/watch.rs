@@ -1,0 +1,130 @@
+//! Fits while Python goes on: the interpreter is free for other threads, an interrupt ends the fit within a tenth of a second,
+//! and whatever a callback raises comes through.
+
+use crate::failure::{Raised, raised};
+use crate::native::Calls;
+use dualfit::{CancelToken, CurveFit, Event, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How often the interpreter is asked whether somebody pressed Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Points from which on a pass may take so long that signals are looked for beside it, on a thread of their own.
+const MANY: usize = 1 << 16;
+
+/// The first exception, and the token that ends the work for it.
+#[derive(Clone, Default)]
+struct Watch {
+    raised: Raised,
+    token: CancelToken,
+}
+
+impl Watch {
+    fn keep<T>(&self, outcome: PyResult<T>) -> Option<T> {
+        outcome
+            .map_err(|error| {
+                self.raised.keep(error);
+                self.token.cancel();
+            })
+            .ok()
+    }
+}
+
+/// What `work` makes with `curve`, without the interpreter. `points`: of one pass, for an idea of its length.
+/// `calls`: of a model that calls Python itself; it stays on this thread, where the interpreter's context is.
+///
+/// # Errors
+/// What a signal handler, the callback or the model raised; else what is wrong with the request.
+pub(crate) fn watched<R: Send>(
+    py: Python<'_>,
+    curve: CurveFit,
+    points: usize,
+    calls: Option<&Calls>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(CurveFit) -> Result<R> + Send,
+) -> PyResult<R> {
+    let token = calls.map_or_else(CancelToken::new, |calls| calls.token.clone());
+    let watch = Watch { token, ..Watch::default() };
+    let told = watch.clone();
+    let curve = curve.cancel_token(watch.token.clone()).observe(move |event| {
+        let heard = Python::attach(|py| {
+            py.check_signals()?;
+            match &callback {
+                Some(callback) => callback.call1(py, (described(py, event)?,))?.is_truthy(py),
+                None => Ok(false),
+            }
+        });
+        match told.keep(heard) {
+            Some(false) => ControlFlow::Continue(()),
+            Some(true) | None => ControlFlow::Break(()),
+        }
+    });
+    let outcome = py.detach(|| match calls.is_none() && points > MANY {
+        true => beside(&watch, move || work(curve)),
+        false => work(curve),
+    });
+    let outcome = watch.raised.checked(outcome.map_err(raised));
+    match calls {
+        Some(calls) => calls.checked(outcome),
+        None => outcome,
+    }
+}
+
+/// Does `work` on another thread, and looks for signals meanwhile, which only the thread that Python began on hears of.
+fn beside<R: Send>(watch: &Watch, work: impl FnOnce() -> R + Send) -> R {
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let made = thread::scope(|scope| {
+        let (done, ended) = channel::<()>();
+        let worker = thread::Builder::new().name("dualfit".into()).spawn_scoped(scope, || {
+            let _done = done;
+            take().map(|work| work())
+        });
+        let Ok(worker) = worker else { return None };
+        while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            Python::attach(|py| watch.keep(py.check_signals()));
+        }
+        worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+    });
+    // Where the system gives no thread.
+    match (made, take()) {
+        (Some(made), _) => made,
+        (None, Some(work)) => work(),
+        (None, None) => unreachable!("the work was done, or is here"),
+    }
+}
+
+/// An event as a dictionary.
+fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    told.set_item("seconds", event.elapsed().as_secs_f64())?;
+    match event {
+        Event::Step(now) => {
+            told.set_item("kind", "step")?;
+            told.set_item("iteration", now.iteration)?;
+            told.set_item("evaluations", now.evaluations)?;
+            told.set_item("params", now.params)?;
+            told.set_item("cost", now.cost)?;
+        }
+        Event::Batch(now) => {
+            told.set_item("kind", "batch")?;
+            told.set_item("done", now.finished)?;
+            told.set_item("total", now.n_fits)?;
+        }
+        Event::Stream(now) => {
+            told.set_item("kind", "stream")?;
+            told.set_item("pass", now.pass)?;
+            told.set_item("done", now.points)?;
+            told.set_item("total", now.total_points)?;
+            told.set_item("cost", now.cost)?;
+        }
+        _ => told.set_item("kind", "other")?,
+    }
+    Ok(told)
+}
