@@ -143,7 +143,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         data["mask"] = np.ascontiguousarray(np.broadcast_to(mask, given.shape), dtype=bool).reshape(-1)
     assert ready.model is not None
     names = ready.model.parameters
-    start = begin(p0, names, model._defaults)
+    start = begin(p0, names, model._defaults, options)
     core = _core.fit_batch(ready.model, data, start, told(names, options), covariance)
     return Batch(core, tuple(shape))
 

@@ -432,7 +432,7 @@ class Fit:
             pickle.dumps(f)
         except (pickle.PicklingError, AttributeError, TypeError):
             f = None
-        kept = None if prepared is None else (f, prepared.columns, prepared.shape, prepared.key)
+        kept = None if prepared is None else (f, prepared.columns, prepared.shape, prepared.key, prepared.over_x)
         return {"json": self.to_json(), "kept": kept, "x": self.x, "y": self.y, "variables": self._variables}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -440,8 +440,8 @@ class Fit:
         self.x, self.y, self._variables = state["x"], state["y"], state["variables"]
         self._points, self._settings, self._prepared = {}, {}, None
         if state["kept"] is not None:
-            f, columns, shape, key = state["kept"]
-            self._prepared = Prepared(f, None, columns, shape, key=key)
+            f, columns, shape, key, over_x = state["kept"]
+            self._prepared = Prepared(f, None, columns, shape, key=key, over_x=over_x)
 
     def _data(self, name: str) -> Any:
         value = getattr(self, name)

@@ -154,6 +154,9 @@ class Model:
             known["sigma"] = float(sigma) if np.ndim(sigma) == 0 else real(sigma)
             known["absolute"] = absolute_sigma
         if x_sigma is not None:
+            if sigma is not None and np.ndim(sigma) == 0:
+                # Beside errors of x, those of y count even where they are known up to a factor.
+                known["sigma"] = np.full(known["y"].size, float(sigma))
             each = [x_sigma] if np.ndim(x_sigma) < 2 and not isinstance(x_sigma, (list, tuple)) else list(x_sigma)
             known["x_sigma"] = [np.atleast_1d(real(column)) for column in each]
         if mask is not None:
@@ -167,7 +170,7 @@ class Model:
         names = ready.model.parameters
         settings = told(names, options)
         points = {"columns": ready.columns, **known}
-        core = ready.model.fit(points, begin(p0, names, self._defaults), settings)
+        core = ready.model.fit(points, begin(p0, names, self._defaults, options), settings)
         return Fit(core, ready, x, y, points, settings, self._variables)
 
     def fit_batch(self, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False,
@@ -233,7 +236,7 @@ class Model:
         if by_column:
             columns = x_columns(x)
             ready = over_columns(self._f, len(columns), self._count(p0), self._names)
-            return Prepared(self._f, ready.model, columns, shape)
+            return Prepared(self._f, ready.model, columns, shape, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names, stacklevel=4)
 
     def _somewhere(self, p0: Any) -> NDArray[np.float64]:

@@ -119,7 +119,7 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     assert ready.model is not None
     names = ready.model.parameters
     path = None if checkpoint is None else str(checkpoint)
-    core = _core.fit_parts(ready.model, ask, begin(p0, names, model._defaults), told(names, options), path)
+    core = _core.fit_parts(ready.model, ask, begin(p0, names, model._defaults, options), told(names, options), path)
     return Fit(core, ready, variables=model._variables)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._trace import NotTraceable, Recording, record
+from ._data import x_columns
+from ._trace import NotTraceable, Recording, record, record_columns
 
 #: Points at which a recording is held against the function itself.
 _CHECKED_POINTS = 8
@@ -100,23 +101,26 @@ def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 class Prepared:
-    """A model that is ready, and the columns of its points."""
+    """A model that is ready, and the columns of its points.
 
-    __slots__ = ("f", "model", "columns", "shape", "called", "key", "reason")
+    ``over_x``: the columns are those of x itself, and x was recorded with the parameters.
+    """
+
+    __slots__ = ("f", "model", "columns", "shape", "called", "key", "reason", "over_x")
 
     def __init__(self, f: Callable[..., Any] | None, model: _core.Model | None, columns: list[NDArray[Any]],
                  shape: tuple[int, ...], called: Called | None = None, key: Any = None,
-                 reason: str | None = None) -> None:
+                 reason: str | None = None, over_x: bool = False) -> None:
         self.f, self.model, self.columns, self.shape = f, model, columns, shape
-        self.called, self.key, self.reason = called, key, reason
+        self.called, self.key, self.reason, self.over_x = called, key, reason, over_x
 
     def columns_at(self, x: Any, params: int) -> list[NDArray[Any]] | None:
         """The columns of other points, or None where the function there is another program."""
         if self.called is not None:
             first = np.asarray(self.called.f(x, *np.ones(params)))
             return [self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])]
-        if self.f is None:
-            return None
+        if self.f is None or self.over_x:
+            return x_columns(x)
         try:
             recording = record(self.f, x, params, None)
         except NotTraceable:
@@ -268,4 +272,4 @@ def over_columns(f: Callable[..., Any], columns: int, params: int, names: list[s
     recording = record_columns(f, columns, params)
     key = recording_key(recording), params, None if names is None else tuple(names)
     model = _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
-    return Prepared(f, model, [], (), key=key)
+    return Prepared(f, model, [], (), over_x=True)

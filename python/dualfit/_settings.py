@@ -145,11 +145,15 @@ def _backend(name: str) -> tuple[str, list[int] | None]:
     return kind, [int(number) for number in numbers.split(",")] if numbers else None
 
 
-def begin(p0: Any, names: list[str], defaults: list[float | None] | None = None) -> Any:
-    """A start for the core: values in order, (name, value) pairs, or None where nothing is given."""
+def begin(p0: Any, names: list[str], defaults: list[float | None] | None, options: Mapping[str, Any]) -> Any:
+    """A start for the core: values in order, (name, value) pairs, or None where nothing is given.
+
+    A tied parameter has no start; the default that it may have in the signature is no request.
+    """
     if isinstance(p0, Mapping):
         return [(name, float(value)) for name, value in p0.items()]
     if p0 is not None:
         return np.atleast_1d(np.asarray(p0, dtype=np.float64)).reshape(-1)
-    given = [(name, value) for name, value in zip(names, defaults or []) if value is not None]
+    tied = options.get("ties", ())
+    given = [(name, value) for name, value in zip(names, defaults or []) if value is not None and name not in tied]
     return given or None

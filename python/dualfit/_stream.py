@@ -93,5 +93,5 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     ready = model.over_columns(columns, p0)
     assert ready.model is not None
     names = ready.model.parameters
-    core = _core.fit_stream(ready.model, files, begin(p0, names, model._defaults), told(names, options))
+    core = _core.fit_stream(ready.model, files, begin(p0, names, model._defaults, options), told(names, options))
     return Fit(core, ready, variables=model._variables)

@@ -245,7 +245,7 @@ class Tracer:
         else:
             found = leaf(tape, other)
             if found is None:
-                return NotImplemented
+                return _with_complex(self, name, other, swapped)
             at, theirs = found
         if theirs and theirs != shape:
             shape = np.broadcast_shapes(shape, theirs) if shape else theirs
@@ -350,6 +350,16 @@ class Tracer:
         return Tracer(self.tape, self.tape.node(name, (self.at,), number), self.shape)
 
 
+def _with_complex(value: Tracer, name: str, other: Any, swapped: bool) -> Any:
+    """An operation with a complex number, or with what knows better."""
+    from ._complex import complex_called, is_complex
+
+    ufunc = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}.get(name)
+    if ufunc is None or not is_complex(other):
+        return NotImplemented
+    return complex_called(ufunc, (other, value) if swapped else (value, other))
+
+
 def power(base: Tracer, exponent: Any) -> Any:
     """A power; of small whole exponents products, and roots where they are meant."""
     if isinstance(exponent, (int, float, np.floating, np.integer)):
@@ -385,7 +395,7 @@ def leaf(tape: Tape, value: Any) -> tuple[int, Shape] | None:
         return value.at, value.shape
     if isinstance(value, (bool, np.bool_, int, float, np.floating, np.integer)):
         return tape.number(float(value)), ()
-    if isinstance(value, (complex, np.complexfloating, str, bytes)) or value is None:
+    if isinstance(value, (complex, np.complexfloating, str, bytes)) or value is None or hasattr(value, "tape"):
         return None
     array = np.asarray(value)
     if array.dtype == object:
@@ -488,7 +498,11 @@ def _result(f: Callable[..., Any], tape: Tape, x: Any, n_params: int) -> Any:
     except NotTraceable as error:
         raise NotTraceable(f"{error}{_place(error, f)}") from None
     except Exception as error:
-        raise NotTraceable(f"{type(error).__name__}: {error}{_place(error, f)}") from error
+        what = f"{type(error).__name__}: {error}"
+        if "setting an array element" in what:
+            what = ("values that depend on a parameter are put into an array (`y[mask] = ...`, np.piecewise, np.array); use "
+                    "np.where or np.select")
+        raise NotTraceable(what + _place(error, f)) from error
     finally:
         tape.open = False
     return out

@@ -184,7 +184,7 @@ pub(crate) fn fit_parts(
         let ask = move |question: &[u8]| {
             Python::attach(|py| {
                 let answer = ask.call1(py, (PyBytes::new(py, question),))?;
-                answer.extract::<Vec<u8>>(py).map_err(PyErr::from)
+                answer.extract::<Vec<u8>>(py)
             })
             .map_err(|error: PyErr| io::Error::other(in_ask.keep(error)))
         };

@@ -1,0 +1,279 @@
+"""Where values lie: reshaping, indexing, joining, sums along short axes.
+
+Whatever NumPy does to the order of values it does here to an array of their places, so that its rules hold. Values that
+come to lie elsewhere are gathered; `lowered` then gives each use of a value its own columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from operator import getitem, setitem
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._refusal import NotTraceable
+from ._tape import MOST_NODES, Node, Tape
+from ._tracer import FUNCTIONS, Mask, Shape, Tracer, apply, binary, real, spread
+
+#: Values along an axis up to which a sum over them is written out.
+MOST_TERMS = 128
+
+Move = Callable[[NDArray[np.intp]], Any]
+
+
+def moved(value: Tracer, move: Move) -> Tracer:
+    """A tracer whose values are put elsewhere by `move`, a function of an array of their places."""
+    places = np.asarray(move(np.arange(value.size).reshape(value.shape)))
+    if value.size > 1 and not _in_order(places, value.size):
+        return type(value)(value.tape, value.tape.gather(value.at, places.reshape(-1)), places.shape)
+    return type(value)(value.tape, value.at, places.shape)
+
+
+def _in_order(places: NDArray[np.intp], size: int) -> bool:
+    return places.size == size and bool((places.reshape(-1) == np.arange(size)).all())
+
+
+def view(value: Tracer, move: Move) -> Tracer:
+    """As `moved`; a change in place of the old or of the new array would change both, and is refused from here on."""
+    new = moved(value, move)
+    value.has_views = new.has_views = True
+    return new
+
+
+def _mover(function: Any) -> Callable[..., Any]:
+    def move(value: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(value, Tracer):
+            return view(value, lambda places: function(places, *args, **options))
+        return value.moved(lambda places: function(places, *args, **options))  # a complex one
+
+    return move
+
+
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "delete", "expand_dims", "flip", "fliplr", "flipud",
+              "moveaxis", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis", "rot90", "squeeze", "swapaxes",
+              "take", "tile", "transpose"):
+    FUNCTIONS[getattr(np, _name)] = _mover(getattr(np, _name))
+
+
+def item(value: Tracer, key: Any) -> Tracer:
+    """``value[key]``."""
+    if key is Ellipsis or (type(key) is slice and key == slice(None) and value.shape):
+        return value
+    if _is_traced(key):
+        raise value.tape.refuse("a choice of values by a mask or an index that depends on a parameter",
+                                "use np.where(mask, ..., ...)")
+    return view(value, lambda places: places[key])
+
+
+def _is_traced(key: Any) -> bool:
+    return isinstance(key, Tracer) or (isinstance(key, tuple) and any(isinstance(part, Tracer) for part in key))
+
+
+def with_item(old: Tracer, key: Any, value: Any) -> Tracer:
+    """`old` after ``old[key] = value``."""
+    tape = old.tape
+    if isinstance(key, Mask) and key.shape == old.shape and np.ndim(value) == 0:
+        return apply("select", key, value, old)
+    if _is_traced(key):
+        raise tape.refuse("an assignment to places that depend on a parameter", "use np.where(mask, ..., ...)")
+    places = np.arange(old.size).reshape(old.shape)[key]
+    chosen = np.zeros(old.size, bool)
+    chosen[places] = True
+    source = np.zeros(old.size, np.intp)
+    source[places] = np.arange(places.size).reshape(np.shape(places))
+    if not isinstance(value, Tracer):
+        value = real(tape, value)
+        new = value if type(value) is float else np.broadcast_to(value, places.shape).reshape(-1)[source]
+    elif value.size == 1:
+        new = Tracer(tape, value.at, ())
+    else:
+        new = Tracer(tape, tape.gather(spread(value, places.shape), source), chosen.shape)
+    flat = apply("select", chosen, new, Tracer(tape, old.at, chosen.shape))
+    return type(old)(tape, flat.at, old.shape)
+
+
+FUNCTIONS[getitem] = item
+FUNCTIONS[setitem] = with_item
+
+
+def joined(join: Callable[..., Any], parts: Sequence[Any]) -> Any:
+    """Arrays put together by `join`, a function of a list of arrays, at least one of them traced."""
+    tape = next(part.tape for part in parts if hasattr(part, "tape"))
+    if not all(isinstance(part, Tracer) or not hasattr(part, "tape") for part in parts):
+        raise tape.refuse("complex values are put together", "use np.concatenate([z.real, z.imag])")
+    if sum(isinstance(part, Tracer) for part in parts) > MOST_TERMS:
+        raise tape.refuse(f"more than {MOST_TERMS} arrays are put together", "compute with whole arrays")
+    plain = [part if isinstance(part, Tracer) else np.asarray(real(tape, part)) for part in parts]
+    owner = join([np.full(part.shape, k) for k, part in enumerate(plain)])
+    places = join([np.arange(part.size).reshape(part.shape) for part in plain]).reshape(-1)
+    flat = owner.reshape(-1)
+    result: Any = join([np.zeros(part.shape) if isinstance(part, Tracer) else part for part in plain]).reshape(-1)
+    for k, part in enumerate(plain):
+        if isinstance(part, Tracer):
+            at = part.at if part.size == 1 else tape.gather(part.at, np.where(flat == k, places, 0))
+            values = Tracer(tape, at, flat.shape)
+            result = values if k == 0 and len(plain) == 1 else apply("select", flat == k, values, result)
+    kind = Mask if all(part.dtype == np.bool_ for part in plain) else Tracer
+    return kind(tape, result.at, owner.shape)
+
+
+def _joiner(function: Any) -> Callable[..., Any]:
+    def join(parts: Any, *args: Any, **options: Any) -> Any:
+        return joined(lambda arrays: function(arrays, *args, **options), list(parts))
+
+    return join
+
+
+for _name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"):
+    FUNCTIONS[getattr(np, _name)] = _joiner(getattr(np, _name))
+
+
+def append(array: Any, values: Any, axis: int | None = None) -> Any:
+    """`np.append`."""
+    return joined(lambda parts: np.append(parts[0], parts[1], axis=axis), [array, values])
+
+
+FUNCTIONS[np.append] = append
+
+
+def folded(combine: Callable[[Any, Any], Any], value: Tracer, axis: Any = None, keepdims: bool = False) -> Any:
+    """Values along axes combined, from the first one on."""
+    if axis is None:
+        axes = tuple(range(value.ndim))
+    else:
+        axes = tuple(sorted(k % value.ndim for k in (axis if isinstance(axis, tuple) else (axis,))))
+    terms = prod(value.shape[k] for k in axes)
+    if terms > MOST_TERMS:
+        raise value.tape.refuse(f"a sum, a product or an extremum of {terms} values that depend on a parameter",
+                                f"there may be {MOST_TERMS}, along an axis that is not that of the points")
+    rest = [k for k in range(value.ndim) if k not in axes]
+    shape = tuple(value.shape[k] for k in rest)
+    rows = np.transpose(np.arange(value.size).reshape(value.shape), (*axes, *rest)).reshape(terms, *shape)
+    result: Any = None
+    for places in rows:
+        term = moved(value, lambda _, places=places: places)
+        result = term if result is None else combine(result, term)
+    if keepdims:
+        kept = tuple(1 if k in axes else length for k, length in enumerate(value.shape))
+        return moved(result, lambda places: places.reshape(kept))
+    return result
+
+
+def _reduction(combine: Callable[[Any, Any], Any], name: str) -> Callable[..., Any]:
+    def reduce(value: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+               **options: Any) -> Any:
+        if not isinstance(value, Tracer) or dtype is not None or out is not None or options:
+            raise NotTraceable(f"np.{name} with options or of complex values")
+        if isinstance(value, Mask) and name in ("sum", "prod"):
+            value = value.astype(float)
+        return folded(combine, value, axis, bool(keepdims) if keepdims is not np._NoValue else False)
+
+    return reduce
+
+
+for _name, _operation in (("sum", "add"), ("prod", "mul"), ("max", "max"), ("min", "min")):
+    FUNCTIONS[getattr(np, _name)] = _reduction(partial(binary, _operation), _name)
+FUNCTIONS[np.any] = _reduction(np.logical_or, "any")
+FUNCTIONS[np.all] = _reduction(np.logical_and, "all")
+
+
+def mean(value: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
+    """`np.mean`."""
+    total = FUNCTIONS[np.sum](value, axis, *args, **options)
+    return total / (value.size / total.size)
+
+
+def diff(value: Tracer, n: int = 1, axis: int = -1) -> Any:
+    """`np.diff`."""
+    for _ in range(n):
+        end = value.shape[axis]
+        above = moved(value, lambda places: np.take(places, np.arange(1, end), axis))
+        value = above - moved(value, lambda places: np.take(places, np.arange(end - 1), axis))
+    return value
+
+
+def product(first: Any, second: Any) -> Any:
+    """Inner products along a short axis: `np.dot` and `np.matmul` of arrays of one or two dimensions."""
+    one, two = np.ndim(first), np.ndim(second)
+    if not one or not two:
+        return first * second
+    if two == 1:
+        return FUNCTIONS[np.sum](first * second, -1)
+    if one > 2 or two > 2:
+        raise (first if isinstance(first, Tracer) else second).tape.refuse("a product of arrays of three dimensions")
+    return FUNCTIONS[np.sum](first[..., :, None] * second, -2)
+
+
+def outer(first: Any, second: Any) -> Any:
+    """`np.outer`."""
+    return np.ravel(first)[:, None] * np.ravel(second)
+
+
+FUNCTIONS[np.mean], FUNCTIONS[np.diff], FUNCTIONS[np.outer] = mean, diff, outer
+FUNCTIONS[np.dot] = product
+
+
+def lowered(tape: Tape, result: int, points: int) -> tuple[list[Node], list[NDArray[np.float64]]]:
+    """The nodes and columns of a result over `points` points, without gathers.
+
+    From the result back, each node learns through which maps its values are wanted; each of these is a node of its own.
+    """
+    wanted: list[dict[int, NDArray[np.intp] | None]] = [{} for _ in range(result + 1)]
+    wanted[result][0] = None
+    composed: dict[tuple[int, int], NDArray[np.intp]] = {}
+    for at in range(result, -1, -1):
+        name, operands, number = tape.nodes[at]
+        for key, places in list(wanted[at].items()):
+            if name == "gather":
+                inner = tape.maps[int(number)]
+                if places is not None and inner.size > 1:
+                    # Kept in `composed`, an array keeps its id.
+                    inner = composed.setdefault((id(inner), id(places)), inner[places])
+                key, places = id(inner), inner
+            for operand in operands:
+                wanted[operand][key] = places
+    return _written(tape, wanted, points)
+
+
+def _written(tape: Tape, wanted: list[dict[int, NDArray[np.intp] | None]],
+             points: int) -> tuple[list[Node], list[NDArray[np.float64]]]:
+    nodes: list[Node] = []
+    columns: list[NDArray[np.float64]] = []
+    found: dict[tuple[int, int], int] = {}
+    for at, uses in enumerate(wanted):
+        name, operands, number = tape.nodes[at]
+        for key, places in uses.items():
+            if name == "gather":
+                inner = tape.maps[int(number)]
+                found[at, key] = _gathered(found, operands[0], inner, places)
+                continue
+            if name == "column":
+                values = tape.columns[int(number)]
+                if places is not None:
+                    values = values[places if values.size > 1 else np.zeros_like(places)]
+                if values.size == 1 and points != 1:
+                    name, number = "const", float(values[0])
+                else:
+                    columns.append(values)
+                    number = float(len(columns) - 1)
+            found[at, key] = len(nodes)
+            nodes.append((name, tuple(found[operand, key] for operand in operands), number))
+            if name == "column" and at + 1 < len(wanted):
+                name = "column"
+        if len(nodes) > MOST_NODES:
+            raise tape.refuse(f"it takes more than {MOST_NODES} operations")
+    return nodes, columns
+
+
+def _gathered(found: dict[tuple[int, int], int], operand: int, inner: NDArray[np.intp],
+              places: NDArray[np.intp] | None) -> int:
+    raise NotImplementedError
+
+
+def shape_of(value: Any) -> Shape:
+    """`np.shape`."""
+    return tuple(value.shape)

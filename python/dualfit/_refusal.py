@@ -1,0 +1,56 @@
+"""`NotTraceable`: what could not be recorded, in which line of the user's code, and what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import traceback
+from types import TracebackType
+
+import numpy as np
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_LIBRARIES = tuple(os.sep + name + os.sep for name in ("scipy", "pandas", "numpy"))
+
+
+class NotTraceable(TypeError):
+    """The function does something with its parameters that cannot be recorded.
+
+    Parameters
+    ----------
+    what : str
+        What was not traceable.
+    remedy : str
+        What to write instead, where there is something.
+    place : str
+        The file, the line and its text.
+    """
+
+    def __init__(self, what: str, remedy: str = "", place: str = "") -> None:
+        super().__init__(what, remedy, place)
+        self.what, self.remedy, self.place = what, remedy, place
+
+    def __str__(self) -> str:
+        return (self.place + ": " if self.place else "") + self.what + ("; " + self.remedy if self.remedy else "")
+
+
+def _is_the_users(filename: str) -> bool:
+    if filename.startswith((_HERE, _NUMPY)) or filename == "<__array_function__ internals>":
+        return False
+    if "site-packages" in filename:
+        return not any(name in filename for name in _LIBRARIES)
+    return not filename.startswith(_STANDARD)
+
+
+def place_of(trace: TracebackType | None) -> str:
+    """The innermost line of a traceback that is the user's: ``model.py, line 7 (`if a > 0:`)``."""
+    place = ""
+    for frame, line in traceback.walk_tb(trace):
+        filename = frame.f_code.co_filename
+        if _is_the_users(filename):
+            text = linecache.getline(filename, line, frame.f_globals).strip()
+            name = filename if filename.startswith("<") else os.path.basename(filename)
+            place = f"{name}, line {line}" + (f" (`{text}`)" if text else "")
+    return place
