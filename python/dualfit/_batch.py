@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import independent, real, samples, x_columns
+from ._data import independent, one_sigma, real, samples
 from ._settings import begin, told
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         ready = model._prepared(x, _one(p0, shape), (n,))
     data["columns"] = ready.columns
     if sigma is not None:
-        data["sigma"] = float(sigma) if np.ndim(sigma) == 0 else real(np.broadcast_to(sigma, given.shape)).reshape(-1)
+        data["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else real(np.broadcast_to(sigma, given.shape)).reshape(-1)
         data["absolute"] = absolute
     if mask is not None:
         data["mask"] = np.ascontiguousarray(np.broadcast_to(mask, given.shape), dtype=bool).reshape(-1)

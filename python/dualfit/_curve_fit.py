@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._core import FitError
+from ._data import one_sigma
 from ._prepare import Prepared, prepared
+from ._settings import recorded_loss
 
 try:
     from scipy.optimize import OptimizeWarning
@@ -29,6 +32,7 @@ _LM_STATUS = {"Cost": 1, "ExactFit": 1, "Step": 2, "Gradient": 4}
 _TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
 #: Ends after which SciPy raises.
 _LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
+_DIFFERENCES = ("2-point", "3-point", "cs")
 
 
 def curve_fit(
@@ -135,11 +139,15 @@ def curve_fit(
         raise ValueError(f"`method` is {method!r}; it must be 'trf', 'dogbox' or 'lm'.")
     if method == "lm" and bounded:
         raise ValueError("Method 'lm' only works for unconstrained problems. Use 'trf' or 'dogbox' instead.")
+    if not (jac is None or callable(jac) or jac in _DIFFERENCES):
+        raise ValueError("`jac` must be '2-point', '3-point', 'cs' or callable.")
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
     settings = _settings(kwargs)
     shape = ydata.shape if ydata.size != 1 else None
+    if sigma is None and absolute_sigma:
+        sigma = np.ones(())  # as SciPy has it
     each = sigma if sigma is None else _checked_sigma(sigma, ydata.size)
-    model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None, stacklevel=2)
+    model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
     y = np.ascontiguousarray(y).reshape(-1)
     if method == "lm" and n > y.size:
@@ -149,8 +157,26 @@ def curve_fit(
     points: dict[str, Any] = {"columns": model.columns, "y": y}
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
-    fit = model.model.fit(points, start, settings)
-    return _results(fit, model, xdata, y, each, absolute_sigma, method, full_output)
+    try:
+        fit = model.model.fit(points, start, settings)
+    except FitError as error:
+        if "not positive definite" not in str(error):
+            raise
+        raise FitError(f"`sigma` must be positive definite. Here {error}") from None
+    if fit.termination in _LIMITS:
+        raise RuntimeError(_no_result(fit, method, settings))
+    covariance, rank = _covariance(fit, model, points, settings)
+    if np.ndim(each) == 2 and not absolute_sigma and y.size > n:
+        # A matrix that is known up to a factor: the core takes it as it is.
+        covariance *= 2.0 * fit.statistics["cost"] / (y.size - n)
+    if rank < n or (y.size <= n and not absolute_sigma) or not np.isfinite(covariance).all():
+        covariance = np.full((n, n), np.inf)
+        warnings.warn("Covariance of the parameters could not be estimated", OptimizeWarning, 2)
+    elif not fit.converged:
+        warnings.warn(f"The end of the fit is no certain minimum: {fit.message}", OptimizeWarning, 2)
+    if not full_output:
+        return fit.params, covariance
+    return fit.params, covariance, *_full(fit, model, xdata, y, each, method)
 
 
 def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, int]:
@@ -224,6 +250,9 @@ def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
         raise ValueError("`nan_policy='propagate'` is not supported by this function.")
     if nan_policy not in ("raise", "omit"):
         raise ValueError("nan_policy must be one of {None, 'raise', 'omit'}")
+    if not isinstance(xdata, np.ndarray):
+        raise ValueError(f"nan_policy={nan_policy!r} looks for nan values in arrays, and xdata is a {type(xdata).__name__}; "
+                         "leave out what is missing before the fit")
     missing = np.isnan(xdata)
     missing = missing.any(axis=tuple(range(missing.ndim - 1))) | np.isnan(y)
     if not missing.any():
@@ -240,7 +269,7 @@ def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
 def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:
     """A number, one value per point, or a covariance matrix."""
     if sigma.size == 1:
-        return float(sigma.reshape(-1)[0])
+        return one_sigma(sigma.reshape(-1)[0])
     if sigma.shape not in ((points,), (points, points)):
         raise ValueError("`sigma` has incorrect shape.")
     return np.ascontiguousarray(sigma)
@@ -265,36 +294,39 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
         elif name not in _NEEDLESS:
             raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
     if loss != "linear":
-        settings["loss"] = (loss, scale)
+        # SciPy's functions are of the square of the residual, and return two derivatives, too, which are not needed here.
+        settings["loss"] = (recorded_loss(lambda u: loss(u * u)[0]) if callable(loss) else loss, scale)
     return settings
 
 
-def _results(fit: _core.Fit, model: Prepared, xdata: Any, y: NDArray[np.float64], sigma: Any, absolute: bool, method: str,
-             full_output: bool) -> Any:
-    termination = fit.termination
-    if termination in _LIMITS:
-        raise RuntimeError(f"Optimal parameters not found: {fit.message}")
-    popt, pcov, n = fit.params, fit.covariance, fit.params.size
-    residuals: NDArray[np.float64] | None = None
-    if np.ndim(sigma) == 2 and not absolute:
-        # A matrix that is known up to a factor: the core takes it as it is.
-        residuals = _weighted(model, xdata, popt, y, sigma)
-        freedom = y.size - n
-        pcov = pcov * (residuals @ residuals / freedom) if freedom > 0 else np.full((n, n), np.inf)
-    if fit.rank < n or (y.size <= n and not absolute) or not np.isfinite(pcov).all():
-        pcov = np.full((n, n), np.inf)
-        warnings.warn("Covariance of the parameters could not be estimated", OptimizeWarning, 3)
-    elif not fit.converged:
-        warnings.warn(f"The end of the fit is no certain minimum: {fit.message}", OptimizeWarning, 3)
-    if not full_output:
-        return popt, pcov
-    if residuals is None:
-        residuals = _weighted(model, xdata, popt, y, sigma)
+def _no_result(fit: _core.Fit, method: str, settings: dict[str, Any]) -> str:
+    """What SciPy says where it finds no minimum."""
+    reason = fit.message
+    if fit.termination == "MaxEvaluations":
+        most = settings.get("max_evaluations") or fit.evaluations
+        reason = (f"Number of calls to function has reached maxfev = {most}." if method == "lm" else
+                  "The maximum number of function evaluations is exceeded.")
+    return f"Optimal parameters not found: {reason}"
+
+
+def _covariance(fit: _core.Fit, model: Prepared, points: dict[str, Any],
+                settings: dict[str, Any]) -> tuple[NDArray[np.float64], int]:
+    """The covariance and its rank, in which SciPy has a parameter on its bound like any other."""
+    if fit.at_bound:
+        free = {name: said for name, said in settings.items() if name != "bounds"}
+        fit = model.model.fit(points, fit.params, {**free, "max_evaluations": 1})
+    return fit.covariance, fit.rank
+
+
+def _full(fit: _core.Fit, model: Prepared, xdata: Any, y: NDArray[np.float64], sigma: Any,
+          method: str) -> tuple[dict[str, Any], str, int]:
+    """``infodict``, ``mesg`` and ``ier``."""
+    residuals = _weighted(model, xdata, fit.params, y, sigma)
     info: dict[str, Any] = {"nfev": fit.evaluations, "fvec": residuals}
     if method == "lm":
-        info |= _factored(model, xdata, popt, y, sigma, residuals)
+        info |= _factored(model, xdata, fit.params, y, sigma, residuals)
     status = _LM_STATUS if method == "lm" else _TRF_STATUS
-    return popt, pcov, info, fit.message, status.get(termination, 3 if method == "lm" else 4)
+    return info, fit.message, status.get(fit.termination, 3 if method == "lm" else 4)
 
 
 def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np.float64],
@@ -327,7 +359,7 @@ def _factored(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
     q, r = np.linalg.qr(jacobian[:, order])
     fjac = np.zeros((p.size, y.size))
     fjac[:, : p.size] = r.T
-    return {"fjac": fjac, "ipvt": (order + 1).astype(np.int32), "qtf": q.T @ residuals}
+    return {"fjac": fjac, "ipvt": order.astype(np.int32), "qtf": q.T @ residuals}
 
 
 def _pivots(jacobian: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._core import FitError
 
 #: Sample types that are fitted as they lie; others are widened to double precision.
 _AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4", "i4"))
@@ -22,6 +25,20 @@ def samples(values: Any) -> NDArray[Any]:
     if array.dtype not in _AS_THEY_LIE or not array.dtype.isnative:
         array = array.astype(np.float64)
     return np.ascontiguousarray(array).reshape(-1)
+
+
+def one_sigma(sigma: Any) -> float:
+    """A standard deviation of all points.
+
+    Raises
+    ------
+    FitError
+        Where it is none; the core does not look at one that only its proportions to others would matter of.
+    """
+    value = float(sigma)
+    if not 0.0 < value < np.inf:
+        raise FitError(f"sigma is {value:g}; standard deviations must be positive and finite")
+    return value
 
 
 def independent(x: Any) -> Any:
@@ -51,3 +68,17 @@ def x_columns(x: Any, variables: list[str] | None = None) -> list[NDArray[Any]]:
     if array.ndim <= 1 or (variables is not None and len(variables) == 1):
         return [samples(array)]
     return [samples(row) for row in array]
+
+
+def joined_points(first: Any, second: Any) -> Any:
+    """The points of one x and then those of another of its kind; None where it is not known how."""
+    try:
+        if isinstance(first, np.ndarray):
+            return np.concatenate([first, second], axis=-1)
+        if isinstance(first, dict):
+            return {name: np.concatenate([column, second[name]], axis=-1) for name, column in first.items()}
+        if hasattr(first, "columns") and "pandas" in sys.modules:
+            return sys.modules["pandas"].concat([first, second])
+    except (KeyError, TypeError, ValueError):
+        pass
+    return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._data import independent, x_columns
+from ._kept import as_json, state
 from ._prepare import Prepared, reshaped
 
 if TYPE_CHECKING:
@@ -277,8 +276,8 @@ class Fit:
         return self.predict(x)
 
     def residuals(self) -> Array:
-        """Model minus y at the data."""
-        return np.asarray(self.predict() - np.asarray(self._data("y"), dtype=np.float64))
+        """y minus the curve at the data: positive where a point lies above it."""
+        return np.asarray(np.asarray(self._data("y"), dtype=np.float64) - self.predict())
 
     def confidence_band(self, x: Any = None, level: float = 0.95, simultaneous: bool = False) -> Band:
         """The band that covers the true curve.
@@ -418,7 +417,7 @@ class Fit:
 
     def to_json(self) -> str:
         """The result as JSON, which the crate's other programs read."""
-        return self._core.to_json()
+        return as_json(self)
 
     @staticmethod
     def from_json(text: str) -> Fit:
@@ -426,19 +425,12 @@ class Fit:
         return Fit(_core.Fit.from_json(text), None)
 
     def __getstate__(self) -> dict[str, Any]:
-        prepared = self._prepared
-        f: Callable[..., Any] | None = prepared.f if prepared is not None else None
-        try:
-            pickle.dumps(f)
-        except (pickle.PicklingError, AttributeError, TypeError):
-            f = None
-        kept = None if prepared is None else (f, prepared.columns, prepared.shape, prepared.key, prepared.over_x)
-        return {"json": self.to_json(), "kept": kept, "x": self.x, "y": self.y, "variables": self._variables}
+        return state(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._core = _core.Fit.from_json(state["json"])
         self.x, self.y, self._variables = state["x"], state["y"], state["variables"]
-        self._points, self._settings, self._prepared = {}, {}, None
+        self._points, self._settings, self._prepared = state["points"], {}, None
         if state["kept"] is not None:
             f, columns, shape, key, over_x = state["kept"]
             self._prepared = Prepared(f, None, columns, shape, key=key, over_x=over_x)
@@ -454,12 +446,16 @@ class Fit:
         prepared = self._prepared
         if x is None and prepared is not None:
             return prepared.columns
-        if prepared is None or prepared.f is None:
+        if prepared is None or prepared.over_x:
             return x_columns(self._data("x") if x is None else x, self._variables)
-        columns = prepared.columns_at(independent(x), self.params.size)
+        if prepared.f is None:
+            raise ValueError("the function is not with this fit, which was kept, and its program has values at the data only; "
+                             "fit a function that pickle finds by its name, or a formula")
+        columns = prepared.columns_at(independent(x), self.params.size, self.x)
         if columns is None:
-            raise ValueError("at these x the function does something else than at the data (it branches on x, or takes "
-                             "a maximum, a mean, ... of it), so that the fit's errors do not hold there")
+            raise ValueError("at these x the function does something else than at the data (it branches on x, takes a "
+                             "maximum, a mean, ... of it, or what was the same at all points of the data is not so here), "
+                             "so that the fit's errors do not hold there")
         return columns
 
 

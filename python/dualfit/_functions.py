@@ -1,281 +1,454 @@
-"""What NumPy's and SciPy's functions are recorded as.
+"""What NumPy's ufuncs and functions are recorded as.
 
-Ufuncs are known by their names, so that SciPy need not be there. What a program has no operation for is put together
-from those that it has; a branch that is not taken may have no value, since `select` takes the derivative of the other.
+What the core has not is composed of what it has, in NumPy's own words: a composition works for traced and
+untraced inputs alike, and NumPy computes on the spot what depends on no parameter. Guards are put on
+arguments, not only on results, where otherwise a partial would become 0·∞.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ._complex import ComplexTracer, complex_called, is_complex
-from ._trace import NotTraceable, Tape, Tracer, applied, power
+from ._layout import product
+from ._tracer import (
+    COMPLEX,
+    UFUNCS,
+    Mask,
+    Tracer,
+    add,
+    apply,
+    binary,
+    broadcast,
+    is_boolean,
+    is_complex,
+    lifted,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    tape_of,
+    unary,
+)
+from ._value import FUNCTIONS, quiet
 
-#: Ufuncs of one number that a program has an operation for.
-_UNARY = {
-    "exp": "exp", "exp2": "exp2", "expm1": "exp_m1", "log": "ln", "log1p": "ln_1p", "log2": "log2", "log10": "log10",
-    "sqrt": "sqrt", "cbrt": "cbrt", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
-    "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "absolute": "abs", "fabs": "abs", "floor": "floor", "ceil": "ceil", "negative": "neg",
-    "reciprocal": "recip", "deg2rad": "to_radians", "radians": "to_radians", "rad2deg": "to_degrees",
-    "degrees": "to_degrees", "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "gamma": "gamma", "gammaln": "ln_gamma",
-    "loggamma": "ln_gamma", "expit": "expit", "exp1": "e1", "j0": "j0", "j1": "j1", "y0": "y0", "y1": "y1", "i0": "i0",
-    "i1": "i1", "i0e": "i0e", "i1e": "i1e", "k0": "k0", "k1": "k1", "k0e": "k0e", "k1e": "k1e",
-    "wrightomega": "wright_omega",
-}
-#: Those of two numbers.
-_BINARY = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "arctan2": "atan2",
-    "hypot": "hypot", "minimum": "min", "maximum": "max", "fmod": "fmod",
-}
-#: Comparisons: the operation, and whether the operands change places.
-_COMPARE = {"less": ("lt", False), "less_equal": ("le", False), "greater": ("lt", True), "greater_equal": ("le", True),
-            "equal": ("eq", False)}
+# The ufunc behind the method `clip` of arrays has no public name.
+try:
+    _clip_ufunc = import_module("numpy._core.umath").clip
+except ImportError:  # NumPy 1
+    _clip_ufunc = import_module("numpy.core.umath").clip
 
-
-def _select(condition: Any, yes: Any, no: Any) -> Any:
-    return FUNCTIONS["where"](condition, yes, no)
-
-
-def _sign(x: Any) -> Any:
-    return _select(x > 0.0, 1.0, _select(x < 0.0, -1.0, x * 0.0))
-
-
-def _heaviside(x: Any, at_zero: Any) -> Any:
-    return _select(x > 0.0, 1.0, _select(x < 0.0, 0.0, at_zero))
-
-
-def _remainder(x: Any, divisor: Any) -> Any:
-    rest = np.fmod(x, divisor)
-    return _select((rest != 0.0) & ((rest < 0.0) != (divisor < 0.0)), rest + divisor, rest)
-
-
-def _logaddexp(x: Any, y: Any) -> Any:
-    # Where both are the same infinity their difference has no value.
-    return _select(x == y, x + math.log(2.0), np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y))))
-
-
-def _voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
-    scale = sigma * math.sqrt(2.0)
-    tape = _tape(x, sigma, gamma)
-    return applied(tape, "faddeeva_re", x / scale, gamma / scale) / (sigma * math.sqrt(2.0 * math.pi))
-
-
-def _xlogy(x: Any, y: Any) -> Any:
-    return _select((x == 0.0) & (y == y), 0.0, x * np.log(_select(x == 0.0, 1.0, y)))
-
-
-def _xlog1py(x: Any, y: Any) -> Any:
-    return _select((x == 0.0) & (y == y), 0.0, x * np.log1p(_select(x == 0.0, 1.0, y)))
-
-
-def _log_expit(x: Any) -> Any:
-    return np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x)))
-
-
-def _cosm1(x: Any) -> Any:
-    half = np.sin(0.5 * x)
-    return -2.0 * half * half
-
-
-#: Ufuncs that are put together from others.
-_COMPOSED: dict[str, Callable[..., Any]] = {
-    "square": lambda x: x * x,
-    "positive": lambda x: x,
-    "conjugate": lambda x: x,
-    "float_power": lambda x, y: _power(x, y),
-    "power": lambda x, y: _power(x, y),
-    "sign": _sign,
-    "heaviside": _heaviside,
-    "floor_divide": lambda x, y: np.floor(x / y),
-    "remainder": _remainder,
-    "trunc": lambda x: _select(x < 0.0, np.ceil(x), np.floor(x)),
-    "fmin": lambda x, y: _select(x != x, y, _select(y != y, x, np.minimum(x, y))),
-    "fmax": lambda x, y: _select(x != x, y, _select(y != y, x, np.maximum(x, y))),
-    "logaddexp": _logaddexp,
-    "logaddexp2": lambda x, y: _logaddexp(x * math.log(2.0), y * math.log(2.0)) * (1.0 / math.log(2.0)),
-    "isnan": lambda x: x != x,
-    "isfinite": lambda x: np.abs(x) < np.inf,
-    "isinf": lambda x: np.abs(x) == np.inf,
-    "logit": lambda x: np.log(x) - np.log1p(-x),
-    "log_expit": _log_expit,
-    "softplus": lambda x: -_log_expit(-x),
-    "psi": lambda x: x.unary("polygamma", 0.0),
-    "beta": lambda a, b: np.exp(_betaln(a, b)),
-    "betaln": lambda a, b: _betaln(a, b),
-    "ndtr": lambda x: _erfc(-x * math.sqrt(0.5)) * 0.5,
-    "xlogy": _xlogy,
-    "xlog1py": _xlog1py,
-    "entr": lambda x: _select(x > 0.0, -x * np.log(x), _select(x == 0.0, 0.0, -np.inf)),
-    "exp10": lambda x: np.power(10.0, x),
-    "cosm1": _cosm1,
-    "dawsn": lambda x: applied(x.tape, "faddeeva_im", x, 0.0) * (0.5 * math.sqrt(math.pi)),
-    "voigt_profile": _voigt_profile,
+UFUNCS |= {
+    np.absolute: "abs", np.fabs: "abs", np.negative: "neg", np.exp: "exp", np.exp2: "exp2",
+    np.expm1: "exp_m1",
+    np.log: "ln", np.log1p: "ln_1p", np.log2: "log2", np.log10: "log10", np.sqrt: "sqrt", np.cbrt: "cbrt",
+    np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "asin", np.arccos: "acos", np.arctan: "atan",
+    np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh", np.arcsinh: "asinh", np.arccosh: "acosh",
+    np.arctanh: "atanh", np.floor: "floor", np.ceil: "ceil", np.reciprocal: "recip",
+    np.deg2rad: "to_radians", np.radians: "to_radians", np.rad2deg: "to_degrees", np.degrees: "to_degrees",
+    np.add: add, np.subtract: subtract, np.multiply: multiply, np.divide: partial(binary, "div"),
+    np.power: power, np.float_power: power, np.arctan2: partial(binary, "atan2"), np.hypot: partial(binary,
+                                                                                                    "hypot"),
+    np.minimum: partial(binary, "min"), np.maximum: partial(binary, "max"), np.fmod: partial(binary, "fmod"),
+    np.less: partial(binary, "lt", kind=Mask), np.less_equal: partial(binary, "le", kind=Mask),
+    np.equal: partial(binary, "eq", kind=Mask), np.not_equal: not_equal, np.matmul: product,
+    np.logical_and: partial(apply, "and", kind=Mask), np.logical_or: partial(apply, "or", kind=Mask),
 }
 
-
-def _erfc(x: Tracer) -> Tracer:
-    return x.unary("erfc")
+_Register = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _ln_gamma(x: Any) -> Any:
-    if isinstance(x, Tracer):
-        return x.unary("ln_gamma")
-    return np.vectorize(math.lgamma, otypes=[float])(x)
+def _ufunc(*ufuncs: Any) -> _Register:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        UFUNCS.update(dict.fromkeys(ufuncs, function))
+        return function
+
+    return register
 
 
-def _betaln(a: Any, b: Any) -> Any:
-    return _ln_gamma(a) + _ln_gamma(b) - _ln_gamma(a + b)
+def _function(*names: str) -> _Register:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        # Not every NumPy has all names.
+        FUNCTIONS.update((getattr(np, name), function) for name in names if hasattr(np, name))
+        return function
+
+    return register
 
 
-def _power(x: Any, y: Any) -> Any:
-    return power(x, y) if isinstance(x, Tracer) else applied(y.tape, "pow", x, y)
+def _plain(value: Any, holds: Callable[[Any], Any]) -> bool:
+    """Whether `holds` is true of all of a value that is not traced."""
+    return not hasattr(value, "tape") and bool(np.all(holds(value)))
 
 
-def called(tape: Tape, name: str, inputs: tuple[Any, ...]) -> Any:
-    """A ufunc of values, of which one at least depends on a parameter."""
-    if any(is_complex(value) for value in inputs):
-        return complex_called(name, inputs)
-    one = _UNARY.get(name)
-    if one is not None:
-        return inputs[0].unary(one)
-    two = _BINARY.get(name)
-    if two is not None:
-        first, second = inputs
-        if name in ("add", "multiply") and getattr(first, "dtype", None) == getattr(second, "dtype", None) == bool:
-            return np.logical_or(first, second) if name == "add" else np.logical_and(first, second)
-        return applied(tape, two, first, second)
-    compare = _COMPARE.get(name)
-    if compare is not None:
-        operation, swapped = compare
-        return applied(tape, operation, *(inputs[::-1] if swapped else inputs), is_mask=True)
-    if name == "not_equal":
-        return ~applied(tape, "eq", *inputs, is_mask=True)
-    if name in ("logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor",
-                "invert"):
-        return _logical(tape, name, inputs)
-    if name == "wofz":
-        return complex_called(name, inputs)
-    composed = _COMPOSED.get(name)
-    if composed is None:
-        raise NotTraceable(f"the function {name} of values that depend on a parameter")
-    return composed(*inputs)
+# Comparisons and truth values.
 
 
-def _logical(tape: Tape, name: str, inputs: tuple[Any, ...]) -> Any:
-    """Truths; numbers are true where they are not 0."""
-    bits = name.startswith("bitwise") or name == "invert"
-    if bits and any(getattr(v, "dtype", np.dtype(type(v))) != bool for v in inputs):
-        raise TypeError(f"ufunc '{name}' is for comparisons")
-    if name in ("logical_not", "invert"):
-        return applied(tape, "not", inputs[0], is_mask=True)
-    both = applied(tape, "and", *inputs, is_mask=True)
-    if name.endswith("and"):
-        return both
-    one = applied(tape, "or", *inputs, is_mask=True)
-    return one if name.endswith("_or") else applied(tape, "and", one, ~both, is_mask=True)
+@_ufunc(np.greater)
+def _greater(a: Any, b: Any) -> Any:
+    return binary("lt", b, a, Mask)
 
 
-def _tape(*values: Any) -> Tape:
-    for value in values:
-        if isinstance(value, Tracer):
-            return value.tape
-        if isinstance(value, ComplexTracer):
-            return value.tape
-    raise NotTraceable("no value depends on a parameter")
+@_ufunc(np.greater_equal)
+def _greater_equal(a: Any, b: Any) -> Any:
+    return binary("le", b, a, Mask)
 
 
-def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    if x is None or y is None:
-        raise NotTraceable("np.where(condition) asks for places; use np.where(condition, a, b)")
-    if not any(isinstance(v, (Tracer, ComplexTracer)) for v in (condition, x, y)):
-        return np.where(condition, x, y)
-    if is_complex(x) or is_complex(y):
-        parts = [(np.real(v), np.imag(v)) for v in (x, y)]
-        return ComplexTracer(_where(condition, parts[0][0], parts[1][0]), _where(condition, parts[0][1], parts[1][1]))
-    return applied(_tape(condition, x, y), "select", condition, x, y)
+@_ufunc(np.logical_not)
+def _logical_not(a: Any) -> Any:
+    return unary("not", a, Mask)
 
 
-def clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
-    """Values within limits."""
-    low, high = kwargs.get("min", a_min), kwargs.get("max", a_max)
-    if low is not None:
+@_ufunc(np.logical_xor)
+def _logical_xor(a: Any, b: Any) -> Any:
+    return not_equal(np.logical_not(a), np.logical_not(b))
+
+
+def _bitwise(function: Any) -> Callable[[Any, Any], Any]:
+    def record(a: Any, b: Any) -> Any:
+        if not (is_boolean(a) and is_boolean(b)):
+            raise TypeError("&, | and ^ are not defined for numbers that are not whole")
+        return function(a, b)
+
+    return record
+
+
+UFUNCS[np.bitwise_and], UFUNCS[np.bitwise_or] = _bitwise(np.logical_and), _bitwise(np.logical_or)
+UFUNCS[np.bitwise_xor] = _bitwise(np.logical_xor)
+
+
+@_ufunc(np.invert)
+def _invert(a: Any) -> Any:
+    return ~a
+
+
+@_ufunc(np.isnan)
+def _isnan(a: Any) -> Any:
+    return not_equal(a, a)
+
+
+@_ufunc(np.isinf)
+def _isinf(a: Any) -> Any:
+    return abs(a) == np.inf
+
+
+@_ufunc(np.isfinite)
+def _isfinite(a: Any) -> Any:
+    return abs(a) < np.inf
+
+
+@_ufunc(np.signbit)
+def _signbit(a: Any) -> Any:
+    return unary("signum", a) < 0.0
+
+
+@_function("isposinf")
+def _isposinf(a: Any) -> Any:
+    return a == np.inf
+
+
+@_function("isneginf")
+def _isneginf(a: Any) -> Any:
+    return a == -np.inf
+
+
+@_function("isclose")
+def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    close = (abs(a - b) <= atol + rtol * abs(b)) & np.isfinite(b) | (a == b)
+    return close | np.isnan(a) & np.isnan(b) if equal_nan else close
+
+
+# Signs, whole numbers and remainders.
+
+
+@_ufunc(np.square)
+def _square(a: Any) -> Any:
+    return multiply(a, a)
+
+
+@_ufunc(np.positive, np.conjugate)
+def _same(a: Any) -> Any:
+    return a.copy()
+
+
+@_ufunc(np.sign)
+def _sign(a: Any) -> Any:
+    return np.where(a == 0.0, 0.0, unary("signum", a))
+
+
+@_ufunc(np.heaviside)
+def _heaviside(a: Any, at_zero: Any) -> Any:
+    step = unary("signum", a) if isinstance(a, Tracer) else np.sign(a)
+    return np.where(a == 0.0, at_zero, np.maximum(step, 0.0))
+
+
+@_ufunc(np.copysign)
+def _copysign(a: Any, b: Any) -> Any:
+    return np.where(np.signbit(b), -abs(a), abs(a))
+
+
+@_ufunc(np.rint)
+def _rint(a: Any) -> Any:
+    # The core rounds halves away from 0, NumPy to even.
+    return np.where(a - np.floor(a) == 0.5, 2.0 * unary("round", 0.5 * a), unary("round", a))
+
+
+@_ufunc(np.trunc)
+@_function("fix")
+def _trunc(a: Any) -> Any:
+    return np.where(a < 0.0, np.ceil(a), np.floor(a))
+
+
+@_function("round", "around", "round_")
+def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    if out is not None:
+        raise tape_of(a).refuse("np.round with out=", "use the result that it returns")
+    scale = 10.0 ** abs(decimals)
+    if not decimals:
+        return np.rint(a)
+    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+@_ufunc(np.modf)
+def _modf(a: Any) -> Any:
+    whole = np.trunc(a)
+    return np.where(np.isinf(a), 0.0, a - whole), whole
+
+
+def _divided(a: Any, b: Any) -> tuple[Any, Any]:
+    """The remainder towards 0, and whether the one towards -∞ is another."""
+    rest = np.fmod(a, b)
+    return rest, (rest != 0.0) & ((rest < 0.0) != (b < 0.0))
+
+
+@_ufunc(np.remainder)
+def _remainder(a: Any, b: Any) -> Any:
+    rest, is_other = _divided(a, b)
+    return np.where(is_other, rest + b, rest)
+
+
+@_ufunc(np.floor_divide)
+def _floor_divide(a: Any, b: Any) -> Any:
+    rest, is_other = _divided(a, b)
+    quotient = (a - rest) / b
+    # But for its rounding, the quotient is whole.
+    quotient = unary("round", np.where(is_other, quotient - 1.0, quotient))
+    return quotient if _plain(b, np.all) else np.where(b == 0.0, a / b, quotient)
+
+
+@_ufunc(np.divmod)
+def _divmod(a: Any, b: Any) -> Any:
+    return np.floor_divide(a, b), np.remainder(a, b)
+
+
+@_ufunc(np.ldexp)
+def _ldexp(a: Any, exponent: Any) -> Any:
+    return a * np.ldexp(1.0, exponent)
+
+
+# Extrema.
+
+
+@_ufunc(np.fmin)
+def _fmin(a: Any, b: Any) -> Any:
+    return _of_numbers(np.minimum(a, b), a, b)
+
+
+@_ufunc(np.fmax)
+def _fmax(a: Any, b: Any) -> Any:
+    return _of_numbers(np.maximum(a, b), a, b)
+
+
+def _of_numbers(extremum: Any, a: Any, b: Any) -> Any:
+    """The extremum, or that of two values which is a number."""
+    if not _plain(b, np.isfinite):
+        extremum = np.where(np.isnan(b), a, extremum)
+    return extremum if _plain(a, np.isfinite) else np.where(np.isnan(a), b, extremum)
+
+
+@_ufunc(_clip_ufunc)
+def _clip(a: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(a, low), high)
+
+
+@_function("clip")
+def _clip_function(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **options: Any) -> Any:
+    low, high = options.pop("min", a_min), options.pop("max", a_max)
+    if out is not None or options:
+        raise tape_of(a, low, high).refuse("np.clip with options", "use the result that it returns")
+    if low is not None and low is not np._NoValue:
         a = np.maximum(a, low)
-    return a if high is None else np.minimum(a, high)
+    return np.positive(a) if high is None or high is np._NoValue else np.minimum(a, high)
 
 
-def _chosen(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    chosen = default
-    for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist))):
-        chosen = _where(condition, choice, chosen)
-    return chosen
+@_function("nan_to_num")
+def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    largest = np.finfo(np.float64).max
+    x = np.where(x == np.inf, largest if posinf is None else posinf, x)
+    x = np.where(x == -np.inf, -largest if neginf is None else neginf, x)
+    return np.where(np.isnan(x), nan, x)
 
 
-def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
-    def value(piece: Any) -> Any:
-        return piece(x, *args, **kwargs) if callable(piece) else piece
-
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
-    default = value(funclist[-1]) if len(funclist) > len(conditions) else 0.0
-    # The last of the conditions that hold decides.
-    chosen = default
-    for condition, piece in zip(conditions, funclist):
-        chosen = _where(condition, value(piece), chosen)
-    return chosen
+# Exponentials.
 
 
+def _sum_of_exponentials(a: Any, b: Any, exp: Any, log1p: Callable[[Any], Any]) -> Any:
+    # With a partial of 1/2 by either where they are equal, which |a − b| has not.
+    total = np.where(a > b, a + log1p(exp(b - a)), b + log1p(exp(a - b)))
+    if _plain(a, np.isfinite) or _plain(b, np.isfinite):
+        return total
+    return np.where((a == b) & np.isinf(a), a, total)
+
+
+@_ufunc(np.logaddexp)
+def _logaddexp(a: Any, b: Any) -> Any:
+    return _sum_of_exponentials(a, b, np.exp, np.log1p)
+
+
+@_ufunc(np.logaddexp2)
+def _logaddexp2(a: Any, b: Any) -> Any:
+    return _sum_of_exponentials(a, b, np.exp2, lambda x: np.log1p(x) * (1.0 / np.log(2.0)))
+
+
+FUNCTIONS[np.sinc], FUNCTIONS[np.i0] = partial(unary, "sinc"), partial(unary, "i0")
+
+
+# Choices.
+
+
+@_function("where")
+def _where(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2:
+        raise tape_of(condition, *choices).refuse("np.where of a condition that depends on a parameter",
+                                                  "give it both values: np.where(condition, ..., ...)")
+    yes, no = choices
+    if is_complex(yes) or is_complex(no):
+        return COMPLEX["where"](condition, yes, no)
+    kind = Mask if is_boolean(yes) and is_boolean(no) else Tracer
+    if isinstance(condition, (bool, np.bool_)):
+        chosen = yes if condition else no
+        if np.shape(chosen) == broadcast(np.shape(yes), np.shape(no)):
+            return kind(*lifted(tape_of(*choices), chosen))
+    return apply("select", condition, yes, no, kind=kind)
+
+
+@_function("select")
+def _select(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    if len(conditions) != len(choices):
+        raise ValueError("list of cases must be same length as list of conditions")
+    result = default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = np.where(condition, choice, result)
+    return result
+
+
+@_function("piecewise")
+@quiet
+def _piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **options: Any) -> Any:
+    # NumPy calls a function for those x alone where its condition holds; here a choice follows.
+    if not hasattr(x, "tape") and np.asarray(x).dtype != np.float64:
+        raise tape_of(*conditions).refuse("np.piecewise of an x whose type, not float64, the result gets",
+                                          "use x.astype(float)")
+    conditions, functions = list(conditions), list(functions)
+    if len(functions) == len(conditions) + 1:
+        held = conditions[0]
+        for condition in conditions[1:]:
+            held = np.logical_or(held, condition)
+        conditions.append(np.logical_not(held))
+    if len(functions) != len(conditions):
+        raise ValueError(f"with {len(conditions)} conditions, as many functions are expected, or one more")
+    result: Any = np.zeros(np.shape(x))
+    for condition, function in zip(conditions, functions, strict=True):
+        value = function(x, *args, **options) if callable(function) else function
+        result = np.where(condition, value, result)
+    return result
+
+
+# Shapes and parts.
+
+
+def _like(value: float) -> Callable[..., Any]:
+    def make(a: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
+        if args or options or (dtype is not None and np.dtype(dtype) != np.float64):
+            return np.full_like(np.empty(a.shape), value, dtype or a.dtype, *args, **options)
+        return Tracer(a.tape, a.tape.add("const", (), value), a.shape)
+
+    return make
+
+
+FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _like(0.0), _like(1.0)
+FUNCTIONS[np.empty_like] = _like(np.nan)
+
+
+@_function("full_like")
+def _full_like(a: Any, fill_value: Any) -> Any:
+    return np.where(True, fill_value, np.zeros_like(a))
+
+
+@_function("shape")
+def _shape(a: Any) -> Any:
+    return a.shape
+
+
+@_function("ndim")
+def _ndim(a: Any) -> Any:
+    return a.ndim
+
+
+@_function("size")
+def _size(a: Any, axis: int | None = None) -> Any:
+    return a.size if axis is None else a.shape[axis]
+
+
+@_function("copy")
+def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    return a.copy()
+
+
+@_function("real")
+def _real(a: Any) -> Any:
+    return a.real
+
+
+@_function("imag")
+def _imag(a: Any) -> Any:
+    return a.imag
+
+
+@_function("angle")
+def _angle(z: Any, deg: bool = False) -> Any:
+    angle = np.arctan2(z.imag, z.real)
+    return np.degrees(angle) if deg else angle
+
+
+@_function("iscomplexobj")
+def _iscomplexobj(a: Any) -> Any:
+    return is_complex(a)
+
+
+@_function("isrealobj")
+def _isrealobj(a: Any) -> Any:
+    return not is_complex(a)
+
+
+# Sums.
+
+
+@_function("polyval")
 def _polyval(p: Any, x: Any) -> Any:
-    value: Any = 0.0
+    result: Any = np.zeros_like(x)
     for coefficient in p:
-        value = value * x + coefficient
-    return value
+        result = result * x + coefficient
+    return result
 
 
-def _filled(value: float | None) -> Callable[..., Any]:
-    def like(a: Tracer, fill_value: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-        content = fill_value if value is None else value
-        if isinstance(content, Tracer):
-            return applied(content.tape, "add", content, np.zeros(a.shape)) if a.shape else content
-        return np.full(a.shape, content, dtype=dtype or float)
-
-    return like
-
-
-def _interpolated(*args: Any, **kwargs: Any) -> Any:
-    raise NotTraceable("np.interp at places that depend on a parameter; use dualfit.models.spline, or a formula")
-
-
-#: NumPy's functions that are no ufuncs, by their names.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": _where,
-    "clip": clipped,
-    "select": _chosen,
-    "piecewise": _piecewise,
-    "polyval": _polyval,
-    "interp": _interpolated,
-    "sinc": lambda x: x.unary("sinc"),
-    "i0": lambda x: x.unary("i0"),
-    "ones_like": _filled(1.0),
-    "zeros_like": _filled(0.0),
-    "empty_like": _filled(0.0),
-    "full_like": _filled(None),
-    "real": lambda val: val.real,
-    "imag": lambda val: val.imag,
-    "angle": lambda z, deg=False: _select(z < 0.0, 180.0 if deg else math.pi, 0.0),
-    "real_if_close": lambda a, tol=100: a,
-    "isreal": lambda x: np.ones(x.shape, dtype=bool),
-    "iscomplexobj": lambda x: False,
-    "ravel": lambda a, order="C": a.ravel(order),
-    "reshape": lambda a, shape=None, *args, **kwargs: a.reshape(shape if shape is not None else kwargs["newshape"]),
-    "squeeze": lambda a, axis=None: a.squeeze(axis),
-    "atleast_1d": lambda *arys: arys[0] if arys[0].shape else arys[0]._in_shape((1,)),
-    "copy": lambda a, order="K", subok=False: a,
-    "shape": lambda a: a.shape,
-    "ndim": lambda a: a.ndim,
-    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    "broadcast_to": lambda array, shape, subok=False: applied(array.tape, "add", array, np.zeros(shape)),
-}
+@_function("trapezoid", "trapz")
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    if axis not in (-1, np.ndim(y) - 1):
+        raise tape_of(y, x, dx).refuse("np.trapezoid along another axis than the last one",
+                                       "transpose its argument")
+    widths = dx if x is None else np.diff(x)
+    return np.sum(widths * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)

@@ -1,7 +1,7 @@
 """Where values lie: reshaping, indexing, joining, sums along short axes.
 
-Whatever NumPy does to the order of values it does here to an array of their places, so that its rules hold. Values that
-come to lie elsewhere are gathered; `lowered` then gives each use of a value its own columns.
+Whatever NumPy does to the order of values it does here to an array of their places, so that its rules hold.
+Values that come to lie elsewhere are gathered; `_lowering` then gives each use of a value columns of its own.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._refusal import NotTraceable
-from ._tape import MOST_NODES, Node, Tape
-from ._tracer import FUNCTIONS, Mask, Shape, Tracer, apply, binary, real, spread
+from ._tracer import Mask, Tracer, apply, binary, not_equal, real, spread
+from ._value import FUNCTIONS
 
 #: Values along an axis up to which a sum over them is written out.
 MOST_TERMS = 128
@@ -26,36 +25,38 @@ Move = Callable[[NDArray[np.intp]], Any]
 
 
 def moved(value: Tracer, move: Move) -> Tracer:
-    """A tracer whose values are put elsewhere by `move`, a function of an array of their places."""
-    places = np.asarray(move(np.arange(value.size).reshape(value.shape)))
+    """A tracer whose values are put elsewhere by `move`, a function of an array of their places.
+
+    Where NumPy gives a view, a change in place of one array changes the other: it is refused from here on.
+    """
+    here = np.arange(value.size).reshape(value.shape)
+    places = np.asarray(move(here))
+    at = value.at
     if value.size > 1 and not _in_order(places, value.size):
-        return type(value)(value.tape, value.tape.gather(value.at, places.reshape(-1)), places.shape)
-    return type(value)(value.tape, value.at, places.shape)
+        at = value.tape.gather(at, places.reshape(-1))
+    new = type(value)(value.tape, at, places.shape)
+    if np.may_share_memory(here, places):
+        value.has_views = new.has_views = True
+    return new
 
 
 def _in_order(places: NDArray[np.intp], size: int) -> bool:
     return places.size == size and bool((places.reshape(-1) == np.arange(size)).all())
 
 
-def view(value: Tracer, move: Move) -> Tracer:
-    """As `moved`; a change in place of the old or of the new array would change both, and is refused from here on."""
-    new = moved(value, move)
-    value.has_views = new.has_views = True
-    return new
-
-
 def _mover(function: Any) -> Callable[..., Any]:
     def move(value: Any, *args: Any, **options: Any) -> Any:
         if isinstance(value, Tracer):
-            return view(value, lambda places: function(places, *args, **options))
+            return moved(value, lambda places: function(places, *args, **options))
         return value.moved(lambda places: function(places, *args, **options))  # a complex one
 
     return move
 
 
-for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "delete", "expand_dims", "flip", "fliplr", "flipud",
-              "moveaxis", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis", "rot90", "squeeze", "swapaxes",
-              "take", "tile", "transpose"):
+FUNCTIONS[np.ndarray.flatten] = _mover(np.ndarray.flatten)
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "delete", "expand_dims", "flip",
+              "fliplr", "flipud", "moveaxis", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis",
+              "rot90", "squeeze", "swapaxes", "take", "tile", "transpose"):
     FUNCTIONS[getattr(np, _name)] = _mover(getattr(np, _name))
 
 
@@ -66,11 +67,11 @@ def item(value: Tracer, key: Any) -> Tracer:
     if _is_traced(key):
         raise value.tape.refuse("a choice of values by a mask or an index that depends on a parameter",
                                 "use np.where(mask, ..., ...)")
-    return view(value, lambda places: places[key])
+    return moved(value, lambda places: places[key])
 
 
 def _is_traced(key: Any) -> bool:
-    return isinstance(key, Tracer) or (isinstance(key, tuple) and any(isinstance(part, Tracer) for part in key))
+    return any(isinstance(part, Tracer) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def with_item(old: Tracer, key: Any, value: Any) -> Tracer:
@@ -79,12 +80,14 @@ def with_item(old: Tracer, key: Any, value: Any) -> Tracer:
     if isinstance(key, Mask) and key.shape == old.shape and np.ndim(value) == 0:
         return apply("select", key, value, old)
     if _is_traced(key):
-        raise tape.refuse("an assignment to places that depend on a parameter", "use np.where(mask, ..., ...)")
+        raise tape.refuse("an assignment to places that depend on a parameter",
+                          "use np.where(mask, ..., ...)")
     places = np.arange(old.size).reshape(old.shape)[key]
     chosen = np.zeros(old.size, bool)
     chosen[places] = True
     source = np.zeros(old.size, np.intp)
     source[places] = np.arange(places.size).reshape(np.shape(places))
+    new: Any
     if not isinstance(value, Tracer):
         value = real(tape, value)
         new = value if type(value) is float else np.broadcast_to(value, places.shape).reshape(-1)[source]
@@ -111,7 +114,8 @@ def joined(join: Callable[..., Any], parts: Sequence[Any]) -> Any:
     owner = join([np.full(part.shape, k) for k, part in enumerate(plain)])
     places = join([np.arange(part.size).reshape(part.shape) for part in plain]).reshape(-1)
     flat = owner.reshape(-1)
-    result: Any = join([np.zeros(part.shape) if isinstance(part, Tracer) else part for part in plain]).reshape(-1)
+    untraced = [np.zeros(part.shape) if isinstance(part, Tracer) else part for part in plain]
+    result: Any = join(untraced).reshape(-1)
     for k, part in enumerate(plain):
         if isinstance(part, Tracer):
             at = part.at if part.size == 1 else tape.gather(part.at, np.where(flat == k, places, 0))
@@ -140,7 +144,12 @@ def append(array: Any, values: Any, axis: int | None = None) -> Any:
 FUNCTIONS[np.append] = append
 
 
-def folded(combine: Callable[[Any, Any], Any], value: Tracer, axis: Any = None, keepdims: bool = False) -> Any:
+def _at(value: Tracer, places: NDArray[np.intp]) -> Tracer:
+    return moved(value, lambda _: places)
+
+
+def folded(combine: Callable[[Any, Any], Any], value: Tracer, axis: Any = None,
+           keepdims: bool = False) -> Any:
     """Values along axes combined, from the first one on."""
     if axis is None:
         axes = tuple(range(value.ndim))
@@ -148,14 +157,14 @@ def folded(combine: Callable[[Any, Any], Any], value: Tracer, axis: Any = None, 
         axes = tuple(sorted(k % value.ndim for k in (axis if isinstance(axis, tuple) else (axis,))))
     terms = prod(value.shape[k] for k in axes)
     if terms > MOST_TERMS:
-        raise value.tape.refuse(f"a sum, a product or an extremum of {terms} values that depend on a parameter",
+        raise value.tape.refuse(f"a sum, product or extremum of {terms} values that depend on a parameter",
                                 f"there may be {MOST_TERMS}, along an axis that is not that of the points")
     rest = [k for k in range(value.ndim) if k not in axes]
     shape = tuple(value.shape[k] for k in rest)
     rows = np.transpose(np.arange(value.size).reshape(value.shape), (*axes, *rest)).reshape(terms, *shape)
     result: Any = None
     for places in rows:
-        term = moved(value, lambda _, places=places: places)
+        term = _at(value, places)
         result = term if result is None else combine(result, term)
     if keepdims:
         kept = tuple(1 if k in axes else length for k, length in enumerate(value.shape))
@@ -163,22 +172,25 @@ def folded(combine: Callable[[Any, Any], Any], value: Tracer, axis: Any = None, 
     return result
 
 
-def _reduction(combine: Callable[[Any, Any], Any], name: str) -> Callable[..., Any]:
+def _reduction(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def reduce(value: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
                **options: Any) -> Any:
         if not isinstance(value, Tracer) or dtype is not None or out is not None or options:
-            raise NotTraceable(f"np.{name} with options or of complex values")
-        if isinstance(value, Mask) and name in ("sum", "prod"):
+            raise value.tape.refuse(f"np.{name} with options, or of complex values")
+        if name in ("any", "all"):
+            value = value if isinstance(value, Mask) else not_equal(value, 0.0)
+        elif isinstance(value, Mask):
             value = value.astype(float)
-        return folded(combine, value, axis, bool(keepdims) if keepdims is not np._NoValue else False)
+        return folded(combine, value, axis, keepdims is True)
 
     return reduce
 
 
-for _name, _operation in (("sum", "add"), ("prod", "mul"), ("max", "max"), ("min", "min")):
-    FUNCTIONS[getattr(np, _name)] = _reduction(partial(binary, _operation), _name)
-FUNCTIONS[np.any] = _reduction(np.logical_or, "any")
-FUNCTIONS[np.all] = _reduction(np.logical_and, "all")
+for _name, _combine in (("sum", partial(binary, "add")), ("prod", partial(binary, "mul")),
+                        ("max", partial(binary, "max")), ("amax", partial(binary, "max")),
+                        ("min", partial(binary, "min")), ("amin", partial(binary, "min")),
+                        ("any", np.logical_or), ("all", np.logical_and)):
+    FUNCTIONS[getattr(np, _name)] = _reduction(_name, _combine)
 
 
 def mean(value: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
@@ -190,22 +202,23 @@ def mean(value: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
 def diff(value: Tracer, n: int = 1, axis: int = -1) -> Any:
     """`np.diff`."""
     for _ in range(n):
-        end = value.shape[axis]
-        above = moved(value, lambda places: np.take(places, np.arange(1, end), axis))
-        value = above - moved(value, lambda places: np.take(places, np.arange(end - 1), axis))
+        places = np.moveaxis(np.arange(value.size).reshape(value.shape), axis, 0)
+        above, below = np.moveaxis(places[1:], 0, axis), np.moveaxis(places[:-1], 0, axis)
+        value = _at(value, above) - _at(value, below)
     return value
 
 
 def product(first: Any, second: Any) -> Any:
     """Inner products along a short axis: `np.dot` and `np.matmul` of arrays of one or two dimensions."""
-    one, two = np.ndim(first), np.ndim(second)
-    if not one or not two:
-        return first * second
-    if two == 1:
-        return FUNCTIONS[np.sum](first * second, -1)
-    if one > 2 or two > 2:
-        raise (first if isinstance(first, Tracer) else second).tape.refuse("a product of arrays of three dimensions")
-    return FUNCTIONS[np.sum](first[..., :, None] * second, -2)
+    tape = first.tape if hasattr(first, "tape") else second.tape
+    one, two = (part if hasattr(part, "tape") else np.asarray(part) for part in (first, second))
+    if not one.ndim or not two.ndim:
+        return one * two
+    if two.ndim == 1:
+        return FUNCTIONS[np.sum](one * two, -1)
+    if one.ndim > 2 or two.ndim > 2:
+        raise tape.refuse("a product of arrays of three dimensions")
+    return FUNCTIONS[np.sum](one[..., :, None] * two, -2)
 
 
 def outer(first: Any, second: Any) -> Any:
@@ -213,67 +226,4 @@ def outer(first: Any, second: Any) -> Any:
     return np.ravel(first)[:, None] * np.ravel(second)
 
 
-FUNCTIONS[np.mean], FUNCTIONS[np.diff], FUNCTIONS[np.outer] = mean, diff, outer
-FUNCTIONS[np.dot] = product
-
-
-def lowered(tape: Tape, result: int, points: int) -> tuple[list[Node], list[NDArray[np.float64]]]:
-    """The nodes and columns of a result over `points` points, without gathers.
-
-    From the result back, each node learns through which maps its values are wanted; each of these is a node of its own.
-    """
-    wanted: list[dict[int, NDArray[np.intp] | None]] = [{} for _ in range(result + 1)]
-    wanted[result][0] = None
-    composed: dict[tuple[int, int], NDArray[np.intp]] = {}
-    for at in range(result, -1, -1):
-        name, operands, number = tape.nodes[at]
-        for key, places in list(wanted[at].items()):
-            if name == "gather":
-                inner = tape.maps[int(number)]
-                if places is not None and inner.size > 1:
-                    # Kept in `composed`, an array keeps its id.
-                    inner = composed.setdefault((id(inner), id(places)), inner[places])
-                key, places = id(inner), inner
-            for operand in operands:
-                wanted[operand][key] = places
-    return _written(tape, wanted, points)
-
-
-def _written(tape: Tape, wanted: list[dict[int, NDArray[np.intp] | None]],
-             points: int) -> tuple[list[Node], list[NDArray[np.float64]]]:
-    nodes: list[Node] = []
-    columns: list[NDArray[np.float64]] = []
-    found: dict[tuple[int, int], int] = {}
-    for at, uses in enumerate(wanted):
-        name, operands, number = tape.nodes[at]
-        for key, places in uses.items():
-            if name == "gather":
-                inner = tape.maps[int(number)]
-                found[at, key] = _gathered(found, operands[0], inner, places)
-                continue
-            if name == "column":
-                values = tape.columns[int(number)]
-                if places is not None:
-                    values = values[places if values.size > 1 else np.zeros_like(places)]
-                if values.size == 1 and points != 1:
-                    name, number = "const", float(values[0])
-                else:
-                    columns.append(values)
-                    number = float(len(columns) - 1)
-            found[at, key] = len(nodes)
-            nodes.append((name, tuple(found[operand, key] for operand in operands), number))
-            if name == "column" and at + 1 < len(wanted):
-                name = "column"
-        if len(nodes) > MOST_NODES:
-            raise tape.refuse(f"it takes more than {MOST_NODES} operations")
-    return nodes, columns
-
-
-def _gathered(found: dict[tuple[int, int], int], operand: int, inner: NDArray[np.intp],
-              places: NDArray[np.intp] | None) -> int:
-    raise NotImplementedError
-
-
-def shape_of(value: Any) -> Shape:
-    """`np.shape`."""
-    return tuple(value.shape)
+FUNCTIONS[np.mean], FUNCTIONS[np.diff], FUNCTIONS[np.outer], FUNCTIONS[np.dot] = mean, diff, outer, product

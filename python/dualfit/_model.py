@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._batch import Batch, stacked
-from ._data import independent, real, samples, x_columns
+from ._data import independent, one_sigma, real, samples, x_columns
 from ._fit import Fit
 from ._prepare import Prepared, over_columns, parameter_names, prepared
 from ._settings import Options, begin, told
@@ -25,8 +26,8 @@ class Model:
     Parameters
     ----------
     f : callable, str or Model
-        ``f(x, a, b, ...)``, whose signature names the parameters and whose defaults are starts; or a formula as
-        ``"a*exp(-b*x) + c"``.
+        ``f(x, a, b, ...)``, whose signature names the parameters and whose defaults are starts, or options where they are
+        no numbers (``kind="linear"``, ``log=False``); or a formula as ``"a*exp(-b*x) + c"``.
     names : sequence of str, optional
         Names of the parameters, where the signature does not say them: ``f(x, *p)``.
     prefix : str
@@ -52,20 +53,21 @@ class Model:
                  variables: Sequence[str] = ("x",)) -> None:
         self._library, self._f, self._defaults = None, None, None
         self._variables: list[str] | None = None
+        self._recipe: tuple[Any, ...] | None = None
+        if isinstance(f, str):
+            f = Model._of("expression", f, list(variables))
         if isinstance(f, Model):
+            if prefix and f._library is not None:
+                f = Model._of("prefixed", f, prefix)
             self._library, self._f, self._defaults = f._library, f._f, f._defaults
-            self._variables, given = f._variables, f._names
-        elif isinstance(f, str):
-            self._library = _core.LibraryModel.expression(f, list(variables))
-            given = None
+            self._variables, given, self._recipe = f._variables, f._names, f._recipe
         else:
+            if not callable(f):
+                raise TypeError(f"a model is a function, a formula as text or a Model, not {type(f).__name__}")
             self._f = f
             found = parameter_names(f)
             given, self._defaults = found if found is not None else (None, None)
         if self._library is not None:
-            if prefix:
-                self._library = self._library.prefixed(prefix)
-            self._variables = self._library.variables
             self._names: list[str] | None = self._library.parameters
         else:
             given = given if names is None else list(names)
@@ -74,11 +76,30 @@ class Model:
                 raise ValueError(f"{len(names)} names for a function of {len(self._defaults)} parameters")
 
     @classmethod
-    def _of(cls, library: _core.LibraryModel) -> Self:
+    def _of(cls, *recipe: Any) -> Self:
+        """The model of a method of the core's models, its name, and what it is called with; the recipe is what is pickled."""
         model = cls.__new__(cls)
-        model._library, model._f, model._defaults = library, None, None
-        model._variables, model._names = library.variables, library.parameters
+        model._recipe, model._f, model._defaults = recipe, None, None
+        model._cook()
         return model
+
+    def _cook(self) -> None:
+        assert self._recipe is not None
+        method, *given = self._recipe
+        if any(isinstance(part, Model) and part._library is None for part in given):
+            raise TypeError("a function is put together with functions: write the sum as one function, or this model as "
+                            "a formula, Model(\"a*exp(-b*x)\")")
+        parts = [part._library if isinstance(part, Model) else part for part in given]
+        library: _core.LibraryModel = getattr(_core.LibraryModel, method)(*parts)
+        self._library, self._variables, self._names = library, library.variables, library.parameters
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_library": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._recipe is not None:
+            self._cook()
 
     @property
     def parameters(self) -> list[str]:
@@ -151,7 +172,7 @@ class Model:
         """
         known: dict[str, Any] = {"y": samples(y)}
         if sigma is not None:
-            known["sigma"] = float(sigma) if np.ndim(sigma) == 0 else real(sigma)
+            known["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else real(sigma)
             known["absolute"] = absolute_sigma
         if x_sigma is not None:
             if sigma is not None and np.ndim(sigma) == 0:
@@ -209,7 +230,7 @@ class Model:
     def over_columns(self, columns: int, p0: Any = None) -> Prepared:
         """The model over raw columns of x, as files and parts have them."""
         if self._library is not None:
-            return Prepared(None, self._library.model(), [], ())
+            return Prepared(None, self._library.model(), [], (), over_x=True)
         assert self._f is not None
         return over_columns(self._f, columns, self._count(p0), self._names)
 
@@ -231,13 +252,13 @@ class Model:
     def _prepared(self, x: Any, p0: Any, shape: tuple[int, ...], by_column: bool = False) -> Prepared:
         """The model over the points `x`."""
         if self._library is not None:
-            return Prepared(None, self._library.model(), x_columns(x, self._variables), shape)
+            return Prepared(None, self._library.model(), x_columns(x, self._variables), shape, over_x=True)
         assert self._f is not None
         if by_column:
             columns = x_columns(x)
             ready = over_columns(self._f, len(columns), self._count(p0), self._names)
             return Prepared(self._f, ready.model, columns, shape, over_x=True)
-        return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names, stacklevel=4)
+        return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
 
     def _somewhere(self, p0: Any) -> NDArray[np.float64]:
         """Parameters at which the function may be called: those of the start, and ones."""
@@ -255,25 +276,19 @@ class Model:
 
     def of(self, inner: Model) -> Model:
         """This model of the library with the value of `inner` in the place of its variable."""
-        return Model._of(self._as_library().of(inner._as_library()))
+        return Model._of("of", self, inner)
 
     def prefixed(self, prefix: str) -> Model:
         """The same model with `prefix` before all names of its parameters."""
         return Model(self, prefix=prefix)
 
-    def _as_library(self) -> _core.LibraryModel:
-        if self._library is None:
-            raise TypeError("a function is put together with functions: write the sum as one function, or this model as "
-                            "a formula, Model(\"a*exp(-b*x)\")")
-        return self._library
-
     def _joined(self, other: Any, sign: str, swapped: bool = False) -> Model:
         if isinstance(other, Model) and self._library is None and other._library is None:
             return _function_of_two(self, other, sign)
-        mine = self._as_library()
-        theirs = other._as_library() if isinstance(other, Model) else float(other)
+        if not isinstance(other, (Model, Real)):
+            return NotImplemented
         operation = f"__r{sign}__" if swapped else f"__{sign}__"
-        return Model._of(getattr(mine, operation)(theirs))
+        return Model._of(operation, self, other if isinstance(other, Model) else float(other))
 
     def __add__(self, other: Model | float) -> Model:
         return self._joined(other, "add")
@@ -298,6 +313,9 @@ class Model:
 
     def __rtruediv__(self, other: float) -> Model:
         return self._joined(other, "truediv", swapped=True)
+
+    def __neg__(self) -> Model:
+        return Model._of("__neg__", self)
 
     def __repr__(self) -> str:
         if self._library is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import real, samples, x_columns
+from ._data import one_sigma, real, samples, x_columns
 from ._fit import Fit
 from ._model import Model
 from ._settings import Options, begin, told
@@ -64,7 +64,7 @@ class Part:
             given = x_columns(x, model._variables)
             self._points: dict[str, Any] = {"columns": given, "y": samples(y), "omit": nan_policy == "omit"}
             if sigma is not None:
-                self._points["sigma"] = real(sigma) if hasattr(sigma, "__len__") else float(sigma)
+                self._points["sigma"] = real(sigma) if hasattr(sigma, "__len__") else one_sigma(sigma)
                 self._points["absolute"] = absolute_sigma
             count = len(given)
         ready = model.over_columns(count, p0)

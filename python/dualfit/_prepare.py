@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import x_columns
+from ._data import joined_points, x_columns
 from ._trace import NotTraceable, Recording, record, record_columns
 
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Points at which a recording is held against the function itself.
 _CHECKED_POINTS = 8
 #: Relative difference that rounding may make between the function and its recording. Terms that cancel
@@ -92,9 +95,26 @@ class Called:
         return np.ascontiguousarray(np.asarray(self.jac(x, *p), dtype=np.float64).reshape(points, self.params))
 
 
+def numbers(values: Any) -> NDArray[np.float64]:
+    """What a model returned, as doubles.
+
+    Raises
+    ------
+    TypeError
+        For None and for complex numbers.
+    """
+    if values is None:
+        raise TypeError("the model returned None; it must return one number per point")
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError("the model returned complex numbers; return np.abs(z), or np.concatenate([z.real, z.imag]) with y "
+                        "likewise")
+    return np.asarray(array, dtype=np.float64)
+
+
 def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Values of a model, one per point."""
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers(values)
     if array.shape != shape:
         array = np.broadcast_to(array, shape)
     return np.ascontiguousarray(array).reshape(-1)
@@ -114,19 +134,28 @@ class Prepared:
         self.f, self.model, self.columns, self.shape = f, model, columns, shape
         self.called, self.key, self.reason, self.over_x = called, key, reason, over_x
 
-    def columns_at(self, x: Any, params: int) -> list[NDArray[Any]] | None:
-        """The columns of other points, or None where the function there is another program."""
+    def columns_at(self, x: Any, params: int, data_x: Any) -> list[NDArray[Any]] | None:
+        """The columns of other points than those of the data, or None where the function there is another program."""
         if self.called is not None:
             first = np.asarray(self.called.f(x, *np.ones(params)))
             return [self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])]
-        if self.f is None or self.over_x:
+        if self.over_x or self.key is None:
             return x_columns(x)
+        found = self._columns_of(x, params)
+        if found is None and len(self.shape) == 1:
+            # What is constant, or the same, at these few points is no column; beside the data's points it is.
+            both = joined_points(data_x, x)
+            found = None if both is None else self._columns_of(both, params)
+            found = None if found is None else [column[self.shape[0]:] for column in found]
+        return found
+
+    def _columns_of(self, x: Any, params: int) -> list[NDArray[Any]] | None:
+        assert self.f is not None
         try:
             recording = record(self.f, x, params, None)
         except NotTraceable:
             return None
-        same = recording_key(recording) == self.key
-        return columns_of(recording) if same else None
+        return columns_of(recording) if recording_key(recording) == self.key else None
 
 
 def recording_key(recording: Recording) -> Any:
@@ -143,7 +172,7 @@ def columns_of(recording: Recording) -> list[NDArray[Any]]:
 
 def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None,
              at: NDArray[np.float64], names: list[str] | None = None,
-             jac: Callable[..., Any] | None = None, stacklevel: int = 3) -> Prepared:
+             jac: Callable[..., Any] | None = None) -> Prepared:
     """`f` over the points `x`, ready for fits.
 
     Parameters
@@ -162,8 +191,6 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
         Names of the parameters.
     jac : callable, optional
         ``jac(x, *params)``, rows of partials per point, for an `f` that cannot be recorded.
-    stacklevel : int
-        Of the warning that `f` cannot be recorded.
     """
     reason = "its partials are given"
     if jac is None:
@@ -174,17 +201,17 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
             return _recorded(f, x, recording, at, names)
         except NotTraceable as error:
             reason = str(error)
-    made = np.asarray(f(x, *at), dtype=np.float64)
-    if shape is None or not made.shape:
-        shape = shape if shape else made.shape
-    if shape is not None and made.shape != shape:
-        shape = np.broadcast_shapes(made.shape, shape)
+    made = numbers(f(x, *at))
+    if not shape:
+        shape = made.shape
+    elif made.shape != shape and made.size != 1:
+        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {shape}: the model must "
+                         f"return one number per point")
     if jac is None:
         warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
-                      stacklevel + 1)
+                      _level_of_caller())
     called = Called(f, jac, params)
     model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
-    assert shape is not None
     columns: list[NDArray[Any]] = [called.column(x, shape)]
     called.known(at, made)
     return Prepared(f, model, columns, shape, called=called, reason=reason)
@@ -203,6 +230,11 @@ def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[n
     return Prepared(f, model, columns, recording.shape, key=key)
 
 
+def few_places(points: int) -> NDArray[np.intp]:
+    """A few of the points, from the first to the last."""
+    return np.unique(np.linspace(0, points - 1, min(points, _CHECKED_POINTS)).astype(np.intp))
+
+
 def _check(f: Callable[..., Any], x: Any, recording: Recording, columns: list[NDArray[Any]],
            model: _core.Model, at: NDArray[np.float64]) -> None:
     """Holds a recording against the function itself, at a few points of its x and away from special parameters.
@@ -216,26 +248,25 @@ def _check(f: Callable[..., Any], x: Any, recording: Recording, columns: list[ND
         Where they differ: the function has state or randomness, or does what a recording cannot show.
     """
     p = at * (1.0 + 1e-3 * np.arange(1, at.size + 1)) if at.all() else at + 1e-3
-    points = columns[0].size
-    places = np.unique(np.linspace(0, points - 1, min(points, _CHECKED_POINTS)).astype(np.intp))
+    places = few_places(columns[0].size)
     expected = model.evaluate([np.ascontiguousarray(column[places]) for column in columns], p)
     few = isinstance(x, np.ndarray) and len(recording.shape) == 1 and x.shape[-1:] == recording.shape
     with np.errstate(all="ignore"):
         if few:
             try:
-                if _close(np.asarray(f(x[..., places], *p), dtype=np.float64), expected):
+                if is_close(numbers(f(x[..., places], *p)), expected):
                     return
             except (KeyboardInterrupt, SystemExit):
                 raise
             except Exception:  # It may need all points; what is wrong with it shows below.
                 pass
-        if _close(flat(f(x, *p), recording.shape)[places], expected):
+        if is_close(flat(f(x, *p), recording.shape)[places], expected):
             return
     raise NotTraceable("its values differ from what was recorded of it: it has state, randomness, or changes arrays "
                        "in ways that cannot be recorded; compute what is random once, outside the function")
 
 
-def _close(values: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
+def is_close(values: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
     """Whether they are the same to rounding."""
     values = np.broadcast_to(values, expected.shape) if values.shape != expected.shape else values
     same = (values == expected) | (np.isnan(values) & np.isnan(expected))
@@ -247,7 +278,10 @@ def _close(values: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
 
 
 def parameter_names(f: Callable[..., Any]) -> tuple[list[str], list[float | None]] | None:
-    """Names of the parameters of ``f(x, a, b, ...)`` and their defaults, or None where its signature does not say."""
+    """Names of the parameters of ``f(x, a, b, ...)`` and their defaults, or None where its signature does not say.
+
+    Arguments behind them whose defaults are no numbers are options of the function, and stay as they are.
+    """
     try:
         signature = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -255,11 +289,24 @@ def parameter_names(f: Callable[..., Any]) -> tuple[list[str], list[float | None
     if any(p.kind is p.VAR_POSITIONAL for p in signature):
         return None
     plain = [p for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
+    options = [not (p.default is p.empty or _is_number(p.default)) for p in plain]
+    count = options.index(True) if any(options) else len(plain)
+    if not all(options[count:]):
+        late = plain[count + options[count:].index(False)]
+        raise ValueError(f"the parameter {late.name} stands behind {plain[count]}, which is an option; put options last")
+    return [p.name for p in plain[:count]], [None if p.default is p.empty else float(p.default) for p in plain[:count]]
 
-    def default(p: inspect.Parameter) -> float | None:
-        return float(p.default) if isinstance(p.default, (int, float)) else None
 
-    return [p.name for p in plain], [default(p) for p in plain]
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _level_of_caller() -> int:
+    """How many calls above that of `warnings.warn` the caller of this package is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def reshaped(values: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:

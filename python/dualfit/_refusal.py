@@ -6,6 +6,7 @@ import linecache
 import os
 import traceback
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,8 @@ class NotTraceable(TypeError):
         self.what, self.remedy, self.place = what, remedy, place
 
     def __str__(self) -> str:
-        return (self.place + ": " if self.place else "") + self.what + ("; " + self.remedy if self.remedy else "")
+        start, end = self.place + ": " if self.place else "", "; " + self.remedy if self.remedy else ""
+        return start + self.what + end
 
 
 def _is_the_users(filename: str) -> bool:
@@ -50,7 +52,19 @@ def place_of(trace: TracebackType | None) -> str:
     for frame, line in traceback.walk_tb(trace):
         filename = frame.f_code.co_filename
         if _is_the_users(filename):
-            text = linecache.getline(filename, line, frame.f_globals).strip()
-            name = filename if filename.startswith("<") else os.path.basename(filename)
-            place = f"{name}, line {line}" + (f" (`{text}`)" if text else "")
+            place = _place(filename, line, linecache.getline(filename, line, frame.f_globals))
     return place
+
+
+def definition_of(function: Any) -> str:
+    """The first line of a function."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    return _place(code.co_filename, code.co_firstlineno,
+                  linecache.getline(code.co_filename, code.co_firstlineno))
+
+
+def _place(filename: str, line: int, text: str) -> str:
+    name = filename if filename.startswith("<") else os.path.basename(filename)
+    return f"{name}, line {line}" + (f" (`{text.strip()}`)" if text.strip() else "")

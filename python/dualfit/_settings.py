@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import index
 from typing import Any, TypedDict
 
 import numpy as np
 
+from ._core import FitError
 from ._progress import watcher
+from ._tape import Node
 from ._trace import record
 
 
@@ -82,22 +85,24 @@ class Options(TypedDict, total=False):
     callback: Callable[[dict[str, Any]], Any]
 
 
-_AS_IT_IS = frozenset({"poisson", "ftol", "xtol", "gtol", "etol", "max_evaluations", "max_seconds", "initial_radius",
-                       "clamp_start", "allow_underdetermined", "precision"})
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "poisson": bool, "clamp_start": bool, "allow_underdetermined": bool, "precision": str, "max_evaluations": index,
+    **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
 
 
 def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a model whose parameters have these names, for the core.
+    """The options of a model whose parameters have these names, for the core; None is as if nothing were said.
 
     Raises
     ------
     TypeError
         For an option that there is not.
     """
+    options = {name: value for name, value in options.items() if value is not None}
     settings: dict[str, Any] = {"backend": "auto"}
     for name, value in options.items():
-        if name in _AS_IT_IS:
-            settings[name] = value
+        if name in _PLAIN:
+            settings[name] = _plain(name, value)
         elif name == "bounds":
             settings["bounds"] = bounded(names, value)
         elif name == "fixed":
@@ -119,6 +124,16 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def _plain(name: str, value: Any) -> Any:
+    try:
+        plain = _PLAIN[name](value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}; give a {'whole ' if name == 'max_evaluations' else ''}number") from None
+    if name == "max_evaluations" and plain < 1:
+        raise FitError(f"{name} is {plain}; it must be at least 1")
+    return plain
+
+
 def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
     """Bounds by name, or as SciPy has them, as (name, lower, upper)."""
     if bounds is None:
@@ -135,14 +150,24 @@ def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
 def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
     if isinstance(loss, str):
         return loss, scale
+    if not callable(loss):
+        raise TypeError(f"the loss is {loss!r}; give a name, or a function of u = residual/scale")
+    return recorded_loss(loss), scale
+
+
+def recorded_loss(loss: Callable[[Any], Any]) -> list[Node]:
+    """The operations of a loss, which has the residual where a model has its parameter, and no points."""
     recording = record(lambda _, u: loss(u), np.zeros(1), 1, None)
-    # The formula has the residual where a model has its parameter.
-    return recording.nodes, scale
+    numbers = [float(column[0]) for column in recording.columns]
+    return [("const", (), numbers[int(node[2])]) if node[0] == "column" else node for node in recording.nodes]
 
 
 def _backend(name: str) -> tuple[str, list[int] | None]:
     kind, _, numbers = name.partition(":")
-    return kind, [int(number) for number in numbers.split(",")] if numbers else None
+    try:
+        return kind, [int(number) for number in numbers.split(",")] if numbers else None
+    except ValueError:
+        raise ValueError(f"there is no backend {name!r}; devices have numbers, as in \"cuda:0\" or \"cuda:0,1\"") from None
 
 
 def begin(p0: Any, names: list[str], defaults: list[float | None] | None, options: Mapping[str, Any]) -> Any:
@@ -150,10 +175,9 @@ def begin(p0: Any, names: list[str], defaults: list[float | None] | None, option
 
     A tied parameter has no start; the default that it may have in the signature is no request.
     """
-    if isinstance(p0, Mapping):
-        return [(name, float(value)) for name, value in p0.items()]
-    if p0 is not None:
+    if p0 is not None and not isinstance(p0, Mapping):
         return np.atleast_1d(np.asarray(p0, dtype=np.float64)).reshape(-1)
-    tied = options.get("ties", ())
-    given = [(name, value) for name, value in zip(names, defaults or []) if value is not None and name not in tied]
-    return given or None
+    tied, said = options.get("ties") or (), p0 or {}
+    given = [(name, value) for name, value in zip(names, defaults or [])
+             if value is not None and name not in tied and name not in said]
+    return given + [(name, float(value)) for name, value in said.items()] or None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._data import one_sigma
 from ._fit import Fit
 from ._model import Model
 from ._settings import Options, begin, told
@@ -29,7 +30,7 @@ def files_of(paths: Path | Sequence[Path], x: Any, y: Any, sigma: Any, absolute_
     if checkpoint is not None:
         files["checkpoint"] = os.fspath(checkpoint)
     if isinstance(sigma, float):
-        files["sigma"] = sigma
+        files["sigma"] = one_sigma(sigma)
     variables = [x] if isinstance(x, (str, int)) else list(x) if x is not None else []
     if (x is None) != (y is None):
         raise ValueError("name the columns of x and that of y, or neither of them")

@@ -1,9 +1,9 @@
 """The tape: operations in the order in which a function carried them out, and the arrays that they met.
 
-A node belongs to a *space* of values: as many as its tracer has elements, in C order, or one that holds for all of
-them. Within a space every operation is point by point. Between spaces there is one operation, "gather", whose number
-says which of `maps` it uses: value i of the new space is value maps[k][i] of the old one. `_layout.lowered` turns a
-tape with gathers into one over the points of the result.
+A node belongs to a *space* of values: as many as its tracer has elements, in C order, or one that holds for
+all of them. Within a space every operation is point by point. Between spaces there is one operation,
+"gather", whose number says which of `maps` it uses: value i of the new space is value maps[k][i] of the old
+one. `_lowering` turns a tape with gathers into one over the points of the result.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ._refusal import NotTraceable
 Node = tuple[str, tuple[int, ...], float]
 
 FLOAT64 = np.dtype(np.float64)
-#: Values up to which a column is a copy of the array that was met, so that nothing done to that array later changes
-#: it: 128 KiB, which are copied in microseconds. Longer ones are referred to and watched by samples.
+#: Values up to which a column is a copy of the array that was met, so that nothing done to that array later
+#: changes it: 128 KiB, which are copied in microseconds. Longer ones are referred to and watched by samples.
 COPIED = 1 << 14
 #: Nodes beyond which a recording is given up: an array of separate values makes a node for each of them.
 MOST_NODES = 20_000
@@ -30,8 +30,8 @@ class _Closed(list[Node]):
     """The nodes of a recording that is over."""
 
     def append(self, node: Node) -> None:
-        raise NotTraceable("a value of an earlier recording is used, which was kept from one call to the next",
-                           "keep nothing that depends on a parameter between calls")
+        raise NotTraceable("a value of an earlier recording is used",
+                           "keep nothing that depends on a parameter from one call to the next")
 
 
 class _Watched:
@@ -39,7 +39,8 @@ class _Watched:
 
     __slots__ = ("array", "flat", "at", "key", "sample", "is_copy")
 
-    def __init__(self, array: NDArray[Any], flat: NDArray[np.float64], at: int, key: Any, sample: bytes) -> None:
+    def __init__(self, array: NDArray[Any], flat: NDArray[np.float64], at: int, key: Any,
+                 sample: bytes) -> None:
         self.array, self.flat, self.at, self.key, self.sample = array, flat, at, key, sample
         self.is_copy = not np.may_share_memory(array, flat)
 
@@ -84,8 +85,7 @@ class Tape:
         nodes = self.nodes
         at = len(nodes)
         if at > MOST_NODES:
-            raise self.refuse(f"it takes more than {MOST_NODES} operations, one for each value of an array or a list",
-                              "compute with whole arrays")
+            raise self.refuse(f"it takes more than {MOST_NODES} operations", "compute with whole arrays")
         nodes.append((name, operands, number))
         return at
 
@@ -95,7 +95,7 @@ class Tape:
         return self.add("gather", (at,), float(len(self.maps) - 1))
 
     def column(self, array: NDArray[Any]) -> int:
-        """The node of an array's values, one of booleans, whole or real numbers; equal arrays are one column."""
+        """The node of an array of booleans, whole or real numbers; equal arrays are one column."""
         size = array.size
         if self._saved and array.dtype.kind == "f" and bool(np.isnan(array).any()):
             raise self.refuse("an array that was changed in place is used under another name",
@@ -134,17 +134,19 @@ class Tape:
         return at
 
     def _changed(self) -> NotTraceable:
-        return self.refuse("an array is changed in place after it was used", "write z = z * x instead of z *= x")
+        return self.refuse("an array is changed in place after it was used",
+                           "write z = z * x instead of z *= x")
 
     def overwrite(self, array: NDArray[Any]) -> None:
-        """Fills an array with NaN, whose new contents depend on parameters and are a tracer under its old name.
+        """Fills an array with NaN: its new contents are traced, under the name that it had.
 
-        Whoever uses it by another name finds the NaN. `close` puts its contents back.
+        Whoever uses it by another name finds the NaN. `restore` puts its contents back.
         """
         if any(np.may_share_memory(array, given) for given in self.given):
             raise self.refuse("the caller's x is changed in place", "write x = x + ... instead of x += ...")
-        self._saved.append((array, array.copy()))
+        contents = array.copy()
         array.fill(np.nan)
+        self._saved.append((array, contents))
 
     @property
     def has_overwritten(self) -> bool:

@@ -1,46 +1,32 @@
-"""`Tracer`: what a model function gets for a parameter, and what all that it computes from one is.
+"""`Tracer`: what a model function gets for a parameter, and what it computes from one.
 
-A tracer has the shape and the behaviour of the real array, or the number, that would be in its place; every operation
-adds a node to the tape. What needs the numbers themselves is refused. `Mask` is a tracer of truth values.
+Every operation adds a node to the tape. `Mask` is a tracer of truth values. What NumPy's functions are
+recorded as stands in tables, which other modules fill.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
 from math import prod
-from operator import getitem, setitem
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._refusal import NotTraceable
 from ._tape import FLOAT64, Tape
-
-Shape = tuple[int, ...]
-Handler = Callable[..., Any]
+from ._value import FUNCTIONS, Handler, Shape, Value
 
 #: What a ufunc of NumPy is recorded as: the name of an operation on one number, or a function of its inputs.
 UFUNCS: dict[np.ufunc, str | Handler] = {}
 #: The same for SciPy's, by their names in scipy.special, which is not imported for it.
 SPECIAL: dict[str, str | Handler] = {}
-#: What a function of NumPy is recorded as; `operator.getitem` and `setitem` are that of [].
-FUNCTIONS: dict[Any, Handler] = {}
 #: Operations on two numbers, one of which at least is complex.
 COMPLEX: dict[str, Handler] = {}
 
-#: Methods of arrays that are functions of NumPy with the array as first argument.
-_METHODS = {
-    name: getattr(np, name)
-    for name in ("all", "any", "clip", "conj", "conjugate", "dot", "max", "mean", "min", "prod", "repeat", "round",
-                 "squeeze", "sum", "swapaxes", "take")
-}
-_NUMBER_REMEDY = "use the functions of NumPy (np.exp instead of math.exp) and leave the value as it is"
 
-
-class Tracer:
-    """A number, or an array of them, that depends on parameters.
+class Tracer(Value):
+    """A real number, or an array of them, that depends on parameters.
 
     Parameters
     ----------
@@ -52,157 +38,10 @@ class Tracer:
         That of the array in its place.
     """
 
-    __slots__ = ("tape", "at", "shape", "has_views")
+    __slots__ = ()
 
-    __array_priority__ = 1e6
-    # More than a DataFrame's 4000, so that pandas leaves the operation to the tracer.
-    __pandas_priority__ = 10_000
-
-    def __init__(self, tape: Tape, at: int, shape: Shape) -> None:
-        self.tape, self.at, self.shape, self.has_views = tape, at, shape, False
-
-    # What an array says of itself.
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return FLOAT64
-
-    @property
-    def real(self) -> Tracer:
-        return self
-
-    @property
-    def imag(self) -> Any:
-        return np.zeros(self.shape)
-
-    @property
-    def T(self) -> Any:
-        return FUNCTIONS[np.transpose](self)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("object of type 'numpy.float64' has no len()")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return "<value that depends on a parameter" + (f", shape {self.shape}>" if self.shape else ">")
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
-    # What needs the numbers.
-
-    def __bool__(self) -> NoReturn:
-        raise self.tape.refuse("a branch on a value that depends on a parameter",
-                               "use np.where(condition, value where it holds, value elsewhere)")
-
-    def __float__(self) -> NoReturn:
-        raise self.tape.refuse("a value that depends on a parameter is made a plain number", _NUMBER_REMEDY)
-
-    def __complex__(self) -> NoReturn:
-        raise self.tape.refuse("a value that depends on a parameter is made a plain complex number",
-                               "multiply by 1j instead")
-
-    def __int__(self) -> NoReturn:
-        raise self.tape.refuse("a value that depends on a parameter is made a whole number",
-                               "a number of terms or an index cannot be fitted by derivatives; make it an argument "
-                               "that is not fitted")
-
-    __index__ = __int__
-
-    def __hash__(self) -> int:
-        raise self.tape.refuse("a value that depends on a parameter is looked up in a dictionary, a set or a cache",
-                               "take the cache from this function")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if self.shape:
-            raise self.tape.refuse("values that depend on a parameter are put into an array",
-                                   "use np.where instead of y[mask] = ..., sum() or np.stack instead of "
-                                   "np.array([...]), functions that take whole arrays instead of loops over them")
-        # A separate value may be an element of an array of objects, whose arithmetic is that of the elements.
-        array = np.empty((), object)
-        array[()] = self
-        return array
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("'numpy.float64' object is not iterable")
-        if self.shape[0] > 64:
-            raise self.tape.refuse("a loop over values that depend on a parameter", "compute with the whole array")
-        return iter([self[k] for k in range(self.shape[0])])
-
-    def __getattr__(self, name: str) -> Any:
-        function = _METHODS.get(name)
-        if function is not None:
-            return partial(FUNCTIONS[function] if function in FUNCTIONS else function, self)
-        if not name.startswith("__") and (hasattr(np.ndarray, name) or hasattr(np.float64, name)):
-            raise self.tape.refuse(f".{name} of a value that depends on a parameter")
-        raise AttributeError(f"a value that depends on a parameter has no attribute {name!r}")
-
-    # Shapes and copies.
-
-    def __getitem__(self, key: Any) -> Any:
-        return FUNCTIONS[getitem](self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.assign(FUNCTIONS[setitem](self, key, value))
-
-    def reshape(self, *shape: Any, **options: Any) -> Any:
-        return FUNCTIONS[np.reshape](self, shape[0] if len(shape) == 1 else shape, **options)
-
-    def transpose(self, *axes: Any) -> Any:
-        return FUNCTIONS[np.transpose](self, (axes[0] if len(axes) == 1 else axes) or None)
-
-    def ravel(self, order: str = "C") -> Any:
-        return FUNCTIONS[np.ravel](self, order)
-
-    def flatten(self, order: str = "C") -> Any:
-        return FUNCTIONS[np.ravel](self.copy(), order)
-
-    def copy(self, order: str = "C") -> Tracer:
-        return type(self)(self.tape, self.at, self.shape)
-
-    def item(self) -> Tracer:
-        if self.shape:
-            raise self.tape.refuse(".item() of an array that depends on a parameter")
-        return self.copy()
-
-    tolist = item
-
-    def astype(self, dtype: Any, **options: Any) -> Tracer:
-        wanted = np.dtype(dtype)
-        if wanted == np.bool_:
-            return not_equal(self, 0.0)
-        if wanted != self.dtype:
-            raise self.tape.refuse(f"a value that depends on a parameter is made {wanted}")
-        return self.copy()
-
-    def assign(self, new: Any) -> Tracer:
-        """Takes the values of `new`, as an array does that is changed in place."""
-        if self.has_views:
-            raise self.tape.refuse("an array is changed in place of which there are views",
-                                   "write y = y + ... instead of y += ...")
-        if type(new) is not type(self):
-            if type(new) is not Mask:
-                raise TypeError("the result of a change in place is of another type than the array")
-        if new.shape != self.shape:
-            raise ValueError(f"a result of shape {new.shape} in an array of shape {self.shape}")
-        self.at = new.at
-        return self
-
-    def _in_place(self, new: Any) -> Any:
-        # A number is not changed by +=, its name gets another; an array is, under all its names.
-        return self.assign(new) if self.shape else new
-
-    # Arithmetic.
+    # One that compares elements has no hash of its own: `Value` refuses it.
+    __hash__ = Value.__hash__
 
     def __neg__(self) -> Any:
         return unary("neg", self)
@@ -315,7 +154,8 @@ class Tracer:
 
     # NumPy's own functions.
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None,
+                        **options: Any) -> Any:
         if method != "__call__":
             raise self.tape.refuse(f"np.{ufunc.__name__}.{method} of values that depend on a parameter")
         if options:
@@ -327,21 +167,23 @@ class Tracer:
     def _check(self, ufunc: np.ufunc, options: dict[str, Any]) -> None:
         dtype = options.pop("dtype", None)
         if options.pop("where", True) is not True or (dtype is not None and np.dtype(dtype) != FLOAT64):
-            raise self.tape.refuse(f"np.{ufunc.__name__} with where= or dtype=", "use np.where(mask, ..., ...)")
+            raise self.tape.refuse(f"np.{ufunc.__name__} with where= or dtype=",
+                                   "use np.where(mask, ..., ...)")
         for name in options:
             if name not in ("casting", "order", "subok"):
                 raise self.tape.refuse(f"np.{ufunc.__name__} with {name}=")
 
     def _into(self, ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> Any:
         target = out[0]
-        if len(out) == 1 and isinstance(target, Tracer) and target.shape:
+        if len(out) == 1 and isinstance(target, Tracer) and any(hasattr(value, "tape") for value in inputs):
             return target.assign(recorded(self.tape, ufunc, inputs))
         if len(out) != 1 or inputs[0] is not target:
             raise self.tape.refuse(f"np.{ufunc.__name__} with out=", "use the result that it returns")
         # y += a * x of a real array y: Python binds y to what is returned.
         return overwritten(self.tape, target, recorded(self.tape, ufunc, inputs))
 
-    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...],
+                           options: dict[str, Any]) -> Any:
         do = FUNCTIONS.get(function)
         if do is None:
             raise self.tape.refuse(f"np.{function.__name__} of values that depend on a parameter")
@@ -400,6 +242,15 @@ class Mask(Tracer):
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
+    def __iand__(self, other: Any) -> Any:
+        return self._in_place(self & other)
+
+    def __ior__(self, other: Any) -> Any:
+        return self._in_place(self | other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return self._in_place(self ^ other)
+
 
 _TRACED = frozenset((Tracer, Mask))
 
@@ -408,19 +259,27 @@ def recorded(tape: Tape, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     """The value of a ufunc of inputs at least one of which is traced."""
     do = UFUNCS.get(ufunc)
     if do is None:
-        do = _special(ufunc)
+        do = SPECIAL.get(name_in_scipy(ufunc))
         if do is None:
             raise tape.refuse(f"the function {ufunc.__name__} of a value that depends on a parameter",
                               "no derivative of it is known here")
-    return unary(do, inputs[0]) if type(do) is str else do(*inputs)  # type: ignore[operator]
+    if type(do) is str:
+        return unary(do, inputs[0])
+    return do(*[_plain(value) for value in inputs])  # type: ignore[operator]
 
 
-def _special(ufunc: np.ufunc) -> str | Handler | None:
-    # Another library's ufunc may have the name of one of SciPy's: it must be that object.
+def _plain(value: Any) -> Any:
+    """A value that NumPy's operators take as they take arrays."""
+    is_plain = hasattr(value, "tape") or isinstance(value, (np.ndarray, np.generic, int, float, complex))
+    return value if is_plain else as_array(value)
+
+
+def name_in_scipy(ufunc: np.ufunc) -> str:
+    """The name of a ufunc of scipy.special; "" for another library's, which may have such a name as well."""
     for module in ("scipy.special", "scipy.special._ufuncs"):
         if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
-            return SPECIAL.get(ufunc.__name__)
-    return None
+            return str(ufunc.__name__)
+    return ""
 
 
 def overwritten(tape: Tape, target: Any, result: Any) -> Any:
@@ -439,8 +298,7 @@ def real(tape: Tape, value: Any) -> Any:
         return value
     if kind is int or kind is bool or isinstance(value, (np.floating, np.integer, np.bool_)):
         return float(value)
-    if kind is not np.ndarray:
-        value = _as_array(tape, value)
+    value = as_array(value)
     if value.dtype.kind not in "fiub":
         if value.dtype.kind == "O":
             raise tape.refuse("an array of separate objects beside a value that depends on a parameter",
@@ -449,15 +307,18 @@ def real(tape: Tape, value: Any) -> Any:
     return value if value.ndim else float(value)
 
 
-def _as_array(tape: Tape, value: Any) -> NDArray[Any]:
-    # A subclass of an array may mean something else by the same operation (a matrix, a quantity with a unit, a mask).
-    is_data = isinstance(value, (list, tuple, np.memmap)) or type(value).__module__.partition(".")[0] == "pandas"
-    if is_data:
+def as_array(value: Any) -> NDArray[Any]:
+    """An array, a list or a table as a plain array."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value  # type: ignore[no-any-return]
+    # A subclass of an array may mean something else by an operation: a matrix, a quantity with a unit.
+    if isinstance(value, (list, tuple, np.memmap)) or kind.__module__.partition(".")[0] == "pandas":
         return np.asarray(value)
-    if isinstance(value, (int, float)) or hasattr(type(value), "__float__") and not hasattr(type(value), "__array__"):
+    if hasattr(kind, "__float__") and not hasattr(kind, "__array__"):
         return np.asarray(float(value))
-    raise tape.refuse(f"a {type(value).__name__} beside a value that depends on a parameter",
-                      "use plain numbers and arrays of NumPy")
+    raise NotTraceable(f"a {kind.__name__} beside a value that depends on a parameter",
+                       "use plain numbers and arrays of NumPy")
 
 
 def is_complex(value: Any) -> bool:
@@ -486,9 +347,22 @@ def spread(value: Tracer, shape: Shape) -> int:
     return value.tape.gather(value.at, np.broadcast_to(places, shape).reshape(-1))
 
 
+def tape_of(*values: Any) -> Tape:
+    """The tape of the first value that has one."""
+    tape: Tape = next(value.tape for value in values if hasattr(value, "tape"))
+    return tape
+
+
+def lifted(tape: Tape, value: Any) -> tuple[Tape, int, Shape]:
+    """What makes a tracer of a value, traced or not."""
+    plain = value if type(value) in _TRACED else real(tape, value)
+    shape: Shape = () if type(plain) is float else plain.shape
+    return tape, _node(tape, plain, shape), shape
+
+
 def operands(values: tuple[Any, ...]) -> tuple[Tape, tuple[int, ...], Shape]:
     """Nodes of real operands, at least one of them traced, in the shape of them all."""
-    tape = next(value.tape for value in values if type(value) in _TRACED)
+    tape = tape_of(*values)
     plain = [value if type(value) in _TRACED else real(tape, value) for value in values]
     shape: Shape = ()
     for value in plain:
@@ -503,7 +377,8 @@ def _node(tape: Tape, value: Any, shape: Shape) -> int:
         return tape.add("const", (), value)
     if kind in _TRACED:
         if value.tape is not tape:
-            raise tape.refuse("a value of another recording is used", "keep nothing that depends on a parameter")
+            raise tape.refuse("a value of another recording is used",
+                              "keep nothing that depends on a parameter")
         return value.at if value.shape == shape else spread(value, shape)
     if value.shape != shape and value.size != 1:
         value = np.broadcast_to(value, shape)
@@ -516,10 +391,15 @@ def apply(name: str, *values: Any, kind: type[Tracer] = Tracer) -> Tracer:
     return kind(tape, tape.add(name, nodes), shape)
 
 
+def _fits(array: NDArray[Any], shape: Shape) -> bool:
+    """Whether an array is a column beside a tracer of a shape as it is."""
+    return array.dtype is FLOAT64 and (array.shape == shape or not shape) and bool(array.shape)
+
+
 def unary(name: str, value: Any, kind: type[Tracer] = Tracer, number: float = 0.0) -> Tracer:
     """An operation of the core on one value."""
     if type(value) is Mask and name != "not":
-        raise value.tape.refuse(f"a function ({name}) of truth values, which NumPy computes in half precision",
+        raise value.tape.refuse(f"{name} of truth values, which NumPy computes in half precision",
                                 "use np.where(condition, ..., ...)")
     tape = value.tape
     return kind(tape, tape.add(name, (value.at,), number), value.shape)
@@ -532,13 +412,19 @@ def binary(name: str, first: Any, second: Any, kind: type[Tracer] = Tracer) -> A
     if one is Tracer:
         tape = first.tape
         if two is Tracer:
-            if first.shape == second.shape and tape is second.tape:
-                return kind(tape, tape.add(name, (first.at, second.at)), first.shape)
+            shape, other = first.shape, second.shape
+            if (shape == other or not shape or not other) and tape is second.tape:
+                return kind(tape, tape.add(name, (first.at, second.at)), shape or other)
         elif two is float or two is int:
             return kind(tape, tape.add(name, (first.at, tape.add("const", (), float(second)))), first.shape)
-    elif two is Tracer and (one is float or one is int):
+        elif two is np.ndarray and _fits(second, first.shape):
+            return kind(tape, tape.add(name, (first.at, tape.column(second))), second.shape)
+    elif two is Tracer:
         tape = second.tape
-        return kind(tape, tape.add(name, (tape.add("const", (), float(first)), second.at)), second.shape)
+        if one is float or one is int:
+            return kind(tape, tape.add(name, (tape.add("const", (), float(first)), second.at)), second.shape)
+        if one is np.ndarray and _fits(first, second.shape):
+            return kind(tape, tape.add(name, (tape.column(first), second.at)), first.shape)
     if is_complex(first) or is_complex(second):
         do = COMPLEX.get(name)
         if do is None:
@@ -576,9 +462,9 @@ def not_equal(first: Any, second: Any) -> Any:
 
 def whole(exponent: Any) -> int | None:
     """A small whole exponent, of which products are a power."""
-    if isinstance(exponent, (int, float, np.integer, np.floating)) and abs(exponent) <= 64:
-        return int(exponent) if exponent == int(exponent) else None
-    return None
+    if not isinstance(exponent, (int, float, np.integer, np.floating)) or not abs(float(exponent)) <= 64.0:
+        return None
+    return int(exponent) if float(exponent).is_integer() else None
 
 
 def power(base: Any, exponent: Any) -> Any:

@@ -44,12 +44,12 @@ def by_name(name: str, prefix: str = "") -> Model:
     prefix : str
         What the names of its parameters begin with.
     """
-    return Model._of(_core.LibraryModel.by_name(name, prefix))
+    return Model._of("by_name", name, prefix)
 
 
 def parse(text: str) -> Model:
     """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""
-    return Model._of(_core.LibraryModel.parse(text))
+    return Model._of("parse", text)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,143 @@
+"""Whole calls of curve fitting in Python: dualfit, SciPy, lmfit and NLSQ, the same data, starts and tolerances of their own.
+
+python bench/compare.py [--points 1000 10000 100000 1000000] [--seconds 1.0]
+
+Prints a table in Markdown: the median and, in brackets, the fastest of calls that take turns, in milliseconds. A library
+that is not installed is left out. NLSQ gets its functions from jax.numpy and has compiled them before it is timed. A
+result that is not dualfit's to 1e-3 of an error bar is marked with !.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dualfit
+
+
+def decay(xp: Any) -> Callable[..., Any]:
+    return lambda x, a, b, c: a * xp.exp(-b * x) + c
+
+
+def peak(xp: Any) -> Callable[..., Any]:
+    return lambda x, height, center, width, slope, offset: (
+        height * xp.exp(-0.5 * ((x - center) / width) ** 2) + slope * x + offset)
+
+
+def two_peaks(xp: Any) -> Callable[..., Any]:
+    return lambda x, h0, c0, w0, h1, c1, w1, slope, offset: (
+        h0 * xp.exp(-0.5 * ((x - c0) / w0) ** 2) + h1 / (1 + ((x - c1) / w1) ** 2) + slope * x + offset)
+
+
+#: Name, function over NumPy or jax.numpy, truth, start.
+MODELS: list[tuple[str, Callable[[Any], Callable[..., Any]], list[float], list[float]]] = [
+    ("decay, 3 parameters", decay, [2.5, 1.3, 0.5], [1.0, 1.0, 1.0]),
+    ("peak on a line, 5", peak, [3.0, 4.0, 0.6, 0.1, 0.5], [2.0, 3.5, 1.0, 0.0, 0.0]),
+    ("two peaks on a line, 8", two_peaks, [3.0, 3.0, 0.4, 2.0, 6.0, 0.5, 0.05, 0.3],
+     [2.5, 2.8, 0.6, 1.5, 6.2, 0.7, 0.0, 0.0]),
+]
+
+Call = Callable[[], tuple[Any, Any]]
+#: Part of an error bar by which results of different tolerances may differ.
+_SAME = 1e-3
+
+
+def calls(model: Callable[[Any], Callable[..., Any]], x: Any, y: Any, start: list[float]) -> dict[str, Call]:
+    """A whole call of each library that is there: parameters and standard errors."""
+    f = model(np)
+    made: dict[str, Call] = {"dualfit": lambda: _errors(dualfit.curve_fit(f, x, y, start))}
+    if _there("scipy.optimize"):
+        from scipy.optimize import curve_fit
+
+        made["SciPy"] = lambda: _errors(curve_fit(f, x, y, start))
+    if _there("lmfit"):
+        import lmfit
+
+        reference = lmfit.Model(f)
+        names = reference.param_names
+
+        def by_lmfit() -> tuple[Any, Any]:
+            parameters = reference.make_params(**dict(zip(names, start)))
+            result = reference.fit(y, parameters, x=x)
+            return (np.array([result.params[n].value for n in names]),
+                    np.array([result.params[n].stderr or np.nan for n in names]))
+
+        made["lmfit"] = by_lmfit
+    if _there("nlsq"):
+        import jax.numpy as jnp
+        import nlsq
+
+        g, fitter = model(jnp), nlsq.CurveFit()
+        made["NLSQ"] = lambda: _errors(fitter.curve_fit(g, x, y, start))
+    return made
+
+
+def _there(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+def _errors(result: Any) -> tuple[Any, Any]:
+    popt, pcov = result[0], result[1]
+    return np.asarray(popt), np.sqrt(np.diag(np.asarray(pcov)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--points", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for each cell of the table")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+          + ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "lmfit", "nlsq", "jax") if _there(name)))
+    header: list[str] = []
+    for name, model, truth, start in MODELS:
+        for points in arguments.points:
+            rng = np.random.default_rng(points)
+            x = np.linspace(0.0, 10.0 if len(truth) > 3 else 4.0, points)
+            y = model(np)(x, *truth) + 0.05 * rng.normal(size=points)
+            made = calls(model, x, y, start)
+            if not header:
+                header = list(made)
+                print("| model | points | " + " | ".join(header) + " |")
+                print("|---|---|" + "---|" * len(header))
+            print(f"| {name} | {points:,} | " + " | ".join(_row(made, arguments.seconds)) + " |", flush=True)
+
+
+def _version(name: str) -> str:
+    return str(getattr(importlib.import_module(name), "__version__", "?"))
+
+
+def _row(made: dict[str, Call], seconds: float) -> list[str]:
+    """One cell for each library, from calls that take turns, so that all of them see the same machine."""
+    results = {name: call() for name, call in made.items()}
+    times: dict[str, list[float]] = {name: [] for name in made}
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < seconds * len(made) or len(next(iter(times.values()))) < 3:
+        for name, call in made.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(1e3 * (time.perf_counter() - start))
+    best, errors = results["dualfit"]
+    cells = []
+    for name, spent in times.items():
+        off = np.abs((results[name][0] - best) / errors).max()
+        mark = "" if off <= _SAME else " !"
+        cells.append(f"{statistics.median(spent):.3g} ({min(spent):.3g}){mark}")
+    return cells
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What is kept of a fit of a function: a program over x itself, which needs neither the function nor the data.
+
+The program of a fit is over columns that NumPy computed from x where no parameter had a part in them, so that it has values
+at the points of the data only.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._data import x_columns
+from ._prepare import few_places, is_close, over_columns
+from ._trace import NotTraceable
+
+if TYPE_CHECKING:
+    from ._fit import Fit
+
+
+def as_json(fit: Fit) -> str:
+    """The fit with its program over x; without a program where there is none over x."""
+    text, prepared = fit._core.to_json(), fit._prepared
+    if prepared is None or prepared.over_x or prepared.called is not None:
+        return text
+    found = over_x(fit)
+    return found[0] if found is not None else _with_model(text, None, 1)
+
+
+def state(fit: Fit) -> dict[str, Any]:
+    """What is pickled: with the function if it can be, with its program over x if not."""
+    text, prepared, kept, columns = fit._core.to_json(), fit._prepared, None, []
+    if prepared is not None:
+        f, columns, key, is_over_x = prepared.f, prepared.columns, prepared.key, prepared.over_x
+        if not _is_pickled(f):
+            f, found = None, over_x(fit) if prepared.called is None else None
+            if found is not None:
+                (text, columns), key, is_over_x = found, None, True
+        kept = f, columns, prepared.shape, key, is_over_x
+    # Without a program they are of no use.
+    points = {**fit._points, "columns": columns} if fit._points and prepared is not None and prepared.called is None else {}
+    return {"json": text, "kept": kept, "points": points, "x": fit.x, "y": fit.y, "variables": fit._variables}
+
+
+def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
+    """The fit as JSON, whose program's columns are those of x, and these; None where the function has no such program."""
+    prepared, text = fit._prepared, fit._core.to_json()
+    assert prepared is not None
+    if prepared.f is None:
+        return None
+    points = int(np.prod(prepared.shape))
+    try:
+        columns = x_columns(fit.x)
+        if any(column.size != points for column in columns):
+            return None
+        own = prepared.columns
+        if len(own) == len(columns) and all(map(np.array_equal, own, columns)):
+            return text, columns
+        model = over_columns(prepared.f, len(columns), fit.params.size, fit.names).model
+        assert model is not None
+        places = few_places(points)
+        few, values = [column[places] for column in columns], fit._core.predict([column[places] for column in own])
+        if not is_close(model.evaluate(few, fit.params), values):
+            return None
+        # A fit is what writes programs.
+        said = {"backend": "cpu", "max_evaluations": 1, "allow_underdetermined": True}
+        program = model.fit({"columns": few, "y": values}, fit.params, said).to_json()
+    except (NotTraceable, KeyError, TypeError, ValueError):
+        return None
+    return _with_model(text, json.loads(program)["model"], len(columns)), columns
+
+
+def _with_model(text: str, model: Any, variables: int) -> str:
+    return json.dumps({**json.loads(text), "model": model, "variables": variables}, separators=(",", ":"), ensure_ascii=False)
+
+
+def _is_pickled(f: Any) -> bool:
+    try:
+        pickle.dumps(f)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return f is not None
