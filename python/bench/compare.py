@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
 import platform
 import statistics
@@ -77,7 +78,11 @@ def calls(model: Callable[[Any], Callable[..., Any]], x: Any, y: Any, start: lis
         import nlsq
 
         g, fitter = model(jnp), nlsq.CurveFit()
-        made["NLSQ"] = lambda: _errors(fitter.curve_fit(g, x, y, start))
+        def by_nlsq() -> tuple[Any, Any]:
+            result = fitter.curve_fit(g, x, y, start)
+            return _errors((result.popt, result.pcov))
+
+        made["NLSQ"] = by_nlsq
     return made
 
 
@@ -100,6 +105,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each cell of the table")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
           + ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "lmfit", "nlsq", "jax") if _there(name)))
     header: list[str] = []

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import independent, one_sigma, real, samples
+from ._data import independent, one_sigma, samples, start_of
 from ._settings import begin, told
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class Batch:
     @property
     def params(self) -> NDArray[np.float64]:
         """Parameters, shape (..., parameters); NaN where a fit could not be made."""
-        return self._core.params.reshape((*self.shape, -1))
+        return self._core.params.reshape((*self.shape, len(self.names)))
 
     @property
     def std_errors(self) -> NDArray[np.float64]:
         """Standard errors, shape (..., parameters)."""
-        return self._core.std_errors.reshape((*self.shape, -1))
+        return self._core.std_errors.reshape((*self.shape, len(self.names)))
 
     @property
     def covariances(self) -> NDArray[np.float64] | None:
@@ -83,17 +83,22 @@ class Batch:
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """A parameter of all fits."""
-        if name not in self.names:
-            raise KeyError(f"{name!r} is no parameter; there are {', '.join(self.names)}")
-        return self.params[..., self.names.index(name)]
+        return self.params[..., self._number(name)]
 
     def error(self, name: str) -> NDArray[np.float64]:
         """The standard errors of a parameter of all fits."""
-        return self.std_errors[..., self.names.index(name)]
+        return self.std_errors[..., self._number(name)]
+
+    def _number(self, name: str) -> int:
+        if name not in self.names:
+            raise KeyError(f"{name!r} is no parameter; there are {', '.join(self.names)}")
+        return self.names.index(name)
 
     def status(self, *index: int) -> str:
         """How a fit ended."""
-        text = self._core.status(int(np.ravel_multi_index(index, self.shape)))
+        if len(index) != len(self.shape):
+            raise IndexError(f"a fit of a stack of {self.shape} fits has {len(self.shape)} numbers, not {len(index)}")
+        text = self._core.status(int(np.arange(len(self)).reshape(self.shape)[index]))
         assert text is not None
         return text
 
@@ -126,21 +131,20 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     if given.ndim < 1:
         raise ValueError("a stack has at least one axis, the last one that of the points")
     *shape, n = given.shape
-    x = independent(x)
+    x, p0 = independent(x), start_of(p0)
     own = np.shape(x) == given.shape and given.ndim > 1
     data: dict[str, Any] = {"stack": samples(given), "omit": nan_policy == "omit"}
     if own:
-        flat = np.asarray(x, dtype=np.float64).reshape(-1)
-        ready = model._prepared(flat, _one(p0, shape), flat.shape)
+        ready = model._prepared_rows(np.asarray(x, dtype=np.float64).reshape(-1, n), _one(p0, shape))
         data["points_per_fit"] = n
     else:
         ready = model._prepared(x, _one(p0, shape), (n,))
     data["columns"] = ready.columns
     if sigma is not None:
-        data["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else real(np.broadcast_to(sigma, given.shape)).reshape(-1)
+        data["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else _each("sigma", sigma, given.shape, np.float64)
         data["absolute"] = absolute
     if mask is not None:
-        data["mask"] = np.ascontiguousarray(np.broadcast_to(mask, given.shape), dtype=bool).reshape(-1)
+        data["mask"] = _each("mask", mask, given.shape, np.bool_)
     assert ready.model is not None
     names = ready.model.parameters
     start = begin(p0, names, model._defaults, options)
@@ -148,9 +152,21 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     return Batch(core, tuple(shape))
 
 
+def _each(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """One value per point, the same for every fit, or one per sample."""
+    array = np.asarray(values, dtype=dtype)
+    if array.shape != shape[-1:]:
+        try:
+            array = np.broadcast_to(array, shape)
+        except ValueError:
+            raise ValueError(f"{name} has the shape {array.shape}; for a stack of the shape {shape} give one value per point, "
+                             f"or one per sample") from None
+    return np.ascontiguousarray(array).reshape(-1)
+
+
 def _one(p0: Any, shape: list[int]) -> Any:
     """The start of one fit, where each has its own."""
-    if p0 is None or hasattr(p0, "items"):
+    if p0 is None or isinstance(p0, dict):
         return p0
     each = np.asarray(p0, dtype=np.float64)
     return each if each.ndim < 2 else each.reshape(-1, each.shape[-1])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,14 @@ def one_sigma(sigma: Any) -> float:
     if not 0.0 < value < np.inf:
         raise FitError(f"sigma is {value:g}; standard deviations must be positive and finite")
     return value
+
+
+def start_of(p0: Any) -> Any:
+    """A start by name as a dictionary, whatever it came as (a Series whose labels are names, say); others as they are."""
+    if not hasattr(p0, "items"):
+        return p0
+    named = dict(p0.items())
+    return named if isinstance(p0, Mapping) or all(isinstance(name, str) for name in named) else real(p0)
 
 
 def independent(x: Any) -> Any:

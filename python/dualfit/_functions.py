@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._layout import product
+from ._layout import as_an_array, moved, product
 from ._tracer import (
     COMPLEX,
     UFUNCS,
@@ -331,8 +331,8 @@ def _where(condition: Any, *choices: Any) -> Any:
     if isinstance(condition, (bool, np.bool_)):
         chosen = yes if condition else no
         if np.shape(chosen) == broadcast(np.shape(yes), np.shape(no)):
-            return kind(*lifted(tape_of(*choices), chosen))
-    return apply("select", condition, yes, no, kind=kind)
+            return as_an_array(kind(*lifted(tape_of(*choices), chosen)))
+    return as_an_array(apply("select", condition, yes, no, kind=kind))
 
 
 @_function("select")
@@ -374,7 +374,7 @@ def _like(value: float) -> Callable[..., Any]:
     def make(a: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
         if args or options or (dtype is not None and np.dtype(dtype) != np.float64):
             return np.full_like(np.empty(a.shape), value, dtype or a.dtype, *args, **options)
-        return Tracer(a.tape, a.tape.add("const", (), value), a.shape)
+        return as_an_array(Tracer(a.tape, a.tape.add("const", (), value), a.shape))
 
     return make
 
@@ -405,7 +405,7 @@ def _size(a: Any, axis: int | None = None) -> Any:
 
 @_function("copy")
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return a.copy()
+    return moved(a, np.copy) if isinstance(a, Tracer) else a.copy()
 
 
 @_function("real")

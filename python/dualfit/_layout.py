@@ -30,14 +30,25 @@ def moved(value: Tracer, move: Move) -> Tracer:
     Where NumPy gives a view, a change in place of one array changes the other: it is refused from here on.
     """
     here = np.arange(value.size).reshape(value.shape)
-    places = np.asarray(move(here))
+    there = move(here)
+    places = np.asarray(there)
     at = value.at
     if value.size > 1 and not _in_order(places, value.size):
         at = value.tape.gather(at, places.reshape(-1))
     new = type(value)(value.tape, at, places.shape)
-    if np.may_share_memory(here, places):
+    if np.may_share_memory(here, there):
         value.has_views = new.has_views = True
-    return new
+    return new if isinstance(there, np.generic) else as_an_array(new)
+
+
+def as_an_array(value: Tracer) -> Tracer:
+    """A tracer that stands for an array even if it has one value and no dimension.
+
+    Unlike a number, it would be changed in place, which is refused.
+    """
+    if not value.shape:
+        value.has_views = True
+    return value
 
 
 def _in_order(places: NDArray[np.intp], size: int) -> bool:
@@ -62,7 +73,7 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "delete"
 
 def item(value: Tracer, key: Any) -> Tracer:
     """``value[key]``."""
-    if key is Ellipsis or (type(key) is slice and key == slice(None) and value.shape):
+    if value.shape and (key is Ellipsis or (type(key) is slice and key == slice(None))):
         return value
     if _is_traced(key):
         raise value.tape.refuse("a choice of values by a mask or an index that depends on a parameter",

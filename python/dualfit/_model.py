@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._batch import Batch, stacked
-from ._data import independent, one_sigma, real, samples, x_columns
+from ._data import independent, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
-from ._prepare import Prepared, over_columns, parameter_names, prepared
+from ._prepare import Prepared, over_columns, parameter_names, prepared, prepared_rows
 from ._settings import Options, begin, told
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Model:
         if nan_policy not in ("raise", "omit"):
             raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
         known["omit"] = nan_policy == "omit"
-        x = independent(x)
+        x, p0 = independent(x), start_of(p0)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         assert ready.model is not None
         names = ready.model.parameters
@@ -245,7 +245,7 @@ class Model:
     def _count(self, p0: Any) -> int:
         if self._names is not None:
             return len(self._names)
-        if p0 is None or hasattr(p0, "items"):
+        if p0 is None or isinstance(p0, dict):
             raise ValueError("how many parameters f(x, *p) has is not known; give names, or a start of values")
         return int(np.size(p0))
 
@@ -260,12 +260,19 @@ class Model:
             return Prepared(self._f, ready.model, columns, shape, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
 
+    def _prepared_rows(self, x: NDArray[np.float64], p0: Any) -> Prepared:
+        """The model over the rows of `x`, of which each fit of a batch has one."""
+        if self._library is not None:
+            return Prepared(None, self._library.model(), [x.reshape(-1)], (x.size,), over_x=True)
+        assert self._f is not None
+        return prepared_rows(self._f, x, self._count(p0), self._somewhere(p0), self._names)
+
     def _somewhere(self, p0: Any) -> NDArray[np.float64]:
         """Parameters at which the function may be called: those of the start, and ones."""
         at = np.ones(self._count(p0))
         for k, value in enumerate(self._defaults or []):
             at[k] = at[k] if value is None else value
-        if hasattr(p0, "items"):
+        if isinstance(p0, dict):
             for name, value in p0.items():
                 if self._names is not None and name in self._names:
                     at[self._names.index(name)] = value

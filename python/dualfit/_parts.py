@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import one_sigma, real, samples, x_columns
+from ._data import one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
 from ._model import Model
 from ._settings import Options, begin, told
@@ -54,7 +54,7 @@ class Part:
     def __init__(self, f: Callable[..., Any] | str | Model, x: Any = None, y: Any = None, first: int = 0, *, p0: Any = None,
                  paths: Path | list[Path] | None = None, columns: dict[str, Any] | None = None, sigma: Any = None,
                  absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> None:
-        model = f if isinstance(f, Model) else Model(f)
+        model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
         self.first = first
         self._files: dict[str, Any] | None = None
         if paths is not None:
@@ -73,15 +73,20 @@ class Part:
         self._settings = told(ready.model.parameters, options)
 
     def answer(self, question: bytes) -> bytes:
-        """What these points answer to a question."""
+        """What these points answer to a question; nothing where there are none."""
         if self._files is not None:
             return _core.answer_stream(self._model, self._files, self.first, question, self._settings)
+        if not self._points["y"].size:
+            return b""
         return _core.answer(self._model, self._points, self.first, question, self._settings)
 
 
 def merge(answers: Iterable[bytes]) -> bytes:
-    """The answers of parts, in the order of their points, as one."""
-    return functools.reduce(_core.merge, answers)
+    """The answers of parts, in the order of their points, as one; those of parts without points are left out."""
+    given = [answer for answer in answers if answer]
+    if not given:
+        raise ValueError("no part has points")
+    return functools.reduce(_core.merge, given)
 
 
 def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes], p0: Any = None, *, variables: int = 1,
@@ -114,7 +119,7 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     dualfit.dask.fit : over the workers of a Dask cluster.
     dualfit.mpi.fit : over the ranks of an MPI job.
     """
-    model = f if isinstance(f, Model) else Model(f)
+    model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
     ready = model.over_columns(variables, p0)
     assert ready.model is not None
     names = ready.model.parameters

@@ -201,7 +201,32 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
             return _recorded(f, x, recording, at, names)
         except NotTraceable as error:
             reason = str(error)
-    made = numbers(f(x, *at))
+    return _called(f, [x], params, shape, at, names, jac, reason)
+
+
+def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at: NDArray[np.float64],
+                  names: list[str] | None = None) -> Prepared:
+    """`f` over rows of points: each fit of a batch has its own, and `f` sees no others."""
+    try:
+        recording = record(f, x.reshape(-1), params, (x.size,))
+        if recording.constant:
+            raise NotTraceable("its value depends on no parameter")
+        ready = _recorded(f, x.reshape(-1), recording, at, names)
+        assert ready.model is not None
+        columns = [column.reshape(x.shape) for column in ready.columns]
+        for k in few_places(len(x)):
+            expected = ready.model.evaluate([np.ascontiguousarray(column[k]) for column in columns], at)
+            if not is_close(flat(f(x[k], *at), x[k].shape), expected):
+                raise NotTraceable("it takes a maximum, a mean, ... of its points, and each fit has its own")
+        return ready
+    except NotTraceable as error:
+        return _called(f, list(x), params, x.shape[1:], at, names, None, str(error))
+
+
+def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
+            names: list[str] | None, jac: Callable[..., Any] | None, reason: str) -> Prepared:
+    """`f`, called as it is, over the points of each x."""
+    made = numbers(f(xs[0], *at))
     if not shape:
         shape = made.shape
     elif made.shape != shape and made.size != 1:
@@ -212,7 +237,7 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
                       _level_of_caller())
     called = Called(f, jac, params)
     model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
-    columns: list[NDArray[Any]] = [called.column(x, shape)]
+    columns: list[NDArray[Any]] = [np.concatenate([called.column(x, shape) for x in xs])]
     called.known(at, made)
     return Prepared(f, model, columns, shape, called=called, reason=reason)
 

@@ -175,7 +175,7 @@ def begin(p0: Any, names: list[str], defaults: list[float | None] | None, option
 
     A tied parameter has no start; the default that it may have in the signature is no request.
     """
-    if p0 is not None and not isinstance(p0, Mapping):
+    if p0 is not None and not isinstance(p0, dict):
         return np.atleast_1d(np.asarray(p0, dtype=np.float64)).reshape(-1)
     tied, said = options.get("ties") or (), p0 or {}
     given = [(name, value) for name, value in zip(names, defaults or [])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import one_sigma
+from ._data import samples
 from ._fit import Fit
 from ._model import Model
 from ._settings import Options, begin, told
@@ -16,36 +16,74 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Path = str | os.PathLike[str]
+#: A function that begins a pass: it gives the columns of x, then y, then sigma, chunk after chunk.
+Chunks = Callable[[], Iterable[Sequence[Any]]]
 
 
-def files_of(paths: Path | Sequence[Path], x: Any, y: Any, sigma: Any, absolute_sigma: bool, nan_policy: str,
-             memory_limit: int | None = None, chunk_points: int | None = None,
-             checkpoint: Path | None = None) -> tuple[dict[str, Any], int]:
-    """Files as the core reads them, and how many columns of x they have."""
+def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, absolute_sigma: bool, nan_policy: str,
+             chunks: Chunks | None = None, **reading: Any) -> tuple[dict[str, Any], int]:
+    """Files or chunks as the core reads them, and how many columns of x they have."""
     if nan_policy not in ("raise", "omit"):
         raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
-    many = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    files: dict[str, Any] = {"paths": [os.fspath(path) for path in many], "absolute": absolute_sigma,
-                             "omit": nan_policy == "omit", "memory_limit": memory_limit, "chunk_points": chunk_points}
-    if checkpoint is not None:
-        files["checkpoint"] = os.fspath(checkpoint)
-    if isinstance(sigma, float):
-        files["sigma"] = one_sigma(sigma)
-    variables = [x] if isinstance(x, (str, int)) else list(x) if x is not None else []
+    if (paths is None) == (chunks is None):
+        raise ValueError("give files, or a function that gives chunks")
     if (x is None) != (y is None):
         raise ValueError("name the columns of x and that of y, or neither of them")
-    if y is not None:
-        files["columns"] = [*variables, y]
-        if sigma is not None and not isinstance(sigma, float):
-            files["columns"].append(sigma)
-            files["has_sigma"] = True
-    return files, max(len(variables), 1)
+    variables = [x] if isinstance(x, (str, int)) else list(x) if x is not None else []
+    has_column = sigma is not None and not isinstance(sigma, float)
+    files: dict[str, Any] = {"absolute": absolute_sigma, "omit": nan_policy == "omit", "has_sigma": has_column,
+                             "variables": max(len(variables), 1), **reading}
+    if isinstance(sigma, float):
+        files["sigma"] = sigma
+    many = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths or [])]
+    roles = [*variables, *([y] if y is not None else []), *([sigma] if has_column else [])]
+    if chunks is not None:
+        files["chunks"] = _counted(chunks)
+    elif many and all(path.lower().endswith(".parquet") for path in many):
+        files["chunks"] = _counted(_parquet(many, roles))
+    else:
+        files["paths"] = many
+        if has_column and y is None:
+            raise ValueError("name the columns of x and y, too, where sigma is one")
+        if roles:
+            files["columns"] = roles
+    return files, files["variables"]
 
 
-def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path], p0: Any = None, *, x: Any = None,
-               y: Any = None, sigma: Any = None, absolute_sigma: bool = False, nan_policy: str = "raise",
-               memory_limit: int | None = None, chunk_points: int | None = None, checkpoint: Path | None = None,
-               **options: Unpack[Options]) -> Fit:
+def _counted(chunks: Chunks) -> Callable[[], Iterator[list[Any]]]:
+    """The same chunks as arrays that the core reads."""
+    def pass_over() -> Iterator[list[Any]]:
+        for chunk in chunks():
+            yield [samples(column) for column in chunk]
+
+    return pass_over
+
+
+def _parquet(paths: list[str], roles: list[Any]) -> Chunks:
+    """The columns of Parquet files, by pyarrow."""
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ImportError("Parquet files are read by pyarrow: pip install pyarrow") from None
+    names = parquet.read_schema(paths[0]).names
+    wanted = [names[role] if isinstance(role, int) else role for role in roles] or names[:2]
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise ValueError(f"{paths[0]} has no column {missing[0]!r}; it has {', '.join(names)}")
+
+    def pass_over() -> Iterator[list[Any]]:
+        for path in paths:
+            with parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(columns=wanted):
+                    yield [batch.column(name).to_numpy(zero_copy_only=False) for name in wanted]
+
+    return pass_over
+
+
+def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path] | None = None, p0: Any = None, *,
+               x: Any = None, y: Any = None, sigma: Any = None, absolute_sigma: bool = False, nan_policy: str = "raise",
+               chunks: Chunks | None = None, memory_limit: int | None = None, chunk_points: int | None = None,
+               checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
     """Fit the points of files, as they would be fitted in memory: by passes over all of them.
 
     Parameters
@@ -53,19 +91,24 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     f : callable, str or Model
         ``f(x, a, b, ...)``; x is recorded, too, so that nothing may be asked of all points together (a maximum).
     paths : path or sequence of paths
-        Files of the kinds .csv, .tsv, .txt, .npy and .parquet; several are read one after another.
+        Files of the kinds .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is there; several are read one after
+        another.
     p0 : array_like or mapping of str to float, optional
         As for `fit`.
     x : str, int, or sequence of them, optional
-        The columns of the independent variables, by name or by number; the first column by default.
+        The columns of the independent variables, by name or by number from 0; the first column by default. Of chunks
+        their number counts.
     y : str or int, optional
         The column of the observations; the second one by default.
     sigma : str, int or float, optional
-        The column of their standard deviations, or a number for all.
+        The column of their standard deviations, or a number (a float) for all.
     absolute_sigma : bool
         Whether sigma is in the units of y.
     nan_policy : {'raise', 'omit'}
         What to do with points that are not finite.
+    chunks : callable, optional
+        In place of files: a function that begins a pass over the points and returns an iterable of
+        ``(x, y)``, ``(x0, x1, ..., y)`` or, where sigma is a column, ``(x, y, sigma)``. Every pass must give the same points.
     memory_limit : int, optional
         Bytes that chunks may take; 256 MiB by default.
     chunk_points : int, optional
@@ -79,6 +122,13 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     -------
     Fit
 
+    Raises
+    ------
+    OSError
+        For a file that cannot be read.
+    NotTraceable
+        For a function that cannot be recorded with its x.
+
     Examples
     --------
     >>> import dualfit, numpy as np, os, tempfile
@@ -90,7 +140,8 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     array([2.5, 1.3, 0.5])
     """
     model = f if isinstance(f, Model) else Model(f)
-    files, columns = files_of(paths, x, y, sigma, absolute_sigma, nan_policy, memory_limit, chunk_points, checkpoint)
+    files, columns = files_of(paths, x, y, sigma, absolute_sigma, nan_policy, chunks, memory_limit=memory_limit,
+                              chunk_points=chunk_points, checkpoint=None if checkpoint is None else os.fspath(checkpoint))
     ready = model.over_columns(columns, p0)
     assert ready.model is not None
     names = ready.model.parameters

@@ -46,6 +46,13 @@ class Recording:
     shape: Shape
 
 
+#: Numbers of points for which a recording has to be the same where any number of them may come.
+_SOME_POINTS = (7, 11)
+#: What and remedy, where it is not.
+_OF_ALL_POINTS = ("it asks for something of all points together (a sum, a maximum, their number, a single one), which are "
+                  "not here", "compute it before, and let the function use the number")
+
+
 def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None) -> Recording:
     """Record ``f(x, *params)``.
 
@@ -82,10 +89,28 @@ def record_columns(f: Callable[..., Any], columns: int, n_params: int) -> Record
     NotTraceable
         As `record`; also where the columns would have to be here.
     """
+    first, second = (_of_points(f, points, columns, n_params) for points in _SOME_POINTS)
+    if first.nodes != second.nodes:
+        raise NotTraceable(*_OF_ALL_POINTS, definition_of(f))
+    return first
+
+
+def _of_points(f: Callable[..., Any], points: int, columns: int, n_params: int) -> Recording:
+    """The recording for so many points, which x has a shape of, so that what asks for all of them is refused."""
     tape = Tape(n_params)
-    x = [Tracer(tape, tape.add("column", (), float(k)), ()) for k in range(columns)]
+    x = [Tracer(tape, tape.add("column", (), float(k)), (points,)) for k in range(columns)]
     params = [Tracer(tape, k, ()) for k in range(n_params)]
-    return _recorded(tape, f, (x[0] if columns == 1 else tuple(x), *params), ())
+    try:
+        recording = _recorded(tape, f, (x[0] if columns == 1 else tuple(x), *params), (points,))
+    except NotTraceable as error:
+        # A sum, a maximum or a single point looks for the points themselves.
+        if isinstance(error.__cause__, IndexError):
+            raise NotTraceable(*_OF_ALL_POINTS, error.place) from error
+        raise
+    if tape.columns or recording.columns:
+        raise NotTraceable("an array of the function's own has values for points that are not here",
+                           "compute them from x", definition_of(f))
+    return recording
 
 
 def _arrays(x: Any) -> tuple[NDArray[Any], ...]:

@@ -204,4 +204,4 @@ class Value:
 
     def _in_place(self, new: Any) -> Any:
         # A number is not changed by +=, its name gets another; an array is, under all its names.
-        return self.assign(new) if self.shape else new
+        return self.assign(new) if self.shape or self.has_views else new

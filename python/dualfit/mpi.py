@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _core
 from ._fit import Fit
 from ._model import Model
-from ._parts import Part, fit_parts
+from ._parts import Part, fit_parts, merge
 
 
 def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: int, p0: Any = None, *, sigma: Any = None,
@@ -22,7 +21,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     f : callable, str or Model
         The model, the same on every rank.
     x, y, sigma : array_like
-        The points of this rank.
+        The points of this rank, which may be none.
     first : int
         The number of the first of them among all points, a multiple of `dualfit.GROUP`; `dualfit.share` divides.
     p0, absolute_sigma, nan_policy, **options
@@ -50,7 +49,8 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
                 comm.send(answer, comm.rank - step)
                 break
             if comm.rank + step < comm.size:
-                answer = _core.merge(answer, comm.recv(source=comm.rank + step))
+                given = [part for part in (answer, comm.recv(source=comm.rank + step)) if part]
+                answer = merge(given) if given else b""
             step *= 2
         return answer
 

@@ -191,6 +191,14 @@ def test_pandas() -> None:
     np.testing.assert_allclose(plane.residuals(), y - plane.predict(), rtol=1e-12)
 
 
+def test_starts_of_pandas() -> None:
+    pd = pytest.importorskip("pandas")
+    by_name = dualfit.fit(decay, x, y, pd.Series({"c": 0.1, "b": 1.0, "a": 2.0}))
+    np.testing.assert_array_equal(by_name.start, [2, 1, 0.1])
+    np.testing.assert_array_equal(dualfit.fit(decay, x, y, pd.Series([2, 1, 0.1])).start, [2, 1, 0.1])
+    np.testing.assert_array_equal(dualfit.fit(decay, x, y, pd.DataFrame([[2, 1, 0.1]]).iloc[0]).start, [2, 1, 0.1])
+
+
 def test_xarray() -> None:
     xr = pytest.importorskip("xarray")
     data = xr.DataArray(y, dims=["t"], coords={"t": x})

@@ -1,0 +1,35 @@
+"""Runs the Python of documents as a reader would paste it: the blocks of a file one after another, in one namespace.
+
+python blocks.py README.md [more.md ...]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+
+def blocks(path: Path) -> list[tuple[int, str]]:
+    """The blocks marked as Python, each with the number of its first line."""
+    text = path.read_text(encoding="utf-8")
+    found = re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
+
+
+def run(path: Path) -> int:
+    """Runs the blocks of a file, and returns how many there are."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    found = blocks(path)
+    for line, code in found:
+        # Empty lines before the code give exceptions the lines of the file.
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), namespace)
+    return len(found)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        count = run(Path(name))
+        print(f"{name}: {count} blocks ran")
+        if not count:
+            sys.exit(f"{name} has no Python")
