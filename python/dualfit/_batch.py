@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import independent, one_sigma, samples, start_of
+from ._data import check_policy, independent, one_sigma, samples, start_of
+from ._progress import shown
 from ._settings import begin, told
 
 if TYPE_CHECKING:
@@ -125,14 +126,15 @@ def _restored(text: str, shape: tuple[int, ...]) -> Batch:
 def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: bool, mask: Any, nan_policy: str,
             covariance: bool, options: dict[str, Any]) -> Batch:
     """The fits of the rows of a stack."""
-    if nan_policy not in ("raise", "omit"):
-        raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
+    check_policy(nan_policy)
     given = np.asarray(stack)
     if given.ndim < 1:
         raise ValueError("a stack has at least one axis, the last one that of the points")
     *shape, n = given.shape
     x, p0 = independent(x), start_of(p0)
-    own = np.shape(x) == given.shape and given.ndim > 1
+    if n == 0:
+        raise _core.FitError("no data points: the last axis of the stack is empty")
+    own = np.shape(x) == given.shape and given.ndim > 1 and not model._takes_rows(x, _one(p0, shape))
     data: dict[str, Any] = {"stack": samples(given), "omit": nan_policy == "omit"}
     if own:
         ready = model._prepared_rows(np.asarray(x, dtype=np.float64).reshape(-1, n), _one(p0, shape))
@@ -148,7 +150,9 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     assert ready.model is not None
     names = ready.model.parameters
     start = begin(p0, names, model._defaults, options)
-    core = _core.fit_batch(ready.model, data, start, told(names, options), covariance)
+    settings = told(names, options)
+    with shown(settings):
+        core = _core.fit_batch(ready.model, data, start, settings, covariance)
     return Batch(core, tuple(shape))
 
 

@@ -143,7 +143,7 @@ class Complex:
 
     def assign(self, new: Any) -> Any:
         """Takes the values of `new`, as an array does that is changed in place."""
-        if not self.shape:
+        if not self.shape and not self.has_views:
             return new
         if self.has_views or new.shape != self.shape:
             raise self.tape.refuse("a complex array is changed in place of which there are parts",
@@ -233,13 +233,14 @@ def parts(value: Any) -> Pair:
     if isinstance(value, Tracer):
         return value.copy(), None
     if isinstance(value, (complex, np.complexfloating)):
-        return value.real or None, value.imag or None
+        return value.real if value.real or not value.imag else None, value.imag or None
     if isinstance(value, (int, float, np.generic)):
         return value, None
     value = as_array(value)
     if value.dtype.kind == "c":
         re, im = value.real, value.imag
-        return re.copy() if re.any() else None, im.copy() if im.any() else None
+        # One part is left even of nothing but zeros, for the shape.
+        return re.copy() if re.any() or not im.any() else None, im.copy() if im.any() else None
     return value.copy(), None
 
 
@@ -276,8 +277,6 @@ def _product(one: Pair, two: Pair) -> Pair:
 
 
 def _magnitude(x: Any, y: Any) -> Any:
-    if x is None and y is None:
-        return 0.0
     return abs(x) if y is None else abs(y) if x is None else np.hypot(x, y)
 
 

@@ -17,12 +17,29 @@ _AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4
 
 def real(values: Any) -> NDArray[np.float64]:
     """Values of any kind (lists, Series, DataArrays, ...) as contiguous doubles."""
-    return np.ascontiguousarray(values, dtype=np.float64)
+    return np.ascontiguousarray(_numbers(values), dtype=np.float64)
+
+
+def _numbers(values: Any) -> NDArray[Any]:
+    """An array of what can be made real numbers.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers and for times, which NumPy would make some number of.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError("complex data have two real numbers per point: fit np.concatenate([z.real, z.imag]), with a model "
+                        "that returns likewise")
+    if array.dtype.kind in "mM":
+        raise TypeError("times are no numbers; fit (t - t[0]) / np.timedelta64(1, \"s\")")
+    return array
 
 
 def samples(values: Any) -> NDArray[Any]:
     """Observations, flat and contiguous, of their own sample type if a fit takes it."""
-    array = np.asarray(values)
+    array = _numbers(values)
     if array.dtype not in _AS_THEY_LIE or not array.dtype.isnative:
         array = array.astype(np.float64)
     return np.ascontiguousarray(array).reshape(-1)
@@ -42,6 +59,12 @@ def one_sigma(sigma: Any) -> float:
     return value
 
 
+def check_policy(nan_policy: Any) -> None:
+    """That it is one."""
+    if nan_policy not in ("raise", "omit"):
+        raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
+
+
 def start_of(p0: Any) -> Any:
     """A start by name as a dictionary, whatever it came as (a Series whose labels are names, say); others as they are."""
     if not hasattr(p0, "items"):
@@ -55,12 +78,9 @@ def independent(x: Any) -> Any:
 
     A table (a DataFrame) and other objects with columns of their own go to the function untouched.
     """
-    if isinstance(x, (list, tuple, np.ndarray)):
-        return np.asarray(x, dtype=np.float64)
-    if getattr(x, "ndim", 0) == 1 and hasattr(x, "__array__"):
-        return np.asarray(x, dtype=np.float64)
-    if hasattr(x, "dims") and hasattr(x, "__array__"):
-        return np.asarray(x, dtype=np.float64)
+    is_array = getattr(x, "ndim", 0) == 1 or hasattr(x, "dims")
+    if isinstance(x, (list, tuple, np.ndarray)) or (is_array and hasattr(x, "__array__")):
+        return np.asarray(_numbers(x), dtype=np.float64)
     return x
 
 

@@ -12,6 +12,7 @@ from . import _core
 from ._data import independent, x_columns
 from ._kept import as_json, state
 from ._prepare import Prepared, reshaped
+from ._progress import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -266,6 +267,8 @@ class Fit:
         """
         prepared = self._prepared
         if prepared is not None and prepared.f is not None:
+            if x is None:
+                self._data("y")
             at = self.x if x is None else independent(x)
             values = np.asarray(prepared.f(at, *self.params), dtype=np.float64)
             return np.array(np.broadcast_to(values, prepared.shape)) if x is None else values
@@ -341,7 +344,10 @@ class Fit:
         """
         if self._prepared is None or self._prepared.model is None:
             raise ValueError("a fit that was kept is not fitted again; make it anew, and profile that")
-        return self._prepared.model.profile(self._core, self._data("_points"), self._settings, name, level)
+        if self._prepared.called is not None:
+            self._prepared.called.here()
+        with shown(self._settings):
+            return self._prepared.model.profile(self._core, self._data("_points"), self._settings, name, level)
 
     def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True) -> Axes:
         """Data, curve and confidence band, with matplotlib.
@@ -444,10 +450,12 @@ class Fit:
     def _columns(self, x: Any) -> list[NDArray[Any]]:
         """The columns of the model's points at `x`."""
         prepared = self._prepared
-        if x is None and prepared is not None:
+        if x is None:
+            self._data("y")
+            assert prepared is not None
             return prepared.columns
         if prepared is None or prepared.over_x:
-            return x_columns(self._data("x") if x is None else x, self._variables)
+            return x_columns(x, self._variables)
         if prepared.f is None:
             raise ValueError("the function is not with this fit, which was kept, and its program has values at the data only; "
                              "fit a function that pickle finds by its name, or a formula")

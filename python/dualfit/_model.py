@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._batch import Batch, stacked
-from ._data import independent, one_sigma, real, samples, start_of, x_columns
+from ._data import check_policy, independent, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
 from ._prepare import Prepared, over_columns, parameter_names, prepared, prepared_rows
+from ._progress import shown
 from ._settings import Options, begin, told
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+#: Rows of an x of the shape of a stack that may be independent variables rather than each fit's own points.
+_MOST_VARIABLES = 8
 
 
 class Model:
@@ -182,8 +186,7 @@ class Model:
             known["x_sigma"] = [np.atleast_1d(real(column)) for column in each]
         if mask is not None:
             known["mask"] = np.ascontiguousarray(mask, dtype=bool).reshape(-1)
-        if nan_policy not in ("raise", "omit"):
-            raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
+        check_policy(nan_policy)
         known["omit"] = nan_policy == "omit"
         x, p0 = independent(x), start_of(p0)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
@@ -191,7 +194,8 @@ class Model:
         names = ready.model.parameters
         settings = told(names, options)
         points = {"columns": ready.columns, **known}
-        core = ready.model.fit(points, begin(p0, names, self._defaults, options), settings)
+        with shown(settings):
+            core = ready.model.fit(points, begin(p0, names, self._defaults, options), settings)
         return Fit(core, ready, x, y, points, settings, self._variables)
 
     def fit_batch(self, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False,
@@ -259,6 +263,18 @@ class Model:
             ready = over_columns(self._f, len(columns), self._count(p0), self._names)
             return Prepared(self._f, ready.model, columns, shape, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
+
+    def _takes_rows(self, x: NDArray[np.float64], p0: Any) -> bool:
+        """Whether the rows of `x` are as many independent variables of the model: then it has one value per column."""
+        if self._variables is not None:
+            return len(self._variables) == len(x) > 1
+        if self._f is None or x.ndim != 2 or len(x) > _MOST_VARIABLES:
+            return False
+        try:
+            with np.errstate(all="ignore"):
+                return np.shape(self._f(x, *self._somewhere(p0))) == x.shape[1:]
+        except Exception:  # It is no function of such an x.
+            return False
 
     def _prepared_rows(self, x: NDArray[np.float64], p0: Any) -> Prepared:
         """The model over the rows of `x`, of which each fit of a batch has one."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import one_sigma, real, samples, start_of, x_columns
+from ._data import check_policy, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
 from ._model import Model
+from ._progress import shown
 from ._settings import Options, begin, told
 from ._stream import Path, files_of
 
@@ -55,11 +56,16 @@ class Part:
                  paths: Path | list[Path] | None = None, columns: dict[str, Any] | None = None, sigma: Any = None,
                  absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> None:
         model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
+        if first < 0 or first % GROUP:
+            raise _core.FitError(f"first is {first}; parts begin at multiples of {GROUP}, as dualfit.share divides them")
+        check_policy(nan_policy)
         self.first = first
         self._files: dict[str, Any] | None = None
         if paths is not None:
             roles = {"x": None, "y": None, "sigma": sigma, **(columns or {})}
             self._files, count = files_of(paths, roles["x"], roles["y"], roles["sigma"], absolute_sigma, nan_policy)
+        elif x is None or y is None:
+            raise ValueError("give x and y, or paths of files that have them")
         else:
             given = x_columns(x, model._variables)
             self._points: dict[str, Any] = {"columns": given, "y": samples(y), "omit": nan_policy == "omit"}
@@ -124,7 +130,9 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     assert ready.model is not None
     names = ready.model.parameters
     path = None if checkpoint is None else str(checkpoint)
-    core = _core.fit_parts(ready.model, ask, begin(p0, names, model._defaults, options), told(names, options), path)
+    settings = told(names, options)
+    with shown(settings):
+        core = _core.fit_parts(ready.model, ask, begin(p0, names, model._defaults, options), settings, path)
     return Fit(core, ready, variables=model._variables)
 
 
@@ -136,6 +144,8 @@ def share(points: int, parts: int) -> list[tuple[int, int]]:
     >>> share(5 * GROUP + 1, 2) == [(0, 3 * GROUP), (3 * GROUP, 5 * GROUP + 1)]
     True
     """
+    if points < 0 or parts < 1:
+        raise ValueError(f"{points} points cannot be divided into {parts} parts")
     groups = -(-points // GROUP)
     ends = [min(groups * k // parts * GROUP, points) for k in range(parts + 1)]
     return list(zip(ends[:-1], ends[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 import os
 import sys
@@ -69,6 +70,16 @@ class Called:
         self.places: list[tuple[Any, tuple[int, ...]]] = []
         #: What was asked last, and the answer: the same parameters are often asked for twice in turn.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
+        self.here()
+
+    def here(self) -> None:
+        """Remembers who asks: batches and profiles call from other threads, where `np.errstate` and the like hold, too."""
+        self._thread, self._context = threading.get_ident(), contextvars.copy_context()
+
+    def _made(self, function: Callable[..., Any], x: Any, p: NDArray[np.float64]) -> Any:
+        if threading.get_ident() == self._thread:
+            return function(x, *p)
+        return self._context.copy().run(function, x, *p)
 
     def column(self, x: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """The column that stands for the points `x`."""
@@ -80,7 +91,7 @@ class Called:
         if last is not None and last[:2] == (key, asked):
             return last[2]
         x, shape = self.places[key]
-        values = flat(self.f(x, *p), shape)
+        values = flat(self._made(self.f, x, p), shape)
         self._last = key, asked, values
         return values
 
@@ -92,7 +103,7 @@ class Called:
         assert self.jac is not None
         x, shape = self.places[key]
         points = int(np.prod(shape))
-        return np.ascontiguousarray(np.asarray(self.jac(x, *p), dtype=np.float64).reshape(points, self.params))
+        return np.ascontiguousarray(np.asarray(self._made(self.jac, x, p), dtype=np.float64).reshape(points, self.params))
 
 
 def numbers(values: Any) -> NDArray[np.float64]:

@@ -2,10 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 Callback = Callable[[dict[str, Any]], Any]
+
+
+class Bar:
+    """A callback that shows a bar, and then calls the caller's own."""
+
+    def __init__(self, tqdm: Any, callback: Callback | None) -> None:
+        self._tqdm, self._callback, self._bar = tqdm, callback, None
+
+    def __call__(self, event: dict[str, Any]) -> Any:
+        self._show(event)
+        return self._callback(event) if self._callback is not None else None
+
+    def _show(self, event: dict[str, Any]) -> None:
+        total = event.get("total")
+        if self._bar is None:
+            unit = {"step": " steps", "batch": " fits", "stream": " points"}.get(event["kind"], "")
+            self._bar = self._tqdm(total=total, unit=unit, unit_scale=event["kind"] != "step")
+        bar = self._bar
+        if event["kind"] == "step" and bar.total is not None:
+            return  # One of a stream, whose bar counts points.
+        done = event["iteration"] if event["kind"] == "step" else event.get("done", 0)
+        # A stream is passed over several times.
+        if done < bar.n:
+            bar.reset(total)
+        bar.update(done - bar.n)
+        if event.get("cost") is not None:
+            bar.set_postfix(cost=f"{event['cost']:.6g}")
+
+    def close(self) -> None:
+        """Leaves the bar as it stands; the next event begins another."""
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
 
 
 def watcher(progress: bool, callback: Callback | None) -> Callback | None:
@@ -16,20 +50,14 @@ def watcher(progress: bool, callback: Callback | None) -> Callback | None:
         from tqdm.auto import tqdm
     except ImportError:
         return callback
-    bar: Any = None
+    return Bar(tqdm, callback)
 
-    def told(event: dict[str, Any]) -> Any:
-        nonlocal bar
-        if bar is None:
-            unit = {"step": " steps", "batch": " fits", "stream": " points"}.get(event["kind"], "")
-            bar = tqdm(total=event.get("total"), unit=unit, unit_scale=event["kind"] != "step")
-        done = event["iteration"] if event["kind"] == "step" else event.get("done", 0)
-        # A stream is passed over several times.
-        if done < bar.n:
-            bar.reset(event.get("total"))
-        bar.update(done - bar.n)
-        if "cost" in event and event["cost"] is not None:
-            bar.set_postfix(cost=f"{event['cost']:.6g}")
-        return callback(event) if callback is not None else None
 
-    return told
+@contextmanager
+def shown(settings: Mapping[str, Any]) -> Iterator[None]:
+    """While a fit is made with these settings; then its bar is closed."""
+    try:
+        yield
+    finally:
+        if isinstance(settings.get("callback"), Bar):
+            settings["callback"].close()

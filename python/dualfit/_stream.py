@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import samples
+from ._data import check_policy, one_sigma, samples, start_of
 from ._fit import Fit
 from ._model import Model
+from ._progress import shown
 from ._settings import Options, begin, told
 
 if TYPE_CHECKING:
@@ -23,20 +25,19 @@ Chunks = Callable[[], Iterable[Sequence[Any]]]
 def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, absolute_sigma: bool, nan_policy: str,
              chunks: Chunks | None = None, **reading: Any) -> tuple[dict[str, Any], int]:
     """Files or chunks as the core reads them, and how many columns of x they have."""
-    if nan_policy not in ("raise", "omit"):
-        raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
+    check_policy(nan_policy)
     if (paths is None) == (chunks is None):
         raise ValueError("give files, or a function that gives chunks")
     if (x is None) != (y is None):
         raise ValueError("name the columns of x and that of y, or neither of them")
-    variables = [x] if isinstance(x, (str, int)) else list(x) if x is not None else []
-    has_column = sigma is not None and not isinstance(sigma, float)
+    variables = [x] if isinstance(x, (str, Integral)) else list(x) if x is not None else []
+    has_column = isinstance(sigma, (str, Integral))
     files: dict[str, Any] = {"absolute": absolute_sigma, "omit": nan_policy == "omit", "has_sigma": has_column,
                              "variables": max(len(variables), 1), **reading}
-    if isinstance(sigma, float):
-        files["sigma"] = sigma
+    if sigma is not None and not has_column:
+        files["sigma"] = one_sigma(sigma)
     many = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths or [])]
-    roles = [*variables, *([y] if y is not None else []), *([sigma] if has_column else [])]
+    roles = _roles([*variables, *([y] if y is not None else []), *([sigma] if has_column else [])])
     if chunks is not None:
         files["chunks"] = _counted(chunks)
     elif many and all(path.lower().endswith(".parquet") for path in many):
@@ -48,6 +49,15 @@ def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, ab
         if roles:
             files["columns"] = roles
     return files, files["variables"]
+
+
+def _roles(roles: list[Any]) -> list[Any]:
+    """Columns that all have names, or all numbers."""
+    if all(isinstance(role, str) for role in roles):
+        return roles
+    if not all(isinstance(role, Integral) and role >= 0 for role in roles):
+        raise ValueError(f"the columns are {roles}; give the names of all, or the numbers of all, from 0 on")
+    return [int(role) for role in roles]
 
 
 def _counted(chunks: Chunks) -> Callable[[], Iterator[list[Any]]]:
@@ -139,11 +149,15 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     >>> fit.params.round(6)
     array([2.5, 1.3, 0.5])
     """
-    model = f if isinstance(f, Model) else Model(f)
+    model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
+    if chunk_points is not None and chunk_points < 1:
+        raise ValueError(f"chunk_points is {chunk_points}; a chunk has at least one point")
     files, columns = files_of(paths, x, y, sigma, absolute_sigma, nan_policy, chunks, memory_limit=memory_limit,
                               chunk_points=chunk_points, checkpoint=None if checkpoint is None else os.fspath(checkpoint))
     ready = model.over_columns(columns, p0)
     assert ready.model is not None
     names = ready.model.parameters
-    core = _core.fit_stream(ready.model, files, begin(p0, names, model._defaults, options), told(names, options))
+    settings = told(names, options)
+    with shown(settings):
+        core = _core.fit_stream(ready.model, files, begin(p0, names, model._defaults, options), settings)
     return Fit(core, ready, variables=model._variables)

@@ -97,9 +97,7 @@ class Tape:
     def column(self, array: NDArray[Any]) -> int:
         """The node of an array of booleans, whole or real numbers; equal arrays are one column."""
         size = array.size
-        if self._saved and array.dtype.kind == "f" and bool(np.isnan(array).any()):
-            raise self.refuse("an array that was changed in place is used under another name",
-                              "write y = y + ... instead of y += ...")
+        self.check_is_current(array)
         if size > COPIED:
             return self._long_column(array)
         text = (array if array.dtype is FLOAT64 else array.astype(FLOAT64)).tobytes()
@@ -148,10 +146,11 @@ class Tape:
         array.fill(np.nan)
         self._saved.append((array, contents))
 
-    @property
-    def has_overwritten(self) -> bool:
-        """Whether there are arrays with NaN instead of their contents."""
-        return bool(self._saved)
+    def check_is_current(self, values: Any) -> None:
+        """That values are not those of an array that was overwritten, by another name of it."""
+        if self._saved and bool(np.isnan(values).any()):
+            raise self.refuse("an array that was changed in place is used under another name",
+                              "write y = y + ... instead of y += ...")
 
     def restore(self) -> None:
         """Puts the contents of overwritten arrays back."""

@@ -174,9 +174,7 @@ def _constant(tape: Tape, result: Any, shape: Shape | None) -> Recording:
     if values.dtype.kind not in "fiub":
         raise tape.refuse(f"a result that is a {type(result).__name__} of {values.dtype}",
                           "return one array of numbers, made by operations with whole arrays")
-    if tape.has_overwritten and bool(np.isnan(values).any()):
-        raise tape.refuse("an array that was changed in place is returned under another name",
-                          "write y = y + ... instead of y += ...")
+    tape.check_is_current(values)
     shape = values.shape if shape is None else shape
     values = np.ascontiguousarray(np.broadcast_to(values, shape), np.float64).reshape(-1)
     return Recording([("column", (), 0.0)], [values], True, shape)

@@ -296,15 +296,19 @@ def real(tape: Tape, value: Any) -> Any:
     kind = type(value)
     if kind is float:
         return value
-    if kind is int or kind is bool or isinstance(value, (np.floating, np.integer, np.bool_)):
+    if kind is int or kind is bool:
         return float(value)
-    value = as_array(value)
+    if not isinstance(value, (np.floating, np.integer, np.bool_)):
+        value = as_array(value)
     if value.dtype.kind not in "fiub":
         if value.dtype.kind == "O":
             raise tape.refuse("an array of separate objects beside a value that depends on a parameter",
                               "compute with arrays of numbers")
         raise tape.refuse(f"an array of {value.dtype} beside a value that depends on a parameter")
-    return value if value.ndim else float(value)
+    if value.ndim:
+        return value
+    tape.check_is_current(value)
+    return float(value)
 
 
 def as_array(value: Any) -> NDArray[Any]:

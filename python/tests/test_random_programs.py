@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_operations import assert_same, program_values
 
-from dualfit._trace import NotTraceable, record
+from dualfit._trace import record
 
 X = np.linspace(0.3, 2.1, 6)
 
@@ -98,7 +98,15 @@ def into(u: Any, v: Any) -> Any:
 
 #: Changes in place of the first.
 CHANGED: list[Callable[[Any, Any], Any]] = [
-    added, added, multiplied, added_to_a_part, into, put(0), put(slice(1, 3)), put([0, 3]), put(np.arange(6) % 2 == 0)
+    added,
+    added,
+    multiplied,
+    added_to_a_part,
+    into,
+    put(0),
+    put(slice(1, 3)),
+    put([0, 3]),
+    put(np.arange(6) % 2 == 0),
 ]
 
 steps = st.lists(
@@ -129,9 +137,15 @@ def test_random_programs(steps: list[tuple[bool, int, int, int]]) -> None:
     f = program(steps)
     with np.errstate(all="ignore"):
         try:
-            expected = [np.asarray(f(X, np.float64(a), np.float64(b)), float) for a, b in ((1.3, 0.4), (-0.2, 2.5))]
+            expected = [
+                np.asarray(f(X, np.float64(a), np.float64(b)), float) for a, b in ((1.3, 0.4), (-0.2, 2.5))
+            ]
             record(f, X, 2, None)
         except (TypeError, ValueError, IndexError, AttributeError, np.exceptions.AxisError):
             return  # One that NumPy cannot carry out, or that is refused.
         for params, values in zip(([1.3, 0.4], [-0.2, 2.5]), expected, strict=True):
-            assert_same(program_values(f, X, params, None), values, 1e-9)
+            actual = program_values(f, X, params, None)
+            # Rounding of the largest value: terms cancel.
+            rounding = 1e-9 * np.abs(values[np.isfinite(values)]).max(initial=1.0)
+            is_near = np.abs(actual - values) <= rounding
+            assert_same(np.where(is_near, values, actual), values)
