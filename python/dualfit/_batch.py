@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import check_policy, independent, one_sigma, samples, start_of
+from ._data import dense, check_policy, independent, one_sigma, samples, start_of
 from ._progress import shown
 from ._settings import begin, told
 
@@ -147,7 +147,6 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         data["absolute"] = absolute
     if mask is not None:
         data["mask"] = _each("mask", mask, given.shape, np.bool_)
-    assert ready.model is not None
     names = ready.model.parameters
     start = begin(p0, names, model._defaults, options)
     settings = told(names, options)
@@ -165,7 +164,7 @@ def _each(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> NDArray
         except ValueError:
             raise ValueError(f"{name} has the shape {array.shape}; for a stack of the shape {shape} give one value per point, "
                              f"or one per sample") from None
-    return np.ascontiguousarray(array).reshape(-1)
+    return dense(array).reshape(-1)
 
 
 def _one(p0: Any, shape: list[int]) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import one_sigma
+from ._data import dense, one_sigma
 from ._prepare import Prepared, prepared
 from ._settings import recorded_loss
 
@@ -149,7 +149,7 @@ def curve_fit(
     each = sigma if sigma is None else _checked_sigma(sigma, ydata.size)
     model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
-    y = np.ascontiguousarray(y).reshape(-1)
+    y = dense(y).reshape(-1)
     if method == "lm" and n > y.size:
         raise TypeError(f"The number of func parameters={n} must not exceed the number of data points={y.size}")
     if bounded:
@@ -272,7 +272,7 @@ def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:
         return one_sigma(sigma.reshape(-1)[0])
     if sigma.shape not in ((points,), (points, points)):
         raise ValueError("`sigma` has incorrect shape.")
-    return np.ascontiguousarray(sigma)
+    return dense(sigma)
 
 
 def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,15 @@ from ._core import FitError
 _AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4", "i4"))
 
 
+def dense(array: NDArray[Any]) -> NDArray[Any]:
+    """The numbers side by side and where a processor reads them at once, which they may not be after a transfer."""
+    array = np.ascontiguousarray(array)
+    return array if array.flags.aligned else array.copy()
+
+
 def real(values: Any) -> NDArray[np.float64]:
     """Values of any kind (lists, Series, DataArrays, ...) as contiguous doubles."""
-    return np.ascontiguousarray(_numbers(values), dtype=np.float64)
+    return dense(np.asarray(_numbers(values), dtype=np.float64))
 
 
 def _numbers(values: Any) -> NDArray[Any]:
@@ -42,7 +48,7 @@ def samples(values: Any) -> NDArray[Any]:
     array = _numbers(values)
     if array.dtype not in _AS_THEY_LIE or not array.dtype.isnative:
         array = array.astype(np.float64)
-    return np.ascontiguousarray(array).reshape(-1)
+    return dense(array).reshape(-1)
 
 
 def one_sigma(sigma: Any) -> float:

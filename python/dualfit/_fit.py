@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._data import independent, x_columns
 from ._kept import as_json, state
-from ._prepare import Prepared, reshaped
+from ._prepare import Prepared
 from ._progress import shown
 
 if TYPE_CHECKING:

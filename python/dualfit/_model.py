@@ -190,7 +190,6 @@ class Model:
         known["omit"] = nan_policy == "omit"
         x, p0 = independent(x), start_of(p0)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
-        assert ready.model is not None
         names = ready.model.parameters
         settings = told(names, options)
         points = {"columns": ready.columns, **known}
@@ -243,7 +242,6 @@ class Model:
         if self._library is not None:
             return self._library.model().latex()
         ready = self.over_columns(1)
-        assert ready.model is not None
         return ready.model.latex()
 
     def _count(self, p0: Any) -> int:

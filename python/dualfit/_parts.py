@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import _core
 from ._data import check_policy, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
@@ -73,10 +75,27 @@ class Part:
                 self._points["sigma"] = real(sigma) if hasattr(sigma, "__len__") else one_sigma(sigma)
                 self._points["absolute"] = absolute_sigma
             count = len(given)
+        self._over = model, count, p0
+        self._model = self._ready()
+        self._settings = told(self._model.parameters, options)
+
+    def _ready(self) -> _core.Model:
+        model, count, p0 = self._over
         ready = model.over_columns(count, p0)
-        assert ready.model is not None
-        self._model = ready.model
-        self._settings = told(ready.model.parameters, options)
+        return ready.model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the program, which is recorded anew where the part arrives."""
+        return {name: value for name, value in vars(self).items() if name != "_model"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._files is None:
+            points = self._points
+            points["y"], points["columns"] = samples(points["y"]), [samples(column) for column in points["columns"]]
+            if np.ndim(points.get("sigma")):
+                points["sigma"] = real(points["sigma"])
+        self._model = self._ready()
 
     def answer(self, question: bytes) -> bytes:
         """What these points answer to a question; nothing where there are none."""
@@ -127,7 +146,6 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     """
     model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
     ready = model.over_columns(variables, p0)
-    assert ready.model is not None
     names = ready.model.parameters
     path = None if checkpoint is None else str(checkpoint)
     settings = told(names, options)

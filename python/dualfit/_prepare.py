@@ -137,13 +137,26 @@ class Prepared:
     ``over_x``: the columns are those of x itself, and x was recorded with the parameters.
     """
 
-    __slots__ = ("f", "model", "columns", "shape", "called", "key", "reason", "over_x")
+    __slots__ = ("f", "_model", "columns", "shape", "called", "key", "reason", "over_x")
 
     def __init__(self, f: Callable[..., Any] | None, model: _core.Model | None, columns: list[NDArray[Any]],
                  shape: tuple[int, ...], called: Called | None = None, key: Any = None,
                  reason: str | None = None, over_x: bool = False) -> None:
-        self.f, self.model, self.columns, self.shape = f, model, columns, shape
+        self.f, self._model, self.columns, self.shape = f, model, columns, shape
         self.called, self.key, self.reason, self.over_x = called, key, reason, over_x
+
+    @property
+    def model(self) -> _core.Model:
+        """What is fitted.
+
+        Raises
+        ------
+        ValueError
+            For what is left of a fit that was kept.
+        """
+        if self._model is None:
+            raise ValueError("a fit that was kept is not fitted again; make it anew, and profile that")
+        return self._model
 
     def columns_at(self, x: Any, params: int, data_x: Any) -> list[NDArray[Any]] | None:
         """The columns of other points than those of the data, or None where the function there is another program."""
@@ -223,7 +236,6 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
         if recording.constant:
             raise NotTraceable("its value depends on no parameter")
         ready = _recorded(f, x.reshape(-1), recording, at, names)
-        assert ready.model is not None
         columns = [column.reshape(x.shape) for column in ready.columns]
         for k in few_places(len(x)):
             expected = ready.model.evaluate([np.ascontiguousarray(column[k]) for column in columns], at)
@@ -238,19 +250,18 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
             names: list[str] | None, jac: Callable[..., Any] | None, reason: str) -> Prepared:
     """`f`, called as it is, over the points of each x."""
     made = numbers(f(xs[0], *at))
-    if not shape:
-        shape = made.shape
-    elif made.shape != shape and made.size != 1:
-        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {shape}: the model must "
+    points: tuple[int, ...] = shape or made.shape
+    if made.shape != points and made.size != 1:
+        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: the model must "
                          f"return one number per point")
     if jac is None:
         warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
                       _level_of_caller())
     called = Called(f, jac, params)
     model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
-    columns: list[NDArray[Any]] = [np.concatenate([called.column(x, shape) for x in xs])]
+    columns: list[NDArray[Any]] = [np.concatenate([called.column(x, points) for x in xs])]
     called.known(at, made)
-    return Prepared(f, model, columns, shape, called=called, reason=reason)
+    return Prepared(f, model, columns, points, called=called, reason=reason)
 
 
 def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
@@ -343,11 +354,6 @@ def _level_of_caller() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame, level = frame.f_back, level + 1
     return level
-
-
-def reshaped(values: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
-    """One value per point, in the shape of the points."""
-    return values if len(shape) == 1 else values.reshape(shape)
 
 
 def over_columns(f: Callable[..., Any], columns: int, params: int, names: list[str] | None) -> Prepared:

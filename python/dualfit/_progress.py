@@ -31,9 +31,9 @@ class Bar:
         # A stream is passed over several times.
         if done < bar.n:
             bar.reset(total)
-        bar.update(done - bar.n)
         if event.get("cost") is not None:
-            bar.set_postfix(cost=f"{event['cost']:.6g}")
+            bar.set_postfix(cost=f"{event['cost']:.6g}", refresh=False)
+        bar.update(done - bar.n)
 
     def close(self) -> None:
         """Leaves the bar as it stands; the next event begins another."""

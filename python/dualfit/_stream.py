@@ -155,7 +155,6 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     files, columns = files_of(paths, x, y, sigma, absolute_sigma, nan_policy, chunks, memory_limit=memory_limit,
                               chunk_points=chunk_points, checkpoint=None if checkpoint is None else os.fspath(checkpoint))
     ready = model.over_columns(columns, p0)
-    assert ready.model is not None
     names = ready.model.parameters
     settings = told(names, options)
     with shown(settings):

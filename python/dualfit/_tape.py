@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._data import dense
 from ._refusal import NotTraceable
 
 #: An operation, the earlier nodes it takes, a number.
@@ -123,7 +124,7 @@ class Tape:
                     return known.at
                 if not known.is_copy:
                     raise self._changed()
-        flat = np.ascontiguousarray(array, FLOAT64).reshape(-1)
+        flat = dense(np.asarray(array, dtype=FLOAT64)).reshape(-1)
         bits = flat.view(np.int64)
         if bits[0] == bits[-1] and bool((bits == bits[0]).all()):
             return self.add("const", (), float(flat[0]))
