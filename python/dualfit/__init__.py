@@ -11,10 +11,12 @@ backgrounds that find their own starts; `fit_batch` makes thousands of fits in o
 than memory holds, `fit_parts` one of points that others hold.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import models
 from ._batch import Batch
 from ._core import CudaError, FitError, Profile, __version__
-from ._curve_fit import OptimizeWarning, curve_fit
+from ._curve_fit import curve_fit, optimize_warning
 from ._devices import DeviceInfo, devices
 from ._fit import Band, Component, Fit, Quantity
 from ._model import Model, fit, fit_batch
@@ -23,6 +25,15 @@ from ._prepare import NotTracedWarning
 from ._settings import Options
 from ._stream import fit_stream
 from ._trace import NotTraceable
+
+if TYPE_CHECKING:
+    from ._curve_fit import OptimizeWarning
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "OptimizeWarning":
+            return optimize_warning()
+        raise AttributeError(f"module 'dualfit' has no attribute {name!r}")
 
 __all__ = [
     "GROUP", "Band", "Batch", "Component", "CudaError", "DeviceInfo", "Fit", "FitError", "Model", "NotTraceable",

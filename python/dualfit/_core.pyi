@@ -40,7 +40,10 @@ class _Device(TypedDict):
     problem: str | None
     text: str
 
-__all__: list[str]
+__all__ = [
+    "BatchFit", "CudaError", "Fit", "FitError", "GROUP", "LibraryModel", "Model", "Profile", "__version__", "answer",
+    "answer_stream", "devices", "fit_batch", "fit_parts", "fit_stream", "merge", "model_names",
+]
 GROUP: int
 __version__: str
 

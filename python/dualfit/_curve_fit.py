@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,18 @@ from ._data import dense, one_sigma
 from ._prepare import Prepared, prepared
 from ._settings import recorded_loss
 
-try:
-    from scipy.optimize import OptimizeWarning
-except ImportError:  # pragma: no cover - without SciPy
 
-    class OptimizeWarning(UserWarning):  # type: ignore[no-redef]
-        """Something about a result is doubtful; SciPy's own class where SciPy is installed."""
+class OptimizeWarning(UserWarning):
+    """Something about a result is doubtful; SciPy's own class where SciPy is installed."""
+
+
+def optimize_warning() -> type[UserWarning]:
+    """SciPy's class where SciPy is installed. Importing it takes longer than all of this package, so it waits for its use."""
+    try:
+        from scipy.optimize import OptimizeWarning as of_scipy
+    except ImportError:
+        return OptimizeWarning
+    return cast("type[UserWarning]", of_scipy)
 
 
 #: Keywords of `leastsq` and `least_squares` that say how partials are found, or what is printed. Partials are exact here.
@@ -166,14 +172,14 @@ def curve_fit(
     if fit.termination in _LIMITS:
         raise RuntimeError(_no_result(fit, method, settings))
     covariance, rank = _covariance(fit, model, points, settings)
-    if np.ndim(each) == 2 and not absolute_sigma and y.size > n:
+    if each is not None and np.ndim(each) == 2 and not absolute_sigma and y.size > n:
         # A matrix that is known up to a factor: the core takes it as it is.
         covariance *= 2.0 * fit.statistics["cost"] / (y.size - n)
     if rank < n or (y.size <= n and not absolute_sigma) or not np.isfinite(covariance).all():
         covariance = np.full((n, n), np.inf)
-        warnings.warn("Covariance of the parameters could not be estimated", OptimizeWarning, 2)
+        warnings.warn("Covariance of the parameters could not be estimated", optimize_warning(), 2)
     elif not fit.converged:
-        warnings.warn(f"The end of the fit is no certain minimum: {fit.message}", OptimizeWarning, 2)
+        warnings.warn(f"The end of the fit is no certain minimum: {fit.message}", optimize_warning(), 2)
     if not full_output:
         return fit.params, covariance
     return fit.params, covariance, *_full(fit, model, xdata, y, each, method)
@@ -293,9 +299,12 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
             scale = float(value)
         elif name not in _NEEDLESS:
             raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
-    if loss != "linear":
+    if callable(loss):
+        of_square: Callable[..., Any] = loss
         # SciPy's functions are of the square of the residual, and return two derivatives, too, which are not needed here.
-        settings["loss"] = (recorded_loss(lambda u: loss(u * u)[0]) if callable(loss) else loss, scale)
+        settings["loss"] = recorded_loss(lambda u: of_square(u * u)[0]), scale
+    elif loss != "linear":
+        settings["loss"] = loss, scale
     return settings
 
 

@@ -342,7 +342,7 @@ class Fit:
         Profile
             With ``values``, ``taus``, ``params`` and ``interval(level)``.
         """
-        if self._prepared is None or self._prepared.model is None:
+        if self._prepared is None:
             raise ValueError("a fit that was kept is not fitted again; make it anew, and profile that")
         if self._prepared.called is not None:
             self._prepared.called.here()

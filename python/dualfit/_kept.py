@@ -60,7 +60,6 @@ def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
         if len(own) == len(columns) and all(map(np.array_equal, own, columns)):
             return text, columns
         model = over_columns(prepared.f, len(columns), fit.params.size, fit.names).model
-        assert model is not None
         places = few_places(points)
         few, values = [column[places] for column in columns], fit._core.predict([column[places] for column in own])
         if not is_close(model.evaluate(few, fit.params), values):

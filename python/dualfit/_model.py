@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,7 +270,7 @@ class Model:
             return False
         try:
             with np.errstate(all="ignore"):
-                return np.shape(self._f(x, *self._somewhere(p0))) == x.shape[1:]
+                return bool(np.shape(self._f(x, *self._somewhere(p0))) == x.shape[1:])
         except Exception:  # It is no function of such an x.
             return False
 
@@ -307,7 +307,7 @@ class Model:
         if isinstance(other, Model) and self._library is None and other._library is None:
             return _function_of_two(self, other, sign)
         if not isinstance(other, (Model, Real)):
-            return NotImplemented
+            return cast(Model, NotImplemented)
         operation = f"__r{sign}__" if swapped else f"__{sign}__"
         return Model._of(operation, self, other if isinstance(other, Model) else float(other))
 
@@ -361,7 +361,7 @@ def _function_of_two(left: Model, right: Model, sign: str) -> Model:
         return join(f(x, *p[:cut]), g(x, *p[cut:]))
 
     model = Model(joined, names)
-    blank = [None] * len(names)
+    blank: list[float | None] = [None] * len(names)
     model._defaults = (left._defaults or blank[:cut]) + (right._defaults or blank[cut:])
     return model
 

@@ -93,7 +93,7 @@ class Part:
         if self._files is None:
             points = self._points
             points["y"], points["columns"] = samples(points["y"]), [samples(column) for column in points["columns"]]
-            if np.ndim(points.get("sigma")):
+            if points.get("sigma") is not None and np.ndim(points["sigma"]):
                 points["sigma"] = real(points["sigma"])
         self._model = self._ready()
 

@@ -13,7 +13,8 @@ class Bar:
     """A callback that shows a bar, and then calls the caller's own."""
 
     def __init__(self, tqdm: Any, callback: Callback | None) -> None:
-        self._tqdm, self._callback, self._bar = tqdm, callback, None
+        self._tqdm, self._callback = tqdm, callback
+        self._bar: Any = None
 
     def __call__(self, event: dict[str, Any]) -> Any:
         self._show(event)

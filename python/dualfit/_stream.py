@@ -55,7 +55,7 @@ def _roles(roles: list[Any]) -> list[Any]:
     """Columns that all have names, or all numbers."""
     if all(isinstance(role, str) for role in roles):
         return roles
-    if not all(isinstance(role, Integral) and role >= 0 for role in roles):
+    if not all(isinstance(role, Integral) and int(role) >= 0 for role in roles):
         raise ValueError(f"the columns are {roles}; give the names of all, or the numbers of all, from 0 on")
     return [int(role) for role in roles]
 

@@ -263,9 +263,9 @@ def recorded(tape: Tape, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
         if do is None:
             raise tape.refuse(f"the function {ufunc.__name__} of a value that depends on a parameter",
                               "no derivative of it is known here")
-    if type(do) is str:
+    if isinstance(do, str):
         return unary(do, inputs[0])
-    return do(*[_plain(value) for value in inputs])  # type: ignore[operator]
+    return do(*[_plain(value) for value in inputs])
 
 
 def _plain(value: Any) -> Any:

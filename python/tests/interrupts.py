@@ -1,4 +1,4 @@
-"""Fits that SIGINT ends, each in this process of its own: prints how long after the signal each ended, as JSON.
+"""Fits that SIGINT ends, in a process of their own: prints how long after the signal each ended, as JSON.
 
 Run as ``python interrupts.py case ...``; `test_interrupts` does.
 """
@@ -39,6 +39,12 @@ def never_the_same(x, a, b, c):
     return decay(x, a, b, c) + 1e-3 * np.random.default_rng().normal(size=x.shape)
 
 
+def slow(x, a, b, c):
+    """It cannot be recorded."""
+    time.sleep(0.002)
+    return decay(x, a, b, c) if a > -99 else np.zeros_like(x)
+
+
 def cleans_up(x, a, b, c):
     try:
         return never_the_same(x, a, b, c)
@@ -65,9 +71,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "untraceable": lambda: dualfit.fit(never_the_same, few, stack[0], [1, 1, 0], **ENDLESS),
     "untraceable, of many points": lambda: dualfit.fit(never_the_same, x, y, [1, 1, 0], **ENDLESS),
     "batch": lambda: dualfit.fit_batch(waves, few, stack, START, max_evaluations=200),
-    "untraceable batch": lambda: dualfit.fit_batch(never_the_same, few, stack[:30], [1, 1, 0], max_evaluations=30),
-    "profile": lambda: [dualfit.fit(decay, x, y, [1, 1, 0]).profile(name) for name in "abc" * 50],
-    "stream of chunks": lambda: dualfit.fit_stream(decay, None, [1, 1, 0], chunks=slow_chunks),
+    "untraceable batch": lambda: dualfit.fit_batch(slow, few, stack[:120], [1, 1, 0]),
+    "profile": lambda: [dualfit.fit(decay, x[::2], y[::2], [1, 1, 0]).profile(name) for name in "abc" * 50],
+    "stream of chunks": lambda: dualfit.fit_stream(decay, None, [1, 1, 0], chunks=slow_chunks, chunk_points=10_000),
     "cleans up": lambda: dualfit.fit(cleans_up, few, stack[0], [1, 1, 0], **ENDLESS),
 }
 
