@@ -18,10 +18,11 @@ from ._batch import Batch
 from ._core import CudaError, FitError, Profile, __version__
 from ._curve_fit import curve_fit, optimize_warning
 from ._devices import DeviceInfo, devices
-from ._fit import Band, Component, Fit, Quantity
+from ._fit import Fit
 from ._model import Model, fit, fit_batch
 from ._parts import GROUP, Part, fit_parts, merge, share
 from ._prepare import NotTracedWarning
+from ._results import Band, Component, Quantity
 from ._settings import Options
 from ._stream import fit_stream
 from ._trace import NotTraceable

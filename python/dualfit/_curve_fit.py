@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from ._core import FitError
 from ._data import dense, one_sigma
 from ._prepare import Prepared, prepared
 from ._settings import recorded_loss
+
+
+Array = NDArray[np.float64]
 
 
 class OptimizeWarning(UserWarning):
@@ -30,7 +33,7 @@ def optimize_warning() -> type[UserWarning]:
 
 
 #: Keywords of `leastsq` and `least_squares` that say how partials are found, or what is printed. Partials are exact here.
-_NEEDLESS = frozenset({"epsfcn", "factor", "diag", "col_deriv", "diff_step", "tr_solver", "tr_options", "jac_sparsity",
+_NEEDLESS = frozenset({"epsfcn", "diag", "col_deriv", "diff_step", "tr_solver", "tr_options", "jac_sparsity",
                        "verbose", "x_scale", "workers"})
 _STOPS = frozenset({"ftol", "xtol", "gtol"})
 #: `ier` of leastsq and `status` of least_squares for the test that ended a fit.
@@ -38,9 +41,20 @@ _LM_STATUS = {"Cost": 1, "ExactFit": 1, "Step": 2, "Gradient": 4}
 _TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
 #: Ends after which SciPy raises.
 _LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
+#: MINPACK's first step, in units of the start.
+_BOLD = 100.0
 _DIFFERENCES = ("2-point", "3-point", "cs")
 
 
+@overload
+def curve_fit(f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None, absolute_sigma: bool = False,
+              check_finite: bool | None = None, bounds: Any = ..., method: str | None = None, jac: Any = None, *,
+              full_output: Literal[False] = False, nan_policy: str | None = None, **kwargs: Any) -> tuple[Array, Array]: ...
+@overload
+def curve_fit(f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None, absolute_sigma: bool = False,
+              check_finite: bool | None = None, bounds: Any = ..., method: str | None = None, jac: Any = None, *,
+              full_output: Literal[True], nan_policy: str | None = None,
+              **kwargs: Any) -> tuple[Array, Array, dict[str, Any], str, int]: ...
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,
@@ -92,8 +106,8 @@ def curve_fit(
     nan_policy : {'raise', 'omit', None}
         What to do with NaN, as in SciPy.
     **kwargs
-        Those of `leastsq` and `least_squares`: ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``, ``loss`` and
-        ``f_scale`` are heeded; those about differences and printing change nothing.
+        Those of `leastsq` and `least_squares`: ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``, ``factor``,
+        ``loss`` and ``f_scale`` are heeded; those about differences and printing change nothing.
 
     Returns
     -------
@@ -164,7 +178,7 @@ def curve_fit(
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
     try:
-        fit = model.model.fit(points, start, settings)
+        fit = _fitted(model, points, start, settings)
     except FitError as error:
         if "not positive definite" not in str(error):
             raise
@@ -293,6 +307,8 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
             settings[name] = 0.0 if value is None else float(value)
         elif name in ("maxfev", "max_nfev"):
             settings["max_evaluations"] = int(value) if value else None
+        elif name == "factor":
+            settings["initial_radius"] = float(value)
         elif name == "loss":
             loss = value
         elif name == "f_scale":
@@ -306,6 +322,16 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
     elif loss != "linear":
         settings["loss"] = loss, scale
     return settings
+
+
+def _fitted(model: Prepared, points: dict[str, Any], start: NDArray[np.float64], settings: dict[str, Any]) -> _core.Fit:
+    """The fit; where a cautious first step led into a valley without end, that of a bold one, if it ends lower."""
+    fit = model.model.fit(points, start, settings)
+    if settings.keys() & {"max_evaluations", "initial_radius"} or fit.rank == start.size and fit.termination != "MaxEvaluations":
+        return fit
+    bold = model.model.fit(points, start, {**settings, "initial_radius": _BOLD})
+    lower = bold.statistics["cost"] < (1.0 - 1e-6) * fit.statistics["cost"]
+    return bold if bold.converged and (lower or not fit.converged) else fit
 
 
 def _no_result(fit: _core.Fit, method: str, settings: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,68 +12,10 @@ from ._data import independent, x_columns
 from ._kept import as_json, state
 from ._prepare import Prepared
 from ._progress import shown
+from ._results import Array, Band, Component, Quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Band:
-    """A band about a fitted curve; one value per point in each array.
-
-    Attributes
-    ----------
-    center : ndarray
-        The curve.
-    std_errors : ndarray
-        Standard errors of the curve, or standard deviations of new observations about it.
-    lower, upper : ndarray
-        The ends; infinite where the curve depends on what the data leave undetermined.
-    level : float
-        The probability that the band was asked for.
-    """
-
-    center: Array
-    std_errors: Array
-    lower: Array
-    upper: Array
-    level: float
-
-
-@dataclass(frozen=True)
-class Component:
-    """A term of a fitted sum of library models.
-
-    Attributes
-    ----------
-    name : str
-        Its prefix, or its model's name.
-    values, std_errors : ndarray
-        One value per point.
-    """
-
-    name: str
-    values: Array
-    std_errors: Array
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A value with its standard error.
-
-    Examples
-    --------
-    >>> Quantity(2.5, 0.01)
-    2.5 ± 0.01
-    """
-
-    value: float
-    std_error: float
-
-    def __repr__(self) -> str:
-        return f"{self.value:.8g} ± {self.std_error:.4g}"
 
 
 class Fit:
@@ -226,10 +167,28 @@ class Fit:
         """Where and how the fit was computed: ``processor``, ``reason``, ``passes``, ``solve_seconds``, ..."""
         return self._core.stats
 
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and name in _STATISTICS:
-            return self.statistics[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    # Each of `statistics`, which type checkers know one by one.
+    points: int
+    effective_points: float
+    omitted: int
+    estimated: int
+    degrees_of_freedom: int
+    cost: float
+    chi_square: float
+    reduced_chi_square: float | None
+    chi_square_p_value: float | None
+    r_squared: float | None
+    adjusted_r_squared: float | None
+    rmse: float
+    aic: float
+    bic: float
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _STATISTICS:
+                return self.statistics[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def report(self) -> str:
         """Values and errors, statistics, correlations and warnings as text."""
@@ -468,9 +427,7 @@ class Fit:
 
 
 #: What `statistics` has, as attributes.
-_STATISTICS = frozenset({"points", "effective_points", "omitted", "estimated", "degrees_of_freedom", "cost", "chi_square",
-                         "reduced_chi_square", "chi_square_p_value", "r_squared", "adjusted_r_squared", "rmse", "aic",
-                         "bic"})
+_STATISTICS = frozenset(Fit.__annotations__) - {"x", "y"}
 
 
 def _escaped(text: str) -> str:

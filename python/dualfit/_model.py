@@ -397,15 +397,17 @@ def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, 
                      nan_policy=nan_policy, **options)
 
 
-def fit_batch(f: Callable[..., Any] | str | Model, x: Any, stack: Any, p0: Any = None, **options: Any) -> Batch:
+def fit_batch(f: Callable[..., Any] | str | Model, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None,
+              absolute_sigma: bool = False, mask: Any = None, nan_policy: str = "raise", covariance: bool = False,
+              **options: Unpack[Options]) -> Batch:
     """Fit a function, a formula or a model to each row of a stack, in one call.
 
     Parameters
     ----------
     f : callable, str or Model
         As for `fit`.
-    x, stack, p0, **options
-        See `Model.fit_batch`.
+    x, stack, p0, sigma, absolute_sigma, mask, nan_policy, covariance, **options
+        See `Model.fit_batch` and `Options`.
 
     Returns
     -------
@@ -421,4 +423,5 @@ def fit_batch(f: Callable[..., Any] | str | Model, x: Any, stack: Any, p0: Any =
     array([0.5, 1. , 2. ])
     """
     model = f if isinstance(f, Model) else Model(f)
-    return model.fit_batch(x, stack, p0, **options)
+    return model.fit_batch(x, stack, p0, sigma=sigma, absolute_sigma=absolute_sigma, mask=mask, nan_policy=nan_policy,
+                           covariance=covariance, **options)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._fit import Fit
 from ._model import Model
 from ._parts import Part, fit_parts, merge
+from ._settings import Options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: Any = None, *, variables: int = 1,
-        part_options: dict[str, Any] | None = None, **options: Any) -> Fit:
+        part_options: dict[str, Any] | None = None, **options: Unpack[Options]) -> Fit:
     """Fit points that the workers of a cluster hold; only sums travel.
 
     Parameters

@@ -15,7 +15,7 @@ from typing import Any
 from . import _core
 from ._model import Model
 
-#: lmfit's classes whose names do not come from ours by capitals.
+#: lmfit's classes that have the same parameters and values here. Of `VoigtModel` and `SkewedVoigtModel` gamma is free.
 _LMFIT = {
     "ConstantModel": "constant", "LinearModel": "linear", "QuadraticModel": "quadratic",
     "ExponentialModel": "exponential", "PowerLawModel": "power_law", "GaussianModel": "gaussian",
@@ -25,7 +25,7 @@ _LMFIT = {
     "DampedOscillatorModel": "damped_oscillator", "DampedHarmonicOscillatorModel": "damped_harmonic_oscillator",
     "ExponentialGaussianModel": "exponential_gaussian", "SkewedGaussianModel": "skewed_gaussian",
     "SkewedVoigtModel": "skewed_voigt", "DoniachModel": "doniach", "SplitLorentzianModel": "split_lorentzian",
-    "SineModel": "sine", "ThermalDistributionModel": "bose_einstein",
+    "SineModel": "sine", "FermiModel": "fermi_dirac", "BoseModel": "bose_einstein",
 }
 
 
@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
         return by_name(known, prefix)
 
     model.__name__, model.__qualname__ = name, name
-    model.__doc__ = f"The model `{known}` of the library, with a prefix for the names of its parameters."
+    model.__doc__ = f"Parameters: {', '.join(by_name(known).parameters)}."
     return model
 
 

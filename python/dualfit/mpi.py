@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._fit import Fit
 from ._model import Model
 from ._parts import Part, fit_parts, merge
+from ._settings import Options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: int, p0: Any = None, *, sigma: Any = None,
-        absolute_sigma: bool = False, nan_policy: str = "raise", **options: Any) -> Fit | None:
+        absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit | None:
     """Fit points that the ranks of a communicator hold; every rank calls it.
 
     Parameters

@@ -13,6 +13,7 @@ pub(crate) struct Profile {
 
 #[pymethods]
 impl Profile {
+    /// The parameter.
     #[getter]
     fn name(&self) -> &str {
         self.profile.name()

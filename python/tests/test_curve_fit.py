@@ -187,6 +187,8 @@ CALLS: dict[str, Call] = {
                                               check_finite=False),
     "needless keywords": lambda curve_fit: curve_fit(decay, x, y, epsfcn=1e-10, factor=10, diag=[1, 1, 1]),
     "maxfev of 0": lambda curve_fit: curve_fit(decay, x, y, maxfev=0),
+    "start far off": lambda curve_fit: curve_fit(decay, x, y + 20),
+    "start far off, factor": lambda curve_fit: curve_fit(decay, x, y + 20, factor=100),
     "tight": lambda curve_fit: curve_fit(decay, x, y, ftol=1e-12, xtol=1e-12, gtol=1e-12),
 }
 

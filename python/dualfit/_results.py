@@ -1,0 +1,79 @@
+"""Parts of a result: bands, terms of a sum, quantities with their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band about a fitted curve; one value per point in each array.
+
+    Attributes
+    ----------
+    center : ndarray
+        The curve.
+    std_errors : ndarray
+        Standard errors of the curve, or standard deviations of new observations about it.
+    lower, upper : ndarray
+        The ends; infinite where the curve depends on what the data leave undetermined.
+    level : float
+        The probability that the band was asked for.
+    """
+
+    center: Array
+    std_errors: Array
+    lower: Array
+    upper: Array
+    level: float
+
+
+@dataclass(frozen=True)
+class Component:
+    """A term of a fitted sum of library models.
+
+    Attributes
+    ----------
+    name : str
+        Its prefix, or its model's name.
+    values, std_errors : ndarray
+        One value per point.
+    """
+
+    name: str
+    values: Array
+    std_errors: Array
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value with its standard error. As text it has the digits that the error leaves.
+
+    Examples
+    --------
+    >>> Quantity(2.51234567, 0.0123)
+    2.5123457 ± 0.0123
+    >>> print(Quantity(2.51234567, 0.0123), Quantity(123456.0, 7890.0))
+    2.512 ± 0.012 123500 ± 7900
+    """
+
+    value: float
+    std_error: float
+
+    def __repr__(self) -> str:
+        return f"{self.value:.8g} ± {self.std_error:.4g}"
+
+    def __str__(self) -> str:
+        if not (np.isfinite(self.value) and np.isfinite(self.std_error) and self.std_error > 0.0):
+            return repr(self)
+        # The last decimal of two digits of the error, which may round up to a digit more.
+        decimals = 1 - int(np.floor(np.log10(float(f"{self.std_error:.1e}"))))
+        if abs(np.log10(self.std_error)) > 6.0:
+            return repr(self)
+        value, error = round(self.value, decimals), round(self.std_error, decimals)
+        return f"{value:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"

@@ -1,0 +1,38 @@
+"""Writes the types of `dualfit.models`, whose functions are made as they are asked for.
+
+python models_stub.py > ../dualfit/models.pyi
+"""
+
+from __future__ import annotations
+
+from dualfit import models
+
+HEAD = '''"""Models by name, which find their own starts, add, multiply and nest. Made by `tests/models_stub.py`."""
+
+from ._model import Model
+
+_LMFIT: dict[str, str]
+
+def names() -> list[str]:
+    """The names of the models."""
+
+def by_name(name: str, prefix: str = "") -> Model:
+    """The model of a name."""
+
+def parse(text: str) -> Model:
+    """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""
+
+def __dir__() -> list[str]: ...
+'''
+
+
+def stub() -> str:
+    """The text of `models.pyi`: a function for each model of the library and each of lmfit's names."""
+    known = {name: name for name in models.names()} | models._LMFIT
+    functions = [f'\ndef {name}(prefix: str = "") -> Model:\n    """Parameters: {", ".join(models.by_name(model).parameters)}."""\n'
+                 for name, model in known.items()]
+    return HEAD + "".join(functions)
+
+
+if __name__ == "__main__":
+    print(stub(), end="")
