@@ -41,7 +41,7 @@ def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: 
     Fit
         With the same bits for any division of the points.
     """
-    said = {key: value for key, value in options.items() if key not in ("progress", "callback")}
+    said: dict[str, Any] = {key: value for key, value in options.items() if key not in ("progress", "callback")}
     said.update(part_options or {})
     held = client.map(_part, parts, f=f, p0=p0, said=said, pure=False)
 

@@ -41,7 +41,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     FitError
         On rank 0; the other ranks return.
     """
-    said = {key: value for key, value in options.items() if key not in ("progress", "callback")}
+    said: dict[str, Any] = {key: value for key, value in options.items() if key not in ("progress", "callback")}
     part = Part(f, x, y, first, p0=p0, sigma=sigma, absolute_sigma=absolute_sigma, nan_policy=nan_policy, **said)
     variables = len(part._points["columns"])
 

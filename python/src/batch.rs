@@ -5,7 +5,7 @@ use crate::failure::raised;
 use crate::model::Model;
 use crate::points::missing;
 use crate::settings::{Begin, Settings, start};
-use crate::watch::watched;
+use crate::watch::{Size, watched};
 use dualfit::{BatchData, FitStatus, Sigma, Starts};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -84,9 +84,8 @@ pub(crate) fn fit_batch(
         Some(Begins::Named(pairs)) => start(Some(Begin::Named(pairs.clone()))).into(),
         None => start(None).into(),
     };
-    let points = stack.stack.values()?.len();
     let calls = model.calls.as_deref();
-    let batch = watched(py, curve, points, calls, settings.callback, move |curve| {
+    let batch = watched(py, curve, Size::OfManyFits, calls, settings.callback, move |curve| {
         curve.fit_batch(data, starts)
     })?;
     Ok(BatchFit { batch })

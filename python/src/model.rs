@@ -8,7 +8,7 @@ use crate::points::Points;
 use crate::profile::Profile;
 use crate::settings::{Begin, Settings, start};
 use crate::tape::{Node, replay};
-use crate::watch::watched;
+use crate::watch::{Size, watched};
 use dualfit::{CurveFit, Var};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -142,7 +142,9 @@ impl Model {
         let (curve, begin) = (self.told(&settings)?, start(begin));
         let fit = points.with_data(|data| {
             let (n, calls) = (data.len(), self.calls.as_deref());
-            watched(py, curve, n, calls, settings.callback, move |curve| curve.fit(data, begin))
+            watched(py, curve, Size::Of(n), calls, settings.callback, move |curve| {
+                curve.fit(data, begin)
+            })
         })?;
         Ok(Fit { fit, calls: self.calls.clone() })
     }
@@ -172,7 +174,7 @@ impl Model {
         let curve = self.told(&settings)?;
         let profile = points.with_data(|data| {
             let (n, calls) = (data.len(), self.calls.as_deref());
-            watched(py, curve, n, calls, settings.callback, move |curve| {
+            watched(py, curve, Size::Of(n), calls, settings.callback, move |curve| {
                 curve.profile_to(&fit.fit, data, name, level)
             })
         })?;

@@ -5,33 +5,46 @@ use dualfit::{CancelToken, CurveFit};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The function and its partials, and what went wrong in them. One fit at a time uses it, so that an exception is that fit's.
 pub(crate) struct Calls {
     value: Py<PyAny>,
     jacobian: Option<Py<PyAny>>,
     raised: Raised,
-    /// Ends the fit after an exception.
-    pub(crate) token: CancelToken,
+    /// Ends the fit in progress, after an exception too.
+    token: Mutex<CancelToken>,
 }
 
 impl Calls {
+    /// The token of a fit that begins; whatever ended those before is forgotten.
+    pub(crate) fn begin(&self) -> CancelToken {
+        let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        *token = CancelToken::new();
+        token.clone()
+    }
+
+    fn token(&self) -> CancelToken {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Keeps the first exception, and ends the fit.
-    pub(crate) fn raise(&self, error: PyErr) {
+    fn raise(&self, error: PyErr) {
         self.raised.keep(error);
-        self.token.cancel();
+        self.token().cancel();
     }
 
     /// # Errors
     /// The exception that ended the fit, if one did.
     pub(crate) fn checked<T>(&self, outcome: PyResult<T>) -> PyResult<T> {
+        // What comes next, a band of the fit perhaps, is not ended by what ended this.
+        self.begin();
         self.raised.checked(outcome)
     }
 
     /// Calls `work`, unless an exception has ended the fit; whether there is a result.
     fn call(&self, work: impl FnOnce(Python<'_>) -> PyResult<()>) -> bool {
-        if self.token.is_cancelled() {
+        if self.token().is_cancelled() {
             return false;
         }
         let called = Python::attach(|py| py.check_signals().and_then(|()| work(py)));
@@ -90,7 +103,7 @@ pub(crate) fn curve(
     jacobian: Option<Py<PyAny>>,
 ) -> (CurveFit, Arc<Calls>) {
     let calls =
-        Arc::new(Calls { value, jacobian, raised: Raised::default(), token: CancelToken::new() });
+        Arc::new(Calls { value, jacobian, raised: Raised::default(), token: Mutex::default() });
     let asked = calls.clone();
     let key = |column: &[f64]| column.first().copied().unwrap_or(0.0);
     let mut curve = CurveFit::native_arrays(params, move |x, p, out| asked.values(key(x), p, out))

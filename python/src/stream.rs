@@ -6,7 +6,7 @@ use crate::fit::Fit;
 use crate::model::Model;
 use crate::points::{Points, missing};
 use crate::settings::{Begin, Settings, start};
-use crate::watch::watched;
+use crate::watch::{Size, watched};
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::{ChainSource, ColumnKey, CsvOptions, CsvSource, NpySource, Source};
 use dualfit::{Sigma, Stream};
@@ -159,7 +159,7 @@ pub(crate) fn fit_stream(
     let kept = Raised::default();
     let (curve, begin) = (model.told(&settings)?, start(begin));
     let stream = files.stream(py, &kept)?;
-    let outcome = watched(py, curve, usize::MAX, None, settings.callback, move |curve| {
+    let outcome = watched(py, curve, Size::Of(usize::MAX), None, settings.callback, move |curve| {
         curve.fit_stream(stream, begin)
     });
     Ok(Fit { fit: kept.checked(outcome)?, calls: None })
@@ -180,7 +180,7 @@ pub(crate) fn fit_parts(
     let kept = Raised::default();
     let in_ask = kept.clone();
     // The engine behind `ask` may be bound to this thread, as MPI is.
-    let outcome = watched(py, curve, 0, None, settings.callback, move |curve| {
+    let outcome = watched(py, curve, Size::Of(0), None, settings.callback, move |curve| {
         let ask = move |question: &[u8]| {
             Python::attach(|py| {
                 let answer = ask.call1(py, (PyBytes::new(py, question),))?;

@@ -18,6 +18,15 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Points from which on a pass may take so long that signals are looked for beside it, on a thread of their own.
 const MANY: usize = 1 << 16;
 
+/// The points of what is made, for an idea of how long it may take without a look at signals.
+#[derive(Clone, Copy)]
+pub(crate) enum Size {
+    /// Of one fit: those of a pass.
+    Of(usize),
+    /// Of many fits, which any threads make.
+    OfManyFits,
+}
+
 /// The first exception, and the token that ends the work for it.
 #[derive(Clone, Default)]
 struct Watch {
@@ -36,20 +45,20 @@ impl Watch {
     }
 }
 
-/// What `work` makes with `curve`, without the interpreter. `points`: of one pass, for an idea of its length.
-/// `calls`: of a model that calls Python itself; it stays on this thread, where the interpreter's context is.
+/// What `work` makes with `curve`, without the interpreter.
+/// `calls`: of a model that calls Python itself; a single fit of it stays on this thread, where the interpreter's context is.
 ///
 /// # Errors
 /// What a signal handler, the callback or the model raised; else what is wrong with the request.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     curve: CurveFit,
-    points: usize,
+    size: Size,
     calls: Option<&Calls>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(CurveFit) -> Result<R> + Send,
 ) -> PyResult<R> {
-    let token = calls.map_or_else(CancelToken::new, |calls| calls.token.clone());
+    let token = calls.map_or_else(CancelToken::new, Calls::begin);
     let watch = Watch { token, ..Watch::default() };
     let told = watch.clone();
     let curve = curve.cancel_token(watch.token.clone()).observe(move |event| {
@@ -65,7 +74,11 @@ pub(crate) fn watched<R: Send>(
             Some(true) | None => ControlFlow::Break(()),
         }
     });
-    let outcome = py.detach(|| match calls.is_none() && points > MANY {
+    let elsewhere = match size {
+        Size::Of(points) => calls.is_none() && points > MANY,
+        Size::OfManyFits => true,
+    };
+    let outcome = py.detach(|| match elsewhere {
         true => beside(&watch, move || work(curve)),
         false => work(curve),
     });

@@ -57,6 +57,8 @@ impl CurveFit {
     /// about 1e-6 of its distance from the best value. Where the profile flattens out below the level, it
     /// ends soon: [`ProfileEnd::Open`].
     ///
+    /// A token that is cancelled ends it with the refits that are finished; the ends are [`ProfileEnd::Failed`] then.
+    ///
     /// A refit that finds a better minimum than `fit` ends the profile: [`Profile::better`] has it. Bounds
     /// of all parameters hold; robust losses and counts are profiled as they were fitted.
     ///

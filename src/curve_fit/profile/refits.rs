@@ -107,7 +107,10 @@ impl<'a> Refits<'a> {
         for start in starts.iter().copied().chain([self.best.params.as_slice()]) {
             let start = self.moved(values, start);
             // Far out a line is no guess of linear parameters, which may change by powers of ten.
-            let solved = || self.scattered.linear.fit(&self.data, &start).ok();
+            let solved = || match self.is_stopped() {
+                true => None,
+                false => self.scattered.linear.fit(&self.data, &start).ok(),
+            };
             let ends = [self.attempt(values, &start)]
                 .into_iter()
                 .chain(std::iter::once_with(|| self.attempt(values, &solved()?.params)));
@@ -139,7 +142,8 @@ impl<'a> Refits<'a> {
     /// The lowest of fits from `count` scattered starts at most; `None` if there is no other place to begin
     /// at. The linear parameters are solved for at each, and fits are made from the lowest ones.
     pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<ProfileNode> {
-        let solved = self.scattered.starts.iter().take(count).filter_map(|start| {
+        let starts = self.scattered.starts.iter().take(count);
+        let solved = starts.take_while(|_| !self.is_stopped()).filter_map(|start| {
             let start = self.moved(values, start);
             let fit = self.scattered.linear.fit(&self.data, &start).ok()?;
             fit.cost.is_finite().then_some((fit.cost, fit.params))
@@ -161,9 +165,17 @@ impl<'a> Refits<'a> {
         start
     }
 
+    /// Whether somebody has stopped the fits, so that no further one is begun.
+    fn is_stopped(&self) -> bool {
+        self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
+    }
+
     /// Where a fit ends, and whether that is a minimum for sure.
     fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
+        if self.is_stopped() {
+            return None;
+        }
         let fit = self.held.fit(&self.data, start).ok()?;
         let converged = fit.converged() || fit.termination == AllFixed;
         let ended = matches!(fit.termination, NoProgress | Degenerate | MaxEvaluations);
