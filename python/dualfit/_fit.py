@@ -52,7 +52,7 @@ class Fit:
 
     @property
     def std_errors(self) -> Array:
-        """Standard errors: infinite for what the data do not determine, 0 for what was fixed."""
+        """Standard errors: infinite for what the data do not determine, NaN on a bound, 0 for what was fixed."""
         return self._core.std_errors
 
     @property

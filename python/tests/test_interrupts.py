@@ -17,12 +17,9 @@ SCRIPT = Path(__file__).parent / "interrupts.py"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process there")
 
 
-#: Cases that end by the signal, and those that do not yet, with the reasons.
-SOON = ["fit", "curve_fit", "untraceable", "untraceable, of many points", "batch", "stream of chunks", "cleans up"]
-LATE = {
-    "untraceable batch": (True, "the model is called on other threads, where no signal is heard of"),
-    "profile": (False, "a profile goes on with other refits after one was stopped"),
-}
+#: What an interrupt has to end.
+CASES = ["fit", "curve_fit", "untraceable", "untraceable, of many points", "batch", "untraceable batch", "profile",
+         "stream of chunks", "cleans up"]
 
 
 def run(*names: str) -> dict[str, tuple[str, float]]:
@@ -40,21 +37,13 @@ def run(*names: str) -> dict[str, tuple[str, float]]:
 
 @pytest.fixture(scope="module")
 def soon() -> dict[str, tuple[str, float]]:
-    return run(*SOON)
+    return run(*CASES)
 
 
-@pytest.mark.parametrize("name", SOON)
+@pytest.mark.parametrize("name", CASES)
 def test_an_interrupt_ends(soon: dict[str, tuple[str, float]], name: str) -> None:
     how, seconds = soon[name]
     # What a function makes of the interrupt comes through as well.
     assert how == ("RuntimeError: cleaned up" if name == "cleans up" else "KeyboardInterrupt: ")
     # It takes a tenth of a second; the rest is for machines that have other things to do.
-    assert seconds < 2
-
-
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.xfail(strict=strict, reason=reason)) for name, (strict, reason) in LATE.items()])
-def test_an_interrupt_ends_what_it_does_not_yet(name: str) -> None:
-    how, seconds = run(name)[name]
-    assert how == "KeyboardInterrupt: "
     assert seconds < 2

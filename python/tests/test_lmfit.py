@@ -84,3 +84,33 @@ def test_voigt() -> None:
     start = reference.make_params(amplitude=5, center=5.2, sigma=0.4)
     start["gamma"].set(value=0.4, vary=True, expr="")
     agree(ours, reference.fit(y, start, x=x), ["amplitude", "center", "sigma", "gamma"])
+
+
+#: lmfit's models by their names there, what they are called with, and ours.
+MODELS = [(name, {}, ours) for name, ours in models._LMFIT.items()] + [
+    ("StepModel", {"form": form}, f"step_{form}") for form in ("linear", "atan", "erf", "logistic")] + [
+    ("RectangleModel", {"form": form}, f"rectangle_{form}") for form in ("atan", "erf", "logistic")]
+
+
+@pytest.mark.parametrize(("name", "form", "ours"), MODELS, ids=lambda value: value if isinstance(value, str) else "")
+def test_models_have_lmfits_values(name: str, form: dict[str, str], ours: str) -> None:
+    model, reference = models.by_name(ours), getattr(lmfit.models, name)(**form)
+    near = {"center": 3.0, "center1": 2.0, "center2": 7.0, "sigma": 1.2, "expon": 1.7, "beta": 1.4}
+    values = {parameter: near.get(parameter, 0.6 + 0.1 * k) for k, parameter in enumerate(model.parameters)}
+    expected = reference.func(x, **values, **form)
+    # A fit of its own values that may go nowhere.
+    fit = model.fit(x, expected, values, fixed=model.parameters)
+    assert np.abs(fit.predict(x) - expected).max() <= 1e-13 * np.abs(expected).max()
+    if ours not in ("voigt", "skewed_voigt"):  # lmfit's gamma is sigma, unless it is told otherwise.
+        assert model.parameters == reference.param_names
+
+
+def test_what_the_page_says_of_bounds() -> None:
+    y = decay(x, 3, 0.7, 0.2) + NOISE
+    ours = dualfit.fit(decay, x, y, [2, 1, 0.2], bounds={"rate": (0.9, 2)})
+    reference = lmfit.Model(decay)
+    theirs = reference.fit(y, reference.make_params(amplitude=2, rate=dict(value=1, min=0.9, max=2), offset=0.2), x=x)
+    assert ours.at_bound == {"rate": "lower"} and np.isnan(ours.errors["rate"])
+    for name in ours.names:
+        assert ours.values[name] == pytest.approx(theirs.params[name].value, rel=1e-4)
+    assert ours.aic == pytest.approx(theirs.aic - 2, abs=1e-4)  # one parameter less

@@ -123,10 +123,7 @@ def test_what_a_function_raises_afterwards_comes_through(name: str, error: BaseE
 
 
 @pytest.mark.filterwarnings("ignore::dualfit.NotTracedWarning")
-@pytest.mark.parametrize("name", [
-    name if name in ("predict", "residuals") else pytest.param(name, marks=pytest.mark.xfail(
-        strict=True, reason="after an exception every value of a function that is called as it is is NaN, without a word"))
-    for name in AFTERWARDS])
+@pytest.mark.parametrize("name", AFTERWARDS)
 def test_a_fit_is_as_good_after_an_exception(name: str) -> None:
     f = Broken()
     fit = dualfit.fit(f, x, y, [1, 1, 1])
