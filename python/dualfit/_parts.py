@@ -118,7 +118,8 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
               checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
     """Fit points that others hold.
 
-    The result has the same bits however the points are divided, and is that of `fit_stream` over all of them.
+    The result has the same bits however the points are divided, and is that of `fit_stream` to rounding: the samples that
+    their starts are improved in differ.
 
     Parameters
     ----------
