@@ -240,7 +240,8 @@ values = decay(many, 2.5, 1.3, 0.5) + 0.05 * np.sin(1e4 * many)
 fit = dualfit.fit(decay, many, values, [1, 1, 1])
 batch = dualfit.fit_batch(decay, x, np.stack([y + 0.0001 * k for k in range(3000)]), [1, 1, 1])
 band = fit.confidence_band(x)
-numbers = [fit.params, fit.covariance, batch.params, batch.std_errors, band.upper, dualfit.fit(decay, x, y, [1, 1, 1]).profile("b").values]
+profile = dualfit.fit(decay, x, y, [1, 1, 1]).profile("b")
+numbers = [fit.params, fit.covariance, batch.params, batch.std_errors, band.upper, profile.values]
 print(b"".join(part.tobytes() for part in numbers).hex())
 """
 
