@@ -373,7 +373,7 @@ def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
     if sigma is None:
         return residuals
     if np.ndim(sigma) == 2:
-        return np.linalg.solve(np.linalg.cholesky(sigma), residuals)
+        return np.asarray(np.linalg.solve(np.linalg.cholesky(sigma), residuals), dtype=np.float64)
     return np.asarray(residuals / sigma)
 
 
