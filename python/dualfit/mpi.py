@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ._core import FitError
 from ._fit import Fit
 from ._model import Model
 from ._parts import Part, fit_parts, merge
@@ -39,10 +40,17 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     Raises
     ------
     FitError
-        On rank 0; the other ranks return.
+        On rank 0, while the other ranks return; on every rank where the part of one makes no sense.
     """
     said: dict[str, Any] = {key: value for key, value in options.items() if key not in ("progress", "callback")}
-    part = Part(f, x, y, first, p0=p0, sigma=sigma, absolute_sigma=absolute_sigma, nan_policy=nan_policy, **said)
+
+    def made() -> Part | Exception:
+        try:
+            return Part(f, x, y, first, p0=p0, sigma=sigma, absolute_sigma=absolute_sigma, nan_policy=nan_policy, **said)
+        except Exception as error:
+            return error
+
+    part = _on_all_ranks(comm, made())
     variables = len(part._points["columns"])
 
     def merged(question: bytes) -> bytes:
@@ -66,3 +74,14 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
         return fit_parts(f, lambda question: merged(comm.bcast(question)), p0, variables=variables, **options)
     finally:
         comm.bcast(None)
+
+
+def _on_all_ranks(comm: Any, part: Part | Exception) -> Part:
+    """The part of this rank if every rank has one. Otherwise all raise, so that none waits for the others."""
+    problem = f"rank {comm.rank}: {part}" if isinstance(part, Exception) else None
+    said = [text for text in comm.allgather(problem) if text is not None]
+    if isinstance(part, Exception):
+        raise part
+    if said:
+        raise FitError(said[0])
+    return part

@@ -20,6 +20,8 @@ MODULES = sorted(f"dualfit.{module.name}" for module in pkgutil.iter_modules(dua
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = re.findall(r"^ *```(py.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(marks) == {"python"}, "every block of Python is one that runs"
     monkeypatch.setenv("MPLBACKEND", "Agg")
     assert blocks.run(page) > 0
 

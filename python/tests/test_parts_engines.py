@@ -20,7 +20,8 @@ import shared_points  # noqa: E402
 
 def printed(*command: str) -> str:
     """The parameters that an example prints."""
-    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    package = str(Path(dualfit.__file__).parents[1])
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))
     run = subprocess.run(command, cwd=EXAMPLES, env=env, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr[-3000:]
     return run.stdout.strip().splitlines()[-1]
@@ -35,11 +36,15 @@ def here() -> str:
     return shared_points.shown(fit.params)
 
 
-def test_a_stream_of_the_points_has_the_same_minimum(here: str) -> None:
-    whole = shared_points.points(0, shared_points.POINTS)
-    fit = dualfit.fit(shared_points.model, *whole, shared_points.START)
-    for ours, theirs in zip(fit.params.tolist(), here.split()):
-        assert ours == pytest.approx(float.fromhex(theirs), rel=1e-9)
+def test_a_stream_and_memory_have_the_same_minimum(here: str) -> None:
+    # They begin with a fit of a sample of the points, from which the steps differ.
+    ends = dualfit.share(shared_points.POINTS, 5)
+    stream = dualfit.fit_stream(shared_points.model, None, shared_points.START,
+                                chunks=lambda: (shared_points.points(*each) for each in ends))
+    memory = dualfit.fit(shared_points.model, *shared_points.points(0, shared_points.POINTS), shared_points.START)
+    parts = [float.fromhex(value) for value in here.split()]
+    assert stream.params.tolist() == pytest.approx(parts, rel=1e-9)
+    assert memory.params.tolist() == pytest.approx(parts, rel=1e-9)
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
@@ -60,9 +65,38 @@ def test_workers_of_dask(count: int, here: str) -> None:
     assert printed(sys.executable, "dask_parts.py", str(count)) == here
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_ranks_of_mpi(count: int, here: str) -> None:
+def mpirun(count: int, *command: str) -> str:
+    """What is printed last by so many ranks of Python."""
     pytest.importorskip("mpi4py")
     if shutil.which("mpirun") is None:
         pytest.skip("no mpirun")
-    assert printed("mpirun", "--oversubscribe", "-n", str(count), sys.executable, "mpi_parts.py") == here
+    return printed("mpirun", "--oversubscribe", "--allow-run-as-root", "-n", str(count), sys.executable, *command)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_ranks_of_mpi(count: int, here: str) -> None:
+    assert mpirun(count, "mpi_parts.py") == here
+
+
+#: What is wrong on rank 1 alone, which must leave no rank waiting.
+ALONE = """
+import numpy as np
+from mpi4py import MPI
+import dualfit.mpi
+comm = MPI.COMM_WORLD
+x = np.linspace(0, 1, 100 if comm.rank else dualfit.GROUP)
+try:
+    dualfit.mpi.fit(comm, "a*x", x, x, (0, 7, 2 * dualfit.GROUP)[comm.rank], [1.0])
+    said = "nothing"
+except dualfit.FitError as error:
+    said = str(error)
+said = comm.gather(said)
+if said:
+    print(said)
+"""
+
+
+def test_what_is_wrong_on_one_rank_is_said_on_all() -> None:
+    wrong = "first is 7; parts begin at multiples"
+    said = mpirun(3, "-c", ALONE)
+    assert said.count(wrong) == 3 and said.count("rank 1: ") == 2, said
