@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._data import dense, one_sigma
-from ._prepare import Prepared, prepared
+from ._prepare import Prepared, flat, prepared
 from ._settings import recorded_loss
 
 
@@ -202,8 +202,8 @@ def curve_fit(
 def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, int]:
     """The start that was given, and the number of parameters."""
     if p0 is not None:
-        start = np.atleast_1d(np.asarray(p0, dtype=np.float64))
-        return start.reshape(-1), start.size
+        start = dense(np.asarray(p0, dtype=np.float64)).reshape(-1)
+        return start, start.size
     n = _positional(f) - 1
     if n < 1:
         raise ValueError("Unable to determine number of fit parameters.")
@@ -368,8 +368,7 @@ def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
               sigma: Any) -> NDArray[np.float64]:
     """Residuals, model minus y, in units of sigma."""
     assert model.f is not None
-    values = np.broadcast_to(np.asarray(model.f(xdata, *p), dtype=np.float64), model.shape).reshape(-1)
-    residuals = values - y
+    residuals = flat(model.f(xdata, *p), model.shape) - y
     if sigma is None:
         return residuals
     if np.ndim(sigma) == 2:

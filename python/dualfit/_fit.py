@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._data import independent, x_columns
 from ._kept import as_json, state
-from ._prepare import Prepared
+from ._prepare import KEPT, Prepared
 from ._progress import shown
 from ._results import Array, Band, Component, Quantity
 
@@ -302,7 +302,7 @@ class Fit:
             With ``values``, ``taus``, ``params`` and ``interval(level)``.
         """
         if self._prepared is None:
-            raise ValueError("a fit that was kept is not fitted again; make it anew, and profile that")
+            raise ValueError(KEPT)
         if self._prepared.called is not None:
             self._prepared.called.here()
         with shown(self._settings):
@@ -418,7 +418,7 @@ class Fit:
         if prepared.f is None:
             raise ValueError("the function is not with this fit, which was kept, and its program has values at the data only; "
                              "fit a function that pickle finds by its name, or a formula")
-        columns = prepared.columns_at(independent(x), self.params.size, self.x)
+        columns = prepared.columns_at(independent(x), self.params, self.x)
         if columns is None:
             raise ValueError("at these x the function does something else than at the data (it branches on x, takes a "
                              "maximum, a mean, ... of it, or what was the same at all points of the data is not so here), "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,8 +81,12 @@ class Part:
 
     def _ready(self) -> _core.Model:
         model, count, p0 = self._over
-        ready = model.over_columns(count, p0)
-        return ready.model
+        return model.over_columns(count, p0).model
+
+    @property
+    def variables(self) -> int:
+        """Columns of x."""
+        return self._over[1]
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the program, which is recorded anew where the part arrives."""
@@ -104,6 +108,11 @@ class Part:
         if not self._points["y"].size:
             return b""
         return _core.answer(self._model, self._points, self.first, question, self._settings)
+
+
+def options_of_parts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the leader's options those that its parts are to know; it alone watches the fit."""
+    return {name: value for name, value in options.items() if name not in ("progress", "callback")}
 
 
 def merge(answers: Iterable[bytes]) -> bytes:

@@ -24,6 +24,8 @@ _CHECKED_POINTS = 8
 #: Relative difference that rounding may make between the function and its recording. Terms that cancel
 #: leave more of it than single operations do.
 _TOLERANCE = 1e-6
+#: What is said where a fit that was kept has no model any more.
+KEPT = "a fit that was kept is not fitted again; make it anew, and profile that"
 #: Recordings that are kept ready.
 _MOST_MODELS = 128
 
@@ -137,13 +139,12 @@ class Prepared:
     ``over_x``: the columns are those of x itself, and x was recorded with the parameters.
     """
 
-    __slots__ = ("f", "_model", "columns", "shape", "called", "key", "reason", "over_x")
+    __slots__ = ("f", "_model", "columns", "shape", "called", "key", "over_x")
 
     def __init__(self, f: Callable[..., Any] | None, model: _core.Model | None, columns: list[NDArray[Any]],
-                 shape: tuple[int, ...], called: Called | None = None, key: Any = None,
-                 reason: str | None = None, over_x: bool = False) -> None:
+                 shape: tuple[int, ...], called: Called | None = None, key: Any = None, over_x: bool = False) -> None:
         self.f, self._model, self.columns, self.shape = f, model, columns, shape
-        self.called, self.key, self.reason, self.over_x = called, key, reason, over_x
+        self.called, self.key, self.over_x = called, key, over_x
 
     @property
     def model(self) -> _core.Model:
@@ -155,21 +156,24 @@ class Prepared:
             For what is left of a fit that was kept.
         """
         if self._model is None:
-            raise ValueError("a fit that was kept is not fitted again; make it anew, and profile that")
+            raise ValueError(KEPT)
         return self._model
 
-    def columns_at(self, x: Any, params: int, data_x: Any) -> list[NDArray[Any]] | None:
-        """The columns of other points than those of the data, or None where the function there is another program."""
+    def columns_at(self, x: Any, params: NDArray[np.float64], data_x: Any) -> list[NDArray[Any]] | None:
+        """The columns of other points than those of the data, or None where the function there is another program.
+
+        ``params``: those of the fit, at which the function has values.
+        """
         if self.called is not None:
-            first = np.asarray(self.called.f(x, *np.ones(params)))
+            first = np.asarray(self.called.f(x, *params))
             return [self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])]
         if self.over_x or self.key is None:
             return x_columns(x)
-        found = self._columns_of(x, params)
+        found = self._columns_of(x, params.size)
         if found is None and len(self.shape) == 1:
             # What is constant, or the same, at these few points is no column; beside the data's points it is.
             both = joined_points(data_x, x)
-            found = None if both is None else self._columns_of(both, params)
+            found = None if both is None else self._columns_of(both, params.size)
             found = None if found is None else [column[self.shape[0]:] for column in found]
         return found
 
@@ -261,20 +265,24 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
     columns: list[NDArray[Any]] = [np.concatenate([called.column(x, points) for x in xs])]
     called.known(at, made)
-    return Prepared(f, model, columns, points, called=called, reason=reason)
+    return Prepared(f, model, columns, points, called=called)
 
 
 def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
               names: list[str] | None) -> Prepared:
     columns = columns_of(recording)
-    key = recording_key(recording)
-    full = (key, len(columns), at.size, None if names is None else tuple(names))
-    model = _MODELS.ready(full, lambda: _core.Model.traced(len(columns), at.size, recording.nodes, names))
-    known = (getattr(f, "__code__", None), full)
+    key, model = _traced(recording, len(columns), at.size, names)
+    known = (getattr(f, "__code__", None), key)
     if known[0] is None or not _MODELS.agrees(known):
         _check(f, x, recording, columns, model, at)
         _MODELS.found_to_agree(known)
-    return Prepared(f, model, columns, recording.shape, key=key)
+    return Prepared(f, model, columns, recording.shape, key=key[0])
+
+
+def _traced(recording: Recording, columns: int, params: int, names: list[str] | None) -> tuple[Any, _core.Model]:
+    """The ready model of a recording over so many columns, and what it is known by."""
+    key = recording_key(recording), columns, params, None if names is None else tuple(names)
+    return key, _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
 
 
 def few_places(points: int) -> NDArray[np.intp]:
@@ -358,7 +366,5 @@ def _level_of_caller() -> int:
 
 def over_columns(f: Callable[..., Any], columns: int, params: int, names: list[str] | None) -> Prepared:
     """`f` over raw columns of x, which are recorded as the parameters are: for points that are not all here."""
-    recording = record_columns(f, columns, params)
-    key = recording_key(recording), params, None if names is None else tuple(names)
-    model = _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
+    _, model = _traced(record_columns(f, columns, params), columns, params, names)
     return Prepared(f, model, [], (), over_x=True)

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from ._core import FitError
+from ._data import dense
 from ._progress import watcher
 from ._tape import Node
 from ._trace import record
@@ -176,7 +177,7 @@ def begin(p0: Any, names: list[str], defaults: list[float | None] | None, option
     A tied parameter has no start; the default that it may have in the signature is no request.
     """
     if p0 is not None and not isinstance(p0, dict):
-        return np.atleast_1d(np.asarray(p0, dtype=np.float64)).reshape(-1)
+        return dense(np.asarray(p0, dtype=np.float64)).reshape(-1)
     tied, said = options.get("ties") or (), p0 or {}
     given = [(name, value) for name, value in zip(names, defaults or [])
              if value is not None and name not in tied and name not in said]

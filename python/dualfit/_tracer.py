@@ -26,17 +26,7 @@ COMPLEX: dict[str, Handler] = {}
 
 
 class Tracer(Value):
-    """A real number, or an array of them, that depends on parameters.
-
-    Parameters
-    ----------
-    tape : Tape
-        The recording it belongs to.
-    at : int
-        Its node.
-    shape : tuple of int
-        That of the array in its place.
-    """
+    """A real number, or an array of them, that depends on parameters; made as a `Value` is."""
 
     __slots__ = ()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._fit import Fit
 from ._model import Model
-from ._parts import Part, fit_parts, merge
+from ._parts import Part, fit_parts, merge, options_of_parts
 from ._settings import Options
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: 
     Fit
         With the same bits for any division of the points.
     """
-    said: dict[str, Any] = {key: value for key, value in options.items() if key not in ("progress", "callback")}
+    said = options_of_parts(options)
     said.update(part_options or {})
     held = client.map(_part, parts, f=f, p0=p0, said=said, pure=False)
 

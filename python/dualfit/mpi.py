@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import FitError
 from ._fit import Fit
 from ._model import Model
-from ._parts import Part, fit_parts, merge
+from ._parts import Part, fit_parts, merge, options_of_parts
 from ._settings import Options
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     FitError
         On rank 0, while the other ranks return; on every rank where the part of one makes no sense.
     """
-    said: dict[str, Any] = {key: value for key, value in options.items() if key not in ("progress", "callback")}
+    said = options_of_parts(options)
 
     def made() -> Part | Exception:
         try:
@@ -51,7 +51,6 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
             return error
 
     part = _on_all_ranks(comm, made())
-    variables = len(part._points["columns"])
 
     def merged(question: bytes) -> bytes:
         """The answers of all ranks from this one on, as far as it collects them: a tree, whose root is rank 0."""
@@ -71,7 +70,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
             merged(question)
         return None
     try:
-        return fit_parts(f, lambda question: merged(comm.bcast(question)), p0, variables=variables, **options)
+        return fit_parts(f, lambda question: merged(comm.bcast(question)), p0, variables=part.variables, **options)
     finally:
         comm.bcast(None)
 

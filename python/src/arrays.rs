@@ -50,16 +50,12 @@ pub(crate) fn matrix_of(array: &PyReadonlyArray2<'_, f64>) -> DMatrix<f64> {
     DMatrix::from_fn(a.nrows(), a.ncols(), |i, j| a[[i, j]])
 }
 
-/// A matrix for NumPy.
-pub(crate) fn to_numpy<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> Bound<'py, PyArray2<f64>> {
-    let array = PyArray2::zeros(py, [matrix.nrows(), matrix.ncols()], false);
-    {
-        let mut out = array.readwrite();
-        for ((i, j), value) in out.as_array_mut().indexed_iter_mut() {
-            *value = matrix[(i, j)];
-        }
-    }
-    array
+/// A matrix for NumPy, whose rows lie one after another.
+pub(crate) fn to_numpy<'py>(
+    py: Python<'py>,
+    matrix: &DMatrix<f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    rows(py, matrix.transpose().as_slice(), matrix.ncols())
 }
 
 /// Rows of one length, as they lie one after another.

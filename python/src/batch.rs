@@ -1,14 +1,15 @@
 //! Many fits of one model.
 
-use crate::arrays::{Samples, columns, rows};
+use crate::arrays::{Samples, columns, rows, slice};
 use crate::failure::raised;
 use crate::model::Model;
-use crate::points::missing;
+use crate::points::{GivenSigma, missing};
 use crate::settings::{Begin, Settings, start};
-use crate::watch::{Size, watched};
+use crate::watch::{Thread, watched};
 use dualfit::{BatchData, FitStatus, Sigma, Starts};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
+use std::cell::OnceCell;
 
 /// The data of a batch. Keys that are missing leave what is usual.
 #[derive(FromPyObject)]
@@ -30,19 +31,6 @@ pub(crate) struct Stack<'py> {
     omit: bool,
 }
 
-#[derive(FromPyObject)]
-enum GivenSigma<'py> {
-    Each(PyReadonlyArray1<'py, f64>),
-    Constant(f64),
-}
-
-/// One start for all fits, by values or by name, or one row for each.
-#[derive(FromPyObject)]
-pub(crate) enum Begins<'py> {
-    All(PyReadonlyArray1<'py, f64>),
-    Named(Vec<(String, f64)>),
-}
-
 /// The results of a batch; one row or one number per fit.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct BatchFit {
@@ -56,7 +44,7 @@ pub(crate) fn fit_batch(
     py: Python<'_>,
     model: PyRef<'_, Model>,
     stack: Stack<'_>,
-    begin: Option<Begins<'_>>,
+    begin: Option<Begin<'_>>,
     settings: Settings,
     keep_covariance: bool,
 ) -> PyResult<BatchFit> {
@@ -68,24 +56,19 @@ pub(crate) fn fit_batch(
             .and_then(|data| data.points_per_fit(n))
             .map_err(raised)?,
     };
-    let sigma = match &stack.sigma {
-        None => Sigma::Unknown,
-        Some(GivenSigma::Constant(value)) if stack.absolute => Sigma::Constant(*value),
-        Some(GivenSigma::Constant(_)) => Sigma::Unknown,
-        Some(GivenSigma::Each(each)) if stack.absolute => Sigma::Absolute(each.as_slice()?),
-        Some(GivenSigma::Each(each)) => Sigma::Relative(each.as_slice()?),
-    };
+    let matrix = OnceCell::new();
+    let sigma = stack.sigma.as_ref().map(|sigma| sigma.sigma(stack.absolute, &matrix));
+    let sigma = sigma.transpose()?.unwrap_or(Sigma::Unknown);
     data = data.sigma(sigma).map_err(raised)?.missing(missing(stack.omit));
     if let Some(mask) = &stack.mask {
-        data = data.mask(mask.as_slice()?).map_err(raised)?;
+        data = data.mask(slice(mask)?).map_err(raised)?;
     }
-    let starts: Starts<'_> = match &begin {
-        Some(Begins::All(values)) => values.as_slice()?.into(),
-        Some(Begins::Named(pairs)) => start(Some(Begin::Named(pairs.clone()))).into(),
-        None => start(None).into(),
+    let starts = match &begin {
+        Some(Begin::Values(values)) => Starts::from(slice(values)?),
+        begin => start(begin.as_ref())?.into(),
     };
     let calls = model.calls.as_deref();
-    let batch = watched(py, curve, Size::OfManyFits, calls, settings.callback, move |curve| {
+    let batch = watched(py, curve, Thread::Own, calls, settings.callback, move |curve| {
         curve.fit_batch(data, starts)
     })?;
     Ok(BatchFit { batch })

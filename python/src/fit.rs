@@ -73,23 +73,18 @@ impl Fit {
     }
 
     #[getter]
-    fn covariance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         to_numpy(py, self.fit.covariance())
     }
 
     #[getter]
-    fn correlation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+    fn correlation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         to_numpy(py, &self.fit.correlation())
     }
 
     #[getter]
     fn rank(&self) -> usize {
         self.fit.rank()
-    }
-
-    #[getter]
-    fn condition(&self) -> f64 {
-        self.fit.condition()
     }
 
     #[getter]
@@ -206,19 +201,17 @@ impl Fit {
         )
     }
 
-    #[pyo3(signature = (x, level, sigma=None, relative=false))]
+    #[pyo3(signature = (x, level, sigma=None))]
     fn prediction_band<'py>(
         &self,
         py: Python<'py>,
         x: Vec<Samples<'py>>,
         level: f64,
         sigma: Option<GivenNewPoint<'py>>,
-        relative: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let new = match &sigma {
             None => NewPoint::Fitted,
             Some(GivenNewPoint::Constant(value)) => NewPoint::Constant(*value),
-            Some(GivenNewPoint::Each(each)) if relative => NewPoint::Relative(slice(each)?),
             Some(GivenNewPoint::Each(each)) => NewPoint::Each(slice(each)?),
         };
         Fit::band(py, self.outcome(self.fit.prediction_band(columns(&x)?, level, new))?)
@@ -234,15 +227,6 @@ impl Fit {
         let parts = self.fit.components(columns(&x)?).map_err(raised)?;
         let array = |values| PyArray1::from_vec(py, values);
         Ok(parts.into_iter().map(|c| (c.name, array(c.values), array(c.std_errors))).collect())
-    }
-
-    fn residuals<'py>(
-        &self,
-        py: Python<'py>,
-        points: Points<'py>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let residuals = points.with_data(|data| self.outcome(self.fit.residuals(data)))?;
-        Ok(PyArray1::from_vec(py, residuals))
     }
 
     /// What the residuals say of the model and of single points, by name.
@@ -282,10 +266,6 @@ impl Fit {
         self.fit.derived().iter().map(|d| (d.name.clone(), d.value, d.std_error)).collect()
     }
 
-    fn tie(&self, name: &str) -> Option<String> {
-        self.fit.tie(name).map(str::to_owned)
-    }
-
     /// The parameters as HTML.
     fn html(&self) -> String {
         self.fit.table().html()
@@ -293,10 +273,6 @@ impl Fit {
 
     fn latex_table(&self) -> String {
         self.fit.latex_table()
-    }
-
-    fn csv(&self) -> String {
-        self.fit.table().csv()
     }
 
     fn to_json(&self) -> PyResult<String> {

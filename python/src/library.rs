@@ -123,16 +123,6 @@ impl LibraryModel {
         self.model.bounds()
     }
 
-    /// (name, formula) of what follows from the parameters.
-    #[getter]
-    fn derived(&self) -> Vec<(String, String)> {
-        self.model.derived()
-    }
-
-    fn formula(&self) -> PyResult<String> {
-        self.model.formula().map_err(raised)
-    }
-
     /// A start found in the data, one value per parameter.
     fn guess(&self, points: Points<'_>) -> PyResult<Vec<f64>> {
         points.with_data(|data| self.model.guess(data).map_err(raised))

@@ -8,26 +8,37 @@ use crate::points::Points;
 use crate::profile::Profile;
 use crate::settings::{Begin, Settings, start};
 use crate::tape::{Node, replay};
-use crate::watch::{Size, watched};
+use crate::watch::{Thread, watched};
+use dualfit::program::Program;
 use dualfit::{CurveFit, Var};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A model that is ready for fits. One of recorded operations may be used by any number of threads.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct Model {
     pub(crate) curve: CurveFit,
     pub(crate) calls: Option<Arc<Calls>>,
+    /// Once it was asked for.
+    program: OnceLock<Program>,
 }
 
 impl Model {
     /// What is ready to be fitted.
     pub(crate) fn ready(curve: CurveFit) -> PyResult<Model> {
         curve.prepare().map_err(raised)?;
-        Ok(Model { curve, calls: None })
+        Ok(Model { curve, calls: None, program: OnceLock::new() })
+    }
+
+    fn program(&self) -> dualfit::Result<&Program> {
+        let made = match self.program.get() {
+            Some(program) => return Ok(program),
+            None => self.curve.program()?,
+        };
+        Ok(self.program.get_or_init(|| made))
     }
 
     /// The model with what was said of it.
@@ -77,23 +88,12 @@ impl Model {
         if let Some(names) = names {
             curve = curve.names(names);
         }
-        Model { curve, calls: Some(calls) }
-    }
-
-    /// The model of a formula over the independent `variables`.
-    #[staticmethod]
-    fn parse(text: &str, variables: Vec<String>) -> PyResult<Model> {
-        Model::ready(CurveFit::parse(text, variables).map_err(raised)?)
+        Model { curve, calls: Some(calls), program: OnceLock::new() }
     }
 
     #[getter]
     fn parameters(&self) -> Vec<String> {
         self.curve.parameters().to_vec()
-    }
-
-    #[getter]
-    fn is_traced(&self) -> bool {
-        self.calls.is_none()
     }
 
     /// The values at the points of the columns, from operations that were recorded.
@@ -103,7 +103,7 @@ impl Model {
         columns: Vec<Samples<'py>>,
         params: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let program = self.curve.program().map_err(raised)?;
+        let program = self.program().map_err(raised)?;
         let columns = self::columns(&columns)?;
         if columns.len() != program.columns().len() || params.len() != program.params().len() {
             return Err(PyValueError::new_err(format!(
@@ -121,11 +121,6 @@ impl Model {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// Operations of the program, those of the partials included.
-    fn operations(&self) -> PyResult<usize> {
-        Ok(self.curve.program().map_err(raised)?.operations())
-    }
-
     fn latex(&self) -> PyResult<String> {
         self.curve.latex().map_err(raised)
     }
@@ -136,29 +131,17 @@ impl Model {
         &self,
         py: Python<'_>,
         points: Points<'_>,
-        begin: Option<Begin>,
+        begin: Option<Begin<'_>>,
         settings: Settings,
     ) -> PyResult<Fit> {
-        let (curve, begin) = (self.told(&settings)?, start(begin));
+        let (curve, begin) = (self.told(&settings)?, start(begin.as_ref())?);
         let fit = points.with_data(|data| {
             let (n, calls) = (data.len(), self.calls.as_deref());
-            watched(py, curve, Size::Of(n), calls, settings.callback, move |curve| {
+            watched(py, curve, Thread::of_fit(n, calls), calls, settings.callback, move |curve| {
                 curve.fit(data, begin)
             })
         })?;
         Ok(Fit { fit, calls: self.calls.clone() })
-    }
-
-    /// The start that a fit would begin at.
-    #[pyo3(signature = (points, begin, settings))]
-    fn start(
-        &self,
-        points: Points<'_>,
-        begin: Option<Begin>,
-        settings: Settings,
-    ) -> PyResult<Vec<f64>> {
-        let (curve, begin) = (self.told(&settings)?, start(begin));
-        points.with_data(|data| curve.start(data, begin).map_err(raised))
     }
 
     /// The profile of a parameter, from refits with it held.
@@ -174,7 +157,7 @@ impl Model {
         let curve = self.told(&settings)?;
         let profile = points.with_data(|data| {
             let (n, calls) = (data.len(), self.calls.as_deref());
-            watched(py, curve, Size::Of(n), calls, settings.callback, move |curve| {
+            watched(py, curve, Thread::of_fit(n, calls), calls, settings.callback, move |curve| {
                 curve.profile_to(&fit.fit, data, name, level)
             })
         })?;
@@ -182,6 +165,6 @@ impl Model {
     }
 
     fn __repr__(&self) -> String {
-        self.curve.program().map_or_else(|error| error.to_string(), |program| program.to_string())
+        self.program().map_or_else(|error| error.to_string(), |program| program.to_string())
     }
 }

@@ -2,35 +2,56 @@
 
 use crate::arrays::{Samples, columns, matrix_of, slice};
 use crate::failure::raised;
+use dualfit::nalgebra::DMatrix;
 use dualfit::{Data, Missing, Sigma};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use std::cell::OnceCell;
 
 /// Keys that are missing leave what is usual.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Points<'py> {
-    pub(crate) columns: Vec<Samples<'py>>,
-    pub(crate) y: Samples<'py>,
+    columns: Vec<Samples<'py>>,
+    y: Samples<'py>,
     #[pyo3(default)]
-    pub(crate) sigma: Option<GivenSigma<'py>>,
+    sigma: Option<GivenSigma<'py>>,
     #[pyo3(default)]
-    pub(crate) absolute: bool,
+    absolute: bool,
     #[pyo3(default)]
     x_sigma: Option<Vec<PyReadonlyArray1<'py, f64>>>,
     #[pyo3(default)]
     mask: Option<PyReadonlyArray1<'py, bool>>,
     #[pyo3(default)]
     omit: bool,
-    #[pyo3(default)]
-    allow_infinite_x: bool,
 }
 
+/// What is known of the errors of y, which `absolute` says the meaning of.
 #[derive(FromPyObject)]
 pub(crate) enum GivenSigma<'py> {
     Each(PyReadonlyArray1<'py, f64>),
     Covariance(PyReadonlyArray2<'py, f64>),
     Constant(f64),
+}
+
+impl GivenSigma<'_> {
+    /// The same in the crate's words; `matrix` is where a covariance is kept.
+    pub(crate) fn sigma<'a>(
+        &'a self,
+        absolute: bool,
+        matrix: &'a OnceCell<DMatrix<f64>>,
+    ) -> PyResult<Sigma<'a>> {
+        Ok(match self {
+            GivenSigma::Constant(value) if absolute => Sigma::Constant(*value),
+            // One relative sigma for all points says nothing.
+            GivenSigma::Constant(_) => Sigma::Unknown,
+            GivenSigma::Each(each) if absolute => Sigma::Absolute(slice(each)?),
+            GivenSigma::Each(each) => Sigma::Relative(slice(each)?),
+            GivenSigma::Covariance(given) => {
+                Sigma::Covariance(matrix.get_or_init(|| matrix_of(given)))
+            }
+        })
+    }
 }
 
 pub(crate) fn missing(omit: bool) -> Missing {
@@ -42,8 +63,7 @@ impl Points<'_> {
     pub(crate) fn with_data<R>(&self, work: impl FnOnce(Data<'_>) -> PyResult<R>) -> PyResult<R> {
         let mut data = Data::new(columns(&self.columns)?, self.y.values()?)
             .map_err(raised)?
-            .missing(missing(self.omit))
-            .allow_infinite_x(self.allow_infinite_x);
+            .missing(missing(self.omit));
         if let Some(sigmas) = &self.x_sigma {
             let sigmas = sigmas.iter().map(slice).collect::<PyResult<Vec<&[f64]>>>()?;
             data = data.x_sigma(sigmas).map_err(raised)?;
@@ -51,19 +71,9 @@ impl Points<'_> {
         if let Some(mask) = &self.mask {
             data = data.mask(slice(mask)?).map_err(raised)?;
         }
-        let matrix;
-        let sigma = match &self.sigma {
-            None => Sigma::Unknown,
-            Some(GivenSigma::Constant(value)) if self.absolute => Sigma::Constant(*value),
-            // One relative sigma for all points says nothing.
-            Some(GivenSigma::Constant(_)) => Sigma::Unknown,
-            Some(GivenSigma::Each(each)) if self.absolute => Sigma::Absolute(slice(each)?),
-            Some(GivenSigma::Each(each)) => Sigma::Relative(slice(each)?),
-            Some(GivenSigma::Covariance(covariance)) => {
-                matrix = matrix_of(covariance);
-                Sigma::Covariance(&matrix)
-            }
-        };
+        let matrix = OnceCell::new();
+        let sigma = self.sigma.as_ref().map(|sigma| sigma.sigma(self.absolute, &matrix));
+        let sigma = sigma.transpose()?.unwrap_or(Sigma::Unknown);
         work(data.sigma(sigma).map_err(raised)?)
     }
 }

@@ -1,9 +1,11 @@
 //! What is said of a fit beside its points: what Python hands over as a dictionary, for every entry alike.
 
+use crate::arrays::slice;
 use crate::failure::raised;
 use crate::tape::{Node, replay};
 use dualfit::device::Devices;
 use dualfit::{Backend, CurveFit, Estimator, Loss, Options, Precision, Start, Var};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
@@ -71,24 +73,24 @@ impl GivenLoss {
                 Loss::custom(*scale, |u| replay(nodes, &[], &[u]).unwrap_or(Var::from(f64::NAN)))
                     .map_err(raised)
             }
+            GivenLoss::Named((name, _)) if name == "linear" => Ok(Loss::Linear),
             GivenLoss::Named((name, scale)) => {
-                let scale = *scale;
-                Ok(match name.as_str() {
-                    "linear" => Loss::Linear,
-                    "soft_l1" => Loss::SoftL1 { scale },
-                    "huber" => Loss::Huber { scale },
-                    "cauchy" => Loss::Cauchy { scale },
-                    "arctan" => Loss::Arctan { scale },
-                    "tukey" => Loss::Tukey { scale },
-                    _ => {
-                        return Err(PyValueError::new_err(format!(
-                            "there is no loss {name:?}; there are linear, soft_l1, huber, cauchy, arctan and tukey, or give a function of u = residual/scale"
-                        )));
-                    }
-                })
+                let all = Loss::robust(*scale).map(|loss| (written(loss), loss));
+                match all.iter().find(|(written, _)| written == name) {
+                    Some((_, loss)) => Ok(*loss),
+                    None => Err(PyValueError::new_err(format!(
+                        "there is no loss {name:?}; there are linear, {}, or give a function of u = residual/scale",
+                        all.map(|(written, _)| written).join(", ")
+                    ))),
+                }
             }
         }
     }
+}
+
+/// The name of a loss as Python writes it: `soft_l1`.
+fn written(loss: Loss) -> String {
+    loss.name().to_lowercase().replace(' ', "_")
 }
 
 impl Settings {
@@ -176,18 +178,18 @@ impl Settings {
     }
 }
 
-/// Where a fit begins.
+/// Where a fit begins: values in the order of the parameters, those of all fits of a batch perhaps, or some by name.
 #[derive(FromPyObject)]
-pub(crate) enum Begin {
-    Values(Vec<f64>),
+pub(crate) enum Begin<'py> {
+    Values(PyReadonlyArray1<'py, f64>),
     Named(Vec<(String, f64)>),
 }
 
 /// A start, or a guess where none is given.
-pub(crate) fn start(begin: Option<Begin>) -> Start {
-    match begin {
-        Some(Begin::Values(values)) => Start::Values(values),
-        Some(Begin::Named(pairs)) => Start::Named(pairs),
+pub(crate) fn start(begin: Option<&Begin<'_>>) -> PyResult<Start> {
+    Ok(match begin {
+        Some(Begin::Values(values)) => slice(values)?.into(),
+        Some(Begin::Named(pairs)) => pairs.clone().into(),
         None => Start::Guess,
-    }
+    })
 }

@@ -6,7 +6,7 @@ use crate::fit::Fit;
 use crate::model::Model;
 use crate::points::{Points, missing};
 use crate::settings::{Begin, Settings, start};
-use crate::watch::{Size, watched};
+use crate::watch::{Thread, watched};
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::{ChainSource, ColumnKey, CsvOptions, CsvSource, NpySource, Source};
 use dualfit::{Sigma, Stream};
@@ -153,13 +153,13 @@ pub(crate) fn fit_stream(
     py: Python<'_>,
     model: PyRef<'_, Model>,
     files: Files,
-    begin: Option<Begin>,
+    begin: Option<Begin<'_>>,
     settings: Settings,
 ) -> PyResult<Fit> {
     let kept = Raised::default();
-    let (curve, begin) = (model.told(&settings)?, start(begin));
+    let (curve, begin) = (model.told(&settings)?, start(begin.as_ref())?);
     let stream = files.stream(py, &kept)?;
-    let outcome = watched(py, curve, Size::Of(usize::MAX), None, settings.callback, move |curve| {
+    let outcome = watched(py, curve, Thread::Own, None, settings.callback, move |curve| {
         curve.fit_stream(stream, begin)
     });
     Ok(Fit { fit: kept.checked(outcome)?, calls: None })
@@ -172,15 +172,15 @@ pub(crate) fn fit_parts(
     py: Python<'_>,
     model: PyRef<'_, Model>,
     ask: Py<PyAny>,
-    begin: Option<Begin>,
+    begin: Option<Begin<'_>>,
     settings: Settings,
     checkpoint: Option<PathBuf>,
 ) -> PyResult<Fit> {
-    let (curve, begin) = (model.told(&settings)?, start(begin));
+    let (curve, begin) = (model.told(&settings)?, start(begin.as_ref())?);
     let kept = Raised::default();
     let in_ask = kept.clone();
     // The engine behind `ask` may be bound to this thread, as MPI is.
-    let outcome = watched(py, curve, Size::Of(0), None, settings.callback, move |curve| {
+    let outcome = watched(py, curve, Thread::Callers, None, settings.callback, move |curve| {
         let ask = move |question: &[u8]| {
             Python::attach(|py| {
                 let answer = ask.call1(py, (PyBytes::new(py, question),))?;

@@ -18,13 +18,21 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Points from which on a pass may take so long that signals are looked for beside it, on a thread of their own.
 const MANY: usize = 1 << 16;
 
-/// The points of what is made, for an idea of how long it may take without a look at signals.
-#[derive(Clone, Copy)]
-pub(crate) enum Size {
-    /// Of one fit: those of a pass.
-    Of(usize),
-    /// Of many fits, which any threads make.
-    OfManyFits,
+/// The thread that work is done on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thread {
+    /// The caller's, where the interpreter's context is: what calls Python itself, and what takes no time between two looks
+    /// at signals.
+    Callers,
+    /// One of its own, while the caller's looks for signals.
+    Own,
+}
+
+impl Thread {
+    /// For a fit of so many points, of a model that may call Python itself.
+    pub(crate) fn of_fit(points: usize, calls: Option<&Calls>) -> Thread {
+        if calls.is_none() && points > MANY { Thread::Own } else { Thread::Callers }
+    }
 }
 
 /// The first exception, and the token that ends the work for it.
@@ -46,14 +54,14 @@ impl Watch {
 }
 
 /// What `work` makes with `curve`, without the interpreter.
-/// `calls`: of a model that calls Python itself; a single fit of it stays on this thread, where the interpreter's context is.
+/// `calls`: of a model that calls Python itself.
 ///
 /// # Errors
 /// What a signal handler, the callback or the model raised; else what is wrong with the request.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     curve: CurveFit,
-    size: Size,
+    thread: Thread,
     calls: Option<&Calls>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(CurveFit) -> Result<R> + Send,
@@ -74,13 +82,9 @@ pub(crate) fn watched<R: Send>(
             Some(true) | None => ControlFlow::Break(()),
         }
     });
-    let elsewhere = match size {
-        Size::Of(points) => calls.is_none() && points > MANY,
-        Size::OfManyFits => true,
-    };
-    let outcome = py.detach(|| match elsewhere {
-        true => beside(&watch, move || work(curve)),
-        false => work(curve),
+    let outcome = py.detach(|| match thread {
+        Thread::Own => beside(&watch, move || work(curve)),
+        Thread::Callers => work(curve),
     });
     let outcome = watch.raised.checked(outcome.map_err(raised));
     match calls {
